@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# Flags of our own builds: warnings, sanitizers, exceptions. Users of the package inherit none of
+# them but the language standard.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(GYRE_CCACHE ccache)
+if(GYRE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${GYRE_CCACHE})
+endif()
+
+add_library(gyre_build_flags INTERFACE)
+target_compile_options(gyre_build_flags INTERFACE -Wall -Wextra -Wpedantic)
+if(GYRE_WERROR)
+    target_compile_options(gyre_build_flags INTERFACE -Werror)
+endif()
+
+# Exceptions and sanitizers change the layout or the runtime of everything, so they are global.
+if(NOT GYRE_EXCEPTIONS)
+    add_compile_options(-fno-exceptions)
+endif()
+if(GYRE_SANITIZE)
+    add_compile_options(-fsanitize=${GYRE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${GYRE_SANITIZE})
+endif()
+if(GYRE_COVERAGE)
+    add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
+    add_link_options(-fprofile-instr-generate)
+endif()

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What the compiler was asked for, and a guard against mixing two answers in one program.
+//
+// With and without exceptions, promises have different layouts, and an exception that crosses a
+// frame compiled without them skips its destructors. So every object file that sees a coroutine
+// header asks the linker for a symbol that only the library of its own kind defines.
+// docs/decisions/0002-link-guard.md tells why this is no inline namespace.
+#pragma once
+
+namespace gyre {
+
+#if defined(__cpp_exceptions)
+inline constexpr bool exceptions_enabled = true;
+extern const char built_with_exceptions;
+[[gnu::used, gnu::retain]] static const char* const exceptions_guard = &built_with_exceptions;
+#else
+inline constexpr bool exceptions_enabled = false;
+extern const char built_without_exceptions;
+[[gnu::used, gnu::retain]] static const char* const exceptions_guard = &built_without_exceptions;
+#endif
+
+/// Whether handing control from coroutine to coroutine is a tail call. clang makes it one at every
+/// level; g++ 12 only from -O2 on and never under ASan, and no macro tells -O1 from -O2.
+#if defined(__clang__)
+inline constexpr bool symmetric_transfer_is_tail_call = true;
+#else
+inline constexpr bool symmetric_transfer_is_tail_call = false;
+#endif
+
+/// Whether freed memory must go back to the sanitizer instead of being recycled: a recycled
+/// coroutine frame would hide every use after free.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool recycles_memory = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool recycles_memory = false;
+#else
+inline constexpr bool recycles_memory = true;
+#endif
+#else
+inline constexpr bool recycles_memory = true;
+#endif
+
+}  // namespace gyre

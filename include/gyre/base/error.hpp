@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Everything the world can do to a program, as one 8-byte value.
+//
+// Without it every call would return std::error_code: twice the size, two virtual calls per
+// comparison, and <system_error> in every translation unit. What failed is the code; during which
+// activity is kept beside it, so a message reads "connect: connection refused" without anyone
+// adding context by hand. result.hpp pairs it with the progress made; error_code.hpp converts it.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <string>
+
+namespace gyre {
+
+/// What went wrong. Values below 4096 are the kernel's own errno numbers; the rest are gyre's.
+enum class errc : std::int32_t {
+    ok = 0,
+
+    address_family_not_supported = EAFNOSUPPORT,
+    address_in_use = EADDRINUSE,
+    address_not_available = EADDRNOTAVAIL,
+    already_connected = EISCONN,
+    bad_descriptor = EBADF,
+    broken_pipe = EPIPE,
+    connection_aborted = ECONNABORTED,
+    connection_refused = ECONNREFUSED,
+    connection_reset = ECONNRESET,
+    connection_timed_out = ETIMEDOUT,  ///< The kernel's timeout, not `timed_out`.
+    file_exists = EEXIST,
+    host_unreachable = EHOSTUNREACH,
+    interrupted = EINTR,
+    invalid_argument = EINVAL,
+    message_size = EMSGSIZE,
+    name_too_long = ENAMETOOLONG,
+    network_unreachable = ENETUNREACH,
+    no_buffer_space = ENOBUFS,
+    no_such_file = ENOENT,
+    not_connected = ENOTCONN,
+    not_enough_memory = ENOMEM,
+    not_supported = EOPNOTSUPP,
+    operation_not_permitted = EPERM,
+    permission_denied = EACCES,
+    process_descriptors_exhausted = EMFILE,
+    resource_unavailable = EAGAIN,
+    system_descriptors_exhausted = ENFILE,
+
+    canceled = 4096,     ///< A stop or drain request ended the operation.
+    timed_out,           ///< `with_timeout` or `with_deadline` ended the operation.
+    eof,                 ///< The peer finished; nothing follows.
+    closed,              ///< Our own side was closed: a socket, a channel, an acceptor.
+    limit_exceeded,      ///< A bound set by the program was reached.
+    malformed,           ///< Text or bytes that do not follow their grammar.
+    backend_unavailable  ///< The required backend cannot run here.
+};
+
+/// What was being done when it went wrong; only for messages, never compared.
+enum class activity : std::uint32_t {
+    unknown,
+    open,
+    bind,
+    listen,
+    accept,
+    connect,
+    read,
+    write,
+    wait,
+    shutdown,
+    close,
+    adopt,
+    set_option,
+    get_option,
+    endpoint,
+    signal,
+    call,
+    ring_setup,
+    epoll_setup
+};
+
+/// An error code and the activity that met it. Trivially copyable, 8 bytes.
+///
+/// Converts to true when something went wrong, so `if (error)` reads as it should. Equality looks
+/// at the code only: `error == errc::eof` holds whatever met the end.
+class [[nodiscard]] error {
+public:
+    constexpr error() noexcept = default;
+    constexpr error(errc code) noexcept : code_{code} {}
+    constexpr error(errc code, activity during) noexcept : code_{code}, during_{during} {}
+
+    /// @param  number  An errno value, positive. ECANCELED becomes `errc::canceled`.
+    [[nodiscard]] static constexpr error from_errno(int number,
+                                                    activity during = activity::unknown) noexcept {
+        return {number == ECANCELED ? errc::canceled : static_cast<errc>(number), during};
+    }
+
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return code_ != errc::ok; }
+    [[nodiscard]] constexpr errc code() const noexcept { return code_; }
+    [[nodiscard]] constexpr activity during() const noexcept { return during_; }
+
+    /// A sentence for people: "connect: connection refused". Allocates.
+    [[nodiscard]] std::string message() const;
+
+    [[nodiscard]] friend constexpr bool operator==(error left, error right) noexcept {
+        return left.code_ == right.code_;
+    }
+
+private:
+    errc code_ = errc::ok;
+    activity during_ = activity::unknown;
+};
+
+static_assert(sizeof(error) == 8, "returned by value everywhere: two registers with a count");
+
+/// The text of a code alone, such as "end of stream"; static storage.
+[[nodiscard]] const char* describe(errc code) noexcept;
+
+/// The verb of an activity, such as "connect"; empty for `unknown`; static storage.
+[[nodiscard]] const char* describe(activity during) noexcept;
+
+}  // namespace gyre

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Where a coroutine runs, and a reference to it that forgets its type.
+//
+// An executor takes a `work` and runs it later, once, in its own place: a loop on its thread, a
+// strand one at a time. Coroutines are always resumed through the executor of their environment.
+#pragma once
+
+#include <gyre/coro/work.hpp>
+
+#include <concepts>
+
+namespace gyre {
+
+class loop;
+
+/// A place to run work.
+///
+/// `post(item)` is callable from any thread, never runs `item` inside the call, never allocates and
+/// never fails; items posted by one thread run in the order of posting. `home()` is the loop whose
+/// timers and operations coroutines on this executor use.
+template <class Executor>
+concept executor = requires(Executor& target, work& item) {
+    { target.post(item) } noexcept;
+    { target.home() } noexcept -> std::same_as<loop&>;
+};
+
+/// A borrowed executor of any type; two words. Two references are equal when they mean the same
+/// executor object.
+class executor_ref {
+public:
+    executor_ref() noexcept = default;
+
+    template <executor Executor>
+    executor_ref(Executor& target) noexcept
+        : target_{&target},
+          post_{[](void* it, work& item) noexcept { static_cast<Executor*>(it)->post(item); }} {}
+
+    /// @pre  refers to an executor.
+    void post(work& item) const noexcept { post_(target_, item); }
+
+    [[nodiscard]] explicit operator bool() const noexcept { return target_ != nullptr; }
+    [[nodiscard]] bool refers_to(const void* target) const noexcept { return target_ == target; }
+
+    [[nodiscard]] friend bool operator==(executor_ref left, executor_ref right) noexcept {
+        return left.target_ == right.target_;
+    }
+
+private:
+    void* target_ = nullptr;
+    void (*post_)(void*, work&) noexcept = nullptr;
+};
+
+}  // namespace gyre

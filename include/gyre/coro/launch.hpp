@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The one door from plain code into coroutines.
+//
+// Inside coroutines children live in groups; `launch` is for callbacks, main and tests, and demands
+// a handler, because a coroutine whose end nobody hears of is how programs leak. Every launched
+// coroutine is a *root*: its loop lists it until it ends, `run` returns when none is left, and the
+// task dump starts from this list. runtime/run.hpp builds `run` and `run_until_signal` on it.
+#pragma once
+
+#include <gyre/base/exception.hpp>
+#include <gyre/coro/resume.hpp>
+#include <gyre/coro/task.hpp>
+
+#include <atomic>
+#include <type_traits>
+#include <utility>
+
+namespace gyre {
+
+/// How a launched task ended: its value, or a user's exception.
+template <class Result>
+class task_outcome {
+public:
+    explicit task_outcome(task<Result>& ended) noexcept : ended_{ended} {}
+
+    /// The value; rethrows the exception if the task ended with one. At most once.
+    Result get() { return ended_.await_resume(); }
+
+private:
+    task<Result>& ended_;
+};
+
+/// A handler for roots with no result worth reading; a user's exception ends the process.
+struct or_terminate {
+    template <class Result>
+    void operator()(task_outcome<Result> outcome) const noexcept {
+        static_cast<void>(outcome.get());
+    }
+};
+
+/// The record of one launched coroutine. Kept alive by its run and by each stop_handle.
+class root : public list_link<>, protected callback_frame, protected work {
+public:
+    stop_chain chain;
+
+    root(const root&) = delete;
+    root& operator=(const root&) = delete;
+
+protected:
+    using destroyer = void (*)(root&) noexcept;
+
+    root(executor_ref where, gyre::loop& home, work::function on_start,
+         callback_frame::function on_done, destroyer destroy) noexcept;
+    ~root() = default;
+
+    /// Posts the start.
+    void post() noexcept { env_.executor.post(*this); }
+
+    /// On the loop's thread: joins and leaves the loop's list of roots.
+    void enlist() noexcept;
+    void retire() noexcept;
+
+    /// Gives up one reference.
+    void drop() noexcept;
+
+    [[nodiscard]] static root& of(callback_frame* frame) noexcept {
+        return *static_cast<root*>(frame);
+    }
+    [[nodiscard]] static root& of(work& item) noexcept { return static_cast<root&>(item); }
+    [[nodiscard]] std::coroutine_handle<> on_done() noexcept { return callback_frame::handle(); }
+    [[nodiscard]] const environment& env() const noexcept { return env_; }
+
+private:
+    friend class stop_handle;
+
+    /// The message by which a foreign thread asks for a stop.
+    struct stop_message : work {
+        explicit stop_message(root& it) noexcept : work{&carry_out_stop}, target{&it} {}
+        root* target;
+    };
+
+    void request(stop_level level) noexcept;
+    static void carry_out_stop(work& item) noexcept;
+
+    environment env_;
+    destroyer destroy_;
+    stop_message stop_{*this};
+    std::atomic<int> references_ = 1;
+    std::atomic<stop_level> wanted_ = stop_level::none;
+    std::atomic<bool> stop_posted_ = false;
+    std::atomic<bool> ended_ = false;
+};
+
+/// Asks one launched coroutine to end, from any thread, any number of times. Copies share; may
+/// outlive the coroutine (requests then do nothing) but not be used after the loop has died.
+class stop_handle {
+public:
+    stop_handle() noexcept = default;
+    explicit stop_handle(root& target) noexcept;
+    stop_handle(const stop_handle& other) noexcept;
+    stop_handle(stop_handle&& other) noexcept : root_{std::exchange(other.root_, nullptr)} {}
+    stop_handle& operator=(stop_handle other) noexcept {
+        std::swap(root_, other.root_);
+        return *this;
+    }
+    ~stop_handle();
+
+    /// Intake ends: accepts and waits marked idle complete with `errc::canceled`.
+    void request_drain() const noexcept;
+
+    /// Everything pending below the root completes with `errc::canceled` as soon as it can.
+    void request_stop() const noexcept;
+
+    /// True once the coroutine has ended and its handler is about to be called.
+    [[nodiscard]] bool ended() const noexcept;
+
+private:
+    root* root_ = nullptr;
+};
+
+/// Starts `coroutine` on `where`; it begins when the loop next runs.
+///
+/// @param  where      The executor it runs on. Borrowed; must outlive the coroutine.
+/// @param  coroutine  Owned until it has ended.
+/// @param  handler    Called as `handler(task_outcome<Result>)` on the loop's thread after the
+///                    coroutine has ended and before its frame is destroyed. Must not throw.
+/// @return A handle to stop it by.
+///
+/// Threads:  any.
+/// Cost:     one block from the loop's stock.
+template <executor Executor, class Result, class Handler>
+stop_handle launch(Executor& where, task<Result> coroutine, Handler handler);
+
+// Implementation
+
+template <class Result, class Handler>
+class launched final : public root {
+public:
+    launched(executor_ref where, gyre::loop& home, task<Result> coroutine, Handler handler) noexcept
+        : root{where, home, &start, &finish, &destroy},
+          coroutine_{std::move(coroutine)},
+          handler_{std::move(handler)} {
+        chain.top = coroutine_.node();
+    }
+
+    static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+    static void operator delete(void* memory, std::size_t size) noexcept {
+        frame_stock::release(memory, size);
+    }
+
+    using root::post;
+
+private:
+    static void start(work& item) noexcept {
+        auto& self = static_cast<launched&>(of(item));
+        self.enlist();
+        gyre::resume(self.coroutine_.await_suspend(self.on_done(), &self.env()));
+    }
+
+    static void finish(callback_frame* frame) {
+        auto& self = static_cast<launched&>(of(frame));
+        self.retire();
+        {
+            task<Result> ended =
+                std::move(self.coroutine_);  // Its frame ends here, handles or not.
+            self.handler_(task_outcome<Result>{ended});
+        }
+        self.drop();
+    }
+
+    static void destroy(root& self) noexcept { delete static_cast<launched*>(&self); }
+
+    task<Result> coroutine_;
+    Handler handler_;
+};
+
+template <executor Executor, class Result, class Handler>
+stop_handle launch(Executor& where, task<Result> coroutine, Handler handler) {
+    auto* record = new launched<Result, Handler>{executor_ref{where}, where.home(),
+                                                 std::move(coroutine), std::move(handler)};
+    stop_handle stop{*record};
+    record->post();
+    return stop;
+}
+
+}  // namespace gyre

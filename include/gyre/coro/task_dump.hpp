@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Who is waiting for what: the answer to "why does it hang?".
+//
+// It walks from the loop's roots down the chains (stop.hpp) and the tree of awaits (task_node.hpp).
+// A failed check prints it, and so does anybody who asks.
+#pragma once
+
+#include <gyre/coro/environment.hpp>
+
+#include <string>
+
+namespace gyre {
+
+/// One line per pending coroutine, indented by depth: function, file, line, how long it has been
+/// waiting, and what the innermost one is waiting for.
+///
+/// Threads:  the loop's own thread, or none running it.
+/// Cost:     linear in the number of pending coroutines; allocates the text.
+[[nodiscard]] std::string dump_tasks(loop& of);
+
+}  // namespace gyre

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What every coroutine of the library carries in its promise: its place in the tree of awaits.
+//
+// From a root downward each node knows which coroutine it awaits and on which line, so a hanging
+// program can be asked who waits for what (task_dump.hpp). The fields are written on every await,
+// which costs two stores. task.hpp and generator.hpp derive their promises from it.
+#pragma once
+
+#include <gyre/coro/awaitable.hpp>
+#include <gyre/coro/frame_allocator.hpp>
+
+#include <source_location>
+
+namespace gyre {
+
+template <class Result>
+class task;
+
+/// The untyped part of a promise. Belongs to the thread that runs the coroutine.
+struct task_node {
+    const environment* env = nullptr;  ///< Set when it starts; outlives it.
+    task_node* awaiting = nullptr;     ///< The coroutine it awaits; null in front of a leaf.
+    std::source_location where;        ///< Its last co_await.
+    time_point since{};                ///< When that began, by the loop's clock.
+
+    /// Frames come from the loop's stock and never fail: see frame_allocator.hpp. It does not throw,
+    /// but saying so makes g++ ask for a fallback that could never be called.
+    static void* operator new(std::size_t size) { return frame_stock::allocate(size); }
+    static void operator delete(void* frame, std::size_t size) noexcept {
+        frame_stock::release(frame, size);
+    }
+
+    /// Hands the environment to `it`. By reference: by value g++ keeps a copy per await site.
+    template <class Awaitable>
+    [[nodiscard]] auto await_transform(
+        Awaitable&& it, std::source_location location = std::source_location::current()) noexcept {
+        static_assert(awaitable<Awaitable>,
+                      "not awaitable in a gyre coroutine: it needs await_ready(), "
+                      "await_suspend(std::coroutine_handle<>, gyre::environment const*) and "
+                      "await_resume(); see gyre/coro/awaitable.hpp");
+        begin(location);
+        return leaf_await<std::remove_reference_t<Awaitable>>{it, env};
+    }
+
+    template <class Result>
+    [[nodiscard]] auto await_transform(
+        task<Result>&& child,
+        std::source_location location = std::source_location::current()) noexcept {
+        begin(location);
+        awaiting = child.node();
+        return child_await<task<Result>>{child, *this};
+    }
+
+    /// A task runs once: await it as an rvalue, `co_await std::move(t)`.
+    template <class Result>
+    auto await_transform(task<Result>& child) = delete;
+
+private:
+    void begin(std::source_location location) noexcept {
+        where = location;
+        since = env->loop->now();
+    }
+
+    // Implementation
+
+    template <class Awaitable>
+    struct leaf_await {
+        Awaitable& it;
+        const environment* env;
+
+        bool await_ready() noexcept { return it.await_ready(); }
+        auto await_suspend(std::coroutine_handle<> waiter) noexcept {
+            return it.await_suspend(waiter, env);
+        }
+        decltype(auto) await_resume() { return it.await_resume(); }
+    };
+
+    template <class Task>
+    struct child_await {
+        Task& child;
+        task_node& self;
+
+        bool await_ready() noexcept { return false; }
+        auto await_suspend(std::coroutine_handle<> waiter) noexcept {
+            return child.await_suspend(waiter, self.env);
+        }
+        decltype(auto) await_resume() {
+            self.awaiting = nullptr;
+            return child.await_resume();
+        }
+    };
+};
+
+}  // namespace gyre

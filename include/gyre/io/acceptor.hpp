@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The listening side: connections come out one by one, as fast as they are asked for.
+//
+// serve.hpp runs a whole server on one of these, with bounds, back-off and draining.
+#pragma once
+
+#include <gyre/io/stream_socket.hpp>
+
+#include <utility>
+
+namespace gyre {
+
+struct listen_options {
+    listen_options() noexcept = default;
+
+    int backlog_connections_max = 4096;  ///< Not yet accepted; the kernel caps it at somaxconn.
+    bool address_reused = true;          ///< SO_REUSEADDR: restart without waiting for TIME-WAIT.
+    bool port_shared = false;            ///< SO_REUSEPORT: several listeners on one port.
+};
+
+/// Of an accept: owns the accepted socket until it is handed out, so that none is ever lost.
+class finish_accept {
+public:
+    [[nodiscard]] std::int32_t prepare(accept_operation& op, io_context& on) noexcept;
+    [[nodiscard]] io_result<stream_socket> operator()(const accept_operation& op) noexcept;
+
+private:
+    gyre::host* host_ = nullptr;
+};
+
+class finish_accept_from {
+public:
+    [[nodiscard]] std::int32_t prepare(accept_operation& op, io_context& on) noexcept;
+    [[nodiscard]] io_result<stream_socket, endpoint> operator()(
+        const accept_operation& op) noexcept;
+
+private:
+    gyre::host* host_ = nullptr;
+    socket_address peer_;
+};
+
+/// A listening socket. Moves; closes at the latest when destroyed.
+class stream_acceptor {
+public:
+    stream_acceptor() noexcept = default;
+    explicit stream_acceptor(handle listening) noexcept : handle_{std::move(listening)} {}
+
+    /// Opens, binds and listens on `local`; port 0 lets the kernel choose (see `local_endpoint`).
+    ///
+    /// @param  on     The loop whose host it is opened on. Inside a coroutine leave it out and await.
+    /// @param  local  Copied.
+    /// Errors:        `errc::address_in_use`, `errc::permission_denied`, ...
+    [[nodiscard]] static io_result<stream_acceptor> listen(
+        io_context& on, const endpoint& local, const listen_options& options = {}) noexcept;
+
+    /// The same, awaited: the environment provides the loop.
+    ///
+    /// Errors:        as above.
+    /// Cancellation:  none; it completes at once.
+    /// Threads:       resumes on the caller's executor.
+    /// Cost:          four system calls, no allocation.
+    [[nodiscard]] static auto listen(const endpoint& local,
+                                     const listen_options& options = {}) noexcept {
+        return immediate{
+            [local, options](io_context& on) noexcept { return listen(on, local, options); }};
+    }
+
+    /// Takes the next connection.
+    ///
+    /// @return The connected socket; closed unless ok. TCP sockets have `no_delay` set.
+    ///
+    /// Errors:        `errc::process_descriptors_exhausted`, `errc::connection_aborted`, ...
+    /// Cancellation:  `errc::canceled`, by a drain too, since this is intake. A connection that had
+    ///                been accepted is delivered instead.
+    /// Threads:       resumes on the caller's executor. Several may wait; first come, first served.
+    /// Cost:          no allocation; one system call, or an entry of the turn's batch.
+    [[nodiscard]] auto accept() noexcept {
+        return submission<accept_operation, finish_accept>{
+            accept_operation{handle_.slot()}, {}, stop_level::drain};
+    }
+
+    /// The same, with the peer's address beside it.
+    [[nodiscard]] auto accept_from() noexcept {
+        return submission<accept_operation, finish_accept_from>{
+            accept_operation{handle_.slot()}, {}, stop_level::drain};
+    }
+
+    /// Stops listening at once; new connections are refused, waiting accepts end with
+    /// `errc::canceled`.
+    io_result<> close() noexcept;
+
+    /// Where it listens. Errors: `errc::closed`.
+    [[nodiscard]] io_result<endpoint> local_endpoint() const noexcept;
+
+    [[nodiscard]] bool is_open() const noexcept { return handle_.open(); }
+    [[nodiscard]] int native_handle() const noexcept { return handle_.number(); }
+
+    /// Gives the descriptor away, or takes charge of a listening one.
+    [[nodiscard]] int release() noexcept { return handle_.release(); }
+    [[nodiscard]] static stream_acceptor adopt(io_context& on, int number) noexcept {
+        return stream_acceptor{handle{on.host(), number}};
+    }
+
+private:
+    handle handle_;
+};
+
+using tcp_acceptor = stream_acceptor;
+using local_acceptor = stream_acceptor;
+
+}  // namespace gyre

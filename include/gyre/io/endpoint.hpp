@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Where a socket is, or is to be: an address and a port, or a path.
+//
+// A value of the size the kernel wants, so that it is handed over as it is; text goes in and out here
+// and nowhere else.
+#pragma once
+
+#include <gyre/base/result.hpp>
+#include <gyre/runtime/operation.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gyre {
+
+/// An IPv4 address; bytes in network order.
+struct ipv4 {
+    std::array<std::uint8_t, 4> bytes{};
+
+    [[nodiscard]] static constexpr ipv4 any() noexcept { return {}; }
+    [[nodiscard]] static constexpr ipv4 loopback() noexcept { return {{127, 0, 0, 1}}; }
+
+    /// Dotted decimal, "192.0.2.1". Errors: `errc::malformed`.
+    [[nodiscard]] static io_result<ipv4> parse(std::string_view text) noexcept;
+
+    friend bool operator==(const ipv4&, const ipv4&) = default;
+};
+
+/// An IPv6 address; bytes in network order, and the zone of a link-local one (0: none).
+struct ipv6 {
+    std::array<std::uint8_t, 16> bytes{};
+    std::uint32_t zone = 0;
+
+    [[nodiscard]] static constexpr ipv6 any() noexcept { return {}; }
+    [[nodiscard]] static constexpr ipv6 loopback() noexcept {
+        return {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0};
+    }
+
+    /// RFC 4291 text, optionally with a numeric zone: "fe80::1%2". Errors: `errc::malformed`.
+    [[nodiscard]] static io_result<ipv6> parse(std::string_view text) noexcept;
+
+    friend bool operator==(const ipv6&, const ipv6&) = default;
+};
+
+/// An address of any family a stream socket can have. Value type; null by default.
+class endpoint {
+public:
+    enum class family : std::uint8_t { none, v4, v6, local };
+
+    endpoint() noexcept = default;
+    endpoint(const ipv4& address, std::uint16_t port) noexcept;
+    endpoint(const ipv6& address, std::uint16_t port) noexcept;
+
+    /// A Unix-domain socket at `path` in the file system; a leading NUL means the abstract name space.
+    /// Errors: `errc::name_too_long` past 107 bytes, `errc::invalid_argument` if empty.
+    [[nodiscard]] static io_result<endpoint> local(std::string_view path) noexcept;
+
+    /// "192.0.2.1:80", "[2001:db8::1]:80", "unix:/run/it.sock", "unix:@abstract".
+    /// Errors: `errc::malformed`, or those of `local`.
+    [[nodiscard]] static io_result<endpoint> parse(std::string_view text) noexcept;
+
+    /// The kernel's own form, as filled in by accept or getsockname.
+    explicit endpoint(const socket_address& raw) noexcept : raw_{raw} {}
+
+    [[nodiscard]] family kind() const noexcept;
+    [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 unless IPv4 or IPv6.
+    [[nodiscard]] ipv4 v4() const noexcept;             ///< @pre  kind() == family::v4.
+    [[nodiscard]] ipv6 v6() const noexcept;             ///< @pre  kind() == family::v6.
+    [[nodiscard]] std::string path() const;             ///< Empty unless local and named.
+
+    /// What `parse` reads back. Allocates.
+    [[nodiscard]] std::string to_string() const;
+
+    [[nodiscard]] const socket_address& raw() const noexcept { return raw_; }
+    [[nodiscard]] int address_family() const noexcept;  ///< AF_*, for socket(2).
+
+    friend bool operator==(const endpoint& left, const endpoint& right) noexcept;
+
+private:
+    socket_address raw_;  // Invariant: bytes from `size` on are zero.
+};
+
+}  // namespace gyre

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// main() in one line: a loop, a task, and an orderly end.
+//
+// `run` is for programs that end by themselves, `run_until_signal` for servers. Both make the loop, so
+// small programs never see one; larger ones launch on loops of their own (coro/launch.hpp).
+#pragma once
+
+#include <gyre/base/time.hpp>
+#include <gyre/coro/launch.hpp>
+#include <gyre/io/signals.hpp>
+#include <gyre/runtime/io_context.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace gyre {
+
+struct run_options {
+    run_options() noexcept = default;
+
+    /// How long sessions may go on after the first signal before they are stopped.
+    duration grace = std::chrono::seconds{5};
+    io_context_options loop;
+};
+
+/// Where and how the one task of a program runs; the untyped part of `run`.
+class program {
+public:
+    explicit program(const run_options& options) noexcept;
+
+    [[nodiscard]] io_context& loop() noexcept { return loop_; }
+
+    /// Runs until `target` has ended and nothing is left. SIGINT and SIGTERM drain it, stop it after
+    /// the grace, and on their second arrival end the process at once.
+    void run_watched(stop_handle target);
+
+    /// To be called when the target has ended.
+    void target_ended() noexcept { watcher_.request_stop(); }
+
+    /// The status a process ends with after `failed`, which is reported to standard error.
+    [[nodiscard]] static int exit_status(error failed) noexcept;
+
+private:
+    [[nodiscard]] task<> watch(stop_handle target);
+
+    run_options options_;
+    io_context loop_;
+    signal_set signals_;
+    error signals_status_;
+    stop_handle watcher_;
+};
+
+/// What a program's task may yield: nothing, its exit status, or an error.
+template <class Result>
+concept program_result =
+    std::same_as<Result, void> || std::same_as<Result, int> || std::same_as<Result, io_result<>>;
+
+/// Runs `main` on a loop of its own and returns what it yields. A user's exception is rethrown.
+template <class Result>
+Result run(task<Result> main, const io_context_options& options = {});
+
+/// Runs `main` until it ends or a signal ends it.
+///
+/// The first SIGINT or SIGTERM drains: accepts end, and so do waits marked idle. After `grace` what is
+/// left is stopped. A second signal ends the process at once, with status 128 + signal.
+///
+/// @return The exit status: 0, what `main` yields, or 1 after an error, which is printed.
+///         `errc::canceled` counts as success: it is how a signal ends a program.
+template <program_result Result>
+int run_until_signal(task<Result> main, const run_options& options = {});
+
+// Implementation
+
+/// Keeps a task's value until the loop has come to rest.
+template <class Result>
+class kept_outcome {
+public:
+    void operator()(task_outcome<Result> outcome) noexcept {
+        run_catching(failure_, [&] {
+            if constexpr (std::is_void_v<Result>) {
+                outcome.get();
+            } else {
+                value_.emplace(outcome.get());
+            }
+        });
+    }
+    Result take() {
+        failure_.rethrow_if_any();
+        if constexpr (!std::is_void_v<Result>) {
+            expects(value_.has_value(), "the loop was stopped before the task had ended");
+            return std::move(*value_);
+        }
+    }
+
+private:
+    struct none {};
+
+    std::optional<std::conditional_t<std::is_void_v<Result>, none, Result>> value_;
+    [[no_unique_address]] exception_slot failure_;
+};
+
+template <class Result>
+Result run(task<Result> main, const io_context_options& options) {
+    kept_outcome<Result> kept;
+    io_context loop{options};
+    launch(loop, std::move(main),
+           [&kept](task_outcome<Result> outcome) noexcept { kept(outcome); });
+    loop.run();
+    return kept.take();
+}
+
+template <program_result Result>
+int run_until_signal(task<Result> main, const run_options& options) {
+    kept_outcome<Result> kept;
+    program it{options};
+    const auto on_end = [&](task_outcome<Result> outcome) noexcept {
+        kept(outcome);
+        it.target_ended();
+    };
+    it.run_watched(launch(it.loop(), std::move(main), on_end));
+    if constexpr (std::same_as<Result, int>) {
+        return kept.take();
+    } else if constexpr (std::is_void_v<Result>) {
+        kept.take();
+        return 0;
+    } else {
+        return program::exit_status(kept.take().error());
+    }
+}
+
+}  // namespace gyre

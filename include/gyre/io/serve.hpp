@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The accept loop that every server needs and few get right.
+//
+// Bounded by the sessions it runs, patient when the process is out of descriptors, and honest at the
+// end: a drain closes the listener at once and lets sessions finish, a stop ends them too, and in
+// both cases it returns only when the last session has.
+#pragma once
+
+#include <gyre/base/time.hpp>
+#include <gyre/io/acceptor.hpp>
+#include <gyre/sync/semaphore.hpp>
+#include <gyre/sync/task_group.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <utility>
+
+namespace gyre {
+
+/// What `serve` counts. One loop's thread writes; read it on that thread.
+struct serve_counters {
+    std::uint64_t accepted = 0;   ///< Connections handed to sessions.
+    std::uint64_t shed = 0;       ///< Connections closed unserved, for lack of descriptors.
+    std::uint64_t exhausted = 0;  ///< Accepts that failed for lack of descriptors or memory.
+    std::uint64_t failed = 0;     ///< Accepts that failed for another, passing reason.
+};
+
+struct serve_options {
+    serve_options() noexcept = default;
+
+    /// Sessions at the same time; further connections wait in the kernel's queue.
+    std::size_t connections_max = 10'000;
+
+    /// The pause after an accept that failed for lack of descriptors, so that it cannot spin.
+    duration exhausted_pause = std::chrono::milliseconds{100};
+
+    serve_counters* counters = nullptr;  ///< Borrowed; may be null.
+};
+
+/// The untyped part of `serve`: yields connections until intake ends or fails for good.
+class connection_intake {
+public:
+    connection_intake(stream_acceptor& from, const serve_options& options) noexcept
+        : from_{from}, options_{options}, slots_{options.connections_max} {}
+
+    /// The next connection, when there is room for a session. The error ends the server;
+    /// `errc::canceled` is the ordinary end.
+    [[nodiscard]] task<io_result<stream_socket>> next();
+
+    /// A session has ended.
+    void session_ended() noexcept { slots_.release(); }
+
+private:
+    [[nodiscard]] task<io_result<>> rest_after(error failed);
+    [[nodiscard]] task<io_result<>> shed_one();
+
+    stream_acceptor& from_;
+    const serve_options& options_;
+    semaphore slots_;
+    serve_counters own_counters_;
+    serve_counters& counters_ = options_.counters != nullptr ? *options_.counters : own_counters_;
+    handle reserve_;  // A descriptor to give up when there is no other, so as to refuse politely.
+};
+
+/// One session, and the news of its end.
+template <class Session>
+task<> run_session(Session& session, stream_socket peer, connection_intake& intake) {
+    struct slot {
+        connection_intake& of;
+        ~slot() { of.session_ended(); }
+    };
+    const slot taken{intake};
+    co_await session(std::move(peer));
+}
+
+/// Accepts connections from `acceptor` and runs `session(connection)` for each.
+///
+/// @param  acceptor  Owned; closed when intake ends, before sessions are waited for.
+/// @param  session   Owned; `task<>(stream_socket)`. A user's exception from one stops all.
+/// @return When intake has ended and every session has: ok after a drain or stop.
+///
+/// Errors:        what made the acceptor useless, such as `errc::bad_descriptor`.
+/// Cancellation:  a drain ends intake; a stop ends the sessions' pending operations as well. Not an
+///                error: that is how a server ends.
+/// Threads:       sessions on the caller's executor.
+/// Cost:          three frames; one frame and one block per session.
+template <class Session>
+    requires std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>>
+task<io_result<>> serve(stream_acceptor acceptor, Session session, serve_options options = {}) {
+    connection_intake intake{acceptor, options};
+    const auto body = [&](task_group& group) -> task<io_result<>> {
+        error ended;
+        for (;;) {
+            io_result<stream_socket> next = co_await intake.next();
+            if (!next.ok()) {
+                ended = next.error();
+                break;
+            }
+            group.spawn(run_session(session, next.take(), intake));
+        }
+        static_cast<void>(acceptor.close());
+        co_return ended == errc::canceled ? error{} : ended;
+    };
+    const io_result<> served = co_await with_group(body);
+    co_return served;
+}
+
+}  // namespace gyre

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Waiting for signals as for anything else.
+//
+// run.hpp uses one to end a program in two steps; programs that reload on SIGHUP use their own.
+#pragma once
+
+#include <gyre/coro/task.hpp>
+#include <gyre/runtime/signal_port.hpp>
+#include <gyre/runtime/submit.hpp>
+
+#include <initializer_list>
+#include <utility>
+
+namespace gyre {
+
+/// A set of signals that are delivered here instead of doing what they do by default. Moves.
+class signal_set {
+public:
+    signal_set() noexcept = default;
+
+    /// Subscribes; outside of coroutines too, so that no signal is missed before the loop runs.
+    ///
+    /// @param  on       The loop it will be waited for on.
+    /// @param  signals  Such as `{SIGHUP}`.
+    /// Errors:          `errc::invalid_argument`, `errc::limit_exceeded` past 32 sets.
+    [[nodiscard]] static io_result<signal_set> open(io_context& on,
+                                                    std::initializer_list<int> signals);
+
+    /// Waits for the next one.
+    ///
+    /// @return Its number. A signal delivered twice before it is waited for may be reported once.
+    ///
+    /// Errors:        none but cancellation.
+    /// Cancellation:  `errc::canceled`; no signal is lost.
+    /// Threads:       the loop of the set; signals may be delivered to any thread.
+    /// Cost:          one frame.
+    [[nodiscard]] task<io_result<int>> wait();
+
+    /// From the second delivery on the process ends at once, with status 128 + signal, even if its
+    /// loop is stuck.
+    void exit_on_second() noexcept { port_.exit_on_second(); }
+
+private:
+    signal_port port_;
+};
+
+}  // namespace gyre

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A connection: bytes in order, both ways, over TCP or a Unix-domain socket.
+//
+// The family belongs to the endpoint, not to the type, so one server serves both and one set of tests
+// covers both. Every method fills in an operation (runtime/operation.hpp); none knows a backend.
+// acceptor.hpp makes these from the other side; stream/algorithms.hpp reads and writes whole messages.
+#pragma once
+
+#include <gyre/base/buffer.hpp>
+#include <gyre/base/result.hpp>
+#include <gyre/base/time.hpp>
+#include <gyre/coro/task.hpp>
+#include <gyre/io/endpoint.hpp>
+#include <gyre/io/socket_options.hpp>
+#include <gyre/runtime/handle.hpp>
+#include <gyre/runtime/submit.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace gyre {
+
+class stream_socket;
+
+/// Which direction of a connection ends.
+enum class shutdown_side : std::uint8_t { receive, send, both };
+
+/// What `stream_socket::wait` waits for.
+enum class readiness : std::uint8_t { readable, writable };
+
+// Implementation: how raw results become results.
+
+/// Of a read: 0 bytes into a non-empty buffer is the end of the stream.
+struct finish_read {
+    [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
+    [[nodiscard]] io_result<std::size_t> operator()(const receive_operation& op) const noexcept {
+        if (op.result < 0) return error_of(op);
+        if (op.result == 0 && op.size != 0) return error{errc::eof, activity::read};
+        return static_cast<std::size_t>(op.result);
+    }
+};
+
+struct finish_write {
+    [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
+    [[nodiscard]] io_result<std::size_t> operator()(const send_operation& op) const noexcept {
+        if (op.result < 0) return error_of(op);
+        return static_cast<std::size_t>(op.result);
+    }
+};
+
+/// Of gather and scatter: holds what sendmsg(2) and recvmsg(2) want to see, opaquely.
+class message_parts {
+public:
+    explicit message_parts(const_buffers from) noexcept;
+    explicit message_parts(mutable_buffers into) noexcept;
+
+    [[nodiscard]] std::int32_t prepare(message_operation& op, io_context&) noexcept;
+    [[nodiscard]] io_result<std::size_t> operator()(const message_operation& op) const noexcept;
+
+private:
+    struct part {
+        void* data;
+        std::size_t size;
+    };
+    static constexpr std::size_t header_words = 7;  // sizeof(msghdr) on every 64-bit Linux.
+
+    std::array<part, buffers_per_call_max> parts_;
+    std::size_t count_ = 0;
+    std::size_t bytes_ = 0;
+    std::array<std::uint64_t, header_words> header_{};
+};
+
+struct finish_wait {
+    [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
+    [[nodiscard]] io_result<> operator()(const wait_ready_operation& op) const noexcept {
+        return error_of(op);
+    }
+};
+
+/// Of a connect: opens the socket first, and owns it until it is handed out.
+class finish_connect {
+public:
+    explicit finish_connect(const endpoint& peer) noexcept : peer_{peer} {}
+
+    [[nodiscard]] std::int32_t prepare(connect_operation& op, io_context& on) noexcept;
+    [[nodiscard]] io_result<stream_socket> operator()(const connect_operation& op) noexcept;
+
+private:
+    endpoint peer_;
+    handle socket_;
+};
+
+/// A connected socket, or none. Moves; closes at the latest when destroyed.
+///
+/// Belongs to the loop it is first used on. One reader and one writer at a time.
+class stream_socket {
+public:
+    /// Not open; only `close`, `shutdown`, options and endpoints may be asked of it (`errc::closed`).
+    stream_socket() noexcept = default;
+
+    /// Takes charge of a connected socket.
+    explicit stream_socket(handle connected) noexcept : handle_{std::move(connected)} {}
+
+    /// Connects to `peer`.
+    ///
+    /// @param  peer  Copied.
+    /// @return The connected socket; closed unless ok. TCP sockets have `no_delay` set.
+    ///
+    /// Errors:        the kernel's: `errc::connection_refused`, `errc::network_unreachable`, ...;
+    ///                `errc::no_buffer_space` if a Unix-domain listener's queue is full (epoll).
+    /// Cancellation:  `errc::canceled`; the half-open connection is closed.
+    /// Threads:       resumes on the caller's executor.
+    /// Cost:          no allocation; socket, option and connect calls.
+    [[nodiscard]] static auto connect(const endpoint& peer) noexcept {
+        return submission<connect_operation, finish_connect>{connect_operation{},
+                                                             finish_connect{peer}};
+    }
+
+    /// Reads what is there, at least one byte, at most `into.size()`.
+    ///
+    /// @param  into  Borrowed until completion. Empty yields {ok, 0}.
+    /// @return The bytes read; zero only with an error or an empty buffer.
+    ///
+    /// Errors:        `errc::eof` at the end of the stream, `errc::connection_reset`, ...
+    /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
+    /// Threads:       resumes on the caller's executor. One read at a time.
+    /// Cost:          no allocation; one system call, or an entry of the turn's batch.
+    [[nodiscard]] auto read_some(mutable_buffer into) noexcept {
+        return submission<receive_operation, finish_read>{receive_operation{slot(), into}};
+    }
+
+    /// The same into several buffers, filled in order; at most `buffers_per_call_max` of them.
+    [[nodiscard]] auto read_some(mutable_buffers into) noexcept {
+        return submission<message_operation, message_parts>{
+            message_operation{opcode::receive_scatter, slot()}, message_parts{into}};
+    }
+
+    /// Writes at least one byte of `from`.
+    ///
+    /// @param  from  Borrowed until completion. Empty yields {ok, 0}.
+    /// @return The bytes the kernel took; zero only with an error or an empty buffer.
+    ///
+    /// Errors:        `errc::broken_pipe`, `errc::connection_reset`, ... Never raises SIGPIPE.
+    /// Cancellation:  `errc::canceled`; nothing was sent then.
+    /// Threads:       resumes on the caller's executor. One write at a time.
+    /// Cost:          no allocation; usually one system call and no suspension.
+    [[nodiscard]] auto write_some(const_buffer from) noexcept {
+        return submission<send_operation, finish_write>{send_operation{slot(), from}};
+    }
+
+    /// The same from several buffers, in order; at most `buffers_per_call_max` of them.
+    [[nodiscard]] auto write_some(const_buffers from) noexcept {
+        return submission<message_operation, message_parts>{
+            message_operation{opcode::send_gather, slot()}, message_parts{from}};
+    }
+
+    /// Waits until a read, or a write, would not block. A condition, not a promise: another reader
+    /// may be faster.
+    ///
+    /// Errors:        none but cancellation; a broken connection counts as ready.
+    /// Cancellation:  `errc::canceled`.
+    /// Threads:       resumes on the caller's executor.
+    /// Cost:          no allocation.
+    [[nodiscard]] submission<wait_ready_operation, finish_wait> wait(readiness what) noexcept;
+
+    /// Ends one direction: the peer reads `errc::eof` once it has read what was sent. Outside of
+    /// coroutines too.
+    /// Errors: `errc::not_connected`.
+    [[nodiscard]] io_result<> shutdown(shutdown_side side) noexcept;
+
+    /// Closes at once. What is pending completes with `errc::canceled`. Unread input makes the kernel
+    /// send a reset, which may destroy what the peer has not read yet: see `close_gracefully`.
+    io_result<> close() noexcept;
+
+    /// Ends the connection so that the peer gets everything: shuts the sending side, reads and drops
+    /// what still comes until the peer has closed too, then closes.
+    ///
+    /// @param  limit  How long to wait for the peer.
+    ///
+    /// Errors:        `errc::timed_out` if the peer did not close in time, `errc::connection_reset`, ...
+    ///                It is closed in every case.
+    /// Cancellation:  ignored; `limit` bounds it.
+    /// Threads:       resumes on the caller's executor.
+    /// Cost:          two frames.
+    [[nodiscard]] task<io_result<>> close_gracefully(duration limit);
+
+    /// Which addresses the connection joins. Errors: `errc::not_connected`.
+    [[nodiscard]] io_result<endpoint> local_endpoint() const noexcept;
+    [[nodiscard]] io_result<endpoint> remote_endpoint() const noexcept;
+
+    /// Sets an option, as in `set_option(no_delay{true})`.
+    template <socket_option Option>
+    io_result<> set_option(Option option) noexcept {
+        auto raw = option.to_raw();
+        return apply(opcode::set_option, Option::level(), Option::name(), &raw, sizeof raw);
+    }
+
+    /// Reads an option, as in `get_option<no_delay>()`.
+    template <socket_option Option>
+    [[nodiscard]] io_result<Option> get_option() const noexcept {
+        typename Option::representation raw{};
+        const io_result<> done =
+            apply(opcode::get_option, Option::level(), Option::name(), &raw, sizeof raw);
+        if (!done.ok()) return done.error();
+        return Option::from_raw(raw);
+    }
+
+    [[nodiscard]] bool is_open() const noexcept { return handle_.open(); }
+
+    /// The descriptor, still owned by the socket; -1 if closed.
+    [[nodiscard]] int native_handle() const noexcept { return handle_.number(); }
+
+    /// Gives the descriptor away: cancels what is pending, forgets it, and leaves it open.
+    [[nodiscard]] int release() noexcept { return handle_.release(); }
+
+    /// Takes charge of a connected stream socket that nobody else will close, for use on `on`.
+    [[nodiscard]] static stream_socket adopt(io_context& on, int number) noexcept {
+        return stream_socket{handle{on.host(), number}};
+    }
+
+private:
+    [[nodiscard]] descriptor& slot() const noexcept { return handle_.slot(); }
+    [[nodiscard]] io_result<> apply(opcode code, int level, int name, void* value,
+                                    std::uint32_t size) const noexcept;
+    [[nodiscard]] io_result<endpoint> ask(opcode code) const noexcept;
+
+    handle handle_;
+};
+
+/// Names for what a stream socket is used as; the type is one.
+using tcp_socket = stream_socket;
+using local_socket = stream_socket;
+
+}  // namespace gyre

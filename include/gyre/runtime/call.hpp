@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A function that blocks, awaited without blocking the loop.
+//
+// For libraries that wait, and for computations that take long enough to be felt by every other
+// coroutine of the loop. thread_pool.hpp has the threads.
+#pragma once
+
+#include <gyre/base/exception.hpp>
+#include <gyre/runtime/submit.hpp>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace gyre {
+
+/// What `blocking` keeps for the worker, in the awaiting coroutine's frame.
+template <class Function, class Result>
+class blocking_call {
+public:
+    explicit blocking_call(Function function) noexcept : function_{std::move(function)} {}
+
+    [[nodiscard]] std::int32_t prepare(call_operation& op, io_context&) noexcept {
+        op.argument = this;
+        return 0;
+    }
+
+    static void invoke(void* it) noexcept {
+        auto& self = *static_cast<blocking_call*>(it);
+        run_catching(self.failure_, [&] {
+            if constexpr (std::is_void_v<Result>) {
+                self.function_();
+            } else {
+                self.value_.emplace(self.function_());
+            }
+        });
+    }
+
+    [[nodiscard]] auto operator()(call_operation& op) {
+        using outcome = std::conditional_t<std::is_void_v<Result>, std::type_identity<io_result<>>,
+                                           std::type_identity<io_result<Result>>>;
+        using result = typename outcome::type;
+        if (const error failed = error_of(op)) return result{failed};
+        failure_.rethrow_if_any();
+        if constexpr (std::is_void_v<Result>) {
+            return result{};
+        } else {
+            return result{std::move(*value_)};
+        }
+    }
+
+private:
+    struct nothing {};
+
+    Function function_;
+    std::optional<std::conditional_t<std::is_void_v<Result>, nothing, Result>> value_;
+    [[no_unique_address]] exception_slot failure_;
+};
+
+/// Runs `function()` on one of the loop's worker threads.
+///
+/// @param  function  Owned; must not touch the coroutine's own data while others may.
+/// @return `io_result` of what it returns; `io_result<>` for void. Its exception is rethrown here.
+///
+/// Errors:        only cancellation.
+/// Cancellation:  `errc::canceled` if it has not begun; a call that has begun is waited for.
+/// Threads:       `function` runs on a worker, the coroutine resumes on its own executor.
+/// Cost:          two thread switches, tens of microseconds.
+template <class Function>
+[[nodiscard]] auto blocking(Function function) {
+    using result = std::invoke_result_t<Function&>;
+    using call = blocking_call<Function, result>;
+    return submission<call_operation, call>{call_operation{&call::invoke, nullptr},
+                                            call{std::move(function)}};
+}
+
+}  // namespace gyre

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Ownership of one open descriptor.
+//
+// It is {host, slot, generation} and not a bare number, because a simulated descriptor must close in
+// the simulation, and because a number the kernel has reused must never be taken for the old one.
+// Sockets and acceptors hold one of these and nothing else.
+#pragma once
+
+#include <gyre/runtime/host.hpp>
+
+#include <utility>
+
+namespace gyre {
+
+/// Owns a descriptor; closed at the latest by the destructor. Moves; does not copy.
+class handle {
+public:
+    handle() noexcept = default;
+
+    /// Takes charge of `number`, which must be open and nobody else's.
+    handle(host& owner, int number) noexcept
+        : host_{&owner}, slot_{&owner.enter(number)}, generation_{slot_->generation} {}
+
+    handle(handle&& other) noexcept
+        : host_{other.host_},
+          slot_{std::exchange(other.slot_, nullptr)},
+          generation_{other.generation_} {}
+    handle& operator=(handle&& other) noexcept {
+        handle taken{std::move(other)};
+        std::swap(host_, taken.host_);
+        std::swap(slot_, taken.slot_);
+        std::swap(generation_, taken.generation_);
+        return *this;
+    }
+    ~handle() { close(); }
+
+    [[nodiscard]] bool open() const noexcept {
+        return slot_ != nullptr && slot_->generation == generation_;
+    }
+
+    /// @pre  open.
+    [[nodiscard]] descriptor& slot() const noexcept {
+        expects(open(), "the descriptor is open");
+        return *slot_;
+    }
+    [[nodiscard]] host& on() const noexcept { return *host_; }
+    [[nodiscard]] int number() const noexcept { return open() ? slot_->number : -1; }
+
+    /// Cancels what is pending, waits for it on the spot, closes. Returns the result of close(2), or
+    /// -EBADF if it was not open. What was pending completes with `errc::canceled`.
+    int close() noexcept;
+
+    /// The same, but gives the number away instead of closing it; -1 if it was not open.
+    [[nodiscard]] int release() noexcept;
+
+private:
+    host* host_ = nullptr;
+    descriptor* slot_ = nullptr;
+    std::uint32_t generation_ = 0;
+};
+
+}  // namespace gyre

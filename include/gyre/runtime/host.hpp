@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The machine a program runs on: immediate calls, the clock, and what is remembered of descriptors.
+//
+// There is one real host per process, and one per simulated machine in the simulator; programs only
+// ever meet this interface, so they cannot tell. Loops (io_context.hpp) live on a host.
+#pragma once
+
+#include <gyre/base/time.hpp>
+#include <gyre/runtime/operation.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gyre {
+
+/// What a descriptor number remembers between operations. Lives in the host's table at a stable
+/// address, so sockets may move. Used by the loop it belongs to, in whose list it is.
+struct descriptor : list_link<> {
+    list<operation, descriptor> pending;  ///< Armed operations, oldest first.
+    io_context* home = nullptr;           ///< The loop that uses it; null until first use.
+    int number = -1;
+    std::uint32_t generation = 0;  ///< Raised at each opening and closing: odd while open.
+
+    // Hints of readiness. True means "trying may succeed", so a wrong true costs one failed call and
+    // a wrong false would hang: they are lowered only on proof.
+    bool maybe_readable = true;
+    bool maybe_writable = true;
+    bool hung_up = false;  ///< An end or urgent data is in the stream: short reads prove nothing.
+    bool registered = false;   ///< Known to the loop's epoll instance.
+    bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
+
+    [[nodiscard]] bool open() const noexcept { return generation % 2 == 1; }
+};
+
+/// The operating system as programs see it.
+class host {
+public:
+    host(const host&) = delete;
+    host& operator=(const host&) = delete;
+
+    /// Carries out `op` without waiting: immediate operations always, pollable ones as a single try
+    /// that yields -EAGAIN where it would block. Returns what the system call returned, or -errno.
+    [[nodiscard]] virtual int perform_now(operation& op) noexcept = 0;
+
+    /// Reads the clock.
+    [[nodiscard]] virtual time_point now() noexcept = 0;
+
+    /// Takes charge of an open descriptor number. Any thread. Allocates when numbers are higher than
+    /// ever before.
+    [[nodiscard]] virtual descriptor& enter(int number) noexcept = 0;
+
+    /// Closes the number. Nothing may be pending and no loop may know it any more.
+    virtual int close(descriptor& it) noexcept = 0;
+
+    /// Gives the number away without closing it, under the same conditions.
+    virtual int release(descriptor& it) noexcept = 0;
+
+protected:
+    host() noexcept = default;
+    ~host() = default;
+};
+
+}  // namespace gyre

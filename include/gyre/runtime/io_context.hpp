@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One thread's loop: the place where coroutines run and operations complete.
+//
+// It owns what that takes (the ready queue, the inbox for other threads, timers, the frame stock,
+// a backend) and runs in turns: some ready work, then one visit to the kernel. Nothing in it is
+// locked; a coroutine that stays on one io_context never needs a lock. The backend is chosen at run
+// time behind src/runtime/loop_backend.hpp.
+#pragma once
+
+#include <gyre/base/time.hpp>
+#include <gyre/coro/environment.hpp>
+#include <gyre/coro/frame_allocator.hpp>
+#include <gyre/runtime/host.hpp>
+#include <gyre/runtime/operation.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace gyre {
+
+class loop_backend;
+class thread_pool;
+class timer_queue;
+class waker;
+
+/// Which interpreter carries out operations.
+enum class backend_choice : std::uint8_t {
+    automatic,  ///< io_uring where the kernel lets us, else epoll.
+    uring,      ///< io_uring at its best tier, or an error.
+    uring_a,    ///< Completions run by this thread only (DEFER_TASKRUN, Linux 6.1).
+    uring_b,    ///< Cooperative completions (COOP_TASKRUN, Linux 5.19).
+    uring_c,    ///< The plain ring (Linux 5.15).
+    epoll
+};
+
+/// What was chosen, and why.
+struct backend_info {
+    backend_choice kind = backend_choice::automatic;  ///< Never `automatic` or `uring`.
+    std::string reason;                               ///< A sentence for a log.
+};
+
+/// The name used by `GYRE_BACKEND`: "uring-a", "epoll", ...; static storage.
+[[nodiscard]] const char* describe(backend_choice choice) noexcept;
+
+struct io_context_options {
+    io_context_options() noexcept = default;
+
+    /// `automatic` defers to the environment variable GYRE_BACKEND, if that is set.
+    backend_choice backend = backend_choice::automatic;
+    unsigned ring_submissions = 256;              ///< Entries; a power of two. io_uring only.
+    unsigned ring_completions = 2048;             ///< Entries; a power of two. io_uring only.
+    std::size_t frame_stock_bytes_max = 4 << 20;  ///< Free frames kept back from malloc.
+    unsigned worker_threads_max = 4;              ///< For `blocking`; started on demand.
+};
+
+/// A loop that belongs to one thread.
+///
+/// Posting is safe from every thread; everything else is for the thread that runs it. It binds to
+/// the thread of its first `run`; another thread may run it only while nothing is in flight, which
+/// is checked. Destroying it stops its roots and runs it until they have ended. Does not move.
+class io_context final : public loop {
+public:
+    explicit io_context(const io_context_options& options = {});
+
+    /// A loop on a backend of the caller's: the simulator's, or a test's.
+    io_context(std::unique_ptr<loop_backend> backend, host& on);
+
+    ~io_context();
+
+    /// Runs until no root is left and nothing is ready, or `stop`. Returns how many items ran.
+    std::size_t run();
+
+    /// The same for at most `limit`.
+    std::size_t run_for(duration limit);
+
+    /// Runs one item, waiting for it if need be. Returns 0 or 1.
+    std::size_t run_one();
+
+    /// Runs what is ready and visits the kernel without waiting. Returns how many items ran.
+    std::size_t poll();
+
+    /// Makes `run` return soon, with everything kept as it is. Any thread.
+    void stop() noexcept;
+    [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+
+    /// Allows running again after `stop`.
+    void restart() noexcept { stopped_.store(false, std::memory_order_release); }
+
+    /// Makes `item` ready. Any thread. From the loop's own thread 2-3 ns; from another one atomic
+    /// exchange, and a wake-up only if the loop sleeps.
+    void post(work& item) noexcept override {
+        if (running_here == this) {
+            ready_.push(item);
+        } else {
+            post_from_outside(item);
+        }
+    }
+
+    /// Runs `function()` on the loop. Any thread. `function` must not throw; it is moved into a block
+    /// from the frame stock.
+    template <class Function>
+        requires std::invocable<Function&>
+    void post(Function function) {
+        post(static_cast<work&>(*new posted<Function>{std::move(function)}));
+    }
+
+    void retract(work& item) noexcept override;
+    void arm(timer& t, time_point deadline) noexcept override;
+    void disarm(timer& t) noexcept override;
+
+    /// As an executor: the loop whose timers and operations its coroutines use is itself.
+    [[nodiscard]] loop& home() noexcept { return *this; }
+
+    /// Whether the calling thread is inside `run` or `poll` of this loop.
+    [[nodiscard]] bool running_on_this_thread() const noexcept { return running_here == this; }
+
+    /// Which backend serves this loop, and the reason for it.
+    [[nodiscard]] const backend_info& backend() const noexcept { return info_; }
+
+    /// Set if the backend that was required cannot run: every operation then completes with this
+    /// error, while posts and timers go on working.
+    [[nodiscard]] error status() const noexcept { return status_; }
+
+    /// For life inside another loop: a descriptor that poll(2) reports readable when `poll` has
+    /// something to do. Ask again after a change of backend. Also wait until `next_deadline`.
+    [[nodiscard]] int native_wait_handle() noexcept;
+
+    /// When `poll` is due at the latest: now if something is ready, `never` if nothing waits.
+    [[nodiscard]] time_point next_deadline() noexcept;
+
+    /// Keeps `run` from returning for lack of work while it lives.
+    class work_guard {
+    public:
+        explicit work_guard(io_context& of) noexcept : of_{&of} {
+            of_->guards_.fetch_add(1, std::memory_order_relaxed);
+        }
+        work_guard(work_guard&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
+        work_guard& operator=(work_guard&&) = delete;
+        ~work_guard() {
+            if (of_ != nullptr) of_->release_guard();
+        }
+
+    private:
+        io_context* of_;
+    };
+
+    // For submit.hpp, handle.hpp and the backends.
+
+    [[nodiscard]] gyre::host& host() noexcept { return host_; }
+
+    /// Begins `op`. True if it finished on the spot and the caller may go on at once; otherwise
+    /// `op.run` is called from the ready queue when it has completed.
+    [[nodiscard]] bool submit(operation& op) noexcept;
+
+    /// Asks for the end of a pending `op` of this loop. Any thread of a pool; see operation.hpp.
+    void cancel(operation& op) noexcept;
+
+    /// Cancels `op` and waits on the spot until the kernel has let go of it; afterwards it is not
+    /// in the ready queue either. For frames that are destroyed.
+    void reap(operation& op) noexcept;
+
+    /// Called by the backend: `op` is over. It becomes ready unless a foreign cancel points to it.
+    void complete(operation& op, std::int32_t result) noexcept;
+
+    /// Called by a worker: the call has run.
+    void complete_call(call_operation& op) noexcept;
+
+    /// Makes `it` a descriptor of this loop; a failed check if it is another loop's.
+    void attach(descriptor& it) noexcept;
+
+    /// Ends what is pending on `it` and makes this loop forget it, so that it may close or leave.
+    void detach(descriptor& it) noexcept;
+
+    /// Whether anything besides the current item is ready to run.
+    [[nodiscard]] bool busy() const noexcept { return !ready_.empty(); }
+
+    /// The workers behind `blocking`; started on first use.
+    [[nodiscard]] thread_pool& workers();
+
+private:
+    template <class Function>
+    struct posted : work {
+        explicit posted(Function f) : work{&invoke}, function{std::move(f)} {}
+
+        static void invoke(work& item) noexcept {
+            auto* self = static_cast<posted*>(&item);
+            Function call = std::move(self->function);
+            delete self;  // First, so that what `call` posts finds the block again.
+            call();
+        }
+        static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+        static void operator delete(void* memory, std::size_t size) noexcept {
+            frame_stock::release(memory, size);
+        }
+
+        Function function;
+    };
+
+    class occupation;
+
+    std::size_t run_until(time_point limit, std::size_t items_max);
+    std::size_t run_ready(std::size_t items_max) noexcept;
+    void turn(time_point limit) noexcept;
+    void refresh_clock() noexcept;
+    void take_inbox() noexcept;
+    void take_cancels() noexcept;
+    void post_from_outside(work& item) noexcept;
+    void wake_if_asleep() noexcept;
+    void release_guard() noexcept;
+    void end_roots() noexcept;
+    [[nodiscard]] bool has_work() noexcept;
+    void bind_to_this_thread() noexcept;
+    void withdraw_backend(error why) noexcept;
+
+    // Invariant: the loop whose run() is innermost on this thread. The second of the library's two
+    // thread-locals: posting to one's own loop must not cost an atomic operation.
+    static inline constinit thread_local io_context* running_here = nullptr;
+
+    work_queue ready_;
+    gyre::host& host_;
+    std::unique_ptr<timer_queue> timers_;
+    std::unique_ptr<loop_backend> backend_;
+    std::unique_ptr<loop_backend> withdrawn_;  // Kept for the threads that may be waking it.
+    list<descriptor> descriptors_;             // Those this loop has used and that are still open.
+    error status_;
+    backend_info info_;
+    io_context_options options_;
+    frame_stock frames_;
+    std::shared_ptr<waker> wake_;
+    std::unique_ptr<thread_pool> workers_;
+    const void* bound_thread_ = nullptr;  // An address that is the thread's own; null before run.
+
+    // What other threads touch, away from what this one does.
+    alignas(64) std::atomic<work*> inbox_ = nullptr;  // Newest first.
+    std::atomic<loop_backend*> waker_ = nullptr;      // The backend to wake.
+    std::atomic<operation*> cancels_ = nullptr;       // Newest first.
+    std::atomic<bool> asleep_ = true;  // True whenever nobody would look into the inbox.
+    std::atomic<bool> stopped_ = false;
+    std::atomic<int> guards_ = 0;
+    std::atomic<int> calls_in_flight_ = 0;
+};
+
+/// The io_context that `env` belongs to; there is no other kind of loop.
+[[nodiscard]] inline io_context& context_of(const environment& env) noexcept {
+    return static_cast<io_context&>(*env.loop);
+}
+
+}  // namespace gyre

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a program wants from the kernel, as data.
+//
+// A socket fills in one of these records; submit.hpp hands it to the loop; an interpreter carries it
+// out: io_uring turns it into a submission entry, epoll tries the call and waits for readiness, the
+// simulator makes it an event. Objects therefore exist once. To add an operation: a struct and an
+// opcode here, one case each in src/runtime/perform.cpp and src/runtime/uring_backend.cpp
+// (-Werror=switch lists what is missing), a row in tests/laws/backend_laws_test.cpp, and the object's
+// method that fills it in.
+#pragma once
+
+#include <gyre/base/buffer.hpp>
+#include <gyre/base/error.hpp>
+#include <gyre/base/intrusive.hpp>
+#include <gyre/coro/environment.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+struct msghdr;
+
+namespace gyre {
+
+class io_context;
+struct descriptor;
+
+enum class opcode : std::uint8_t {
+    // Wait for the kernel; cancellable.
+    receive,
+    receive_scatter,
+    send,
+    send_gather,
+    accept,
+    connect,
+    wait_ready,
+    // Answered at once by the host.
+    open_socket,
+    bind,
+    listen,
+    shutdown,
+    set_option,
+    get_option,
+    local_address,
+    remote_address,
+    // Run on a worker thread.
+    call
+};
+
+/// The life of a one-shot operation. It moves to the right only.
+enum class operation_state : std::uint8_t {
+    idle,             ///< A value: copied and moved freely.
+    armed,            ///< The backend holds a pointer to it.
+    cancel_posted,    ///< Armed, and a cancel from another loop is on its way: a message that
+                      ///< points here, so nothing resumes until that message was consumed.
+    awaiting_cancel,  ///< Complete, but the message is still on its way.
+    done              ///< `result` is final and nothing points here but its awaiter.
+};
+
+/// The header of every one-shot operation. Lives in the awaiter, hence in a coroutine frame; the
+/// backend borrows it from submission until completion.
+struct operation : work, list_link<descriptor> {
+    explicit operation(opcode kind) noexcept : code{kind} {}
+
+    // Moves happen before submission only and carry the arguments, never the state.
+    operation(operation&& other) noexcept : work{}, list_link<descriptor>{}, code{other.code} {}
+
+    operation* cancel_next = nullptr;  ///< Its place among cancels from other loops.
+    io_context* home = nullptr;        ///< The loop that issued it and will complete it.
+    const environment* env = nullptr;  ///< Of the awaiting coroutine.
+    std::int32_t result = 0;           ///< What the system call would have returned, or -errno.
+    std::atomic<operation_state> state = operation_state::idle;
+    const opcode code;
+    bool retried = false;           ///< The interpreter's own mark: its first try is over.
+    bool cancel_requested = false;  ///< The backend has been asked to end it.
+
+    [[nodiscard]] bool pending() const noexcept {
+        const operation_state now = state.load(std::memory_order_relaxed);
+        return now == operation_state::armed || now == operation_state::cancel_posted ||
+               now == operation_state::awaiting_cancel;
+    }
+};
+
+static_assert(sizeof(operation) <= 64, "the header fits one cache line");
+
+/// An operation on a descriptor.
+struct descriptor_operation : operation {
+    explicit descriptor_operation(opcode kind) noexcept : operation{kind} {}
+    descriptor_operation(opcode kind, descriptor& on) noexcept : operation{kind}, target{&on} {}
+
+    descriptor* target = nullptr;  // Borrowed; open from submission until completion.
+};
+
+/// A socket address of any family, out of line of the records that point to it.
+struct socket_address {
+    static constexpr std::size_t size_max = 112;  // sockaddr_un is the largest, at 110.
+
+    std::uint32_t size = 0;
+    alignas(8) std::byte data[size_max] = {};
+};
+
+/// Reads up to `size` bytes into `data`. Result: bytes, 0 at the end of the stream.
+struct receive_operation : descriptor_operation {
+    receive_operation(descriptor& from, mutable_buffer into) noexcept
+        : descriptor_operation{opcode::receive, from}, data{into.data()}, size{into.size()} {}
+
+    std::byte* data;
+    std::size_t size;
+};
+
+/// Writes up to `size` bytes. Result: bytes.
+struct send_operation : descriptor_operation {
+    send_operation(descriptor& to, const_buffer from) noexcept
+        : descriptor_operation{opcode::send, to}, data{from.data()}, size{from.size()} {}
+
+    const std::byte* data;
+    std::size_t size;
+};
+
+/// Reads into, or writes from, several buffers described by `message`. Result: bytes.
+struct message_operation : descriptor_operation {
+    message_operation(opcode kind, descriptor& on) noexcept : descriptor_operation{kind, on} {}
+
+    msghdr* message = nullptr;  // Borrowed; set before submission, points into the awaiter.
+    std::size_t size = 0;       // Bytes in all buffers together.
+};
+
+/// Takes the next connection. Result: its descriptor number, close-on-exec.
+struct accept_operation : descriptor_operation {
+    explicit accept_operation(descriptor& on) noexcept : descriptor_operation{opcode::accept, on} {}
+
+    socket_address* peer = nullptr;  // Borrowed; filled in beside the result.
+};
+
+/// Connects. Result: 0.
+struct connect_operation : descriptor_operation {
+    connect_operation() noexcept : descriptor_operation{opcode::connect} {}
+
+    explicit connect_operation(descriptor& on) noexcept
+        : descriptor_operation{opcode::connect, on} {}
+
+    const socket_address* peer = nullptr;  // Borrowed.
+};
+
+/// Waits until a read, or a write, would not block. Result: poll(2) events.
+struct wait_ready_operation : descriptor_operation {
+    wait_ready_operation(descriptor& on, std::uint32_t wanted) noexcept
+        : descriptor_operation{opcode::wait_ready, on}, events{wanted} {}
+
+    std::uint32_t events;  // poll(2) bits.
+};
+
+/// Opens a socket. Result: its descriptor number, close-on-exec.
+struct open_socket_operation : operation {
+    open_socket_operation(int socket_family, int socket_type) noexcept
+        : operation{opcode::open_socket}, family{socket_family}, type{socket_type} {}
+
+    int family;
+    int type;
+};
+
+/// Binds, or asks for an address (`local_address`, `remote_address`, which fill in). Result: 0.
+struct address_operation : descriptor_operation {
+    address_operation(opcode kind, descriptor& on, socket_address& of) noexcept
+        : descriptor_operation{kind, on}, address{&of} {}
+
+    socket_address* address;  // Borrowed.
+};
+
+/// Listens with a queue of `number` connections, or shuts down the sides given by SHUT_*. Result: 0.
+struct number_operation : descriptor_operation {
+    number_operation(opcode kind, descriptor& on, int value) noexcept
+        : descriptor_operation{kind, on}, number{value} {}
+
+    int number;
+};
+
+/// Sets or reads a socket option of `size` bytes at `value`. Result: 0, or the size read.
+struct option_operation : descriptor_operation {
+    option_operation(opcode kind, descriptor& on, int option_level, int option_name, void* at,
+                     std::uint32_t bytes) noexcept
+        : descriptor_operation{kind, on},
+          value{at},
+          level{option_level},
+          name{option_name},
+          size{bytes} {}
+
+    void* value;  // Borrowed.
+    int level;
+    int name;
+    std::uint32_t size;
+};
+
+/// Runs `function(argument)` on a worker thread. Result: 0, or -ECANCELED if it never began.
+struct call_operation : operation {
+    using callee = void (*)(void*) noexcept;
+
+    call_operation(callee f, void* with) noexcept
+        : operation{opcode::call}, function{f}, argument{with} {}
+
+    callee function;
+    void* argument;  // Borrowed.
+};
+
+static_assert(sizeof(receive_operation) <= 96 && sizeof(send_operation) <= 96 &&
+                  sizeof(message_operation) <= 96 && sizeof(accept_operation) <= 96 &&
+                  sizeof(connect_operation) <= 96 && sizeof(option_operation) <= 96 &&
+                  sizeof(call_operation) <= 96,
+              "an operation is paid for in every frame that awaits one");
+
+/// The system call's name for people: "read", "accept"; static storage.
+[[nodiscard]] const char* describe(opcode code) noexcept;
+
+/// The activity an error of this operation is reported under.
+[[nodiscard]] activity activity_of(opcode code) noexcept;
+
+}  // namespace gyre

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Signals, turned into something a loop can wait for.
+//
+// A process has one handler per signal, so there is one registry behind all of these; the handler
+// only sets a bit and writes to an eventfd. io/signals.hpp is the coroutine's view.
+#pragma once
+
+#include <gyre/base/result.hpp>
+#include <gyre/runtime/handle.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+
+namespace gyre {
+
+/// A subscription to a set of signals. While it lives their default actions do not happen; afterwards
+/// the dispositions are what they were before. Moves.
+class signal_port {
+public:
+    signal_port() noexcept = default;
+    signal_port(signal_port&& other) noexcept
+        : event_{std::move(other.event_)}, slot_{std::exchange(other.slot_, -1)} {}
+    signal_port& operator=(signal_port&& other) noexcept {
+        signal_port taken{std::move(other)};
+        std::swap(event_, taken.event_);
+        std::swap(slot_, taken.slot_);
+        return *this;
+    }
+    ~signal_port();
+
+    /// Subscribes. Any thread; 32 subscriptions at a time.
+    /// Errors: `errc::limit_exceeded`, `errc::invalid_argument` for what is no signal.
+    [[nodiscard]] static io_result<signal_port> open(io_context& on,
+                                                     std::initializer_list<int> signals);
+
+    /// From the second delivery on the process ends inside the handler, with status 128 + signal,
+    /// whatever the loop is doing.
+    void exit_on_second() noexcept;
+
+    /// A signal that was delivered and not yet taken, lowest number first; 0 if there is none.
+    [[nodiscard]] int take() noexcept;
+
+    /// Readable while something may be there to take.
+    [[nodiscard]] descriptor& event() const noexcept { return event_.slot(); }
+
+private:
+    handle event_;
+    int slot_ = -1;
+};
+
+}  // namespace gyre

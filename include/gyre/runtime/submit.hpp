@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The one awaitable that submits an operation.
+//
+// Every socket method returns a `submission`: the record, plus what turns its raw result into the
+// method's own. It follows the contract in awaitable.hpp: a leaf in its chain's slot, cancelled through
+// its loop, reaped if its frame is destroyed.
+#pragma once
+
+#include <gyre/base/result.hpp>
+#include <gyre/coro/awaitable.hpp>
+#include <gyre/coro/resume.hpp>
+#include <gyre/runtime/io_context.hpp>
+
+#include <coroutine>
+#include <type_traits>
+#include <utility>
+
+namespace gyre {
+
+/// The untyped part of a submission: how it starts, is stopped, resumes, and is let go of.
+class pending_operation : public stop_target {
+public:
+    void request(stop_level level) noexcept override;
+    [[nodiscard]] const char* waiting_for() const noexcept override { return describe(op_->code); }
+
+protected:
+    explicit pending_operation(stop_level ends_at) noexcept : ends_at_{ends_at} {}
+    pending_operation(pending_operation&& other) noexcept : ends_at_{other.ends_at_} {}
+    ~pending_operation() = default;
+
+    /// Begins `op`, unless `failure`, an -errno, says that it is over already. False if it is over
+    /// and the coroutine goes on at once; otherwise `op.run` is called later.
+    [[nodiscard]] bool start(operation& op, std::int32_t failure, std::coroutine_handle<> waiter,
+                             const environment& given) noexcept;
+
+    /// For `op.run`: resumes on the executor that the coroutine belongs to, by `resume_elsewhere` if
+    /// that is not the loop itself.
+    void completed(work::function resume_elsewhere) noexcept;
+
+    void resume_now() noexcept { gyre::resume(waiter_); }
+
+    /// Ends an operation whose frame is being destroyed, on the spot.
+    void abandon() noexcept;
+
+private:
+    const stop_level ends_at_;  // Intake ends with a drain, everything else with a stop.
+    operation* op_ = nullptr;
+    std::coroutine_handle<> waiter_;
+};
+
+/// Submits `Operation`; `Finish` turns its result into what `co_await` yields.
+///
+/// `Finish` has two functions. `prepare(operation, io_context)` is called when everything has
+/// reached its final address, and returns 0 or the -errno to end with at once. `finish(operation)` is
+/// called exactly once, also when the operation was abandoned, so that a result which owns something
+/// is disposed of.
+template <class Operation, class Finish>
+class [[nodiscard]] submission final : private Operation, public pending_operation {
+public:
+    using result_type = decltype(std::declval<Finish&>()(std::declval<Operation&>()));
+
+    explicit submission(Operation what, Finish finish = Finish{},
+                        stop_level ends_at = stop_level::stop) noexcept
+        : Operation{std::move(what)}, pending_operation{ends_at}, finish_{std::move(finish)} {}
+    submission(submission&&) noexcept = default;
+    ~submission() {
+        if (progress_ == progress::idle || progress_ == progress::taken) return;
+        if (progress_ == progress::pending) abandon();
+        static_cast<void>(finish_(static_cast<Operation&>(*this)));
+    }
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
+                                     const environment* given) noexcept {
+        this->run = [](work& item) noexcept {
+            submission& self = from(item);
+            self.progress_ = progress::over;
+            self.completed([](work& again) noexcept { from(again).resume_now(); });
+        };
+        progress_ = progress::pending;
+        const std::int32_t failure =
+            finish_.prepare(static_cast<Operation&>(*this), context_of(*given));
+        if (start(*this, failure, waiter, *given)) return true;
+        progress_ = progress::over;
+        return false;
+    }
+    [[nodiscard]] result_type await_resume() {
+        progress_ = progress::taken;
+        return finish_(static_cast<Operation&>(*this));
+    }
+
+private:
+    [[nodiscard]] static submission& from(work& item) noexcept {
+        return static_cast<submission&>(static_cast<Operation&>(static_cast<operation&>(item)));
+    }
+
+    enum class progress : std::uint8_t { idle, pending, over, taken };
+
+    [[no_unique_address]] Finish finish_;
+    progress progress_ = progress::idle;
+};
+
+/// The error of a finished operation, if its result is one.
+[[nodiscard]] inline error error_of(const operation& op) noexcept {
+    return op.result < 0 ? error::from_errno(-op.result, activity_of(op.code)) : error{};
+}
+
+/// Finishes operations whose result is only success or failure.
+struct finish_plain {
+    [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
+    [[nodiscard]] io_result<> operator()(const operation& op) const noexcept {
+        return error_of(op);
+    }
+};
+
+/// Something done at once on the loop's host, awaited so that the environment reaches it.
+///
+/// `Function` is called as `function(io_context&)` when awaited. Completes inline.
+/// Cancellation:  not cancellable; it never waits.
+template <class Function>
+class [[nodiscard]] immediate final : private work {
+public:
+    using result_type = std::invoke_result_t<Function&, io_context&>;
+
+    explicit immediate(Function function) noexcept : function_{std::move(function)} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
+                                     const environment* given) noexcept {
+        env_ = given;
+        if (given->loop->spend()) return false;
+        waiter_ = waiter;
+        this->run = [](work& item) noexcept {
+            gyre::resume(static_cast<immediate&>(item).waiter_);
+        };
+        given->executor.post(*this);
+        return true;
+    }
+    [[nodiscard]] result_type await_resume() noexcept { return function_(context_of(*env_)); }
+
+private:
+    Function function_;
+    const environment* env_ = nullptr;
+    std::coroutine_handle<> waiter_;
+};
+
+}  // namespace gyre

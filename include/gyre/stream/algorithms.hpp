@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Reading and writing whole messages.
+//
+// Streams transfer *some* bytes at a time; these go on until all are there. They are leaf awaiters
+// that resubmit by themselves, not coroutines: no frame, and a third of the cost of a task.
+// buffered.hpp is for input whose length only its content tells.
+#pragma once
+
+#include <gyre/coro/resume.hpp>
+#include <gyre/coro/task.hpp>
+#include <gyre/stream/concepts.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace gyre {
+
+/// Awaits `Step`s one after another on behalf of one coroutine, until `Self` says that it is over.
+///
+/// `Self` has two functions: `step()` makes the next awaitable, and `take(result)` looks at what it
+/// yielded and returns whether another is due.
+template <class Self, awaitable Step>
+class repeated : private callback_frame {
+public:
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
+                                     const environment* given) noexcept {
+        waiter_ = waiter;
+        env_ = given;
+        return !self().over() && advance();
+    }
+
+protected:
+    repeated() noexcept
+        : callback_frame{
+              [](callback_frame* frame) { static_cast<repeated*>(frame)->step_ended(); }} {}
+    repeated(repeated&&) noexcept : repeated{} {}
+    ~repeated() = default;
+
+private:
+    [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+
+    // Takes steps while they end on the spot. True if one is pending.
+    bool advance() noexcept {
+        advancing_ = true;
+        do {
+            ended_ = false;
+            step_.emplace(self().step());
+            std::coroutine_handle<> next;
+            if (!begin_await(*step_, callback_frame::handle(), env_, next)) {
+                ended_ = true;
+            } else if (next) {
+                gyre::resume(next);  // A step that is a task; it may end in here.
+            }
+            if (!ended_) {
+                advancing_ = false;
+                return true;
+            }
+        } while (self().take(step_->await_resume()));
+        advancing_ = false;
+        return false;
+    }
+
+    void step_ended() noexcept {
+        ended_ = true;
+        if (advancing_) return;
+        if (self().take(step_->await_resume()) && advance()) return;
+        gyre::resume(waiter_);
+    }
+
+    std::optional<Step> step_;
+    std::coroutine_handle<> waiter_;
+    const environment* env_ = nullptr;
+    bool advancing_ = false;
+    bool ended_ = false;
+};
+
+template <write_stream Stream>
+using write_step = decltype(std::declval<Stream&>().write_some(const_buffer{}));
+template <read_stream Stream>
+using read_step = decltype(std::declval<Stream&>().read_some(mutable_buffer{}));
+
+/// Made by `write_all`.
+template <write_stream Stream>
+class [[nodiscard]] write_all_awaiter
+    : public repeated<write_all_awaiter<Stream>, write_step<Stream>> {
+public:
+    write_all_awaiter(Stream& to, const_buffer from) noexcept : to_{to}, rest_{from} {}
+
+    [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return {error_, done_}; }
+
+    [[nodiscard]] bool over() const noexcept { return rest_.empty(); }
+    [[nodiscard]] auto step() noexcept { return to_.write_some(rest_); }
+    [[nodiscard]] bool take(io_result<std::size_t> written) noexcept {
+        error_ = written.error();
+        done_ += written.value();
+        rest_ = rest_.subspan(written.value());
+        return written.ok() && !rest_.empty();
+    }
+
+private:
+    Stream& to_;
+    const_buffer rest_;
+    std::size_t done_ = 0;
+    error error_;
+};
+
+/// Writes all of `from`.
+///
+/// @param  to    Borrowed; one writer at a time.
+/// @param  from  Borrowed until completion. Empty completes at once.
+/// @return The bytes written: all, unless the error is set. After an error with a count above zero the
+///         message is torn, and closing is all that is left to do with the stream.
+///
+/// Errors:        those of `to.write_some`.
+/// Cancellation:  `errc::canceled`, with the count so far.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          no frame, no allocation; as many writes as the stream needs, usually one.
+template <write_stream Stream>
+[[nodiscard]] write_all_awaiter<Stream> write_all(Stream& to, const_buffer from) noexcept {
+    return {to, from};
+}
+
+/// Made by `read_exactly`.
+template <read_stream Stream>
+class [[nodiscard]] read_exactly_awaiter
+    : public repeated<read_exactly_awaiter<Stream>, read_step<Stream>> {
+public:
+    read_exactly_awaiter(Stream& from, mutable_buffer into) noexcept : from_{from}, rest_{into} {}
+
+    [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return {error_, done_}; }
+
+    [[nodiscard]] bool over() const noexcept { return rest_.empty(); }
+    [[nodiscard]] auto step() noexcept { return from_.read_some(rest_); }
+    [[nodiscard]] bool take(io_result<std::size_t> got) noexcept {
+        error_ = got.error();
+        done_ += got.value();
+        rest_ = rest_.subspan(got.value());
+        return got.ok() && !rest_.empty();
+    }
+
+private:
+    Stream& from_;
+    mutable_buffer rest_;
+    std::size_t done_ = 0;
+    error error_;
+};
+
+/// Reads until `into` is full.
+///
+/// @param  from  Borrowed; one reader at a time.
+/// @param  into  Borrowed; `into.size()` bytes are wanted. Empty completes at once.
+/// @return The bytes read: equal to `into.size()` unless the error is set.
+///
+/// Errors:        `errc::eof` if the stream ended early; else those of `from.read_some`. The count is
+///                valid in every case.
+/// Cancellation:  `errc::canceled`. Bytes already read are in `into` and counted, so the caller may
+///                continue after them.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          no frame, no allocation; as many reads as the stream needs.
+template <read_stream Stream>
+[[nodiscard]] read_exactly_awaiter<Stream> read_exactly(Stream& from,
+                                                        mutable_buffer into) noexcept {
+    return {from, into};
+}
+
+/// Copies `from` into `to` until `from` ends.
+///
+/// @param  from, to  Borrowed; the copy is their only reader and writer.
+/// @param  space     Borrowed; what is read at once. 16 to 64 KiB serve a socket well.
+/// @return The bytes copied; ok when `from` reached its end. `to` is not shut down.
+///
+/// Errors:        those of either stream, but `errc::eof` of `from`.
+/// Cancellation:  `errc::canceled`; bytes read and not yet written are lost, so only close follows.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          one frame.
+template <read_stream From, write_stream To>
+task<io_result<std::uint64_t>> copy(From& from, To& to, mutable_buffer space) {
+    std::uint64_t copied = 0;
+    for (;;) {
+        const io_result<std::size_t> got = co_await from.read_some(space);
+        if (got.error() == errc::eof) co_return io_result<std::uint64_t>{copied};
+        if (!got.ok()) co_return io_result<std::uint64_t>{got.error(), copied};
+
+        const io_result<std::size_t> put = co_await write_all(to, space.first(got.value()));
+        copied += put.value();
+        if (!put.ok()) co_return io_result<std::uint64_t>{put.error(), copied};
+    }
+}
+
+/// The same with a buffer of its own, 32 KiB from the heap.
+template <read_stream From, write_stream To>
+task<io_result<std::uint64_t>> copy(From& from, To& to) {
+    constexpr std::size_t space_size = 32 * 1024;
+    const std::unique_ptr<std::byte[]> space{new std::byte[space_size]};
+    const io_result<std::uint64_t> copied =
+        co_await copy(from, to, mutable_buffer{space.get(), space_size});
+    co_return copied;
+}
+
+}  // namespace gyre

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a stream of bytes is, whoever carries it.
+//
+// Algorithms and protocols are written against these, so that they run on a socket, on TLS, and on a
+// pipe in memory (memory_pipe.hpp) that needs no kernel at all.
+#pragma once
+
+#include <gyre/base/buffer.hpp>
+#include <gyre/base/result.hpp>
+#include <gyre/coro/awaitable.hpp>
+
+#include <cstddef>
+
+namespace gyre {
+
+/// A source of bytes in order. `read_some` completes with zero bytes only together with an error, or
+/// into an empty buffer; it never reports an error together with bytes; the end is `errc::eof`.
+template <class Stream>
+concept read_stream = requires(Stream& stream, mutable_buffer into) {
+    { stream.read_some(into) } -> awaitable_of<io_result<std::size_t>>;
+};
+
+/// A sink of bytes in order. `write_some` takes at least one byte of a non-empty buffer, or fails.
+template <class Stream>
+concept write_stream = requires(Stream& stream, const_buffer from) {
+    { stream.write_some(from) } -> awaitable_of<io_result<std::size_t>>;
+};
+
+template <class Stream>
+concept duplex_stream = read_stream<Stream> && write_stream<Stream>;
+
+}  // namespace gyre

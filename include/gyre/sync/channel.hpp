@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Values on their way from some coroutines to others, at most so many at a time.
+//
+// The bound is what makes a fast producer wait for a slow consumer; closing is how the producer says
+// that nothing follows. Values are handed over directly where somebody waits.
+#pragma once
+
+#include <gyre/base/check.hpp>
+#include <gyre/sync/waiters.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace gyre {
+
+/// A bounded queue of `Value`s, which move and have a null state. Any number of senders and
+/// receivers, all on one loop or one strand; first come, first served. Must outlive those who wait.
+template <class Value>
+class channel {
+public:
+    /// @param  capacity  How many values it holds; 0 makes every send wait for its receive.
+    explicit channel(std::size_t capacity) : values_(capacity) {}
+
+    class send_awaiter final : public waiter {
+    public:
+        send_awaiter(channel& to, Value value) noexcept
+            : waiter{"channel send"}, to_{to}, value_{std::move(value)} {}
+
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
+                                         const environment* given) noexcept {
+            if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
+            if (to_.closed_) return go_on(handle, *given, errc::closed);
+            if (to_.offer(value_)) return go_on(handle, *given);
+            return wait_in(to_.senders_, handle, *given);
+        }
+        io_result<> await_resume() const noexcept { return outcome(); }
+
+    private:
+        friend class channel;
+
+        channel& to_;
+        Value value_;
+    };
+
+    class receive_awaiter final : public waiter {
+    public:
+        explicit receive_awaiter(channel& from) noexcept : waiter{"channel receive"}, from_{from} {}
+
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
+                                         const environment* given) noexcept {
+            if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
+            if (from_.take(value_)) return go_on(handle, *given);
+            if (from_.closed_) return go_on(handle, *given, errc::closed);
+            return wait_in(from_.receivers_, handle, *given);
+        }
+        io_result<Value> await_resume() noexcept {
+            if (outcome()) return outcome();
+            return std::move(value_);
+        }
+
+    private:
+        friend class channel;
+
+        channel& from_;
+        Value value_{};
+    };
+
+    /// Hands `value` over, waiting for room if need be.
+    ///
+    /// Errors:        `errc::closed`; the value is gone then.
+    /// Cancellation:  `errc::canceled`; the value was not sent.
+    /// Threads:       the loop or strand of the channel.
+    /// Cost:          no allocation; a few ns if there is room.
+    [[nodiscard]] send_awaiter send(Value value) noexcept { return {*this, std::move(value)}; }
+
+    /// The same only if there is room now; false otherwise, or if closed, and `value` is untouched.
+    [[nodiscard]] bool try_send(Value& value) noexcept { return !closed_ && offer(value); }
+
+    /// Takes the oldest value, waiting for one if need be.
+    ///
+    /// Errors:        `errc::closed` once it is closed and empty.
+    /// Cancellation:  `errc::canceled`; no value was taken.
+    /// Threads:       the loop or strand of the channel.
+    /// Cost:          no allocation; a few ns if there is one.
+    [[nodiscard]] receive_awaiter receive() noexcept { return receive_awaiter{*this}; }
+
+    /// Takes the oldest value if there is one.
+    [[nodiscard]] std::optional<Value> try_receive() noexcept {
+        std::optional<Value> taken{std::in_place};
+        if (!take(*taken)) taken.reset();
+        return taken;
+    }
+
+    /// Nothing more is sent: waiting senders end with `errc::closed`, receivers when it is empty.
+    void close() noexcept {
+        closed_ = true;
+        senders_.wake_all(errc::closed);
+        receivers_.wake_all(errc::closed);  // They wait only while it is empty.
+    }
+
+    [[nodiscard]] bool closed() const noexcept { return closed_; }
+    [[nodiscard]] std::size_t size() const noexcept { return count_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return values_.size(); }
+
+private:
+    // Moves `value` to a receiver or into the queue, if that can be done at once.
+    bool offer(Value& value) noexcept {
+        if (!receivers_.empty()) {
+            static_cast<receive_awaiter&>(receivers_.front()).value_ = std::move(value);
+            receivers_.wake_one();
+            return true;
+        }
+        if (count_ == values_.size()) return false;
+        values_[(first_ + count_++) % values_.size()] = std::move(value);
+        return true;
+    }
+
+    // Moves the oldest value out, and the longest waiting sender's in, if there is one.
+    bool take(Value& into) noexcept {
+        if (count_ == 0) {
+            if (senders_.empty()) return false;
+            into = std::move(static_cast<send_awaiter&>(senders_.front()).value_);
+            senders_.wake_one();
+            return true;
+        }
+        into = std::move(values_[first_]);
+        first_ = (first_ + 1) % values_.size();
+        --count_;
+        if (!senders_.empty()) {
+            values_[(first_ + count_++) % values_.size()] =
+                std::move(static_cast<send_awaiter&>(senders_.front()).value_);
+            senders_.wake_one();
+        }
+        return true;
+    }
+
+    std::vector<Value> values_;  // A ring of `count_` values from `first_` on.
+    std::size_t first_ = 0;
+    std::size_t count_ = 0;
+    waiters senders_;    // Invariant: empty unless the ring is full.
+    waiters receivers_;  // Invariant: empty unless the ring is empty and nobody sends.
+    bool closed_ = false;
+};
+
+}  // namespace gyre

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Children whose number is not known beforehand, none of which outlives its parent's block.
+//
+// `co_await with_group(body)` is the only way to have a group, and it returns when the body and every
+// child have ended, however the body was left. So whatever a child borrows from around the group is
+// alive. when_all.hpp is simpler where the number is fixed.
+#pragma once
+
+#include <gyre/coro/branch.hpp>
+#include <gyre/sync/waiters.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace gyre {
+
+/// What ends the other children of a group, besides the parent's own stop.
+enum class group_mode : std::uint8_t {
+    collect,              ///< Nothing: each runs to its end. A user's exception still stops all.
+    stop_on_first_error,  ///< A child, or the body, that yields an error.
+    stop_on_exit          ///< The end of the body: children serve it and go when it goes.
+};
+
+struct group_options {
+    group_options() noexcept = default;
+    explicit group_options(group_mode how) noexcept : mode{how} {}
+
+    group_mode mode = group_mode::collect;
+    std::size_t children_max = std::numeric_limits<std::size_t>::max();  ///< Bound for `try_spawn`.
+};
+
+/// Spawns children; lives only inside `with_group`. The loop's thread only. Does not move.
+class task_group : public fork {
+public:
+    task_group(const task_group&) = delete;
+    task_group& operator=(const task_group&) = delete;
+
+    /// Starts `child`; it begins by a post. Its frame is freed the moment it ends.
+    ///
+    /// @param  child  Owned. `task<void>`, or `task<io_result<>>`, whose first error is kept.
+    /// @pre    fewer than `children_max` children (see `try_spawn`).
+    void spawn(task<> child) {
+        start(std::move(child), [](nothing) noexcept {});
+    }
+    void spawn(task<io_result<>> child) {
+        start(std::move(child), [this](io_result<> ended) noexcept { note(ended.error()); });
+    }
+
+    /// Starts `child`, whose value goes to `on_exit(value)`, called on the loop's thread.
+    template <class Result, class OnExit>
+        requires std::invocable<OnExit&, Result>
+    void spawn(task<Result> child, OnExit on_exit) {
+        start(std::move(child), std::move(on_exit));
+    }
+
+    /// The same unless the bound is reached; false then, and `child` is destroyed unstarted.
+    [[nodiscard]] bool try_spawn(task<> child) {
+        if (children_ >= options_.children_max) return false;
+        spawn(std::move(child));
+        return true;
+    }
+
+    /// Asks every child, and the body, to end. Children spawned later begin stopped.
+    void request_stop() noexcept { stop_branches(stop_level::stop); }
+    void request_drain() noexcept { stop_branches(stop_level::drain); }
+
+    /// Waits until there is no child.
+    ///
+    /// Errors:        none. Cancellation: ignored; stop the children instead.
+    /// Threads:       the loop's thread. Cost: no allocation.
+    class join_awaiter final : public waiter {
+    public:
+        explicit join_awaiter(task_group& of) noexcept
+            : waiter{"children", ignores_stop}, of_{of} {}
+
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
+                                         const environment* given) noexcept {
+            if (of_.children_ == 0) return go_on(handle, *given);
+            return wait_in(of_.joiners_, handle, *given);
+        }
+        void await_resume() const noexcept {}
+
+    private:
+        task_group& of_;
+    };
+    [[nodiscard]] join_awaiter join() noexcept { return join_awaiter{*this}; }
+
+    /// Children that have not ended.
+    [[nodiscard]] std::size_t size() const noexcept { return children_; }
+
+    /// The first error that a `task<io_result<>>` child ended with.
+    [[nodiscard]] error first_error() const noexcept { return first_error_; }
+
+    [[nodiscard]] const char* waiting_for() const noexcept override { return "a group"; }
+
+protected:
+    explicit task_group(const group_options& options) noexcept : options_{options} {}
+    task_group(task_group&& other) noexcept : fork{std::move(other)}, options_{other.options_} {}
+    ~task_group() = default;
+
+    void note(error failed) noexcept;
+    void rethrow_first() { failure_.rethrow_if_any(); }
+    void keep_failure(exception_slot& failed) noexcept;
+    void child_ended() noexcept;
+
+    group_options options_;
+
+private:
+    template <class Task, class OnExit>
+    class child;
+
+    template <class Result, class OnExit>
+    void start(task<Result> it, OnExit on_exit);
+
+    error first_error_;
+    std::size_t children_ = 0;
+    waiters joiners_;
+    [[no_unique_address]] exception_slot failure_;
+};
+
+// Implementation
+
+/// A child and what becomes of its value. Allocated from the loop's stock; ends itself.
+template <class Task, class OnExit>
+class task_group::child final : private work, private branch_base {
+public:
+    child(task_group& group, Task it, OnExit on_exit) noexcept
+        : work{[](work& item) noexcept { static_cast<child&>(item).begin_now(); }},
+          branch_base{[](callback_frame* frame) {
+              static_cast<child*>(static_cast<branch_base*>(frame))->end();
+          }},
+          group_{group},
+          it_{std::move(it)},
+          on_exit_{std::move(on_exit)} {
+        group_.enter(chain);
+        chain.top = it_.node();
+        open(group_.env(), group_.inherited());
+        group_.env().executor.post(*this);
+    }
+
+    static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+    static void operator delete(void* memory, std::size_t size) noexcept {
+        frame_stock::release(memory, size);
+    }
+
+private:
+    void begin_now() noexcept {
+        std::coroutine_handle<> next;
+        static_cast<void>(begin(it_, next));  // A task always suspends its awaiter.
+        gyre::resume(next);
+    }
+
+    void end() noexcept {
+        task_group& group = group_;
+        exception_slot failed;
+        run_catching(failed, [this] {
+            if constexpr (std::is_void_v<typename Task::result_type>) {
+                it_.await_resume();
+                on_exit_(nothing{});
+            } else {
+                on_exit_(it_.await_resume());
+            }
+        });
+        if (!failed.empty()) group.keep_failure(failed);
+        chain.unlink();
+        delete this;  // Before the group hears of it: the frame is free for the next child.
+        group.child_ended();
+    }
+
+    task_group& group_;
+    Task it_;
+    [[no_unique_address]] OnExit on_exit_;
+};
+
+template <class Result, class OnExit>
+void task_group::start(task<Result> it, OnExit on_exit) {
+    expects(children_ < options_.children_max, "the group is full; try_spawn tells");
+    ++children_;
+    new child<task<Result>, OnExit>{*this, std::move(it), std::move(on_exit)};
+}
+
+/// Made by `with_group`.
+template <class Body>
+class [[nodiscard]] group_scope final : public task_group {
+public:
+    using body_task = std::invoke_result_t<Body&, task_group&>;
+    using result_type = typename body_task::result_type;
+    static_assert(is_task<body_task>, "the body of a group is a coroutine: task<...>(task_group&)");
+
+    group_scope(Body body, const group_options& options) noexcept
+        : task_group{options}, body_{std::move(body)} {}
+    group_scope(group_scope&& other) noexcept
+        : task_group{std::move(other)}, body_{std::move(other.body_)} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
+                                     const environment* given) noexcept {
+        open(waiter, *given);
+        running_.emplace(body_(static_cast<task_group&>(*this)));
+        enter(running_->chain);
+        running_->start(*this, env(), inherited());
+        return suspend();
+    }
+
+    result_type await_resume() {
+        rethrow_first();
+        if constexpr (std::is_void_v<result_type>) {
+            return;
+        } else {
+            result_type result = running_->take();
+            if constexpr (is_io_result<result_type>) {
+                if (options_.mode == group_mode::stop_on_first_error && result.ok()) {
+                    result.set_error(first_error());
+                }
+            }
+            return result;
+        }
+    }
+
+    void branch_ended(branch<body_task, group_scope>& body) noexcept {
+        if (!body.failure().empty()) keep_failure(body.failure());
+        if (options_.mode == group_mode::stop_on_exit ||
+            (options_.mode == group_mode::stop_on_first_error && body.failed())) {
+            request_stop();
+        }
+        leave(body.chain);
+    }
+
+private:
+    Body body_;
+    std::optional<branch<body_task, group_scope>> running_;
+};
+
+/// Runs `body(group)` and every child it spawns; resumes when all have ended.
+///
+/// @param  body  Owned; a callable that returns a task. Its captures live as long as the group, but
+///               see docs/guide/compilers.md: give a capturing lambda a name first.
+/// @return What the body yields; in mode `stop_on_first_error` with the first child's error if the
+///         body had none.
+///
+/// Errors:        as above. A user's exception from the body or a child stops everybody and is
+///                rethrown when all have ended.
+/// Cancellation:  reaches the body and every child; the group still waits for them.
+/// Threads:       the body and the children on the caller's executor.
+/// Cost:          one frame for the body; one block per child beside its frame.
+template <class Body>
+[[nodiscard]] group_scope<Body> with_group(Body body, const group_options& options = {}) {
+    return {std::move(body), options};
+}
+
+}  // namespace gyre

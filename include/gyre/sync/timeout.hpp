@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Limits on how long something may take, and on who may interrupt it.
+//
+// One branch, one timer, no frame: the awaited thing resumes the coroutine itself. The wrapper gives
+// it a chain of its own and decides what reaches that chain: the timer, the parent's stop, a drain.
+#pragma once
+
+#include <gyre/base/result.hpp>
+#include <gyre/coro/branch.hpp>
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace gyre {
+
+/// What the wrapped awaitable hears of its parent's requests.
+enum class hearing : std::uint8_t {
+    everything,    ///< As if it were not wrapped.
+    nothing,       ///< `shielded`: it goes on while everything around it stops.
+    drain_as_stop  ///< `idle`: this wait is intake, so a drain ends it.
+};
+
+/// The untyped part of a limited await.
+class limit_base : public branch_base, public stop_target, private timer {
+public:
+    void request(stop_level level) noexcept override;
+    [[nodiscard]] const char* waiting_for() const noexcept override;
+    [[nodiscard]] list<stop_chain>* branches() noexcept override { return &branches_; }
+
+protected:
+    struct span {
+        duration wait = duration::max();
+        time_point until = never;
+    };
+
+    limit_base(span limit, hearing hears) noexcept
+        : branch_base{nullptr}, timer{&expired}, limit_{limit}, hears_{hears} {}
+    limit_base(limit_base&& other) noexcept : limit_base{other.limit_, other.hears_} {}
+    ~limit_base();
+
+    void prepare(const environment& parent) noexcept;
+    void suspended() noexcept;
+    void finish() noexcept;
+
+    /// The timer ended it, and nothing else did first.
+    [[nodiscard]] bool expired() const noexcept { return expired_; }
+
+private:
+    static void expired(timer& it) noexcept;
+
+    span limit_;
+    hearing hears_;
+    bool expired_ = false;
+    bool entered_ = false;
+    const environment* parent_ = nullptr;
+    list<stop_chain> branches_;  // Only ever `chain`; a list for the task dump's sake.
+};
+
+/// Awaits `Awaitable` under a limit; made by the functions below.
+template <awaitable Awaitable>
+class [[nodiscard]] limited final : public limit_base {
+public:
+    using inner_result = awaited<Awaitable>;
+    using result = std::conditional_t<std::is_void_v<inner_result>, io_result<>, inner_result>;
+    static_assert(std::is_void_v<inner_result> || is_io_result<std::remove_cvref_t<inner_result>>,
+                  "only what yields an io_result, or nothing, can say that it timed out");
+
+    limited(Awaitable&& it, duration wait, hearing hears = hearing::everything) noexcept
+        : limit_base{{wait, never}, hears}, it_{std::move(it)} {}
+    limited(Awaitable&& it, time_point until) noexcept
+        : limit_base{{duration::max(), until}, hearing::everything}, it_{std::move(it)} {}
+    limited(limited&& other) noexcept : limit_base{std::move(other)}, it_{std::move(other.it_)} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
+                                                        const environment* given) noexcept {
+        prepare(*given);
+        std::coroutine_handle<> next;
+        if (!begin_for(waiter, it_, next)) return transfer(waiter);
+        suspended();
+        return next ? next : std::noop_coroutine();
+    }
+    [[nodiscard]] result await_resume() {
+        finish();
+        if constexpr (std::is_void_v<inner_result>) {
+            it_.await_resume();
+            return expired() ? io_result<>{errc::timed_out} : io_result<>{};
+        } else {
+            result outcome = it_.await_resume();
+            if (expired() && outcome.error() == errc::canceled) {
+                outcome.set_error({errc::timed_out, outcome.error().during()});
+            }
+            return outcome;
+        }
+    }
+
+private:
+    Awaitable it_;
+};
+
+/// Awaits `it`, but not for longer than `limit`.
+///
+/// @param  limit  Counted from the loop's current time. Zero or less still lets `it` try once.
+/// @param  it     Owned. Yields an `io_result`, or nothing.
+/// @return What `it` yields: its own result, progress included, whatever the timer did.
+///
+/// Errors:        `errc::timed_out` in place of `errc::canceled` if this limit ended it; the kernel's
+///                own time-outs are `errc::connection_timed_out`. Nested limits: the nearest wins.
+/// Cancellation:  as `it`.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          no frame, no allocation; an entry in the loop's heap.
+template <awaitable Awaitable>
+[[nodiscard]] limited<Awaitable> with_timeout(duration limit, Awaitable it) noexcept {
+    return {std::move(it), limit};
+}
+
+/// The same until a moment, which may have passed.
+template <awaitable Awaitable>
+[[nodiscard]] limited<Awaitable> with_deadline(time_point until, Awaitable it) noexcept {
+    return {std::move(it), until};
+}
+
+/// Awaits `it` to its end although everything around it stops, but not for longer than `limit`: for
+/// a logout, a closing handshake, a flush.
+///
+/// Errors:        `errc::timed_out` if the limit ended it.
+/// Cancellation:  ignored, also when it was requested before.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          as `with_timeout`.
+template <awaitable Awaitable>
+[[nodiscard]] limited<Awaitable> shielded(Awaitable it, duration limit) noexcept {
+    return {std::move(it), limit, hearing::nothing};
+}
+
+/// Marks a wait as idle: a drain ends it with `errc::canceled`, as it ends an accept. For a server's
+/// read between two requests.
+///
+/// Errors, Threads: those of `it`. Cancellation: by a drain too. Cost: no frame, no allocation.
+template <awaitable Awaitable>
+[[nodiscard]] limited<Awaitable> idle(Awaitable it) noexcept {
+    return {std::move(it), duration::max(), hearing::drain_as_stop};
+}
+
+}  // namespace gyre

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The queue in front of every lock, event and channel, written once.
+//
+// First come, first served. Waking posts instead of transferring, so that the turn's budget and the
+// simulator see every wake-up. A waiter that was woken has what it was woken for, whatever is
+// stopped afterwards. All on one loop or one strand; nothing here is locked.
+#pragma once
+
+#include <gyre/base/error.hpp>
+#include <gyre/base/intrusive.hpp>
+#include <gyre/base/result.hpp>
+#include <gyre/coro/awaitable.hpp>
+#include <gyre/coro/resume.hpp>
+
+#include <coroutine>
+#include <cstddef>
+
+namespace gyre {
+
+class waiters;
+
+/// Not a level anybody requests: what a waiter that ignores stops is ended by.
+inline constexpr stop_level ignores_stop{static_cast<std::uint8_t>(stop_level::stop) + 1};
+
+/// One coroutine in such a queue; the leaf awaiters of sync/ derive from it.
+class waiter : public stop_target, public list_link<waiters>, private work {
+public:
+    void request(stop_level level) noexcept override;
+    [[nodiscard]] const char* waiting_for() const noexcept override { return name_; }
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+
+protected:
+    /// @param  name     For people: "mutex", "channel receive"; static storage.
+    /// @param  ends_at  The level that ends the wait.
+    explicit waiter(const char* name, stop_level ends_at = stop_level::stop) noexcept
+        : work{&wake_up}, name_{name}, ends_at_{ends_at} {}
+    waiter(waiter&& other) noexcept : waiter{other.name_, other.ends_at_} {}
+    ~waiter();
+
+    /// Whether the chain was stopped before the wait began; the outcome is set then.
+    [[nodiscard]] bool stopped_before(const environment& given) noexcept;
+
+    /// Nothing to wait for: goes on at once, or by a post when the turn's share is used up. The
+    /// result is `await_suspend`'s.
+    [[nodiscard]] bool go_on(std::coroutine_handle<> handle, const environment& given,
+                             error outcome = {}) noexcept;
+
+    /// Waits in `queue` until woken or stopped. The result is `await_suspend`'s.
+    [[nodiscard]] bool wait_in(waiters& queue, std::coroutine_handle<> handle,
+                               const environment& given) noexcept;
+
+    [[nodiscard]] error outcome() const noexcept { return outcome_; }
+
+private:
+    friend class waiters;
+
+    enum class progress : std::uint8_t { idle, waiting, posted, over };
+
+    void end(error outcome) noexcept;
+    static void wake_up(work& item) noexcept;
+
+    const char* name_;
+    const environment* env_ = nullptr;
+    std::coroutine_handle<> handle_;
+    error outcome_;
+    stop_level ends_at_;
+    progress progress_ = progress::idle;
+};
+
+/// The queue. Its owner must outlive those who wait in it.
+class waiters {
+public:
+    [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
+
+    /// The one that has waited longest. @pre  not empty.
+    [[nodiscard]] waiter& front() noexcept { return queue_.front(); }
+
+    /// Ends the longest wait. False if nobody waits.
+    bool wake_one(error outcome = {}) noexcept;
+
+    /// Ends every wait that has begun.
+    void wake_all(error outcome = {}) noexcept;
+
+private:
+    friend class waiter;
+
+    list<waiter, waiters> queue_;
+};
+
+}  // namespace gyre

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Several things at once, waiting for all of them.
+//
+// The branches live in the awaiting coroutine's frame (branch.hpp), so awaiting three sockets costs no
+// allocation. when_any.hpp waits for the first instead.
+#pragma once
+
+#include <gyre/coro/branch.hpp>
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace gyre {
+
+/// What the fixed and the counted form share: the first failure stops the other branches.
+template <class Self>
+class all_fork : public fork {
+public:
+    [[nodiscard]] const char* waiting_for() const noexcept override { return "all branches"; }
+
+    template <class Branch>
+    void branch_ended(Branch& ended) noexcept {
+        if (ended.failed()) stop_branches(stop_level::stop);
+        failure_.keep_first(ended.failure());
+        leave(ended.chain);
+    }
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
+                                     const environment* given) noexcept {
+        open(waiter, *given);
+        static_cast<Self&>(*this).for_each_branch([this](auto& each) {
+            enter(each.chain);
+            each.start(static_cast<Self&>(*this), env(), inherited());
+        });
+        return suspend();
+    }
+
+protected:
+    void rethrow_first() { failure_.rethrow_if_any(); }
+
+private:
+    [[no_unique_address]] exception_slot failure_;
+};
+
+/// Made by `when_all(first, second, ...)`.
+template <awaitable... Awaitables>
+class [[nodiscard]] all_of final : public all_fork<all_of<Awaitables...>> {
+public:
+    explicit all_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
+    all_of(all_of&& other) noexcept : branches_{std::move(other.branches_)} {}
+
+    [[nodiscard]] std::tuple<branch_result<Awaitables>...> await_resume() {
+        this->rethrow_first();
+        return std::apply([](auto&... each) { return std::tuple{each.take()...}; }, branches_);
+    }
+
+    template <class Visitor>
+    void for_each_branch(Visitor visit) {
+        std::apply([&](auto&... each) { (visit(each), ...); }, branches_);
+    }
+
+private:
+    std::tuple<branch<Awaitables, all_of>...> branches_;
+};
+
+/// Made by `when_all(vector)`.
+template <awaitable Awaitable>
+class [[nodiscard]] all_in final : public all_fork<all_in<Awaitable>> {
+public:
+    explicit all_in(std::vector<Awaitable> each) {
+        branches_.reserve(each.size());
+        for (Awaitable& it : each) branches_.emplace_back(std::move(it));
+    }
+    all_in(all_in&& other) noexcept : branches_{std::move(other.branches_)} {}
+
+    [[nodiscard]] std::vector<branch_result<Awaitable>> await_resume() {
+        this->rethrow_first();
+        std::vector<branch_result<Awaitable>> results;
+        results.reserve(branches_.size());
+        for (auto& each : branches_) results.push_back(each.take());
+        return results;
+    }
+
+    template <class Visitor>
+    void for_each_branch(Visitor visit) {
+        for (auto& each : branches_) visit(each);
+    }
+
+private:
+    std::vector<branch<Awaitable, all_in>> branches_;
+};
+
+/// Awaits all of `each` at the same time.
+///
+/// @param  each  Owned. Tasks, or leaf awaitables such as `socket.read_some(...)`.
+/// @return A tuple of what they yield, in order; `nothing` for void. Results are all there even when
+///         some are errors.
+///
+/// Errors:        those of the branches, in the tuple. The first branch that ends with an error, or a
+///                user's exception, stops the others; that exception is rethrown when all have ended.
+/// Cancellation:  reaches every branch.
+/// Threads:       all branches on the caller's executor.
+/// Cost:          no frame and no allocation but those of the branches themselves.
+template <awaitable... Awaitables>
+[[nodiscard]] all_of<Awaitables...> when_all(Awaitables... each) {
+    return all_of<Awaitables...>{std::move(each)...};
+}
+
+/// The same for a number known only at run time; one allocation.
+template <awaitable Awaitable>
+[[nodiscard]] all_in<Awaitable> when_all(std::vector<Awaitable> each) {
+    return all_in<Awaitable>{std::move(each)};
+}
+
+}  // namespace gyre

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The words behind include/gyre/base/error.hpp.
+#include <gyre/base/error.hpp>
+
+#include <gyre/base/error_code.hpp>
+
+#include <cstring>
+
+namespace gyre {
+namespace {
+
+class category final : public std::error_category {
+public:
+    [[nodiscard]] const char* name() const noexcept override { return "gyre"; }
+
+    [[nodiscard]] std::string message(int value) const override {
+        return describe(static_cast<errc>(value));
+    }
+
+    // errno values keep their standard meaning: `code == std::errc::connection_refused` holds.
+    [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
+        if (value == static_cast<int>(errc::canceled)) return std::errc::operation_canceled;
+        if (value == static_cast<int>(errc::timed_out)) return std::errc::timed_out;
+        if (value < static_cast<int>(errc::canceled))
+            return std::error_condition{value, std::generic_category()};
+        return std::error_condition{value, *this};
+    }
+};
+
+}  // namespace
+
+const char* describe(errc code) noexcept {
+    switch (code) {
+        case errc::ok: return "no error";
+        case errc::canceled: return "operation canceled";
+        case errc::timed_out: return "timed out";
+        case errc::eof: return "end of stream";
+        case errc::closed: return "already closed";
+        case errc::limit_exceeded: return "limit exceeded";
+        case errc::malformed: return "malformed input";
+        case errc::backend_unavailable: return "required backend unavailable";
+        default: break;
+    }
+    // strerrordesc_np is static and thread-safe, unlike strerror; null for numbers it does not know.
+    const char* text = ::strerrordesc_np(static_cast<int>(code));
+    return text != nullptr ? text : "unknown error";
+}
+
+const char* describe(activity during) noexcept {
+    switch (during) {
+        case activity::unknown: return "";
+        case activity::open: return "open";
+        case activity::bind: return "bind";
+        case activity::listen: return "listen";
+        case activity::accept: return "accept";
+        case activity::connect: return "connect";
+        case activity::read: return "read";
+        case activity::write: return "write";
+        case activity::wait: return "wait";
+        case activity::shutdown: return "shutdown";
+        case activity::close: return "close";
+        case activity::adopt: return "adopt";
+        case activity::set_option: return "set option";
+        case activity::get_option: return "get option";
+        case activity::endpoint: return "endpoint";
+        case activity::signal: return "signal";
+        case activity::call: return "call";
+        case activity::ring_setup: return "io_uring set-up";
+        case activity::epoll_setup: return "epoll set-up";
+    }
+    return "";
+}
+
+std::string error::message() const {
+    const char* verb = describe(during_);
+    if (*verb == '\0') return describe(code_);
+    return std::string{verb} + ": " + describe(code_);
+}
+
+const std::error_category& error_category() noexcept {
+    static const category instance;
+    return instance;
+}
+
+std::error_code to_error_code(error failure) noexcept {
+    return {static_cast<int>(failure.code()), error_category()};
+}
+
+}  // namespace gyre

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The life of a root: see include/gyre/coro/launch.hpp.
+#include <gyre/coro/launch.hpp>
+
+namespace gyre {
+
+root::root(executor_ref where, gyre::loop& home, work::function on_start,
+           callback_frame::function on_done, destroyer destroy) noexcept
+    : callback_frame{on_done}, work{on_start}, env_{where, &home, &chain}, destroy_{destroy} {}
+
+void root::enlist() noexcept { env_.loop->roots().push_back(*this); }
+
+void root::retire() noexcept {
+    list_link<>::unlink();
+    ended_.store(true, std::memory_order_release);
+}
+
+void root::drop() noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy_(*this);
+}
+
+// A foreign request is a message to the loop, posted at most once at a time; the highest level asked
+// for meanwhile is what the loop then carries out.
+void root::request(stop_level level) noexcept {
+    if (ended_.load(std::memory_order_acquire)) return;
+
+    stop_level before = wanted_.load(std::memory_order_relaxed);
+    while (before < level && !wanted_.compare_exchange_weak(before, level)) {
+    }
+    if (stop_posted_.exchange(true)) return;
+
+    references_.fetch_add(1, std::memory_order_relaxed);
+    env_.executor.post(stop_);
+}
+
+void root::carry_out_stop(work& item) noexcept {
+    root& self = *static_cast<stop_message&>(item).target;
+    self.stop_posted_.store(false);
+    if (!self.ended_.load(std::memory_order_relaxed)) self.chain.request(self.wanted_.load());
+    self.drop();
+}
+
+stop_handle::stop_handle(root& target) noexcept : root_{&target} {
+    root_->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+stop_handle::stop_handle(const stop_handle& other) noexcept : root_{other.root_} {
+    if (root_ != nullptr) root_->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+stop_handle::~stop_handle() {
+    if (root_ != nullptr) root_->drop();
+}
+
+void stop_handle::request_drain() const noexcept {
+    if (root_ != nullptr) root_->request(stop_level::drain);
+}
+
+void stop_handle::request_stop() const noexcept {
+    if (root_ != nullptr) root_->request(stop_level::stop);
+}
+
+bool stop_handle::ended() const noexcept {
+    return root_ == nullptr || root_->ended_.load(std::memory_order_acquire);
+}
+
+}  // namespace gyre

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Text to addresses and back: see include/gyre/io/endpoint.hpp.
+#include <gyre/io/endpoint.hpp>
+
+#include <gyre/base/check.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+
+namespace gyre {
+namespace {
+
+static_assert(sizeof(sockaddr_un) <= socket_address::size_max &&
+              sizeof(sockaddr_in6) <= socket_address::size_max);
+
+constexpr error malformed{errc::malformed, activity::endpoint};
+constexpr std::size_t path_offset = offsetof(sockaddr_un, sun_path);
+
+template <class Address>
+Address view(const socket_address& raw) noexcept {
+    Address it{};
+    std::memcpy(&it, raw.data, sizeof it);
+    return it;
+}
+
+template <class Address>
+socket_address pack(const Address& it, std::size_t size = sizeof(Address)) noexcept {
+    socket_address raw;
+    std::memcpy(raw.data, &it, size);
+    raw.size = static_cast<std::uint32_t>(size);
+    return raw;
+}
+
+template <class Number>
+bool parse_number(std::string_view text, Number& into) noexcept {
+    const char* end = text.data() + text.size();
+    const auto [rest, failure] = std::from_chars(text.data(), end, into);
+    return failure == std::errc{} && rest == end && !text.empty();
+}
+
+// inet_pton wants a terminated string; no address is longer than this.
+template <std::size_t Size>
+bool parse_address(int family, std::string_view text,
+                   std::array<std::uint8_t, Size>& into) noexcept {
+    std::array<char, INET6_ADDRSTRLEN> terminated{};
+    if (text.size() >= terminated.size() || text.find('\0') != std::string_view::npos) return false;
+    text.copy(terminated.data(), text.size());
+    return ::inet_pton(family, terminated.data(), into.data()) == 1;
+}
+
+io_result<endpoint> parse_v6(std::string_view text) noexcept {
+    const std::size_t bracket = text.rfind("]:");
+    if (bracket == std::string_view::npos) return malformed;
+    std::uint16_t port = 0;
+    if (!parse_number(text.substr(bracket + 2), port)) return malformed;
+    const io_result<ipv6> address = ipv6::parse(text.substr(1, bracket - 1));
+    if (!address.ok()) return address.error();
+    return endpoint{address.value(), port};
+}
+
+io_result<endpoint> parse_v4(std::string_view text) noexcept {
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) return malformed;
+    std::uint16_t port = 0;
+    if (!parse_number(text.substr(colon + 1), port)) return malformed;
+    const io_result<ipv4> address = ipv4::parse(text.substr(0, colon));
+    if (!address.ok()) return address.error();
+    return endpoint{address.value(), port};
+}
+
+}  // namespace
+
+io_result<ipv4> ipv4::parse(std::string_view text) noexcept {
+    ipv4 it;
+    if (!parse_address(AF_INET, text, it.bytes)) return malformed;
+    return it;
+}
+
+io_result<ipv6> ipv6::parse(std::string_view text) noexcept {
+    ipv6 it;
+    if (const std::size_t percent = text.find('%'); percent != std::string_view::npos) {
+        if (!parse_number(text.substr(percent + 1), it.zone)) return malformed;
+        text = text.substr(0, percent);
+    }
+    if (!parse_address(AF_INET6, text, it.bytes)) return malformed;
+    return it;
+}
+
+endpoint::endpoint(const ipv4& address, std::uint16_t port) noexcept {
+    sockaddr_in it{};
+    it.sin_family = AF_INET;
+    it.sin_port = htons(port);
+    std::memcpy(&it.sin_addr, address.bytes.data(), address.bytes.size());
+    raw_ = pack(it);
+}
+
+endpoint::endpoint(const ipv6& address, std::uint16_t port) noexcept {
+    sockaddr_in6 it{};
+    it.sin6_family = AF_INET6;
+    it.sin6_port = htons(port);
+    it.sin6_scope_id = address.zone;
+    std::memcpy(&it.sin6_addr, address.bytes.data(), address.bytes.size());
+    raw_ = pack(it);
+}
+
+io_result<endpoint> endpoint::local(std::string_view path) noexcept {
+    sockaddr_un it{};
+    it.sun_family = AF_UNIX;
+    if (path.empty()) return error{errc::invalid_argument, activity::endpoint};
+    if (path.size() >= sizeof it.sun_path) return error{errc::name_too_long, activity::endpoint};
+    path.copy(it.sun_path, path.size());
+    // A path ends with its NUL, an abstract name (unix(7)) with its length.
+    const std::size_t terminator = path.front() == '\0' ? 0 : 1;
+    endpoint made;
+    made.raw_ = pack(it, path_offset + path.size() + terminator);
+    return made;
+}
+
+io_result<endpoint> endpoint::parse(std::string_view text) noexcept {
+    constexpr std::string_view local_prefix = "unix:";
+    if (text.starts_with(local_prefix)) {
+        std::string name{text.substr(local_prefix.size())};
+        if (name.starts_with('@')) name.front() = '\0';
+        return local(name);
+    }
+    return text.starts_with('[') ? parse_v6(text) : parse_v4(text);
+}
+
+endpoint::family endpoint::kind() const noexcept {
+    switch (address_family()) {
+        case AF_INET: return family::v4;
+        case AF_INET6: return family::v6;
+        case AF_UNIX: return family::local;
+        default: return family::none;
+    }
+}
+
+int endpoint::address_family() const noexcept {
+    if (raw_.size < sizeof(sa_family_t)) return AF_UNSPEC;
+    return view<sockaddr>(raw_).sa_family;
+}
+
+std::uint16_t endpoint::port() const noexcept {
+    switch (kind()) {
+        case family::v4: return ntohs(view<sockaddr_in>(raw_).sin_port);
+        case family::v6: return ntohs(view<sockaddr_in6>(raw_).sin6_port);
+        case family::local:
+        case family::none: return 0;
+    }
+    return 0;
+}
+
+ipv4 endpoint::v4() const noexcept {
+    expects(kind() == family::v4, "an IPv4 endpoint");
+    ipv4 it;
+    const auto raw = view<sockaddr_in>(raw_);
+    std::memcpy(it.bytes.data(), &raw.sin_addr, it.bytes.size());
+    return it;
+}
+
+ipv6 endpoint::v6() const noexcept {
+    expects(kind() == family::v6, "an IPv6 endpoint");
+    ipv6 it;
+    const auto raw = view<sockaddr_in6>(raw_);
+    std::memcpy(it.bytes.data(), &raw.sin6_addr, it.bytes.size());
+    it.zone = raw.sin6_scope_id;
+    return it;
+}
+
+std::string endpoint::path() const {
+    if (kind() != family::local || raw_.size <= path_offset) return {};
+    const auto it = view<sockaddr_un>(raw_);
+    std::size_t size = raw_.size - path_offset;
+    if (it.sun_path[0] != '\0') size = ::strnlen(it.sun_path, size);
+    return {it.sun_path, size};
+}
+
+std::string endpoint::to_string() const {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    switch (kind()) {
+        case family::v4: {
+            const auto it = view<sockaddr_in>(raw_);
+            ::inet_ntop(AF_INET, &it.sin_addr, text.data(), text.size());
+            return std::string{text.data()} + ':' + std::to_string(port());
+        }
+        case family::v6: {
+            const auto it = view<sockaddr_in6>(raw_);
+            ::inet_ntop(AF_INET6, &it.sin6_addr, text.data(), text.size());
+            const std::string zone =
+                it.sin6_scope_id != 0 ? '%' + std::to_string(it.sin6_scope_id) : "";
+            return '[' + std::string{text.data()} + zone + "]:" + std::to_string(port());
+        }
+        case family::local: {
+            std::string name = path();
+            if (name.starts_with('\0')) name.front() = '@';
+            return "unix:" + name;
+        }
+        case family::none: return {};
+    }
+    return {};
+}
+
+bool operator==(const endpoint& left, const endpoint& right) noexcept {
+    return left.raw_.size == right.raw_.size &&
+           std::memcmp(left.raw_.data, right.raw_.data, left.raw_.size) == 0;
+}
+
+}  // namespace gyre

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Intake: see include/gyre/io/serve.hpp.
+#include <gyre/io/serve.hpp>
+
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/timeout.hpp>
+
+#include <sys/socket.h>
+
+namespace gyre {
+namespace {
+
+bool is_exhaustion(error failed) noexcept {
+    return failed == errc::process_descriptors_exhausted ||
+           failed == errc::system_descriptors_exhausted || failed == errc::no_buffer_space ||
+           failed == errc::not_enough_memory;
+}
+
+// accept(2) passes on errors of connections that died in the queue; the next one may be fine.
+bool is_passing(error failed) noexcept {
+    switch (failed.code()) {
+        case errc::connection_aborted:
+        case errc::connection_reset:
+        case errc::connection_timed_out:
+        case errc::interrupted:
+        case errc::host_unreachable:
+        case errc::network_unreachable:
+        case errc::operation_not_permitted: return true;
+        default: return false;
+    }
+}
+
+struct opened_spare {
+    [[nodiscard]] handle operator()(io_context& on) const noexcept {
+        open_socket_operation spare{AF_UNIX, SOCK_DGRAM};
+        const int number = on.host().perform_now(spare);
+        return number >= 0 ? handle{on.host(), number} : handle{};
+    }
+};
+
+}  // namespace
+
+task<io_result<stream_socket>> connection_intake::next() {
+    const io_result<> room = co_await slots_.acquire_for_intake();
+    if (!room.ok()) co_return room.error();
+    if (!reserve_.open()) reserve_ = co_await immediate{opened_spare{}};
+
+    for (;;) {
+        io_result<stream_socket> taken = co_await from_.accept();
+        if (taken.ok()) {
+            ++counters_.accepted;
+            co_return taken;
+        }
+        const io_result<> rested = co_await rest_after(taken.error());
+        if (!rested.ok()) co_return rested.error();
+    }
+}
+
+// Ok if intake may go on after an accept that failed.
+task<io_result<>> connection_intake::rest_after(error failed) {
+    if (is_passing(failed)) {
+        ++counters_.failed;
+        // A queue full of dead connections must not starve the sessions: one pause of no length.
+        const io_result<> yielded = co_await idle(sleep_for(duration::zero()));
+        co_return yielded;
+    }
+    if (!is_exhaustion(failed)) co_return failed;
+
+    ++counters_.exhausted;
+    const io_result<> shed = co_await shed_one();
+    if (!shed.ok()) co_return shed;
+    const io_result<> rested = co_await idle(sleep_for(options_.exhausted_pause));
+    co_return rested;
+}
+
+// Closes the oldest waiting connection, by the descriptor kept for this, so that its peer hears at
+// once instead of waiting in a queue that does not move.
+task<io_result<>> connection_intake::shed_one() {
+    if (!reserve_.open()) co_return io_result<>{};
+    reserve_.close();
+    {
+        const io_result<stream_socket> refused =
+            co_await with_timeout(duration::zero(), from_.accept());
+        if (refused.ok()) ++counters_.shed;
+        if (refused.error() == errc::canceled) co_return refused.error();
+    }  // Closed here, which frees the descriptor for the next reserve.
+    reserve_ = co_await immediate{opened_spare{}};
+    co_return io_result<>{};
+}
+
+}  // namespace gyre

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The wait of include/gyre/io/signals.hpp.
+#include <gyre/io/signals.hpp>
+
+#include <poll.h>
+
+namespace gyre {
+namespace {
+
+struct finish_signal_wait {
+    [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
+    [[nodiscard]] io_result<> operator()(const operation& op) const noexcept {
+        return op.result < 0 ? error::from_errno(-op.result, activity::signal) : error{};
+    }
+};
+
+}  // namespace
+
+io_result<signal_set> signal_set::open(io_context& on, std::initializer_list<int> signals) {
+    io_result<signal_port> opened = signal_port::open(on, signals);
+    if (!opened.ok()) return opened.error();
+    signal_set made;
+    made.port_ = opened.take();
+    return io_result<signal_set>{std::move(made)};
+}
+
+task<io_result<int>> signal_set::wait() {
+    for (;;) {
+        if (const int signal = port_.take(); signal != 0) co_return io_result<int>{signal};
+        const io_result<> ready = co_await submission<wait_ready_operation, finish_signal_wait>{
+            wait_ready_operation{port_.event(), POLLIN}};
+        if (!ready.ok()) co_return ready.error();
+    }
+}
+
+}  // namespace gyre

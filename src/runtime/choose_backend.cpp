@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The decision of choose_backend.hpp.
+#include <runtime/choose_backend.hpp>
+
+#include <runtime/epoll_backend.hpp>
+#include <runtime/uring_backend.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace gyre {
+namespace {
+
+struct requirement {
+    backend_choice choice = backend_choice::automatic;
+    const char* source = "by default";
+};
+
+requirement required_by(const io_context_options& options) {
+    if (options.backend != backend_choice::automatic) return {options.backend, "by option"};
+
+    const char* text = std::getenv("GYRE_BACKEND");
+    if (text == nullptr || *text == '\0') return {};
+    constexpr std::array choices{backend_choice::automatic, backend_choice::uring,
+                                 backend_choice::uring_a,   backend_choice::uring_b,
+                                 backend_choice::uring_c,   backend_choice::epoll};
+    for (const backend_choice each : choices) {
+        if (std::string_view{text} == describe(each)) return {each, "by GYRE_BACKEND"};
+    }
+    std::fprintf(
+        stderr,
+        "gyre: GYRE_BACKEND=%s is none of automatic, uring, uring-a, uring-b, uring-c, epoll; "
+        "using automatic\n",
+        text);
+    return {};
+}
+
+chosen_backend epoll_because(std::shared_ptr<waker> shared, std::string reason, error status = {}) {
+    return {std::make_unique<epoll_backend>(std::move(shared), std::move(reason)), status};
+}
+
+chosen_backend refuse(std::shared_ptr<waker> shared, requirement what, const std::string& refusal) {
+    return epoll_because(
+        std::move(shared),
+        std::string{describe(what.choice)} + " required " + what.source + ", but " + refusal,
+        error{errc::backend_unavailable, activity::ring_setup});
+}
+
+}  // namespace
+
+const char* describe(backend_choice choice) noexcept {
+    switch (choice) {
+        case backend_choice::automatic: return "automatic";
+        case backend_choice::uring: return "uring";
+        case backend_choice::uring_a: return "uring-a";
+        case backend_choice::uring_b: return "uring-b";
+        case backend_choice::uring_c: return "uring-c";
+        case backend_choice::epoll: return "epoll";
+    }
+    return "unknown";
+}
+
+chosen_backend choose_backend(const io_context_options& options, std::shared_ptr<waker> shared) {
+    const requirement what = required_by(options);
+    if (what.choice == backend_choice::epoll) {
+        return epoll_because(std::move(shared), std::string{"epoll required "} + what.source);
+    }
+
+    const bool any = what.choice == backend_choice::automatic;
+    std::string refusal;
+    auto ring =
+        uring_backend::open(shared, any ? backend_choice::uring : what.choice, options, refusal);
+    if (ring != nullptr) return {std::move(ring), {}};
+    if (any) return epoll_because(std::move(shared), refusal);
+    return refuse(std::move(shared), what, refusal);
+}
+
+chosen_backend replace_backend(const io_context_options& options, std::shared_ptr<waker> shared,
+                               error refusal) {
+    const requirement what = required_by(options);
+    const std::string reason = "the kernel withdrew io_uring at run time: " + refusal.message();
+    if (what.choice == backend_choice::automatic) return epoll_because(std::move(shared), reason);
+    return refuse(std::move(shared), what, reason);
+}
+
+}  // namespace gyre

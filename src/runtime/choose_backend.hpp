@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Which backend a loop gets, and the sentence that says why.
+#pragma once
+
+#include <gyre/runtime/io_context.hpp>
+#include <runtime/loop_backend.hpp>
+#include <runtime/waker.hpp>
+
+#include <memory>
+
+namespace gyre {
+
+struct chosen_backend {
+    std::unique_ptr<loop_backend> backend;
+    error status;  // Set if what was required cannot be had; `backend` then only keeps time.
+};
+
+/// What `options` ask for, an explicit choice before GYRE_BACKEND before io_uring.
+[[nodiscard]] chosen_backend choose_backend(const io_context_options& options,
+                                            std::shared_ptr<waker> shared);
+
+/// What follows when the kernel withdraws a ring that was running.
+[[nodiscard]] chosen_backend replace_backend(const io_context_options& options,
+                                             std::shared_ptr<waker> shared, error refusal);
+
+}  // namespace gyre

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The readiness machine: see epoll_backend.hpp.
+#include <runtime/epoll_backend.hpp>
+
+#include <runtime/system_host.hpp>
+
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+namespace gyre {
+namespace {
+
+constexpr std::uint64_t waker_key = UINT64_MAX;
+
+std::uint64_t key_of(const descriptor& it) noexcept {
+    return std::uint64_t{it.generation} << 32 | static_cast<std::uint32_t>(it.number);
+}
+
+bool reads(const operation& op) noexcept {
+    return op.code == opcode::receive || op.code == opcode::receive_scatter ||
+           op.code == opcode::accept;
+}
+
+// epoll_wait's milliseconds, rounded up: waking early would only mean waiting again.
+int milliseconds_until(time_point deadline) noexcept {
+    if (deadline == never) return -1;
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left <= duration::zero()) return 0;
+    const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    return static_cast<int>(std::min<long long>(rounded, 1'000'000'000));
+}
+
+}  // namespace
+
+epoll_backend::epoll_backend(std::shared_ptr<waker> shared, std::string reason) noexcept
+    : waker_{std::move(shared)},
+      epoll_{::epoll_create1(EPOLL_CLOEXEC)},
+      reason_{std::move(reason)} {
+    expects(epoll_ >= 0, "a loop needs an epoll instance: out of descriptors");
+    epoll_event event{EPOLLIN | EPOLLET, {.u64 = waker_key}};
+    const int added = ::epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_->number(), &event);
+    ensures(added == 0, "the waker can be watched");
+}
+
+epoll_backend::~epoll_backend() { ::close(epoll_); }
+
+void epoll_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
+
+bool epoll_backend::submit(operation& op) noexcept {
+    auto& it = static_cast<descriptor_operation&>(op);
+    if (attempt(it)) return true;
+    if (const int failed = enlist(*it.target); failed < 0) {
+        op.result = failed;
+        return true;
+    }
+    // Registering reports what is ready already, so nothing can be missed in between.
+    ++waiting_;
+    return false;
+}
+
+// Tries where the hint says that it may succeed. True when `op.result` is final.
+bool epoll_backend::attempt(descriptor_operation& op) noexcept {
+    descriptor& it = *op.target;
+    bool& hint = reads(op) ? it.maybe_readable : it.maybe_writable;
+    const bool asks = op.code == opcode::wait_ready;  // Its own try tells, and proves nothing.
+    const bool starts = op.code == opcode::connect && !op.retried;
+    if (!hint && !asks && !starts) return false;
+
+    do op.result = perform(op);
+    while (op.result == -EINTR);
+    if (op.result == -EAGAIN) {
+        if (!asks) hint = false;
+        return false;
+    }
+    // A short read has emptied the stream (epoll(7)) unless its end or urgent data lies behind it.
+    // Unregistered, no event would raise the hint again, so there it stays.
+    if (op.code == opcode::receive && op.result > 0 && it.registered && !it.hung_up &&
+        static_cast<std::size_t>(op.result) < static_cast<receive_operation&>(op).size) {
+        hint = false;
+    }
+    return true;
+}
+
+int epoll_backend::enlist(descriptor& it) noexcept {
+    if (it.registered) return 0;
+    epoll_event event{EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET, {.u64 = key_of(it)}};
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, it.number, &event) < 0) return -errno;
+    it.registered = true;
+    return 0;
+}
+
+void epoll_backend::cancel(operation& op) noexcept {
+    --waiting_;
+    loop_->complete(op, -ECANCELED);
+}
+
+void epoll_backend::forget(descriptor& it) noexcept {
+    if (!it.registered) return;
+    // Explicit, because a duplicate of the number elsewhere would keep the registration alive.
+    epoll_event unused{};
+    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, it.number, &unused);
+    it.registered = false;
+}
+
+error epoll_backend::turn(time_point deadline) noexcept {
+    int count = 0;
+    do {
+        count = wait(deadline);
+        for (int each = 0; each < count; ++each) {
+            const epoll_event& event = events_[static_cast<std::size_t>(each)];
+            if (event.data.u64 == waker_key) continue;
+            descriptor* it =
+                system_host::instance().find(static_cast<int>(event.data.u64 & UINT32_MAX),
+                                             static_cast<std::uint32_t>(event.data.u64 >> 32));
+            if (it != nullptr && it->home == loop_) serve(*it, event.events);
+        }
+        deadline = no_wait;
+    } while (count == events_max);  // A full harvest: there may be more.
+    return {};
+}
+
+// One wait; a signal counts as a harvest of nothing.
+int epoll_backend::wait(time_point deadline) noexcept {
+    if (deadline == no_wait) return ::epoll_wait(epoll_, events_.data(), events_max, 0);
+
+    if (precise_wait_ && deadline != never) {
+        const auto left = std::max(deadline - std::chrono::steady_clock::now(), duration::zero());
+        const timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+        const long count =
+            ::syscall(SYS_epoll_pwait2, epoll_, events_.data(), events_max, &span, nullptr, 0);
+        if (count >= 0 || errno != ENOSYS) return static_cast<int>(count);
+        precise_wait_ = false;
+    }
+    return ::epoll_wait(epoll_, events_.data(), events_max, milliseconds_until(deadline));
+}
+
+// The descriptor may be ready: tries what waits for it, oldest first, until something would block.
+void epoll_backend::serve(descriptor& it, std::uint32_t events) noexcept {
+    if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0)
+        it.maybe_readable = true;
+    if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) it.maybe_writable = true;
+    if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0) it.hung_up = true;
+
+    it.pending.for_each([&](operation& op) {
+        auto& waiting = static_cast<descriptor_operation&>(op);
+        if (!attempt(waiting)) return;
+        --waiting_;
+        loop_->complete(op, op.result);
+    });
+}
+
+}  // namespace gyre

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Operations by readiness: try the call, and if it would block, wait until it would not.
+//
+// This is the backend for containers that forbid io_uring, and no poor relation: a descriptor is
+// registered once, edge-triggered, for both directions, and hints remember what the last try proved,
+// so that a read after a short read goes straight to waiting and a write is usually one call.
+#pragma once
+
+#include <runtime/loop_backend.hpp>
+#include <runtime/waker.hpp>
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+namespace gyre {
+
+class epoll_backend final : public loop_backend {
+public:
+    /// @param  reason  Why this backend was chosen; for `info`.
+    epoll_backend(std::shared_ptr<waker> shared, std::string reason) noexcept;
+    ~epoll_backend() override;
+
+    void attach(io_context& owner) noexcept override;
+    [[nodiscard]] error bind_thread() noexcept override { return {}; }
+    [[nodiscard]] bool submit(operation& op) noexcept override;
+    void cancel(operation& op) noexcept override;
+    [[nodiscard]] error turn(time_point deadline) noexcept override;
+    void wake() noexcept override { waker_->wake(); }
+    void forget(descriptor& it) noexcept override;
+    [[nodiscard]] int wait_handle() const noexcept override { return epoll_; }
+    [[nodiscard]] std::size_t in_flight() const noexcept override { return waiting_; }
+    [[nodiscard]] backend_info info() const noexcept override {
+        return {backend_choice::epoll, reason_};
+    }
+
+private:
+    [[nodiscard]] bool attempt(descriptor_operation& op) noexcept;
+    [[nodiscard]] int enlist(descriptor& it) noexcept;
+    void serve(descriptor& it, std::uint32_t events) noexcept;
+    [[nodiscard]] int wait(time_point deadline) noexcept;
+
+    static constexpr int events_max = 256;
+
+    std::shared_ptr<waker> waker_;
+    io_context* loop_ = nullptr;
+    int epoll_;
+    std::size_t waiting_ = 0;
+    bool precise_wait_ = true;  // epoll_pwait2 exists (Linux 5.11).
+    std::string reason_;
+    std::array<epoll_event, events_max> events_;  // One harvest.
+};
+
+}  // namespace gyre

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The turns of a loop: see include/gyre/runtime/io_context.hpp.
+//
+// A turn is: run what is ready, at most `items_per_turn` (inline completions count too); then one visit
+// to the kernel, which waits only if nothing is ready; then the timers that are due and what other
+// threads have sent. Sleeping and being woken follow Dekker: the loop publishes `asleep_` and then
+// looks into the inbox, a poster fills the inbox and then looks at `asleep_`, so one of them sees the
+// other.
+#include <gyre/runtime/io_context.hpp>
+
+#include <gyre/base/check.hpp>
+#include <gyre/coro/launch.hpp>
+#include <gyre/coro/task_dump.hpp>
+#include <gyre/runtime/thread_pool.hpp>
+#include <runtime/choose_backend.hpp>
+#include <runtime/system_host.hpp>
+#include <runtime/timer_queue.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+
+namespace gyre {
+namespace {
+
+constexpr int items_per_turn = 256;
+constexpr int items_per_clock_reading = 32;  // A reading costs 22 ns, so under 1 ns an item.
+constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+
+// An address that no other living thread has.
+const void* this_thread() noexcept { return &noted_transfer; }
+
+// Hands a list that was pushed newest first to `visit`, oldest first.
+template <class Node, class Next, class Visitor>
+void oldest_first(Node* newest, Next next, Visitor visit) noexcept {
+    Node* oldest = nullptr;
+    while (newest != nullptr) {
+        Node* following = newest->*next;
+        newest->*next = oldest;
+        oldest = newest;
+        newest = following;
+    }
+    while (oldest != nullptr) {
+        Node* following = oldest->*next;
+        visit(*oldest);
+        oldest = following;
+    }
+}
+
+// A failed check prints who was waiting for what on this thread's loop.
+void dump_before_abort(loop& of) noexcept {
+    const std::string text = dump_tasks(of);
+    std::fprintf(stderr, "gyre: pending coroutines:\n%s", text.c_str());
+}
+
+}  // namespace
+
+/// The time that a thread spends inside a loop: what is ambient is set on entry, put back on exit.
+class io_context::occupation {
+public:
+    explicit occupation(io_context& in) noexcept
+        : in_{in}, outer_{std::exchange(running_here, &in)}, window_{in.frames_} {
+        expects(outer_ != &in, "run is not called from within itself");
+        in_.bind_to_this_thread();
+        in_.asleep_.store(false, std::memory_order_relaxed);
+        in_.refresh_clock();
+        in_.take_inbox();
+        if (!hook_installed.exchange(true, std::memory_order_relaxed)) {
+            set_check_hook([](const check_failure&) noexcept {
+                if (running_here != nullptr) dump_before_abort(*running_here);
+            });
+        }
+    }
+    occupation(const occupation&) = delete;
+    occupation& operator=(const occupation&) = delete;
+    ~occupation() {
+        in_.asleep_.store(true,
+                          std::memory_order_seq_cst);  // Posts must now wake whoever waits for us.
+        running_here = outer_;
+    }
+
+private:
+    static inline std::atomic<bool> hook_installed = false;
+
+    io_context& in_;
+    io_context* outer_;
+    frame_stock::window window_;
+};
+
+io_context::io_context(const io_context_options& options)
+    : host_{system_host::instance()},
+      timers_{std::make_unique<timer_queue>()},
+      options_{options},
+      frames_{options.frame_stock_bytes_max},
+      wake_{std::make_shared<waker>()} {
+    chosen_backend chosen = choose_backend(options, wake_);
+    backend_ = std::move(chosen.backend);
+    status_ = chosen.status;
+    info_ = backend_->info();
+    backend_->attach(*this);
+    waker_.store(backend_.get(), std::memory_order_release);
+    refresh_clock();
+}
+
+io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
+    : host_{on},
+      timers_{std::make_unique<timer_queue>()},
+      backend_{std::move(backend)},
+      frames_{options_.frame_stock_bytes_max} {
+    info_ = backend_->info();
+    backend_->attach(*this);
+    waker_.store(backend_.get(), std::memory_order_release);
+    refresh_clock();
+}
+
+io_context::~io_context() {
+    if (has_work()) end_roots();
+    workers_.reset();
+    descriptors_.for_each([](descriptor& it) {
+        // Sockets may outlive their loop; all that is left to do with them is to close them.
+        it.unlink();
+        it.home = nullptr;
+        it.registered = false;
+    });
+}
+
+// Stops every root and runs until none remains; a root that nothing could ever resume is a bug, and
+// the failed check prints where it stands.
+void io_context::end_roots() noexcept {
+    const occupation inside{*this};
+    stopped_.store(false, std::memory_order_relaxed);
+    for (;;) {
+        take_inbox();
+        roots().for_each([](root& each) { each.chain.request(stop_level::stop); });
+        if (ready_.empty() && roots().empty()) return;
+        const bool can_move = !ready_.empty() || backend_->in_flight() > 0 || timers_->size() > 0 ||
+                              calls_in_flight_.load(std::memory_order_acquire) > 0 ||
+                              inbox_.load(std::memory_order_acquire) != nullptr;
+        expects(can_move, "coroutines remain that nothing will ever resume");
+        run_ready(no_limit);
+        if (!roots().empty()) turn(never);
+    }
+}
+
+std::size_t io_context::run() { return run_until(never, no_limit); }
+
+std::size_t io_context::run_for(duration limit) {
+    return run_until(deadline_after(host_.now(), limit), no_limit);
+}
+
+std::size_t io_context::run_one() { return run_until(never, 1); }
+
+std::size_t io_context::run_until(time_point limit, std::size_t items_max) {
+    const occupation inside{*this};
+    std::size_t ran = 0;
+    while (!stopped()) {
+        ran += run_ready(items_max - ran);
+        if (ran >= items_max || now_ >= limit || stopped() || !has_work()) break;
+        turn(limit);
+    }
+    return ran;
+}
+
+std::size_t io_context::poll() {
+    const occupation inside{*this};
+    std::size_t ran = 0;
+    do {
+        ran += run_ready(no_limit);
+        if (stopped()) break;
+        turn(loop_backend::no_wait);
+    } while (!ready_.empty());
+    return ran;
+}
+
+std::size_t io_context::run_ready(std::size_t items_max) noexcept {
+    std::size_t ran = 0;
+    budget_ = items_per_turn;
+    int next_reading = items_per_turn - items_per_clock_reading;
+    while (!ready_.empty() && budget_ > 0 && ran < items_max &&
+           !stopped_.load(std::memory_order_relaxed)) {
+        --budget_;
+        ++ran;
+        work& item = ready_.pop();
+        item.run(item);
+        if (budget_ <= next_reading) {
+            refresh_clock();
+            next_reading = budget_ - items_per_clock_reading;
+        }
+    }
+    return ran;
+}
+
+void io_context::turn(time_point limit) noexcept {
+    time_point deadline = loop_backend::no_wait;
+    if (ready_.empty() && limit != loop_backend::no_wait) {
+        deadline = std::min(limit, timers_->next());
+        asleep_.store(true, std::memory_order_seq_cst);
+        if (inbox_.load(std::memory_order_seq_cst) != nullptr ||
+            cancels_.load(std::memory_order_seq_cst) != nullptr || stopped()) {
+            deadline = loop_backend::no_wait;
+        }
+    }
+    if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
+    asleep_.store(false, std::memory_order_relaxed);
+    refresh_clock();
+    timers_->advance(now_);
+    take_inbox();
+    take_cancels();
+}
+
+void io_context::refresh_clock() noexcept { now_ = host_.now(); }
+
+bool io_context::has_work() noexcept {
+    return !ready_.empty() || !roots().empty() || guards_.load(std::memory_order_acquire) > 0 ||
+           inbox_.load(std::memory_order_acquire) != nullptr;
+}
+
+void io_context::stop() noexcept {
+    stopped_.store(true, std::memory_order_seq_cst);
+    wake_if_asleep();
+}
+
+void io_context::release_guard() noexcept {
+    if (guards_.fetch_sub(1, std::memory_order_seq_cst) == 1) wake_if_asleep();
+}
+
+void io_context::post_from_outside(work& item) noexcept {
+    work* newest = inbox_.load(std::memory_order_relaxed);
+    do item.next = newest;
+    while (!inbox_.compare_exchange_weak(newest, &item, std::memory_order_seq_cst,
+                                         std::memory_order_relaxed));
+    // Whoever found the inbox empty sees to the waking; the loop empties it before it sleeps.
+    if (newest == nullptr) wake_if_asleep();
+}
+
+void io_context::wake_if_asleep() noexcept {
+    if (!asleep_.load(std::memory_order_seq_cst)) return;
+    if (asleep_.exchange(false, std::memory_order_seq_cst)) {
+        waker_.load(std::memory_order_acquire)->wake();
+    }
+}
+
+void io_context::take_inbox() noexcept {
+    if (inbox_.load(std::memory_order_relaxed) == nullptr) return;
+    oldest_first(inbox_.exchange(nullptr, std::memory_order_acquire), &work::next,
+                 [this](work& item) noexcept { ready_.push(item); });
+}
+
+void io_context::retract(work& item) noexcept {
+    take_inbox();
+    ready_.remove(item);
+}
+
+void io_context::arm(timer& t, time_point deadline) noexcept { timers_->arm(t, deadline); }
+
+void io_context::disarm(timer& t) noexcept { timers_->disarm(t); }
+
+bool io_context::submit(operation& op) noexcept {
+    op.home = this;
+    op.state.store(operation_state::armed, std::memory_order_relaxed);
+    if (op.code == opcode::call) {
+        calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
+        workers().submit(static_cast<call_operation&>(op));
+        return false;
+    }
+
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    attach(on);
+    if (status_) {
+        op.result = -static_cast<std::int32_t>(status_.code());
+    } else {
+        on.pending.push_back(op);
+        if (!backend_->submit(op)) return false;
+        static_cast<list_link<descriptor>&>(op).unlink();
+    }
+    op.state.store(operation_state::done, std::memory_order_relaxed);
+    if (spend()) return true;
+    ready_.push(op);  // The turn's share is used up: others come first.
+    return false;
+}
+
+void io_context::attach(descriptor& it) noexcept {
+    if (it.home == this) [[likely]]
+        return;
+    expects(it.home == nullptr, "a socket is used on its own loop; release() and adopt() move it");
+    it.home = this;
+    descriptors_.push_back(it);
+}
+
+void io_context::cancel(operation& op) noexcept {
+    if (running_here != this && running_here != nullptr) {
+        // From another loop: a message that points into a frame. `complete` waits for it.
+        operation_state now = operation_state::armed;
+        if (!op.state.compare_exchange_strong(now, operation_state::cancel_posted)) return;
+        operation* newest = cancels_.load(std::memory_order_relaxed);
+        do op.cancel_next = newest;
+        while (!cancels_.compare_exchange_weak(newest, &op, std::memory_order_seq_cst,
+                                               std::memory_order_relaxed));
+        wake_if_asleep();
+        return;
+    }
+    if (!op.pending() || op.cancel_requested) return;
+    op.cancel_requested = true;
+    if (op.code == opcode::call) {
+        if (workers().withdraw(static_cast<call_operation&>(op))) complete(op, -ECANCELED);
+        return;
+    }
+    backend_->cancel(op);
+}
+
+void io_context::take_cancels() noexcept {
+    if (cancels_.load(std::memory_order_relaxed) == nullptr) return;
+    oldest_first(cancels_.exchange(nullptr, std::memory_order_acquire), &operation::cancel_next,
+                 [this](operation& op) noexcept {
+                     operation_state now = operation_state::cancel_posted;
+                     if (op.state.compare_exchange_strong(now, operation_state::armed)) {
+                         cancel(op);
+                         return;
+                     }
+                     op.state.store(operation_state::done, std::memory_order_relaxed);
+                     ready_.push(op);  // It completed first and has waited for this message.
+                 });
+}
+
+void io_context::complete(operation& op, std::int32_t result) noexcept {
+    op.result = result;
+    if (op.code == opcode::call) {
+        calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+        static_cast<list_link<descriptor>&>(op).unlink();
+    }
+    operation_state now = operation_state::armed;
+    if (op.state.compare_exchange_strong(now, operation_state::done)) {
+        ready_.push(op);
+    } else {
+        expects(now == operation_state::cancel_posted, "an operation completes exactly once");
+        op.state.store(operation_state::awaiting_cancel, std::memory_order_relaxed);
+    }
+}
+
+void io_context::complete_call(call_operation& op) noexcept {
+    op.result = 0;
+    op.state.store(operation_state::done, std::memory_order_relaxed);
+    post(op);
+    // Only now: the destructor waits for either the posted item or this count.
+    calls_in_flight_.fetch_sub(1, std::memory_order_release);
+}
+
+void io_context::reap(operation& op) noexcept {
+    expects(op.code != opcode::call, "a frame is destroyed while its call runs on a worker");
+    while (op.pending()) {
+        cancel(op);
+        if (!op.pending()) break;
+        if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
+        take_cancels();
+    }
+    retract(op);
+}
+
+void io_context::detach(descriptor& it) noexcept {
+    expects(running_here == this || bound_thread_ == nullptr || bound_thread_ == this_thread(),
+            "a socket is closed on its own loop's thread");
+    it.pending.for_each([this](operation& op) { cancel(op); });
+    while (!it.pending.empty()) {
+        if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
+        take_cancels();
+    }
+    backend_->forget(it);
+    it.unlink();
+    it.home = nullptr;
+}
+
+// The kernel refuses the ring (a seccomp filter that came late): whatever was in flight is begun
+// again on the next backend, or told so where io_uring was required.
+void io_context::withdraw_backend(error refusal) noexcept {
+    expects(withdrawn_ == nullptr && wake_ != nullptr,
+            "only io_uring can be withdrawn, and only once");
+    chosen_backend next = replace_backend(options_, wake_, refusal);
+    status_ = next.status;
+    info_ = next.backend->info();
+    next.backend->attach(*this);
+    withdrawn_ = std::exchange(backend_, std::move(next.backend));
+    waker_.store(backend_.get(), std::memory_order_release);
+
+    descriptors_.for_each([this](descriptor& on) {
+        on.maybe_readable = on.maybe_writable = true;
+        on.pending.for_each([this](operation& op) {
+            op.retried = false;
+            if (op.cancel_requested) {
+                complete(op, -ECANCELED);
+            } else if (status_) {
+                complete(op, -static_cast<std::int32_t>(status_.code()));
+            } else if (backend_->submit(op)) {
+                complete(op, op.result);
+            }
+        });
+    });
+}
+
+void io_context::bind_to_this_thread() noexcept {
+    const void* here = this_thread();
+    if (bound_thread_ == here) return;
+    expects(bound_thread_ == nullptr || backend_->in_flight() == 0,
+            "a loop moves to another thread only with nothing in flight");
+    bound_thread_ = here;
+    if (const error refusal = backend_->bind_thread()) withdraw_backend(refusal);
+}
+
+int io_context::native_wait_handle() noexcept {
+    if (bound_thread_ == nullptr) bind_to_this_thread();
+    return backend_->wait_handle();
+}
+
+time_point io_context::next_deadline() noexcept {
+    if (!ready_.empty() || inbox_.load(std::memory_order_seq_cst) != nullptr) return now_;
+    return timers_->next();
+}
+
+thread_pool& io_context::workers() {
+    if (workers_ == nullptr) workers_ = std::make_unique<thread_pool>(options_.worker_threads_max);
+    return *workers_;
+}
+
+}  // namespace gyre

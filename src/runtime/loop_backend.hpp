@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The line between "what the program wants" and "how the kernel does it".
+//
+// Everything above this file behaves the same on io_uring, epoll, the simulator and the tests'
+// script; whatever differs is behind these functions. tests/laws/backend_laws_test.cpp is their
+// specification. One backend serves one loop and is called on its thread, but for `wake`.
+#pragma once
+
+#include <gyre/base/error.hpp>
+#include <gyre/base/time.hpp>
+#include <gyre/runtime/io_context.hpp>
+#include <gyre/runtime/operation.hpp>
+
+#include <cstddef>
+
+namespace gyre {
+
+class loop_backend {
+public:
+    loop_backend() noexcept = default;
+    loop_backend(const loop_backend&) = delete;
+    loop_backend& operator=(const loop_backend&) = delete;
+    virtual ~loop_backend() = default;
+
+    /// Called once, before anything else.
+    virtual void attach(io_context& owner) noexcept = 0;
+
+    /// The calling thread is about to run the loop, and has not run it before. Nothing is in
+    /// flight. An error means that this backend cannot run there at all.
+    [[nodiscard]] virtual error bind_thread() noexcept = 0;
+
+    /// Begins `op`, which is armed and listed with its descriptor. True if it finished on the spot,
+    /// with `op.result` set; otherwise `io_context::complete` is called for it, exactly once, from
+    /// within `turn` or `cancel`, and never from within `submit`.
+    [[nodiscard]] virtual bool submit(operation& op) noexcept = 0;
+
+    /// Asks for the end of `op`, which is armed. It still completes exactly once, with -ECANCELED or
+    /// with whatever it had achieved first.
+    virtual void cancel(operation& op) noexcept = 0;
+
+    /// Hands what was submitted to the kernel, and delivers completions. Waits until there is one,
+    /// or a wake-up, or `deadline` has passed; not at all for `no_wait`. An error means that the
+    /// kernel has withdrawn this backend; nothing was lost and everything in flight is still armed.
+    [[nodiscard]] virtual error turn(time_point deadline) noexcept = 0;
+    static constexpr time_point no_wait = time_point::min();
+
+    /// Ends the wait of a `turn`, the current one or the next. Any thread.
+    virtual void wake() noexcept = 0;
+
+    /// Drops what it remembers of a descriptor that is about to close or to leave this loop. Nothing
+    /// is pending on it.
+    virtual void forget(descriptor& it) noexcept = 0;
+
+    /// Readable, for poll(2), whenever `turn` would have something to deliver.
+    [[nodiscard]] virtual int wait_handle() const noexcept = 0;
+
+    /// Operations held by the kernel; 0 allows a move to another thread.
+    [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
+
+    [[nodiscard]] virtual backend_info info() const noexcept = 0;
+};
+
+}  // namespace gyre

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Every system call that operations come down to, one case each.
+//
+// Immediate operations are answered here for all backends. Pollable ones are *tried* here: by epoll
+// as its way of working, by io_uring where a call on the spot is cheaper than an entry. A try never
+// blocks; -EAGAIN means "wait until it is ready".
+#include <runtime/system_host.hpp>
+
+#include <gyre/base/check.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <cerrno>
+
+namespace gyre {
+namespace {
+
+template <class Result>
+int outcome(Result returned) noexcept {
+    return returned < 0 ? -errno : static_cast<int>(returned);
+}
+
+sockaddr* raw(socket_address& address) noexcept {
+    return reinterpret_cast<sockaddr*>(address.data);
+}
+const sockaddr* raw(const socket_address& address) noexcept {
+    return reinterpret_cast<const sockaddr*>(address.data);
+}
+
+// accept and connect have no flag for a single try, so the descriptor itself must not block.
+int make_nonblocking(descriptor& it) noexcept {
+    if (it.nonblocking) return 0;
+    const int flags = ::fcntl(it.number, F_GETFL);
+    if (flags < 0 || ::fcntl(it.number, F_SETFL, flags | O_NONBLOCK) < 0) return -errno;
+    it.nonblocking = true;
+    return 0;
+}
+
+int try_receive(receive_operation& op) noexcept {
+    return outcome(::recv(op.target->number, op.data, op.size, MSG_DONTWAIT));
+}
+
+int try_send(send_operation& op) noexcept {
+    return outcome(::send(op.target->number, op.data, op.size, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+int try_accept(accept_operation& op) noexcept {
+    if (const int failed = make_nonblocking(*op.target); failed < 0) return failed;
+    socklen_t size = socket_address::size_max;
+    sockaddr* peer = op.peer != nullptr ? raw(*op.peer) : nullptr;
+    const int accepted =
+        ::accept4(op.target->number, peer, peer != nullptr ? &size : nullptr, SOCK_CLOEXEC);
+    if (accepted >= 0 && op.peer != nullptr) op.peer->size = size;
+    return outcome(accepted);
+}
+
+int socket_error(int number) noexcept {
+    int pending = 0;
+    socklen_t size = sizeof pending;
+    if (::getsockopt(number, SOL_SOCKET, SO_ERROR, &pending, &size) < 0) return -errno;
+    return -pending;
+}
+
+// connect(2): the first call starts it, writability ends it, and SO_ERROR tells how. A Unix socket
+// whose listener is full says EAGAIN, which nothing can be waited for; it is passed on as a failure.
+int try_connect(connect_operation& op) noexcept {
+    if (op.retried) {
+        pollfd state{op.target->number, POLLOUT, 0};
+        if (::poll(&state, 1, 0) == 0) return -EAGAIN;
+        return socket_error(op.target->number);
+    }
+    if (const int failed = make_nonblocking(*op.target); failed < 0) return failed;
+    op.retried = true;
+    const int result = outcome(::connect(op.target->number, raw(*op.peer), op.peer->size));
+    if (result == -EINPROGRESS) return -EAGAIN;
+    return result == -EAGAIN ? -ENOBUFS : result;
+}
+
+int try_wait(wait_ready_operation& op) noexcept {
+    pollfd state{op.target->number, static_cast<short>(op.events), 0};
+    const int count = ::poll(&state, 1, 0);
+    if (count < 0) return -errno;
+    return count == 0 ? -EAGAIN : state.revents;
+}
+
+int open_socket(open_socket_operation& op) noexcept {
+    return outcome(::socket(op.family, op.type | SOCK_CLOEXEC, 0));
+}
+
+int address_of(address_operation& op) noexcept {
+    auto* ask = op.code == opcode::local_address ? &::getsockname : &::getpeername;
+    socklen_t size = socket_address::size_max;
+    const int result = outcome(ask(op.target->number, raw(*op.address), &size));
+    if (result == 0) op.address->size = size;
+    return result;
+}
+
+int get_option(option_operation& op) noexcept {
+    socklen_t size = op.size;
+    const int result = outcome(::getsockopt(op.target->number, op.level, op.name, op.value, &size));
+    return result == 0 ? static_cast<int>(size) : result;
+}
+
+}  // namespace
+
+int perform(operation& op) noexcept {
+    switch (op.code) {
+        case opcode::receive: return try_receive(static_cast<receive_operation&>(op));
+        case opcode::send: return try_send(static_cast<send_operation&>(op));
+        case opcode::receive_scatter: {
+            auto& it = static_cast<message_operation&>(op);
+            return outcome(::recvmsg(it.target->number, it.message, MSG_DONTWAIT));
+        }
+        case opcode::send_gather: {
+            auto& it = static_cast<message_operation&>(op);
+            return outcome(::sendmsg(it.target->number, it.message, MSG_DONTWAIT | MSG_NOSIGNAL));
+        }
+        case opcode::accept: return try_accept(static_cast<accept_operation&>(op));
+        case opcode::connect: return try_connect(static_cast<connect_operation&>(op));
+        case opcode::wait_ready: return try_wait(static_cast<wait_ready_operation&>(op));
+        case opcode::open_socket: return open_socket(static_cast<open_socket_operation&>(op));
+        case opcode::bind: {
+            auto& it = static_cast<address_operation&>(op);
+            return outcome(::bind(it.target->number, raw(*it.address), it.address->size));
+        }
+        case opcode::listen: {
+            auto& it = static_cast<number_operation&>(op);
+            return outcome(::listen(it.target->number, it.number));
+        }
+        case opcode::shutdown: {
+            auto& it = static_cast<number_operation&>(op);
+            return outcome(::shutdown(it.target->number, it.number));
+        }
+        case opcode::set_option: {
+            auto& it = static_cast<option_operation&>(op);
+            return outcome(::setsockopt(it.target->number, it.level, it.name, it.value, it.size));
+        }
+        case opcode::get_option: return get_option(static_cast<option_operation&>(op));
+        case opcode::local_address:
+        case opcode::remote_address: return address_of(static_cast<address_operation&>(op));
+        case opcode::call: fail_check("unreachable", "a call runs on a worker, never here");
+    }
+    fail_check("unreachable", "unknown opcode");
+}
+
+}  // namespace gyre

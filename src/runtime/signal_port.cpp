@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The registry behind include/gyre/runtime/signal_port.hpp.
+//
+// The handler may run at any moment on any thread, so it touches lock-free atomics and write(2) only
+// (signal-safety(7)); subscribing and unsubscribing are under a lock.
+#include <gyre/runtime/signal_port.hpp>
+
+#include <gyre/runtime/io_context.hpp>
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <mutex>
+
+namespace gyre {
+namespace {
+
+struct subscription {
+    std::atomic<std::uint64_t> wanted = 0;  // Bit n-1 for signal n; 0 while the slot is free.
+    std::atomic<std::uint64_t> pending = 0;
+    std::atomic<int> event = -1;
+    std::atomic<int> deliveries = 0;
+    std::atomic<bool> exits = false;
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+constexpr int signals_max = 64;
+
+std::array<subscription, 32> subscriptions;
+std::mutex registry;
+std::array<int, signals_max + 1> subscribers{};          // Under `registry`.
+std::array<struct sigaction, signals_max + 1> before{};  // Under `registry`.
+
+std::uint64_t bit_of(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
+
+void on_signal(int signal) {
+    const int error_before = errno;
+    for (subscription& each : subscriptions) {
+        if ((each.wanted.load(std::memory_order_acquire) & bit_of(signal)) == 0) continue;
+        if (each.deliveries.fetch_add(1, std::memory_order_relaxed) > 0 &&
+            each.exits.load(std::memory_order_relaxed)) {
+            ::_exit(128 + signal);
+        }
+        each.pending.fetch_or(bit_of(signal), std::memory_order_release);
+        const std::uint64_t one = 1;
+        static_cast<void>(!::write(each.event.load(std::memory_order_relaxed), &one, sizeof one));
+    }
+    errno = error_before;
+}
+
+bool take_over(int signal) noexcept {
+    struct sigaction action{};
+    action.sa_handler = &on_signal;
+    action.sa_flags = SA_RESTART;
+    ::sigfillset(&action.sa_mask);
+    const auto index = static_cast<std::size_t>(signal);
+    if (subscribers[index] == 0 && ::sigaction(signal, &action, &before[index]) != 0) return false;
+    ++subscribers[index];
+    return true;
+}
+
+void give_back(std::uint64_t signals) noexcept {
+    for (int signal = 1; signal <= signals_max; ++signal) {
+        const auto index = static_cast<std::size_t>(signal);
+        if ((signals & bit_of(signal)) == 0 || --subscribers[index] > 0) continue;
+        ::sigaction(signal, &before[index], nullptr);
+    }
+}
+
+}  // namespace
+
+io_result<signal_port> signal_port::open(io_context& on, std::initializer_list<int> signals) {
+    const std::lock_guard lock{registry};
+    std::size_t slot = 0;
+    while (slot < subscriptions.size() && subscriptions[slot].wanted.load() != 0) ++slot;
+    if (slot == subscriptions.size()) return error{errc::limit_exceeded, activity::signal};
+
+    const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (event < 0) return error::from_errno(errno, activity::signal);
+    signal_port port;
+    port.event_ = handle{on.host(), event};
+
+    subscription& it = subscriptions[slot];
+    it.pending = 0;
+    it.deliveries = 0;
+    it.exits = false;
+    it.event = event;
+    std::uint64_t wanted = 0;
+    for (const int signal : signals) {
+        if (signal < 1 || signal > signals_max || !take_over(signal)) {
+            give_back(wanted);
+            return error{errc::invalid_argument, activity::signal};
+        }
+        wanted |= bit_of(signal);
+    }
+    it.wanted.store(wanted, std::memory_order_release);
+    port.slot_ = static_cast<int>(slot);
+    return io_result<signal_port>{std::move(port)};
+}
+
+signal_port::~signal_port() {
+    if (slot_ < 0) return;
+    const std::lock_guard lock{registry};
+    subscription& it = subscriptions[static_cast<std::size_t>(slot_)];
+    give_back(it.wanted.exchange(0, std::memory_order_acq_rel));
+    it.event = -1;
+}
+
+void signal_port::exit_on_second() noexcept {
+    subscriptions[static_cast<std::size_t>(slot_)].exits = true;
+}
+
+int signal_port::take() noexcept {
+    if (slot_ < 0) return 0;
+    subscription& it = subscriptions[static_cast<std::size_t>(slot_)];
+    // The event first, the bits second: a signal in between is found here and announced again.
+    std::uint64_t count = 0;
+    static_cast<void>(!::read(event_.number(), &count, sizeof count));
+    const std::uint64_t pending = it.pending.load(std::memory_order_acquire);
+    if (pending == 0) return 0;
+
+    const int signal = std::countr_zero(pending) + 1;
+    it.pending.fetch_and(~bit_of(signal), std::memory_order_acq_rel);
+    if ((pending & ~bit_of(signal)) != 0) {
+        count = 1;
+        static_cast<void>(!::write(event_.number(), &count, sizeof count));
+    }
+    return signal;
+}
+
+}  // namespace gyre

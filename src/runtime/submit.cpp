@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The untyped part of include/gyre/runtime/submit.hpp, and the end of handles.
+#include <gyre/runtime/submit.hpp>
+
+#include <gyre/runtime/handle.hpp>
+
+#include <cerrno>
+
+namespace gyre {
+
+bool pending_operation::start(operation& op, std::int32_t failure, std::coroutine_handle<> waiter,
+                              const environment& given) noexcept {
+    op_ = &op;
+    waiter_ = waiter;
+    op.env = &given;
+    if (given.chain->level() >= ends_at_) failure = -ECANCELED;
+    if (failure != 0) {
+        op.result = failure;
+        op.state.store(operation_state::done, std::memory_order_relaxed);
+        if (given.loop->spend()) return false;
+        given.loop->post(op);
+        return true;
+    }
+    if (context_of(given).submit(op)) return false;
+    given.chain->enter(*this);
+    return true;
+}
+
+void pending_operation::request(stop_level level) noexcept {
+    if (level >= ends_at_) op_->home->cancel(*op_);
+}
+
+void pending_operation::completed(work::function resume_elsewhere) noexcept {
+    const environment& given = *op_->env;
+    given.chain->leave();
+    if (given.executor.refers_to(&context_of(given))) {
+        gyre::resume(waiter_);
+        return;
+    }
+    op_->run = resume_elsewhere;  // The same record carries the coroutine to its strand.
+    given.executor.post(*op_);
+}
+
+void pending_operation::abandon() noexcept {
+    op_->env->chain->leave();
+    context_of(*op_->env).reap(*op_);
+}
+
+int handle::close() noexcept {
+    if (!open()) return -EBADF;
+    descriptor& it = *slot_;
+    if (it.home != nullptr) it.home->detach(it);
+    slot_ = nullptr;
+    return host_->close(it);
+}
+
+int handle::release() noexcept {
+    if (!open()) return -1;
+    descriptor& it = *slot_;
+    if (it.home != nullptr) it.home->detach(it);
+    slot_ = nullptr;
+    return host_->release(it);
+}
+
+}  // namespace gyre

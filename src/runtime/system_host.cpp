@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The descriptor table of the process: see system_host.hpp.
+#include <runtime/system_host.hpp>
+
+#include <gyre/base/check.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace gyre {
+
+system_host& system_host::instance() noexcept {
+    static system_host* const it = new system_host;
+    return *it;
+}
+
+int system_host::perform_now(operation& op) noexcept { return perform(op); }
+
+time_point system_host::now() noexcept { return std::chrono::steady_clock::now(); }
+
+descriptor& system_host::enter(int number) noexcept {
+    expects(number >= 0, "a descriptor number");
+    const auto index = static_cast<std::size_t>(number);
+    expects(index < chunk_size * chunks_max, "descriptor number beyond the table");
+
+    descriptor& it = chunk_at(index / chunk_size)[index % chunk_size];
+    expects(!it.open(), "a descriptor number has one owner");
+    it.number = number;
+    ++it.generation;
+    it.maybe_readable = it.maybe_writable = true;
+    it.hung_up = it.registered = it.nonblocking = false;
+    return it;
+}
+
+int system_host::close(descriptor& it) noexcept {
+    const int number = release(it);
+    // EINTR on Linux means closed all the same; retrying could close somebody else's (close(2)).
+    return ::close(number) == 0 || errno == EINTR ? 0 : -errno;
+}
+
+int system_host::release(descriptor& it) noexcept {
+    expects(it.open() && it.pending.empty() && it.home == nullptr, "idle and detached");
+    ++it.generation;  // A late event for this number must not match its next owner.
+    return it.number;
+}
+
+descriptor* system_host::find(int number, std::uint32_t generation) noexcept {
+    const auto index = static_cast<std::size_t>(number);
+    chunk* in = chunks_[index / chunk_size].load(std::memory_order_acquire);
+    if (in == nullptr) return nullptr;
+    descriptor& it = (*in)[index % chunk_size];
+    return it.generation == generation ? &it : nullptr;
+}
+
+system_host::chunk& system_host::chunk_at(std::size_t index) noexcept {
+    if (chunk* ready = chunks_[index].load(std::memory_order_acquire)) return *ready;
+
+    const std::lock_guard lock{growth_};
+    if (chunk* ready = chunks_[index].load(std::memory_order_acquire)) return *ready;
+    auto* fresh = new chunk;
+    chunks_[index].store(fresh, std::memory_order_release);
+    return *fresh;
+}
+
+}  // namespace gyre

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The real machine: one per process.
+//
+// Its descriptor table is indexed by number and shared by all loops; entries have stable addresses
+// and are each used by one loop, so only the growth of the table is guarded.
+#pragma once
+
+#include <gyre/runtime/host.hpp>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+namespace gyre {
+
+class system_host final : public host {
+public:
+    /// The process's host; created on first use, never destroyed: sockets may be static.
+    [[nodiscard]] static system_host& instance() noexcept;
+
+    [[nodiscard]] int perform_now(operation& op) noexcept override;
+    [[nodiscard]] time_point now() noexcept override;
+    [[nodiscard]] descriptor& enter(int number) noexcept override;
+    int close(descriptor& it) noexcept override;
+    int release(descriptor& it) noexcept override;
+
+    /// The descriptor an event names, or null if the number means another one by now.
+    [[nodiscard]] descriptor* find(int number, std::uint32_t generation) noexcept;
+
+private:
+    static constexpr std::size_t chunk_size = 1024;
+    static constexpr std::size_t chunks_max = 4096;  // Four million descriptors.
+    using chunk = std::array<descriptor, chunk_size>;
+
+    [[nodiscard]] chunk& chunk_at(std::size_t index) noexcept;
+
+    std::array<std::atomic<chunk*>, chunks_max> chunks_{};
+    std::mutex growth_;
+};
+
+/// Carries out one operation with system calls that never wait; see host::perform_now.
+[[nodiscard]] int perform(operation& op) noexcept;
+
+}  // namespace gyre

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// From records to entries and back: see uring_backend.hpp.
+#include <runtime/uring_backend.hpp>
+
+#include <runtime/system_host.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+namespace gyre {
+namespace {
+
+// What a result's user data means. Records are aligned, so their addresses leave these bits free.
+constexpr std::uint64_t tag_mask = 0b11;
+constexpr std::uint64_t tag_operation = 0b00;
+constexpr std::uint64_t tag_source = 0b01;
+constexpr std::uint64_t tag_ignored = 0b10;
+
+static_assert(alignof(operation) > tag_mask);
+
+std::uint64_t data_of(operation& op) noexcept {
+    return reinterpret_cast<std::uint64_t>(&op) | tag_operation;
+}
+
+std::uint64_t data_of(const source& it) noexcept {
+    return std::uint64_t{it.generation} << 32 | std::uint64_t{it.index} << 2 | tag_source;
+}
+
+// The three ways to run a ring (docs/decisions/0004-tiers.md), best first.
+struct tier {
+    backend_choice name;
+    std::uint32_t flags;
+    const char* meaning;
+};
+
+constexpr std::array tiers{
+    tier{backend_choice::uring_a,
+         IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
+             IORING_SETUP_R_DISABLED,
+         "io_uring with deferred completions"},
+    tier{backend_choice::uring_b,
+         IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
+         "io_uring with cooperative completions"},
+    tier{backend_choice::uring_c, 0, "plain io_uring"},
+};
+
+// Poll multishot came with resource tags (Linux 5.13); the rest is older.
+constexpr std::uint32_t features_needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |
+                                          IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_FAST_POLL |
+                                          IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
+
+// Memory of closed rings is uncharged a little later, so a refusal for lack of it may be transient.
+constexpr int patience_attempts = 25;
+constexpr timespec patience_pause{0, 2'000'000};
+constexpr unsigned submissions_min = 16;
+
+// A send of this size is worth its own call even when others are ready to be batched.
+constexpr std::size_t large_send_bytes = 8 * 1024;
+
+// One enter of a ring with deferred completions surfaces about this many; more may be behind them.
+constexpr unsigned harvest_cap = 20;
+constexpr int harvests_max = 16;
+
+std::string sentence(const char* what, int failed) {
+    return std::string{what} + ": " + std::strerror(failed);
+}
+
+}  // namespace
+
+std::unique_ptr<uring_backend> uring_backend::open(std::shared_ptr<waker> shared,
+                                                   backend_choice wanted,
+                                                   const io_context_options& options,
+                                                   std::string& refusal) {
+    auto it = std::unique_ptr<uring_backend>{new uring_backend{std::move(shared), options}};
+    int failed = EINVAL;
+    for (const tier& each : tiers) {
+        if (wanted != backend_choice::uring && wanted != each.name) continue;
+        failed = it->set_up_patiently(each.name);
+        if (failed == 0) {
+            it->reason_ = each.meaning;
+            return it;
+        }
+        if (failed != EINVAL)
+            break;  // Not a flag this kernel does not know: no other tier will do.
+    }
+    refusal = sentence("io_uring_setup refused", failed);
+    return nullptr;
+}
+
+// A transient ENOMEM is waited for, then met with a smaller ring, and only then believed.
+int uring_backend::set_up_patiently(backend_choice wanted) noexcept {
+    for (;;) {
+        int failed = set_up(wanted);
+        for (int attempt = 0; failed == ENOMEM && attempt < patience_attempts; ++attempt) {
+            ::nanosleep(&patience_pause, nullptr);
+            failed = set_up(wanted);
+        }
+        if (failed != ENOMEM || options_.ring_submissions / 2 < submissions_min) return failed;
+        options_.ring_submissions /= 2;
+        options_.ring_completions /= 2;
+    }
+}
+
+int uring_backend::set_up(backend_choice wanted) noexcept {
+    for (const tier& each : tiers) {
+        if (each.name != wanted) continue;
+        ring_.close();
+        const int failed =
+            ring_.open(options_.ring_submissions, options_.ring_completions, each.flags);
+        if (failed != 0) return failed;
+        if ((ring_.features() & features_needed) != features_needed) {
+            ring_.close();
+            return ENOSYS;
+        }
+        tier_ = wanted;
+        return 0;
+    }
+    return EINVAL;
+}
+
+// Closing a ring cancels asynchronously: an armed accept would hold its port for up to a second. The
+// loop has ended every operation by now; what is left is the waker, which holds nothing of anybody's.
+uring_backend::~uring_backend() = default;
+
+void uring_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
+
+error uring_backend::bind_thread() noexcept {
+    // A ring that has served another thread still belongs to it: a new one takes 27 us.
+    if (waker_source_ != nullptr) {
+        sources_.release(*waker_source_);
+        waker_source_ = nullptr;
+        if (const int failed = set_up_patiently(tier_); failed != 0) {
+            return error::from_errno(failed, activity::ring_setup);
+        }
+    }
+    if (const int failed = ring_.bind_thread(); failed != 0) {
+        return error::from_errno(failed, activity::ring_setup);
+    }
+    waker_source_ = &sources_.acquire(
+        [](source& self, std::int32_t, std::uint32_t, bool more) noexcept {
+            if (!more) static_cast<uring_backend*>(self.owner)->watch_waker();
+        },
+        this);
+    watch_waker();
+    return {};
+}
+
+// Edge-triggered and never read: each write to the eventfd is one result.
+void uring_backend::watch_waker() noexcept {
+    io_uring_sqe& to = entry();
+    to.opcode = IORING_OP_POLL_ADD;
+    to.fd = waker_->number();
+    to.len = IORING_POLL_ADD_MULTI;
+    to.poll32_events = POLLIN;
+    to.user_data = data_of(*waker_source_);
+    waker_source_->armed = true;
+}
+
+// A free entry. A full queue is handed over first; the kernel always takes it, unless it has begun
+// to refuse us, and then nothing that we prepare will ever be looked at.
+io_uring_sqe& uring_backend::entry() noexcept {
+    io_uring_sqe* free = ring_.next_entry();
+    while (free == nullptr) {
+        withdrawn_ = ring_.submit();
+        if (withdrawn_ == EBUSY || withdrawn_ == EAGAIN) {
+            withdrawn_ = 0;
+            ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
+        }
+        if (withdrawn_ != 0) return *reinterpret_cast<io_uring_sqe*>(nowhere_);
+        free = ring_.next_entry();
+    }
+    return *free;
+}
+
+bool uring_backend::submit(operation& op) noexcept {
+    if (try_now(op)) return true;
+    prepare(op, entry());
+    ++in_flight_;
+    return false;
+}
+
+// A call on the spot beats an entry where it will succeed anyway: a send that is alone or large, a
+// receive behind one that did not empty the socket. Only single tries with MSG_DONTWAIT.
+bool uring_backend::try_now(operation& op) noexcept {
+    switch (op.code) {
+        case opcode::send: {
+            const auto& it = static_cast<send_operation&>(op);
+            if (!it.target->maybe_writable || (it.size < large_send_bytes && loop_->busy()))
+                return false;
+            break;
+        }
+        case opcode::send_gather: {
+            const auto& it = static_cast<message_operation&>(op);
+            if (!it.target->maybe_writable || (it.size < large_send_bytes && loop_->busy()))
+                return false;
+            break;
+        }
+        case opcode::receive:
+            if (!static_cast<receive_operation&>(op).target->maybe_readable) return false;
+            break;
+        default: return false;
+    }
+    const int result = perform(op);
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    if (op.code == opcode::receive) {
+        const auto& it = static_cast<receive_operation&>(op);
+        on.maybe_readable = result > 0 && static_cast<std::size_t>(result) == it.size;
+    }
+    if (result == -EAGAIN || result == -EINTR) {
+        // Full: the rest waits in the ring, and so do later sends until one has gone through there.
+        if (op.code != opcode::receive) on.maybe_writable = false;
+        return false;
+    }
+    op.result = result;
+    return true;
+}
+
+void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
+    to.user_data = data_of(op);
+    to.fd = static_cast<descriptor_operation&>(op).target->number;
+    switch (op.code) {
+        case opcode::receive: {
+            auto& it = static_cast<receive_operation&>(op);
+            to.opcode = IORING_OP_RECV;
+            to.addr = reinterpret_cast<std::uint64_t>(it.data);
+            to.len = static_cast<std::uint32_t>(std::min<std::size_t>(it.size, INT32_MAX));
+            return;
+        }
+        case opcode::send: {
+            auto& it = static_cast<send_operation&>(op);
+            to.opcode = IORING_OP_SEND;
+            to.addr = reinterpret_cast<std::uint64_t>(it.data);
+            to.len = static_cast<std::uint32_t>(std::min<std::size_t>(it.size, INT32_MAX));
+            to.msg_flags = MSG_NOSIGNAL;
+            return;
+        }
+        case opcode::receive_scatter:
+        case opcode::send_gather: {
+            auto& it = static_cast<message_operation&>(op);
+            const bool reading = op.code == opcode::receive_scatter;
+            to.opcode = reading ? IORING_OP_RECVMSG : IORING_OP_SENDMSG;
+            to.addr = reinterpret_cast<std::uint64_t>(it.message);
+            to.len = 1;
+            to.msg_flags = reading ? 0 : MSG_NOSIGNAL;
+            return;
+        }
+        case opcode::accept: {
+            auto& it = static_cast<accept_operation&>(op);
+            to.opcode = IORING_OP_ACCEPT;
+            to.accept_flags = SOCK_CLOEXEC;
+            if (it.peer == nullptr) return;
+            it.peer->size = socket_address::size_max;
+            to.addr = reinterpret_cast<std::uint64_t>(it.peer->data);
+            to.addr2 = reinterpret_cast<std::uint64_t>(&it.peer->size);
+            return;
+        }
+        case opcode::connect: {
+            auto& it = static_cast<connect_operation&>(op);
+            to.opcode = IORING_OP_CONNECT;
+            to.addr = reinterpret_cast<std::uint64_t>(it.peer->data);
+            to.off = it.peer->size;
+            return;
+        }
+        case opcode::wait_ready:
+            to.opcode = IORING_OP_POLL_ADD;
+            to.poll32_events = static_cast<wait_ready_operation&>(op).events;
+            return;
+        case opcode::open_socket:
+        case opcode::bind:
+        case opcode::listen:
+        case opcode::shutdown:
+        case opcode::set_option:
+        case opcode::get_option:
+        case opcode::local_address:
+        case opcode::remote_address:
+        case opcode::call: break;
+    }
+    fail_check("unreachable", "answered elsewhere, never by the ring");
+}
+
+// 0, -ENOENT and -EALREADY all mean the same: the operation's own result is still to come.
+void uring_backend::cancel(operation& op) noexcept {
+    io_uring_sqe& to = entry();
+    to.opcode = IORING_OP_ASYNC_CANCEL;
+    to.fd = -1;
+    to.addr = data_of(op);
+    to.user_data = tag_ignored;
+}
+
+error uring_backend::turn(time_point deadline) noexcept {
+    for (int harvest = 0; harvest < harvests_max; ++harvest) {
+        const bool wait = deadline != no_wait && !ring_.has_results();
+        int failed = withdrawn_ != 0 ? withdrawn_ : ring_.enter(wait, deadline);
+        if (failed == EBUSY || failed == EAGAIN) failed = 0;  // Results first; then it goes on.
+        const unsigned count = ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
+        if (failed != 0) {
+            withdrawn_ = failed;
+            return error::from_errno(failed, activity::ring_setup);
+        }
+        if (count < harvest_cap) break;
+        deadline = no_wait;
+    }
+    return {};
+}
+
+void uring_backend::deliver(const io_uring_cqe& result) noexcept {
+    switch (result.user_data & tag_mask) {
+        case tag_operation:
+            finish(*reinterpret_cast<operation*>(result.user_data), result.res, result.flags);
+            return;
+        case tag_source: {
+            const auto index = static_cast<std::uint32_t>(result.user_data) >> 2;
+            const auto generation = static_cast<std::uint32_t>(result.user_data >> 32);
+            const bool more = (result.flags & IORING_CQE_F_MORE) != 0;
+            if (source* it = sources_.find(index, generation)) {
+                it->armed = more;
+                it->on_result(*it, result.res, result.flags, more);
+            }
+            return;
+        }
+        default: return;
+    }
+}
+
+void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept {
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    // An adopted descriptor may carry O_NONBLOCK, which old kernels take as "do not wait either".
+    if (result == -EAGAIN && !op.retried && !op.cancel_requested) {
+        op.retried = true;
+        const int status = ::fcntl(on.number, F_GETFL);
+        ::fcntl(on.number, F_SETFL, status & ~O_NONBLOCK);
+        on.nonblocking = false;
+        prepare(op, entry());
+        return;
+    }
+    --in_flight_;
+    if (op.code == opcode::receive) {
+        const bool filled = result > 0 && static_cast<std::size_t>(result) ==
+                                              static_cast<receive_operation&>(op).size;
+        on.maybe_readable = filled || (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+    } else if (op.code == opcode::send || op.code == opcode::send_gather) {
+        on.maybe_writable = true;
+    }
+    // A request that was being executed when it was cancelled reports the interruption.
+    loop_->complete(op, result == -EINTR ? -ECANCELED : result);
+}
+
+}  // namespace gyre

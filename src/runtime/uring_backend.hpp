@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Operations by completion: each record becomes a submission entry, each result completes a record.
+//
+// One enter per turn submits what the coroutines asked for and collects what is done. The tiers are
+// set-up flags and the features that go with them; everything is probed, nothing assumed from a
+// version. uring_ring.hpp is the queue itself.
+#pragma once
+
+#include <gyre/runtime/source.hpp>
+#include <runtime/loop_backend.hpp>
+#include <runtime/uring_ring.hpp>
+#include <runtime/waker.hpp>
+
+#include <memory>
+#include <string>
+
+namespace gyre {
+
+class uring_backend final : public loop_backend {
+public:
+    /// Tries to set up a ring: at exactly the tier asked for, or for `uring` at the best one.
+    ///
+    /// @param  refusal  Receives a sentence for people when null is returned.
+    [[nodiscard]] static std::unique_ptr<uring_backend> open(std::shared_ptr<waker> shared,
+                                                             backend_choice tier,
+                                                             const io_context_options& options,
+                                                             std::string& refusal);
+    ~uring_backend() override;
+
+    void attach(io_context& owner) noexcept override;
+    [[nodiscard]] error bind_thread() noexcept override;
+    [[nodiscard]] bool submit(operation& op) noexcept override;
+    void cancel(operation& op) noexcept override;
+    [[nodiscard]] error turn(time_point deadline) noexcept override;
+    void wake() noexcept override { waker_->wake(); }
+    void forget(descriptor&) noexcept override {}
+    [[nodiscard]] int wait_handle() const noexcept override { return ring_.number(); }
+    [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
+    [[nodiscard]] backend_info info() const noexcept override { return {tier_, reason_}; }
+
+private:
+    uring_backend(std::shared_ptr<waker> shared, const io_context_options& options) noexcept
+        : waker_{std::move(shared)}, options_{options} {}
+
+    [[nodiscard]] int set_up(backend_choice tier) noexcept;
+    [[nodiscard]] int set_up_patiently(backend_choice tier) noexcept;
+    [[nodiscard]] io_uring_sqe& entry() noexcept;
+    void prepare(operation& op, io_uring_sqe& to) noexcept;
+    [[nodiscard]] bool try_now(operation& op) noexcept;
+    void watch_waker() noexcept;
+    void deliver(const io_uring_cqe& result) noexcept;
+    void finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept;
+
+    std::shared_ptr<waker> waker_;
+    io_context_options options_;
+    io_context* loop_ = nullptr;
+    uring_ring ring_;
+    backend_choice tier_ = backend_choice::uring_c;
+    std::string reason_;
+    source_table sources_;
+    source* waker_source_ = nullptr;
+    std::size_t in_flight_ = 0;
+    alignas(io_uring_sqe)
+        std::byte nowhere_[sizeof(io_uring_sqe)] = {};  // For entries, once the kernel refuses us.
+    int withdrawn_ = 0;  // The errno value with which the kernel began to refuse us.
+};
+
+}  // namespace gyre

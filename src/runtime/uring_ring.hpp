@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One submission and completion queue pair, on bare system calls.
+//
+// Our own, because Debian 12's liburing 2.3 corrupts rings set up with newer flags, and because all
+// that is needed is two mappings and one call. It knows entries and results, not operations: those
+// are uring_backend.cpp's. Used by one thread.
+#pragma once
+
+#include <gyre/base/error.hpp>
+#include <gyre/base/time.hpp>
+#include <runtime/uring_abi.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace gyre {
+
+class uring_ring {
+public:
+    uring_ring() noexcept = default;
+    uring_ring(const uring_ring&) = delete;
+    uring_ring& operator=(const uring_ring&) = delete;
+    ~uring_ring() { close(); }
+
+    /// Sets up a ring. On failure the ring stays closed and the errno value is returned.
+    [[nodiscard]] int open(unsigned submissions, unsigned completions,
+                           std::uint32_t flags) noexcept;
+
+    /// Unmaps and closes. Safe when closed.
+    void close() noexcept;
+
+    [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
+    [[nodiscard]] int number() const noexcept { return number_; }
+    [[nodiscard]] std::uint32_t features() const noexcept { return features_; }
+
+    /// Makes the calling thread the one that uses the ring: enables it if it was set up disabled, and
+    /// registers its number with the thread, which saves a look-up per enter. Returns an errno value.
+    [[nodiscard]] int bind_thread() noexcept;
+
+    /// The next free entry, zeroed; null when the queue is full until the next `enter`.
+    [[nodiscard]] io_uring_sqe* next_entry() noexcept;
+
+    /// Entries not handed to the kernel yet.
+    [[nodiscard]] unsigned unsubmitted() const noexcept { return tail_ - submitted_; }
+
+    /// Hands over what was prepared and, if `wait`, waits for a result until `deadline`. Returns 0
+    /// or an errno value; EINTR and ETIME are 0: nothing was lost, the caller looks at the results.
+    [[nodiscard]] int enter(bool wait, time_point deadline) noexcept;
+
+    /// Hands over what was prepared without looking for results.
+    [[nodiscard]] int submit() noexcept;
+
+    /// Calls `visit(const io_uring_cqe&)` for each result there is, then gives all of them back.
+    /// Returns how many there were.
+    template <class Visitor>
+    unsigned reap(Visitor&& visit) noexcept {
+        const unsigned head = *completion_head_;
+        const unsigned tail = std::atomic_ref{*completion_tail_}.load(std::memory_order_acquire);
+        for (unsigned at = head; at != tail; ++at) visit(completions_[at & completion_mask_]);
+        std::atomic_ref{*completion_head_}.store(tail, std::memory_order_release);
+        return tail - head;
+    }
+
+    [[nodiscard]] bool has_results() const noexcept {
+        return *completion_head_ !=
+               std::atomic_ref{*completion_tail_}.load(std::memory_order_acquire);
+    }
+
+private:
+    [[nodiscard]] int map(const io_uring_params& given) noexcept;
+    [[nodiscard]] long call_enter(unsigned count, unsigned least, std::uint32_t flags,
+                                  const void* argument, std::size_t size) noexcept;
+    void account(long consumed) noexcept;
+
+    int number_ = -1;
+    int registered_ = -1;  // Its index among the thread's registered rings, or -1.
+    std::uint32_t features_ = 0;
+    bool disabled_ = false;
+
+    void* rings_ = nullptr;
+    std::size_t rings_size_ = 0;
+    io_uring_sqe* entries_ = nullptr;
+    std::size_t entries_size_ = 0;
+
+    unsigned* submission_tail_ = nullptr;
+    unsigned* submission_head_ = nullptr;
+    unsigned submission_mask_ = 0;
+    unsigned tail_ = 0;       // Prepared so far.
+    unsigned submitted_ = 0;  // Handed over so far.
+
+    unsigned* completion_head_ = nullptr;
+    unsigned* completion_tail_ = nullptr;
+    unsigned completion_mask_ = 0;
+    io_uring_cqe* completions_ = nullptr;
+};
+
+}  // namespace gyre

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How another thread ends a loop's wait: an eventfd that is written and never read.
+//
+// Backends watch it edge-triggered, so each write is one event and no read is owed. It is shared
+// between the backends of a loop, because the one that the kernel withdrew may be being woken while
+// its successor takes over.
+#pragma once
+
+#include <gyre/base/check.hpp>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace gyre {
+
+class waker {
+public:
+    waker() noexcept : number_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+        expects(number_ >= 0, "a loop needs an eventfd: out of descriptors");
+    }
+    waker(const waker&) = delete;
+    waker& operator=(const waker&) = delete;
+    ~waker() { ::close(number_); }
+
+    /// Any thread.
+    void wake() const noexcept {
+        const std::uint64_t one = 1;
+        while (::write(number_, &one, sizeof one) < 0 && errno == EINTR) {
+        }
+        // EAGAIN: the counter is full, after 2^64 writes that nobody saw. It is readable then.
+    }
+
+    [[nodiscard]] int number() const noexcept { return number_; }
+
+private:
+    int number_;
+};
+
+}  // namespace gyre

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The wait of include/gyre/sync/condition.hpp.
+#include <gyre/sync/condition.hpp>
+
+#include <utility>
+
+namespace gyre {
+
+// Taking the lock again ignores stops: whoever waited under a lock goes on under it.
+class condition::relock final : public semaphore::permit_waiter {
+public:
+    explicit relock(semaphore& lock) noexcept : permit_waiter{"mutex", lock, ignores_stop} {}
+
+    void await_resume() const noexcept {}
+};
+
+task<io_result<>> condition::wait(mutex::guard& held) {
+    mutex* const lock = held.held_;
+    expects(lock != nullptr, "a condition is waited for under its lock");
+
+    notification until_notified{*this};
+    held.unlock();
+    const io_result<> notified = co_await until_notified;
+    relock again{lock->free_};
+    co_await again;
+    held = mutex::guard{*lock};
+    co_return notified;
+}
+
+}  // namespace gyre

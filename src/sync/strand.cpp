@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One at a time: see include/gyre/sync/strand.hpp.
+#include <gyre/sync/strand.hpp>
+
+namespace gyre {
+
+// The inbox is null while the strand is at rest. Whoever changes that posts the strand below; until it
+// rests again, the list ends in `busy`, so that later posters see that it will look again.
+void strand::post(work& item) noexcept {
+    work* newest = inbox_.load(std::memory_order_relaxed);
+    do item.next = newest;
+    while (!inbox_.compare_exchange_weak(newest, &item, std::memory_order_acq_rel,
+                                         std::memory_order_relaxed));
+    if (newest == nullptr) below_.post(*this);
+}
+
+void strand::take_inbox() noexcept {
+    work* newest = inbox_.exchange(&busy, std::memory_order_acq_rel);
+    work* oldest = nullptr;
+    while (newest != nullptr && newest != &busy) {
+        work* following = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = following;
+    }
+    while (oldest != nullptr) {
+        work* following = oldest->next;
+        ready_.push(*oldest);
+        oldest = following;
+    }
+}
+
+void strand::run_some(work& item) noexcept {
+    auto& self = static_cast<strand&>(item);
+    self.take_inbox();
+    for (int ran = 0; ran < items_per_turn && !self.ready_.empty(); ++ran) {
+        work& next = self.ready_.pop();
+        next.run(next);
+    }
+    work* marker = &busy;
+    if (self.ready_.empty() &&
+        self.inbox_.compare_exchange_strong(marker, nullptr, std::memory_order_acq_rel)) {
+        return;  // At rest.
+    }
+    self.below_.post(self);
+}
+
+}  // namespace gyre

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The untyped part of include/gyre/sync/timeout.hpp.
+#include <gyre/sync/timeout.hpp>
+
+#include <algorithm>
+
+namespace gyre {
+namespace {
+
+stop_level heard(stop_level level, hearing how) noexcept {
+    switch (how) {
+        case hearing::everything: return level;
+        case hearing::nothing: return stop_level::none;
+        case hearing::drain_as_stop: return level == stop_level::none ? level : stop_level::stop;
+    }
+    return level;
+}
+
+}  // namespace
+
+limit_base::~limit_base() { finish(); }
+
+void limit_base::prepare(const environment& parent) noexcept {
+    parent_ = &parent;
+    open(parent, heard(parent.chain->level(), hears_));
+    branches_.push_back(chain);
+    const time_point end = std::min(limit_.until, deadline_after(parent.loop->now(), limit_.wait));
+    if (end != never) parent.loop->arm(*this, end);
+}
+
+void limit_base::suspended() noexcept {
+    entered_ = true;
+    parent_->chain->enter(*this);
+}
+
+void limit_base::finish() noexcept {
+    if (parent_ == nullptr) return;
+    parent_->loop->disarm(*this);
+    if (entered_) parent_->chain->leave();
+    chain.unlink();
+    parent_ = nullptr;
+}
+
+void limit_base::request(stop_level level) noexcept { chain.request(heard(level, hears_)); }
+
+const char* limit_base::waiting_for() const noexcept {
+    return hears_ == hearing::nothing ? "the end of what is shielded" : "what is limited in time";
+}
+
+void limit_base::expired(timer& it) noexcept {
+    auto& self = static_cast<limit_base&>(it);
+    self.expired_ = !self.chain.stopping();
+    self.chain.request(stop_level::stop);
+}
+
+}  // namespace gyre

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The parts of harness.hpp that talk to the system.
+#include <support/harness.hpp>
+
+#include <dirent.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <string>
+
+namespace gyre::testing {
+namespace {
+
+bool asked_for(backend_choice choice) {
+    const char* list = std::getenv("GYRE_TEST_BACKENDS");
+    if (list == nullptr || *list == '\0') return true;
+    return (',' + std::string{list} + ',').find(',' + std::string{describe(choice)} + ',') !=
+           std::string::npos;
+}
+
+}  // namespace
+
+const std::vector<backend_choice>& backends_under_test() {
+    static const std::vector<backend_choice> chosen = [] {
+        std::vector<backend_choice> those;
+        for (const backend_choice each : {backend_choice::epoll, backend_choice::uring_a,
+                                          backend_choice::uring_b, backend_choice::uring_c}) {
+            if (asked_for(each)) those.push_back(each);
+        }
+        return those;
+    }();
+    REQUIRE_FALSE(chosen.empty());
+    return chosen;
+}
+
+socket_pair connected_pair(io_context& io) {
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof where;
+    REQUIRE(::bind(listener, reinterpret_cast<sockaddr*>(&where), size) == 0);
+    REQUIRE(::listen(listener, 1) == 0);
+    REQUIRE(::getsockname(listener, reinterpret_cast<sockaddr*>(&where), &size) == 0);
+    const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(::connect(client, reinterpret_cast<sockaddr*>(&where), size) == 0);
+    const int server = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    REQUIRE(server >= 0);
+    ::close(listener);
+    const int on = 1;
+    ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return {stream_socket::adopt(io, client), stream_socket::adopt(io, server)};
+}
+
+socket_pair local_pair(io_context& io) {
+    int ends[2] = {-1, -1};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    return {stream_socket::adopt(io, ends[0]), stream_socket::adopt(io, ends[1])};
+}
+
+std::size_t open_descriptors() {
+    DIR* folder = ::opendir("/proc/self/fd");
+    REQUIRE(folder != nullptr);
+    std::size_t count = 0;
+    while (::readdir(folder) != nullptr) ++count;
+    ::closedir(folder);
+    return count;
+}
+
+duration thread_cpu_time() {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+}  // namespace gyre::testing

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How a test gets a loop, on every backend there is.
+//
+// `on_every_backend(body)` runs one coroutine on epoll and on each io_uring tier, each on a loop of
+// its own, and fails with a dump of who waits for what if the coroutine has not ended in time.
+// GYRE_TEST_BACKENDS=epoll,uring-c narrows the list.
+#pragma once
+
+#include <gyre/coro/launch.hpp>
+#include <gyre/coro/task_dump.hpp>
+#include <gyre/io/stream_socket.hpp>
+#include <gyre/runtime/io_context.hpp>
+
+#include <doctest/doctest.h>
+
+#include <utility>
+#include <vector>
+
+namespace gyre::testing {
+
+/// The backends that tests run on, in a fixed order. Never empty.
+[[nodiscard]] const std::vector<backend_choice>& backends_under_test();
+
+/// How long a body may take before it counts as hanging; generous, since sanitizers are slow.
+inline constexpr duration patience = std::chrono::seconds{60};
+
+/// Runs `body(io)` to its end on a loop of `choice`. True if it ended.
+template <class Body>
+bool run_on(backend_choice choice, const Body& body) {
+    io_context_options options;
+    options.backend = choice;
+    io_context io{options};
+    INFO("backend ", describe(choice));
+    REQUIRE(io.backend().kind == choice);
+    REQUIRE_FALSE(io.status());
+
+    bool ended = false;
+    const auto note_end = [&ended](task_outcome<void> outcome) {
+        outcome.get();
+        ended = true;
+    };
+    launch(io, body(io), note_end);
+    io.run_for(patience);
+    INFO("pending:\n", dump_tasks(io));
+    CHECK(ended);
+    return ended;
+}
+
+/// Runs `body(io)`, a callable that returns task<>, once per backend under test.
+template <class Body>
+void on_every_backend(const Body& body) {
+    for (const backend_choice each : backends_under_test()) run_on(each, body);
+}
+
+/// Calls `body(options)` once per backend under test, for tests that make their own loops.
+template <class Body>
+void with_every_backend(const Body& body) {
+    for (const backend_choice each : backends_under_test()) {
+        INFO("backend ", describe(each));
+        io_context_options options;
+        options.backend = each;
+        body(options);
+    }
+}
+
+/// Two ends of one connection.
+struct socket_pair {
+    stream_socket client;
+    stream_socket server;
+};
+
+/// Connected over TCP on the loopback interface.
+[[nodiscard]] socket_pair connected_pair(io_context& io);
+
+/// Connected over a Unix-domain socket.
+[[nodiscard]] socket_pair local_pair(io_context& io);
+
+/// Open descriptors of this process: what a test compares to see that none was lost.
+[[nodiscard]] std::size_t open_descriptors();
+
+/// CPU time this thread has used.
+[[nodiscard]] duration thread_cpu_time();
+
+}  // namespace gyre::testing

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/sync/event.hpp promises.
+#include <gyre/sync/event.hpp>
+
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <support/harness.hpp>
+
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+task<> note_when_set(event& until, std::vector<int>& order, int name) {
+    const io_result<> waited = co_await until.wait();
+    if (waited.ok()) order.push_back(name);
+}
+
+}  // namespace
+
+TEST_CASE("setting an event lets its waiters go in the order in which they came") {
+    on_every_backend([](io_context&) -> task<> {
+        event ready;
+        std::vector<int> order;
+        const auto body = [&](task_group& group) -> task<> {
+            for (int name = 0; name < 5; ++name) group.spawn(note_when_set(ready, order, name));
+            static_cast<void>(co_await sleep_for(1ms));
+            CHECK(order.empty());
+            ready.set();
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{0, 1, 2, 3, 4});
+    });
+}
+
+TEST_CASE("a wait for an event that never comes times out") {
+    on_every_backend([](io_context&) -> task<> {
+        event never_set;
+
+        const io_result<> waited = co_await with_timeout(2ms, never_set.wait());
+
+        CHECK(waited.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("a set event lets everybody pass until it is reset") {
+    on_every_backend([](io_context&) -> task<> {
+        event ready;
+        ready.set();
+        const io_result<> first = co_await ready.wait();
+        ready.reset();
+
+        const io_result<> second = co_await with_timeout(1ms, ready.wait());
+
+        CHECK(first.ok());
+        CHECK(second.error() == errc::timed_out);
+    });
+}
