@@ -115,9 +115,13 @@ io_result<endpoint> endpoint::local(std::string_view path) noexcept {
     it.sun_family = AF_UNIX;
     if (path.empty()) return error{errc::invalid_argument, activity::endpoint};
     if (path.size() >= sizeof it.sun_path) return error{errc::name_too_long, activity::endpoint};
+    const bool abstract = path.front() == '\0';
+    if (!abstract && path.find('\0') != std::string_view::npos) {
+        return error{errc::invalid_argument, activity::endpoint};  // The kernel would cut it there.
+    }
     path.copy(it.sun_path, path.size());
     // A path ends with its NUL, an abstract name (unix(7)) with its length.
-    const std::size_t terminator = path.front() == '\0' ? 0 : 1;
+    const std::size_t terminator = abstract ? 0 : 1;
     endpoint made;
     made.raw_ = pack(it, path_offset + path.size() + terminator);
     return made;
@@ -199,6 +203,7 @@ std::string endpoint::to_string() const {
         }
         case family::local: {
             std::string name = path();
+            if (name.starts_with('@')) name.insert(0, "./");  // A file, and to be read back as one.
             if (name.starts_with('\0')) name.front() = '@';
             return "unix:" + name;
         }

@@ -40,10 +40,11 @@ std::int32_t message_parts::prepare(message_operation& op, io_context&) noexcept
     std::memcpy(header_.data(), &header, sizeof header);
     op.message = reinterpret_cast<msghdr*>(header_.data());
     op.size = bytes_;
-    return 0;
+    return bytes_ == 0 ? nothing_to_transfer : 0;
 }
 
 io_result<std::size_t> message_parts::operator()(const message_operation& op) const noexcept {
+    if (op.result == nothing_to_transfer) return std::size_t{0};
     if (op.result < 0) return error_of(op);
     if (op.result == 0 && bytes_ != 0 && op.code == opcode::receive_scatter) {
         return error{errc::eof, activity::read};

@@ -28,8 +28,12 @@ constexpr int items_per_turn = 256;
 constexpr int items_per_clock_reading = 32;  // A reading costs 22 ns, so under 1 ns an item.
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-// An address that no other living thread has.
-const void* this_thread() noexcept { return &noted_transfer; }
+// Names the calling thread for good: addresses and numbers of threads that ended are used again.
+std::uint64_t this_thread() noexcept {
+    static std::atomic<std::uint64_t> last = 0;
+    thread_local const std::uint64_t name = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    return name;
+}
 
 // Hands a list that was pushed newest first to `visit`, oldest first.
 template <class Node, class Next, class Visitor>
@@ -62,6 +66,8 @@ public:
     explicit occupation(io_context& in) noexcept
         : in_{in}, outer_{std::exchange(running_here, &in)}, window_{in.frames_} {
         expects(outer_ != &in, "run is not called from within itself");
+        expects(!in_.occupied_.exchange(true, std::memory_order_acquire),
+                "a loop is run by one thread at a time");
         in_.bind_to_this_thread();
         in_.asleep_.store(false, std::memory_order_relaxed);
         in_.refresh_clock();
@@ -77,6 +83,7 @@ public:
     ~occupation() {
         in_.asleep_.store(true,
                           std::memory_order_seq_cst);  // Posts must now wake whoever waits for us.
+        in_.occupied_.store(false, std::memory_order_release);
         running_here = outer_;
     }
 
@@ -359,8 +366,10 @@ void io_context::reap(operation& op) noexcept {
 }
 
 void io_context::detach(descriptor& it) noexcept {
-    expects(running_here == this || bound_thread_ == nullptr || bound_thread_ == this_thread(),
-            "a socket is closed on its own loop's thread");
+    // Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
+    const bool resting = !occupied_.load(std::memory_order_acquire) &&
+                         (it.pending.empty() || bound_thread_ == this_thread());
+    expects(running_here == this || resting, "a socket is closed on its own loop's thread");
     it.pending.for_each([this](operation& op) { cancel(op); });
     while (!it.pending.empty()) {
         if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
@@ -399,16 +408,16 @@ void io_context::withdraw_backend(error refusal) noexcept {
 }
 
 void io_context::bind_to_this_thread() noexcept {
-    const void* here = this_thread();
+    const std::uint64_t here = this_thread();
     if (bound_thread_ == here) return;
-    expects(bound_thread_ == nullptr || backend_->in_flight() == 0,
+    expects(bound_thread_ == 0 || backend_->in_flight() == 0,
             "a loop moves to another thread only with nothing in flight");
     bound_thread_ = here;
     if (const error refusal = backend_->bind_thread()) withdraw_backend(refusal);
 }
 
 int io_context::native_wait_handle() noexcept {
-    if (bound_thread_ == nullptr) bind_to_this_thread();
+    if (bound_thread_ == 0) bind_to_this_thread();
     return backend_->wait_handle();
 }
 

@@ -2,8 +2,8 @@
 //
 // Assertions about our own mistakes, and never about the world's.
 //
-// A failed check runs a hook first (the runtime installs one that lists the pending coroutines, so a
-// broken invariant says who was waiting for what), prints where it happened, and aborts. `expects`
+// A failed check prints where it happened, runs a hook (the runtime installs one that lists the
+// pending coroutines, so a broken invariant says who was waiting for what), and aborts. `expects`
 // and `ensures` stay on in release builds; `audit` is for checks too dear for that.
 #pragma once
 
@@ -24,7 +24,7 @@ using check_hook = void (*)(const check_failure&) noexcept;
 /// Threads: any.
 check_hook set_check_hook(check_hook hook) noexcept;
 
-/// Reports the failure through the hook and standard error, then aborts.
+/// Reports the failure to standard error and through the hook, then aborts.
 [[noreturn]] void fail_check(const char* kind, const char* text,
                              std::source_location where = std::source_location::current()) noexcept;
 

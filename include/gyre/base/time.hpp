@@ -19,7 +19,7 @@ inline constexpr time_point never = time_point::max();
 /// `start + wait`, or `never` where the sum would overflow; a negative wait counts as none.
 [[nodiscard]] constexpr time_point deadline_after(time_point start, duration wait) noexcept {
     if (wait <= duration::zero()) return start;
-    if (wait >= never - start) return never;
+    if (start > never - wait) return never;  // This way round, no start overflows either.
     return start + wait;
 }
 

@@ -94,6 +94,9 @@ protected:
         if (pending_ > 1) {
             env_->chain->enter(*this);
             entered_ = true;
+            // A branch that has run already may have had us stopped before we could be told.
+            const stop_level asked = env_->chain->level();
+            if (asked > level_) stop_branches(asked);
             --pending_;
             return true;
         }

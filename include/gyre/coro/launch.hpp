@@ -162,9 +162,10 @@ private:
         auto& self = static_cast<launched&>(of(frame));
         self.retire();
         {
-            task<Result> ended =
-                std::move(self.coroutine_);  // Its frame ends here, handles or not.
-            self.handler_(task_outcome<Result>{ended});
+            // Both end here, on the loop's thread, however long a handle keeps the record.
+            task<Result> ended = std::move(self.coroutine_);
+            Handler handler = std::move(self.handler_);
+            handler(task_outcome<Result>{ended});
         }
         self.drop();
     }

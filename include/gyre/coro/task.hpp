@@ -47,7 +47,8 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
                                                         const environment* given) noexcept {
-        expects(frame_ != nullptr, "a task is awaited once, and not after it was moved from");
+        expects(frame_ != nullptr && frame_.promise().env == nullptr,
+                "a task is awaited once, and not after it was moved from");
         frame_.promise().env = given;
         frame_.promise().continuation = waiter;
         return transfer(frame_);

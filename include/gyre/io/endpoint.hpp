@@ -55,7 +55,8 @@ public:
     endpoint(const ipv6& address, std::uint16_t port) noexcept;
 
     /// A Unix-domain socket at `path` in the file system; a leading NUL means the abstract name space.
-    /// Errors: `errc::name_too_long` past 107 bytes, `errc::invalid_argument` if empty.
+    /// Errors: `errc::name_too_long` past 107 bytes, `errc::invalid_argument` if empty or if there is a
+    /// NUL in a path.
     [[nodiscard]] static io_result<endpoint> local(std::string_view path) noexcept;
 
     /// "192.0.2.1:80", "[2001:db8::1]:80", "unix:/run/it.sock", "unix:@abstract".
@@ -71,7 +72,7 @@ public:
     [[nodiscard]] ipv6 v6() const noexcept;             ///< @pre  kind() == family::v6.
     [[nodiscard]] std::string path() const;             ///< Empty unless local and named.
 
-    /// What `parse` reads back. Allocates.
+    /// What `parse` reads back, unless it is null or an unnamed local one. Allocates.
     [[nodiscard]] std::string to_string() const;
 
     [[nodiscard]] const socket_address& raw() const noexcept { return raw_; }

@@ -19,6 +19,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -34,10 +35,17 @@ enum class readiness : std::uint8_t { readable, writable };
 
 // Implementation: how raw results become results.
 
+/// Ends a transfer of no bytes before it begins: the kernel would wait for bytes it then leaves alone.
+/// No errno value, so that it cannot be mistaken for a failure.
+inline constexpr std::int32_t nothing_to_transfer = std::numeric_limits<std::int32_t>::min();
+
 /// Of a read: 0 bytes into a non-empty buffer is the end of the stream.
 struct finish_read {
-    [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
+    [[nodiscard]] std::int32_t prepare(receive_operation& op, io_context&) const noexcept {
+        return op.size == 0 ? nothing_to_transfer : 0;
+    }
     [[nodiscard]] io_result<std::size_t> operator()(const receive_operation& op) const noexcept {
+        if (op.result == nothing_to_transfer) return std::size_t{0};
         if (op.result < 0) return error_of(op);
         if (op.result == 0 && op.size != 0) return error{errc::eof, activity::read};
         return static_cast<std::size_t>(op.result);
@@ -45,8 +53,11 @@ struct finish_read {
 };
 
 struct finish_write {
-    [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
+    [[nodiscard]] std::int32_t prepare(send_operation& op, io_context&) const noexcept {
+        return op.size == 0 ? nothing_to_transfer : 0;
+    }
     [[nodiscard]] io_result<std::size_t> operator()(const send_operation& op) const noexcept {
+        if (op.result == nothing_to_transfer) return std::size_t{0};
         if (op.result < 0) return error_of(op);
         return static_cast<std::size_t>(op.result);
     }

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -232,13 +233,14 @@ private:
     frame_stock frames_;
     std::shared_ptr<waker> wake_;
     std::unique_ptr<thread_pool> workers_;
-    const void* bound_thread_ = nullptr;  // An address that is the thread's own; null before run.
+    std::uint64_t bound_thread_ = 0;  // The name of the thread that runs it; 0 before the first run.
 
     // What other threads touch, away from what this one does.
     alignas(64) std::atomic<work*> inbox_ = nullptr;  // Newest first.
     std::atomic<loop_backend*> waker_ = nullptr;      // The backend to wake.
     std::atomic<operation*> cancels_ = nullptr;       // Newest first.
     std::atomic<bool> asleep_ = true;  // True whenever nobody would look into the inbox.
+    std::atomic<bool> occupied_ = false;  // A thread is inside `run` or `poll`.
     std::atomic<bool> stopped_ = false;
     std::atomic<int> guards_ = 0;
     std::atomic<int> calls_in_flight_ = 0;
