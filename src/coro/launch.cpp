@@ -17,7 +17,11 @@ void root::retire() noexcept {
 }
 
 void root::drop() noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy_(*this);
+    // Whoever holds the only reference need not count it down: nobody can add to it.
+    if (references_.load(std::memory_order_acquire) == 1 ||
+        references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        destroy_(*this);
+    }
 }
 
 // A foreign request is a message to the loop, posted at most once at a time; the highest level asked
@@ -39,10 +43,6 @@ void root::carry_out_stop(work& item) noexcept {
     self.stop_posted_.store(false);
     if (!self.ended_.load(std::memory_order_relaxed)) self.chain.request(self.wanted_.load());
     self.drop();
-}
-
-stop_handle::stop_handle(root& target) noexcept : root_{&target} {
-    root_->references_.fetch_add(1, std::memory_order_relaxed);
 }
 
 stop_handle::stop_handle(const stop_handle& other) noexcept : root_{other.root_} {

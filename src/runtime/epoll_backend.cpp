@@ -27,6 +27,14 @@ bool reads(const operation& op) noexcept {
            op.code == opcode::accept;
 }
 
+constexpr std::uint32_t reading = EPOLLIN | EPOLLPRI | EPOLLRDHUP;
+
+std::uint32_t interest_of(const operation& op) noexcept {
+    if (op.code == opcode::wait_ready)
+        return static_cast<const wait_ready_operation&>(op).events | reading;
+    return reads(op) ? reading : reading | EPOLLOUT;
+}
+
 // epoll_wait's milliseconds, rounded up: waking early would only mean waiting again.
 int milliseconds_until(time_point deadline) noexcept {
     if (deadline == never) return -1;
@@ -55,7 +63,7 @@ void epoll_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
 bool epoll_backend::submit(operation& op) noexcept {
     auto& it = static_cast<descriptor_operation&>(op);
     if (attempt(it)) return true;
-    if (const int failed = enlist(*it.target); failed < 0) {
+    if (const int failed = enlist(*it.target, interest_of(op)); failed < 0) {
         op.result = failed;
         return true;
     }
@@ -87,11 +95,15 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
     return true;
 }
 
-int epoll_backend::enlist(descriptor& it) noexcept {
-    if (it.registered) return 0;
-    epoll_event event{EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET, {.u64 = key_of(it)}};
-    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, it.number, &event) < 0) return -errno;
+// Room to write is asked about only once a write had to wait: else every read by the peer would be an
+// event.
+int epoll_backend::enlist(descriptor& it, std::uint32_t interest) noexcept {
+    if (it.registered && (interest == reading || it.registered_for_writing)) return 0;
+    epoll_event event{reading | interest | EPOLLET, {.u64 = key_of(it)}};
+    const int how = it.registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (::epoll_ctl(epoll_, how, it.number, &event) < 0) return -errno;
     it.registered = true;
+    it.registered_for_writing = (interest & EPOLLOUT) != 0;
     return 0;
 }
 
@@ -105,7 +117,7 @@ void epoll_backend::forget(descriptor& it) noexcept {
     // Explicit, because a duplicate of the number elsewhere would keep the registration alive.
     epoll_event unused{};
     ::epoll_ctl(epoll_, EPOLL_CTL_DEL, it.number, &unused);
-    it.registered = false;
+    it.registered = it.registered_for_writing = false;
 }
 
 error epoll_backend::turn(time_point deadline) noexcept {

@@ -39,7 +39,7 @@ public:
 
 private:
     [[nodiscard]] bool attempt(descriptor_operation& op) noexcept;
-    [[nodiscard]] int enlist(descriptor& it) noexcept;
+    [[nodiscard]] int enlist(descriptor& it, std::uint32_t interest) noexcept;
     void serve(descriptor& it, std::uint32_t events) noexcept;
     [[nodiscard]] int wait(time_point deadline) noexcept;
 

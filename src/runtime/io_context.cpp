@@ -2,7 +2,7 @@
 //
 // The turns of a loop: see include/gyre/runtime/io_context.hpp.
 //
-// A turn is: run what is ready, at most `items_per_turn` (inline completions count too); then one visit
+// A turn is: run what is ready, at most a turn's share (completions on the spot count too); then one visit
 // to the kernel, which waits only if nothing is ready; then the timers that are due and what other
 // threads have sent. Sleeping and being woken follow Dekker: the loop publishes `asleep_` and then
 // looks into the inbox, a poster fills the inbox and then looks at `asleep_`, so one of them sees the
@@ -24,7 +24,6 @@
 namespace gyre {
 namespace {
 
-constexpr int items_per_turn = 256;
 constexpr int items_per_clock_reading = 32;  // A reading costs 22 ns, so under 1 ns an item.
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
@@ -64,7 +63,7 @@ void dump_before_abort(loop& of) noexcept {
 class io_context::occupation {
 public:
     explicit occupation(io_context& in) noexcept
-        : in_{in}, outer_{std::exchange(running_here, &in)}, window_{in.frames_} {
+        : in_{in}, outer_{std::exchange(running_here, &in)} {
         expects(outer_ != &in, "run is not called from within itself");
         expects(!in_.occupied_.exchange(true, std::memory_order_acquire),
                 "a loop is run by one thread at a time");
@@ -92,14 +91,12 @@ private:
 
     io_context& in_;
     io_context* outer_;
-    frame_stock::window window_;
 };
 
 io_context::io_context(const io_context_options& options)
     : host_{system_host::instance()},
       timers_{std::make_unique<timer_queue>()},
       options_{options},
-      frames_{options.frame_stock_bytes_max},
       wake_{std::make_shared<waker>()} {
     chosen_backend chosen = choose_backend(options, wake_);
     backend_ = std::move(chosen.backend);
@@ -111,10 +108,7 @@ io_context::io_context(const io_context_options& options)
 }
 
 io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
-    : host_{on},
-      timers_{std::make_unique<timer_queue>()},
-      backend_{std::move(backend)},
-      frames_{options_.frame_stock_bytes_max} {
+    : host_{on}, timers_{std::make_unique<timer_queue>()}, backend_{std::move(backend)} {
     info_ = backend_->info();
     backend_->attach(*this);
     waker_.store(backend_.get(), std::memory_order_release);
@@ -128,7 +122,7 @@ io_context::~io_context() {
         // Sockets may outlive their loop; all that is left to do with them is to close them.
         it.unlink();
         it.home = nullptr;
-        it.registered = false;
+        it.registered = it.registered_for_writing = false;
     });
 }
 
@@ -182,11 +176,12 @@ std::size_t io_context::poll() {
 
 std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     std::size_t ran = 0;
-    budget_ = items_per_turn;
-    int next_reading = items_per_turn - items_per_clock_reading;
+    budget_ = units_per_turn;
+    int next_reading = units_per_turn - items_per_clock_reading;
     while (!ready_.empty() && budget_ > 0 && ran < items_max &&
            !stopped_.load(std::memory_order_relaxed)) {
         --budget_;
+        streak_ = steps_per_streak;
         ++ran;
         work& item = ready_.pop();
         item.run(item);
@@ -208,7 +203,10 @@ void io_context::turn(time_point limit) noexcept {
             deadline = loop_backend::no_wait;
         }
     }
-    if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
+    // With nothing in flight and no wish to wait, the kernel has nothing to say.
+    if (deadline != loop_backend::no_wait || backend_->in_flight() > 0) {
+        if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
+    }
     asleep_.store(false, std::memory_order_relaxed);
     refresh_clock();
     timers_->advance(now_);
@@ -282,7 +280,7 @@ bool io_context::submit(operation& op) noexcept {
         static_cast<list_link<descriptor>&>(op).unlink();
     }
     op.state.store(operation_state::done, std::memory_order_relaxed);
-    if (spend()) return true;
+    if (spend(op.result > 0 ? static_cast<std::size_t>(op.result) : 0)) return true;
     ready_.push(op);  // The turn's share is used up: others come first.
     return false;
 }

@@ -30,7 +30,7 @@ descriptor& system_host::enter(int number) noexcept {
     it.number = number;
     ++it.generation;
     it.maybe_readable = it.maybe_writable = true;
-    it.hung_up = it.registered = it.nonblocking = false;
+    it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
     return it;
 }
 

@@ -62,9 +62,6 @@ constexpr int patience_attempts = 25;
 constexpr timespec patience_pause{0, 2'000'000};
 constexpr unsigned submissions_min = 16;
 
-// A send of this size is worth its own call even when others are ready to be batched.
-constexpr std::size_t large_send_bytes = 8 * 1024;
-
 // One enter of a ring with deferred completions surfaces about this many; more may be behind them.
 constexpr unsigned harvest_cap = 20;
 constexpr int harvests_max = 16;
@@ -187,22 +184,15 @@ bool uring_backend::submit(operation& op) noexcept {
     return false;
 }
 
-// A call on the spot beats an entry where it will succeed anyway: a send that is alone or large, a
-// receive behind one that did not empty the socket. Only single tries with MSG_DONTWAIT.
+// A call on the spot beats an entry where it will succeed anyway: a send into a buffer with room, a
+// receive behind one that did not empty the socket. Only single tries with MSG_DONTWAIT. Batching the
+// small sends of several coroutines in the ring was slower: docs/decisions/0005-fast-paths.md.
 bool uring_backend::try_now(operation& op) noexcept {
     switch (op.code) {
-        case opcode::send: {
-            const auto& it = static_cast<send_operation&>(op);
-            if (!it.target->maybe_writable || (it.size < large_send_bytes && loop_->busy()))
-                return false;
+        case opcode::send:
+        case opcode::send_gather:
+            if (!static_cast<descriptor_operation&>(op).target->maybe_writable) return false;
             break;
-        }
-        case opcode::send_gather: {
-            const auto& it = static_cast<message_operation&>(op);
-            if (!it.target->maybe_writable || (it.size < large_send_bytes && loop_->busy()))
-                return false;
-            break;
-        }
         case opcode::receive:
             if (!static_cast<receive_operation&>(op).target->maybe_readable) return false;
             break;
@@ -232,6 +222,8 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
             to.opcode = IORING_OP_RECV;
             to.addr = reinterpret_cast<std::uint64_t>(it.data);
             to.len = static_cast<std::uint32_t>(std::min<std::size_t>(it.size, INT32_MAX));
+            // Known to be empty: an attempt before the wait would be in vain.
+            if (tells_nonempty() && !op.retried) to.ioprio = IORING_RECVSEND_POLL_FIRST;
             return;
         }
         case opcode::send: {
@@ -345,7 +337,7 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     if (op.code == opcode::receive) {
         const bool filled = result > 0 && static_cast<std::size_t>(result) ==
                                               static_cast<receive_operation&>(op).size;
-        on.maybe_readable = filled || (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+        on.maybe_readable = tells_nonempty() ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 : filled;
     } else if (op.code == opcode::send || op.code == opcode::send_gather) {
         on.maybe_writable = true;
     }

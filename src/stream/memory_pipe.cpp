@@ -3,7 +3,6 @@
 // The ring behind include/gyre/stream/memory_pipe.hpp.
 #include <gyre/stream/memory_pipe.hpp>
 
-#include <gyre/base/check.hpp>
 #include <gyre/stream/concepts.hpp>
 
 #include <algorithm>
@@ -18,6 +17,7 @@ bool memory_channel::read_awaiter::await_suspend(std::coroutine_handle<> handle,
                                                  const environment* given) noexcept {
     if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
     count_ = from_.take(into_);
+    from_.move_waiting();
     if (count_ > 0 || into_.empty()) return go_on(handle, *given);
     if (from_.writing_ended_) return go_on(handle, *given, errc::eof);
     return wait_in(from_.readers_, handle, *given);
@@ -32,6 +32,7 @@ bool memory_channel::write_awaiter::await_suspend(std::coroutine_handle<> handle
     if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
     if (to_.reading_ended_ || to_.writing_ended_) return go_on(handle, *given, errc::broken_pipe);
     count_ = to_.put(from_);
+    to_.move_waiting();
     if (count_ > 0 || from_.empty()) return go_on(handle, *given);
     return wait_in(to_.writers_, handle, *given);
 }
@@ -48,7 +49,6 @@ std::size_t memory_channel::put(const_buffer from) noexcept {
     std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(before_wrap), count - before_wrap,
                 bytes_.begin());
     count_ += count;
-    move_waiting();
     return count;
 }
 
@@ -60,20 +60,23 @@ std::size_t memory_channel::take(mutable_buffer into) noexcept {
                 into.begin() + static_cast<std::ptrdiff_t>(before_wrap));
     first_ = (first_ + count) % bytes_.size();
     count_ -= count;
-    if (count > 0) move_waiting();
     return count;
 }
 
 // Lets those who wait have what has become possible for them; each then wakes by a post.
 void memory_channel::move_waiting() noexcept {
-    if (count_ > 0 && !readers_.empty()) {
-        auto& reader = static_cast<read_awaiter&>(readers_.front());
-        readers_.wake_one();
-        reader.count_ = take(reader.into_);
-    } else if (count_ < bytes_.size() && !writers_.empty()) {
-        auto& writer = static_cast<write_awaiter&>(writers_.front());
-        writers_.wake_one();
-        writer.count_ = put(writer.from_);
+    for (;;) {
+        if (count_ > 0 && !readers_.empty()) {
+            auto& reader = static_cast<read_awaiter&>(readers_.front());
+            readers_.wake_one();
+            reader.count_ = take(reader.into_);
+        } else if (count_ < bytes_.size() && !writers_.empty()) {
+            auto& writer = static_cast<write_awaiter&>(writers_.front());
+            writers_.wake_one();
+            writer.count_ = put(writer.from_);
+        } else {
+            return;
+        }
     }
 }
 

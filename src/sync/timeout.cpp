@@ -21,23 +21,20 @@ stop_level heard(stop_level level, hearing how) noexcept {
 
 limit_base::~limit_base() { finish(); }
 
+// It enters its parent's chain before `it` begins: what begins may itself ask that chain to stop.
 void limit_base::prepare(const environment& parent) noexcept {
     parent_ = &parent;
+    parent.chain->enter(*this);
     open(parent, heard(parent.chain->level(), hears_));
     branches_.push_back(chain);
     const time_point end = std::min(limit_.until, deadline_after(parent.loop->now(), limit_.wait));
     if (end != never) parent.loop->arm(*this, end);
 }
 
-void limit_base::suspended() noexcept {
-    entered_ = true;
-    parent_->chain->enter(*this);
-}
-
 void limit_base::finish() noexcept {
     if (parent_ == nullptr) return;
     parent_->loop->disarm(*this);
-    if (entered_) parent_->chain->leave();
+    parent_->chain->leave();
     chain.unlink();
     parent_ = nullptr;
 }

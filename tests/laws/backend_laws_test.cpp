@@ -43,7 +43,8 @@ void put(const stream_socket& to, std::string_view text) {
 // Fills both kernel buffers until the next write would block.
 void fill(const stream_socket& to) {
     const std::vector<char> chunk(64 * 1024, 'x');
-    while (::send(to.native_handle(), chunk.data(), chunk.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    while (::send(to.native_handle(), chunk.data(), chunk.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >
+           0) {
     }
 }
 
@@ -329,7 +330,8 @@ TEST_CASE("closing ends what is pending, and a reused number never meets its pas
             // The next pair has the same numbers.
             auto [next_client, next_server] = connected_pair(io);
             std::array<std::byte, 4> space;
-            const auto quiet = co_await with_timeout(1ms, next_server.read_some(mutable_buffer{space}));
+            const auto quiet =
+                co_await with_timeout(1ms, next_server.read_some(mutable_buffer{space}));
             CHECK(quiet.error() == errc::timed_out);
         }
     });

@@ -60,8 +60,8 @@ class scripted_backend final : public loop_backend {
 public:
     /// What the kernel does when a cancel reaches it.
     enum class on_cancel {
-        end_at_once,    ///< The operation completes with -ECANCELED in the next turn.
-        only_remember   ///< Nothing: the test completes it itself, later.
+        end_at_once,   ///< The operation completes with -ECANCELED in the next turn.
+        only_remember  ///< Nothing: the test completes it itself, later.
     };
 
     explicit scripted_backend(scripted_host& on) noexcept : host_{on} {}

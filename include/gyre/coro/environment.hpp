@@ -13,6 +13,7 @@
 #include <gyre/coro/stop.hpp>
 #include <gyre/coro/timer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace gyre {
@@ -26,9 +27,17 @@ public:
     /// The time at which the current turn began, refreshed every 32 items: cheap, slightly old.
     [[nodiscard]] time_point now() const noexcept { return now_; }
 
-    /// Accounts for one completion that did not go through the ready queue. False when this turn's
-    /// share is used up: the caller then posts itself instead of going on at once.
-    [[nodiscard]] bool spend() noexcept { return --budget_ > 0; }
+    /// Accounts for one completion on the spot, of `bytes` bytes, that did not go through the ready
+    /// queue. False when the caller's share is used up: it then posts itself instead of going on.
+    ///
+    /// A coroutine that never has to wait gives way to others that are ready after a few completions,
+    /// and to the kernel after a turn's worth of them or of bytes: what was sent should be received
+    /// while it is still in the cache.
+    [[nodiscard]] bool spend(std::size_t bytes = 0) noexcept {
+        budget_ -= cost(bytes, bytes_per_unit);
+        streak_ -= cost(bytes, bytes_per_step);
+        return streak_ > 0 || (ready_.empty() && budget_ > 0);
+    }
 
     /// Makes `item` ready. Any thread.
     virtual void post(work& item) noexcept = 0;
@@ -52,10 +61,22 @@ protected:
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
 
+    static constexpr int units_per_turn = 256;
+    static constexpr int steps_per_streak = 4;
+    static constexpr std::size_t bytes_per_unit = 1024;
+    static constexpr std::size_t bytes_per_step = 64 * 1024;
+
+    work_queue ready_;
     time_point now_{};
-    int budget_ = 0;
+    int budget_ = 0;  // What is left of this turn: an item or a completion is one, so is a KiB.
+    int streak_ = 0;  // Steps on the spot that the running item may still take.
 
 private:
+    [[nodiscard]] static constexpr int cost(std::size_t bytes, std::size_t unit) noexcept {
+        constexpr std::size_t counted_max = std::size_t{1} << 30;
+        return 1 + static_cast<int>(std::min(bytes, counted_max) / unit);
+    }
+
     list<root> roots_;
 };
 

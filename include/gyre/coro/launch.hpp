@@ -13,6 +13,7 @@
 #include <gyre/coro/task.hpp>
 
 #include <atomic>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -86,7 +87,7 @@ private:
     environment env_;
     destroyer destroy_;
     stop_message stop_{*this};
-    std::atomic<int> references_ = 1;
+    std::atomic<int> references_ = 2;  // The run's, and that of the handle that launch returns.
     std::atomic<stop_level> wanted_ = stop_level::none;
     std::atomic<bool> stop_posted_ = false;
     std::atomic<bool> ended_ = false;
@@ -97,7 +98,9 @@ private:
 class stop_handle {
 public:
     stop_handle() noexcept = default;
-    explicit stop_handle(root& target) noexcept;
+
+    /// Takes over the reference that a new root holds for its first handle.
+    explicit stop_handle(root& fresh) noexcept : root_{&fresh} {}
     stop_handle(const stop_handle& other) noexcept;
     stop_handle(stop_handle&& other) noexcept : root_{std::exchange(other.root_, nullptr)} {}
     stop_handle& operator=(stop_handle other) noexcept {
@@ -164,8 +167,8 @@ private:
         {
             // Both end here, on the loop's thread, however long a handle keeps the record.
             task<Result> ended = std::move(self.coroutine_);
-            Handler handler = std::move(self.handler_);
-            handler(task_outcome<Result>{ended});
+            (*self.handler_)(task_outcome<Result>{ended});
+            self.handler_.reset();
         }
         self.drop();
     }
@@ -173,7 +176,7 @@ private:
     static void destroy(root& self) noexcept { delete static_cast<launched*>(&self); }
 
     task<Result> coroutine_;
-    Handler handler_;
+    std::optional<Handler> handler_;  // Until it was called.
 };
 
 template <executor Executor, class Result, class Handler>

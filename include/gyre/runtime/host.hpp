@@ -27,7 +27,8 @@ struct descriptor : list_link<> {
     bool maybe_readable = true;
     bool maybe_writable = true;
     bool hung_up = false;  ///< An end or urgent data is in the stream: short reads prove nothing.
-    bool registered = false;   ///< Known to the loop's epoll instance.
+    bool registered = false;  ///< Known to the loop's epoll instance.
+    bool registered_for_writing = false;
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
 
     [[nodiscard]] bool open() const noexcept { return generation % 2 == 1; }

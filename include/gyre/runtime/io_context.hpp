@@ -2,8 +2,8 @@
 //
 // One thread's loop: the place where coroutines run and operations complete.
 //
-// It owns what that takes (the ready queue, the inbox for other threads, timers, the frame stock,
-// a backend) and runs in turns: some ready work, then one visit to the kernel. Nothing in it is
+// It owns what that takes (the ready queue, the inbox for other threads, timers, a
+// backend) and runs in turns: some ready work, then one visit to the kernel. Nothing in it is
 // locked; a coroutine that stays on one io_context never needs a lock. The backend is chosen at run
 // time behind src/runtime/loop_backend.hpp.
 #pragma once
@@ -52,10 +52,9 @@ struct io_context_options {
 
     /// `automatic` defers to the environment variable GYRE_BACKEND, if that is set.
     backend_choice backend = backend_choice::automatic;
-    unsigned ring_submissions = 256;              ///< Entries; a power of two. io_uring only.
-    unsigned ring_completions = 2048;             ///< Entries; a power of two. io_uring only.
-    std::size_t frame_stock_bytes_max = 4 << 20;  ///< Free frames kept back from malloc.
-    unsigned worker_threads_max = 4;              ///< For `blocking`; started on demand.
+    unsigned ring_submissions = 256;   ///< Entries; a power of two. io_uring only.
+    unsigned ring_completions = 2048;  ///< Entries; a power of two. io_uring only.
+    unsigned worker_threads_max = 4;   ///< For `blocking`; started on demand.
 };
 
 /// A loop that belongs to one thread.
@@ -221,7 +220,6 @@ private:
     // thread-locals: posting to one's own loop must not cost an atomic operation.
     static inline constinit thread_local io_context* running_here = nullptr;
 
-    work_queue ready_;
     gyre::host& host_;
     std::unique_ptr<timer_queue> timers_;
     std::unique_ptr<loop_backend> backend_;
@@ -230,16 +228,16 @@ private:
     error status_;
     backend_info info_;
     io_context_options options_;
-    frame_stock frames_;
     std::shared_ptr<waker> wake_;
     std::unique_ptr<thread_pool> workers_;
-    std::uint64_t bound_thread_ = 0;  // The name of the thread that runs it; 0 before the first run.
+    std::uint64_t bound_thread_ =
+        0;  // The name of the thread that runs it; 0 before the first run.
 
     // What other threads touch, away from what this one does.
     alignas(64) std::atomic<work*> inbox_ = nullptr;  // Newest first.
     std::atomic<loop_backend*> waker_ = nullptr;      // The backend to wake.
     std::atomic<operation*> cancels_ = nullptr;       // Newest first.
-    std::atomic<bool> asleep_ = true;  // True whenever nobody would look into the inbox.
+    std::atomic<bool> asleep_ = true;     // True whenever nobody would look into the inbox.
     std::atomic<bool> occupied_ = false;  // A thread is inside `run` or `poll`.
     std::atomic<bool> stopped_ = false;
     std::atomic<int> guards_ = 0;

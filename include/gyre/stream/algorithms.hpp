@@ -7,6 +7,8 @@
 // buffered.hpp is for input whose length only its content tells.
 #pragma once
 
+#include <gyre/base/check.hpp>
+#include <gyre/base/exception.hpp>
 #include <gyre/coro/resume.hpp>
 #include <gyre/coro/task.hpp>
 #include <gyre/stream/concepts.hpp>
@@ -40,6 +42,8 @@ protected:
     repeated(repeated&&) noexcept : repeated{} {}
     ~repeated() = default;
 
+    void rethrow_if_any() { failure_.rethrow_if_any(); }
+
 private:
     [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
 
@@ -59,15 +63,22 @@ private:
                 advancing_ = false;
                 return true;
             }
-        } while (self().take(step_->await_resume()));
+        } while (wants_more());
         advancing_ = false;
         return false;
+    }
+
+    // Looks at what the step yielded; a stream written as a task may have thrown instead.
+    bool wants_more() noexcept {
+        bool more = false;
+        run_catching(failure_, [&] { more = self().take(step_->await_resume()); });
+        return more;
     }
 
     void step_ended() noexcept {
         ended_ = true;
         if (advancing_) return;
-        if (self().take(step_->await_resume()) && advance()) return;
+        if (wants_more() && advance()) return;
         gyre::resume(waiter_);
     }
 
@@ -76,6 +87,7 @@ private:
     const environment* env_ = nullptr;
     bool advancing_ = false;
     bool ended_ = false;
+    [[no_unique_address]] exception_slot failure_;
 };
 
 template <write_stream Stream>
@@ -90,7 +102,10 @@ class [[nodiscard]] write_all_awaiter
 public:
     write_all_awaiter(Stream& to, const_buffer from) noexcept : to_{to}, rest_{from} {}
 
-    [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return {error_, done_}; }
+    [[nodiscard]] io_result<std::size_t> await_resume() {
+        this->rethrow_if_any();
+        return {error_, done_};
+    }
 
     [[nodiscard]] bool over() const noexcept { return rest_.empty(); }
     [[nodiscard]] auto step() noexcept { return to_.write_some(rest_); }
@@ -131,7 +146,10 @@ class [[nodiscard]] read_exactly_awaiter
 public:
     read_exactly_awaiter(Stream& from, mutable_buffer into) noexcept : from_{from}, rest_{into} {}
 
-    [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return {error_, done_}; }
+    [[nodiscard]] io_result<std::size_t> await_resume() {
+        this->rethrow_if_any();
+        return {error_, done_};
+    }
 
     [[nodiscard]] bool over() const noexcept { return rest_.empty(); }
     [[nodiscard]] auto step() noexcept { return from_.read_some(rest_); }
@@ -170,7 +188,7 @@ template <read_stream Stream>
 /// Copies `from` into `to` until `from` ends.
 ///
 /// @param  from, to  Borrowed; the copy is their only reader and writer.
-/// @param  space     Borrowed; what is read at once. 16 to 64 KiB serve a socket well.
+/// @param  space     Borrowed, not empty; what is read at once. 16 to 64 KiB serve a socket well.
 /// @return The bytes copied; ok when `from` reached its end. `to` is not shut down.
 ///
 /// Errors:        those of either stream, but `errc::eof` of `from`.
@@ -180,6 +198,7 @@ template <read_stream Stream>
 template <read_stream From, write_stream To>
 task<io_result<std::uint64_t>> copy(From& from, To& to, mutable_buffer space) {
     std::uint64_t copied = 0;
+    expects(!space.empty(), "a copy needs space");
     for (;;) {
         const io_result<std::size_t> got = co_await from.read_some(space);
         if (got.error() == errc::eof) co_return io_result<std::uint64_t>{copied};

@@ -16,7 +16,6 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 namespace gyre {
 
@@ -31,6 +30,8 @@ public:
         : from_{from}, space_{new std::byte[bytes_max]}, size_{bytes_max} {
         expects(bytes_max > 0, "a reader with room");
     }
+    buffered_reader(const buffered_reader&) = delete;
+    buffered_reader& operator=(const buffered_reader&) = delete;
 
     /// What was read and not consumed; valid until the next call that reads.
     [[nodiscard]] const_buffer window() const noexcept {
@@ -162,11 +163,13 @@ public:
         co_return io_result<std::size_t>{from.size()};
     }
 
-    /// Writes everything collected; errors and cancellation as `write`.
+    /// Writes everything collected. What an error or a stop kept from being written stays collected,
+    /// and the next flush goes on there. Errors and cancellation as `write`.
     [[nodiscard]] task<io_result<>> flush() {
-        const std::size_t size = std::exchange(used_, 0);
         const io_result<std::size_t> written =
-            co_await write_all(to_, const_buffer{space_.get(), size});
+            co_await write_all(to_, const_buffer{space_.get(), used_});
+        used_ -= written.value();
+        std::memmove(space_.get(), space_.get() + written.value(), used_);
         co_return written.error();
     }
 

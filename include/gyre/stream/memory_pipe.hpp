@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gyre/base/buffer.hpp>
+#include <gyre/base/check.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/sync/waiters.hpp>
 
@@ -90,9 +91,11 @@ public:
     /// Threads:       the loop or strand of the pipe.
     /// Cost:          no allocation; one copy.
     [[nodiscard]] memory_channel::read_awaiter read_some(mutable_buffer into) noexcept {
+        expects(in_ != nullptr, "the stream is open");
         return {*in_, into};
     }
     [[nodiscard]] memory_channel::write_awaiter write_some(const_buffer from) noexcept {
+        expects(out_ != nullptr, "the stream is open");
         return {*out_, from};
     }
 

@@ -11,6 +11,7 @@
 #include <gyre/coro/resume.hpp>
 #include <gyre/coro/task_node.hpp>
 
+#include <concepts>
 #include <coroutine>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@ namespace gyre {
 
 /// Yields `Value`s until it returns. Owns its frame; moves. One consumer at a time. It may be
 /// destroyed between two values: its body then ends at the co_yield, locals destroyed in order.
+/// `co_yield` copies an lvalue and moves everything else.
 template <class Value>
 class [[nodiscard]] generator {
 public:
@@ -85,19 +87,32 @@ public:
     }
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
     [[nodiscard]] hand_over final_suspend() const noexcept { return {}; }
-    [[nodiscard]] hand_over yield_value(Value& value) noexcept {
-        current = std::addressof(value);
-        return {};
-    }
+    // A temporary is moved from; what the body keeps is copied.
     [[nodiscard]] hand_over yield_value(Value&& value) noexcept {
         current = std::addressof(value);
+        movable = true;
         return {};
+    }
+    [[nodiscard]] hand_over yield_value(const Value& value) noexcept
+        requires std::copy_constructible<Value>
+    {
+        current = const_cast<Value*>(std::addressof(value));  // Only ever copied.
+        movable = false;
+        return {};
+    }
+
+    [[nodiscard]] Value take_current() {
+        if constexpr (std::copy_constructible<Value>) {
+            if (!movable) return std::as_const(*current);
+        }
+        return std::move(*current);
     }
     void return_void() noexcept {}
     void unhandled_exception() noexcept { failure.capture(); }
 
     std::coroutine_handle<> consumer;
     Value* current = nullptr;  // Lives in the suspended body until it goes on.
+    bool movable = false;
     [[no_unique_address]] exception_slot failure;
 };
 
@@ -114,7 +129,7 @@ std::coroutine_handle<> generator<Value>::next_awaiter::await_suspend(
 template <class Value>
 std::optional<Value> generator<Value>::next_awaiter::await_resume() {
     promise_type& made = frame_.promise();
-    if (Value* value = made.current; value != nullptr && !frame_.done()) return std::move(*value);
+    if (made.current != nullptr && !frame_.done()) return made.take_current();
     made.failure.rethrow_if_any();
     return std::nullopt;
 }

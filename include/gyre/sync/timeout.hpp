@@ -41,7 +41,6 @@ protected:
     ~limit_base();
 
     void prepare(const environment& parent) noexcept;
-    void suspended() noexcept;
     void finish() noexcept;
 
     /// The timer ended it, and nothing else did first.
@@ -53,9 +52,8 @@ private:
     span limit_;
     hearing hears_;
     bool expired_ = false;
-    bool entered_ = false;
-    const environment* parent_ = nullptr;
-    list<stop_chain> branches_;  // Only ever `chain`; a list for the task dump's sake.
+    const environment* parent_ = nullptr;  // Set from `prepare` until `finish`.
+    list<stop_chain> branches_;            // Only ever `chain`; a list for the task dump's sake.
 };
 
 /// Awaits `Awaitable` under a limit; made by the functions below.
@@ -79,7 +77,6 @@ public:
         prepare(*given);
         std::coroutine_handle<> next;
         if (!begin_for(waiter, it_, next)) return transfer(waiter);
-        suspended();
         return next ? next : std::noop_coroutine();
     }
     [[nodiscard]] result await_resume() {

@@ -55,7 +55,10 @@ public:
 
     [[nodiscard]] std::tuple<branch_result<Awaitables>...> await_resume() {
         this->rethrow_first();
-        return std::apply([](auto&... each) { return std::tuple{each.take()...}; }, branches_);
+        // The type is spelled out: one tuple in a tuple would be taken for a copy of it.
+        return std::apply(
+            [](auto&... each) { return std::tuple<branch_result<Awaitables>...>{each.take()...}; },
+            branches_);
     }
 
     template <class Visitor>

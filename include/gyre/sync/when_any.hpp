@@ -28,6 +28,8 @@ struct any_result {
 template <awaitable... Awaitables>
 class [[nodiscard]] any_of final : public fork {
 public:
+    static_assert(sizeof...(Awaitables) > 0, "there is no first of nothing");
+
     explicit any_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
     any_of(any_of&& other) noexcept : branches_{std::move(other.branches_)} {}
 
@@ -43,8 +45,11 @@ public:
 
     [[nodiscard]] any_result<branch_result<Awaitables>...> await_resume() {
         failure_.rethrow_if_any();
-        return {winner_,
-                std::apply([](auto&... each) { return std::tuple{each.take()...}; }, branches_)};
+        return {winner_, std::apply(
+                             [](auto&... each) {
+                                 return std::tuple<branch_result<Awaitables>...>{each.take()...};
+                             },
+                             branches_)};
     }
 
     template <class Branch>

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a program must be able to do to be measured: the stopwatch, and the answer of those who
+// cannot.
+#include <lab/contender.hpp>
+
+#include <lab/allocations.hpp>
+
+#include <time.h>
+
+#include <string>
+#include <string_view>
+
+namespace lab {
+namespace {
+
+std::chrono::nanoseconds processor_time() noexcept {
+    timespec used{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+cannot_run no_rows(std::string_view suite) {
+    return {"takes no part in the suite " + std::string{suite}};
+}
+
+}  // namespace
+
+stopwatch::stopwatch() noexcept
+    : processor_before_{processor_time()}, allocations_before_{allocations_of_this_thread()} {
+    started_ = std::chrono::steady_clock::now();  // Last: the other readings are not the work.
+}
+
+cost stopwatch::stop() const noexcept {
+    const auto stopped = std::chrono::steady_clock::now();
+    return {stopped - started_, processor_time() - processor_before_,
+            allocations_of_this_thread() - allocations_before_};
+}
+
+outcome contender::dispatch(const dispatch_case&) { return no_rows("dispatch"); }
+outcome contender::throughput(const throughput_case&) { return no_rows("throughput"); }
+outcome contender::latency(const latency_case&) { return no_rows("latency"); }
+outcome contender::http(const http_case&) { return no_rows("http"); }
+
+}  // namespace lab

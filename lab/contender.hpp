@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a program must be able to do to be measured.
+//
+// Each file in contenders/ implements `contender` and `make_contender` and is linked with
+// driver.cpp into one executable. The contender decides what lies inside the `stopwatch`; the
+// driver turns what it returns into metrics, the same way for everyone.
+#pragma once
+
+#include <lab/histogram.hpp>
+#include <lab/scenario.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace lab {
+
+struct cost {
+    std::chrono::nanoseconds wall{};
+    std::chrono::nanoseconds processor{};  ///< User and system time of all threads.
+    std::uint64_t allocations = 0;         ///< Made by the thread that holds the stopwatch.
+};
+
+/// Runs from its construction. Must be stopped by the thread that made it.
+class stopwatch {
+public:
+    stopwatch() noexcept;
+
+    [[nodiscard]] cost stop() const noexcept;
+
+private:
+    std::chrono::steady_clock::time_point started_;
+    std::chrono::nanoseconds processor_before_;
+    std::uint64_t allocations_before_;
+};
+
+struct measurement {
+    cost spent;
+    std::uint64_t amount = 0;  ///< Items run, bytes received, rounds played or requests answered.
+    histogram latency{};       ///< Nanoseconds; empty where the suite has no latency.
+};
+
+/// Why a row stays empty; printed under the table, so write it for its reader.
+struct cannot_run {
+    std::string reason;
+};
+
+using outcome = std::variant<measurement, cannot_run>;
+
+struct identity {
+    std::string name;  ///< As in the tables: `asio_callback`.
+    std::string library;
+    std::string version;
+    std::string backend;  ///< What it waits with: `epoll`, `io_uring`, `none`.
+};
+
+/// One way to do the lab's work. Overrides what it can do.
+///
+/// A run makes one contender, calls one of the four verbs once, and exits: nothing warms up the
+/// next case, and nothing of an earlier one remains.
+class contender {
+public:
+    virtual ~contender() = default;
+
+    [[nodiscard]] virtual identity about() const = 0;
+
+    virtual outcome dispatch(const dispatch_case& work);
+    virtual outcome throughput(const throughput_case& work);
+    virtual outcome latency(const latency_case& work);
+    virtual outcome http(const http_case& work);
+};
+
+/// Defined by each file in contenders/.
+///
+/// @param backend  The driver's `--backend`, empty if absent. A contender with only one backend
+///                 accepts only the empty one; others fail on a name they do not know.
+[[nodiscard]] std::unique_ptr<contender> make_contender(std::string_view backend);
+
+}  // namespace lab

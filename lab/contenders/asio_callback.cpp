@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Boost.Asio as its fastest users write it: completion handlers, no coroutine.
+//
+// Every handler captures little enough for Asio's recycling allocator, and reads and writes are
+// resumed by hand instead of through the composed operations. asio_sockets.hpp has the rest of the
+// configuration.
+#include <lab/contenders/asio_sockets.hpp>
+
+#include <lab/contender.hpp>
+#include <lab/fail.hpp>
+#include <lab/load.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+
+using asio_lab::buffer_of;
+using asio_lab::executor;
+using asio_lab::single_threaded;
+using asio_lab::stream;
+using asio_lab::stream_pair;
+using error_code = boost::system::error_code;
+
+template <class Next>
+void send_all(stream& socket, std::span<const std::byte> bytes, Next next) {
+    socket.async_write_some(buffer_of(bytes),
+                            [&socket, bytes, next](error_code error, std::size_t size) {
+                                lab::require(!error, "asio: write");
+                                if (size < bytes.size())
+                                    return send_all(socket, bytes.subspan(size), next);
+                                next();
+                            });
+}
+
+template <class Next>
+void receive_all(stream& socket, std::span<std::byte> space, Next next) {
+    socket.async_read_some(buffer_of(space),
+                           [&socket, space, next](error_code error, std::size_t size) {
+                               lab::require(!error, "asio: read");
+                               if (size < space.size())
+                                   return receive_all(socket, space.subspan(size), next);
+                               next();
+                           });
+}
+
+template <class Next>
+void receive_message(stream& socket, lab::http_inbox& inbox, Next next) {
+    socket.async_read_some(buffer_of(inbox.space()),
+                           [&socket, &inbox, next](error_code error, std::size_t size) {
+                               lab::require(!error, "asio: read");
+                               if (!inbox.received(size))
+                                   return receive_message(socket, inbox, next);
+                               next();
+                           });
+}
+
+// Posts the next batch whenever the loop comes back to it, which is after the last batch has run.
+struct batch_poster {
+    executor queue;
+    const lab::dispatch_case& work;
+    std::uint64_t& done;
+
+    void operator()() const {
+        if (done == work.items) return;
+
+        for (std::uint64_t i = 0; i < work.batch_items; ++i) {
+            asio::post(queue, [&counter = done] { ++counter; });
+        }
+        asio::post(queue, *this);
+    }
+};
+
+void post_items(executor queue, std::uint64_t items, std::uint64_t& done) {
+    for (std::uint64_t i = 0; i < items; ++i) asio::post(queue, [&done] { ++done; });
+}
+
+void dispatch_interleaved(asio::io_context& context, const lab::dispatch_case& work,
+                          std::uint64_t& done) {
+    while (done < work.items) {
+        post_items(context.get_executor(), work.batch_items, done);
+        context.poll();
+        context.restart();
+    }
+}
+
+void dispatch_foreign(asio::io_context& context, const lab::dispatch_case& work,
+                      std::uint64_t& done) {
+    std::thread producer{[&, guard = asio::make_work_guard(context)]() mutable {
+        post_items(context.get_executor(), work.items, done);
+        guard.reset();
+    }};
+    context.run();
+    producer.join();
+}
+
+void dispatch_items(asio::io_context& context, const lab::dispatch_case& work,
+                    std::uint64_t& done) {
+    switch (work.order) {
+        case lab::dispatch_order::all_then_run:
+            post_items(context.get_executor(), work.items, done);
+            context.run();
+            break;
+        case lab::dispatch_order::batches_from_inside:
+            asio::post(context, batch_poster{context.get_executor(), work, done});
+            context.run();
+            break;
+        case lab::dispatch_order::interleaved: dispatch_interleaved(context, work, done); break;
+        case lab::dispatch_order::from_another_thread: dispatch_foreign(context, work, done); break;
+    }
+}
+
+// One direction of `throughput`: two independent chains of handlers.
+struct direction {
+    direction(stream& source, stream& sink, std::size_t buffer_bytes)
+        : from{source}, to{sink}, outgoing{buffer_bytes}, incoming{buffer_bytes} {}
+
+    void begin(std::uint64_t size, lab::verification how) {
+        outgoing.begin(size);
+        incoming.begin(size, how);
+        write();
+        read();
+    }
+
+    void write() {
+        const auto next = outgoing.next();
+        if (next.empty()) return;
+
+        from.async_write_some(buffer_of(next), [this](error_code error, std::size_t size) {
+            lab::require(!error, "asio: write");
+            outgoing.sent(size);
+            write();
+        });
+    }
+
+    void read() {
+        const auto space = incoming.space();
+        if (space.empty()) return;
+
+        to.async_read_some(buffer_of(space), [this](error_code error, std::size_t size) {
+            lab::require(!error, "asio: read");
+            incoming.received(size);
+            read();
+        });
+    }
+
+    stream& from;
+    stream& to;
+    lab::outgoing_stream outgoing;
+    lab::incoming_stream incoming;
+};
+
+class ping_pong_pair {
+public:
+    ping_pong_pair(asio::io_context& context, const lab::latency_case& work)
+        : sockets_{context, work.via},
+          played_by_{work.played_by},
+          message_{work.message_bytes},
+          at_server_(work.message_bytes) {}
+
+    void begin(std::uint64_t rounds, lab::histogram& latency) {
+        timer_.emplace(latency);
+        rounds_left_ = rounds;
+        if (played_by_ == lab::ping_pong::one_actor) return play_round();
+
+        server_rounds_left_ = rounds;
+        answer();
+        ask();
+    }
+
+private:
+    void play_round() {
+        if (rounds_left_-- == 0) return;
+        send_all(sockets_.client, message_.next(), [this] {
+            receive_all(sockets_.server, at_server_, [this] {
+                send_all(sockets_.server, at_server_, [this] {
+                    receive_all(sockets_.client, message_.reply_space(), [this] {
+                        finish_round();
+                        play_round();
+                    });
+                });
+            });
+        });
+    }
+
+    void ask() {
+        if (rounds_left_-- == 0) return;
+        send_all(sockets_.client, message_.next(), [this] {
+            receive_all(sockets_.client, message_.reply_space(), [this] {
+                finish_round();
+                ask();
+            });
+        });
+    }
+
+    void answer() {
+        if (server_rounds_left_-- == 0) return;
+        receive_all(sockets_.server, at_server_,
+                    [this] { send_all(sockets_.server, at_server_, [this] { answer(); }); });
+    }
+
+    void finish_round() {
+        message_.check_reply();
+        timer_->lap();
+    }
+
+    stream_pair sockets_;
+    lab::ping_pong played_by_;
+    lab::ping message_;
+    std::vector<std::byte> at_server_;
+    std::optional<lab::lap_timer> timer_;
+    std::uint64_t rounds_left_ = 0;
+    std::uint64_t server_rounds_left_ = 0;
+};
+
+class http_connection {
+public:
+    explicit http_connection(asio::io_context& context) : sockets_{context, lab::transport::tcp} {}
+
+    void begin(std::uint64_t requests, lab::histogram& latency) {
+        timer_.emplace(latency);
+        to_ask_ = requests;
+        to_answer_ = requests;
+        answer();
+        ask();
+    }
+
+private:
+    void ask() {
+        if (to_ask_-- == 0) return;
+        send_all(sockets_.client, lab::bytes_of(lab::http_request), [this] {
+            receive_message(sockets_.client, responses_, [this] {
+                timer_->lap();
+                ask();
+            });
+        });
+    }
+
+    void answer() {
+        if (to_answer_-- == 0) return;
+        receive_message(sockets_.server, requests_, [this] {
+            send_all(sockets_.server, lab::bytes_of(lab::http_response), [this] { answer(); });
+        });
+    }
+
+    stream_pair sockets_;
+    lab::http_inbox requests_{lab::http_request};
+    lab::http_inbox responses_{lab::http_response};
+    std::optional<lab::lap_timer> timer_;
+    std::uint64_t to_ask_ = 0;
+    std::uint64_t to_answer_ = 0;
+};
+
+// Starts something on every member of a group, then runs the loop until all of it is over.
+template <class Group, class Begin>
+void run_all(asio::io_context& context, Group& group, Begin begin) {
+    for (auto& each : group) begin(each);
+    context.restart();
+    context.run();
+}
+
+class asio_callback : public lab::contender {
+public:
+    lab::identity about() const override {
+        return {"asio_callback", "Boost.Asio", asio_lab::version(), "epoll"};
+    }
+
+    lab::outcome dispatch(const lab::dispatch_case& work) override {
+        if (work.item == lab::dispatch_item::coroutine) {
+            return lab::cannot_run{"spawns no coroutines; asio_coroutine has this row"};
+        }
+
+        asio::io_context context{asio_lab::hint_for(work)};
+        std::uint64_t done = 0;
+
+        const lab::stopwatch watch;
+        dispatch_items(context, work, done);
+        return lab::measurement{.spent = watch.stop(), .amount = done};
+    }
+
+    lab::outcome throughput(const lab::throughput_case& work) override {
+        asio::io_context context{single_threaded};
+        stream_pair sockets{context, work.via};
+        std::deque<direction> directions;
+        directions.emplace_back(sockets.client, sockets.server, work.buffer_bytes);
+        if (work.direction == lab::flow::both_ways) {
+            directions.emplace_back(sockets.server, sockets.client, work.buffer_bytes);
+        }
+
+        run_all(context, directions, [&](direction& each) {
+            each.begin(work.warm_up_bytes_per_direction, lab::verification::every_byte);
+        });
+
+        const lab::stopwatch watch;
+        run_all(context, directions, [&](direction& each) {
+            each.begin(work.bytes_per_direction, lab::verification::edges);
+        });
+
+        lab::measurement result{.spent = watch.stop()};
+        for (const auto& each : directions) result.amount += each.incoming.amount();
+        return result;
+    }
+
+    lab::outcome latency(const lab::latency_case& work) override {
+        asio::io_context context{single_threaded};
+        std::deque<ping_pong_pair> pairs;
+        for (std::size_t i = 0; i < work.pairs; ++i) pairs.emplace_back(context, work);
+
+        return measure_rounds(context, pairs, work.warm_up_rounds_per_pair, work.rounds_per_pair);
+    }
+
+    lab::outcome http(const lab::http_case& work) override {
+        asio::io_context context{single_threaded};
+        std::deque<http_connection> connections;
+        for (std::size_t i = 0; i < work.connections; ++i) connections.emplace_back(context);
+
+        return measure_rounds(context, connections, work.warm_up_requests_per_connection,
+                              work.requests_per_connection);
+    }
+
+private:
+    template <class Group>
+    static lab::measurement measure_rounds(asio::io_context& context, Group& group,
+                                           std::uint64_t warm_up_rounds, std::uint64_t rounds) {
+        lab::histogram warm_up;
+        run_all(context, group, [&](auto& each) { each.begin(warm_up_rounds, warm_up); });
+
+        lab::measurement result;
+        const lab::stopwatch watch;
+        run_all(context, group, [&](auto& each) { each.begin(rounds, result.latency); });
+        result.spent = watch.stop();
+        result.amount = result.latency.count();
+        return result;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
+    require(backend.empty(), "asio_callback has no backends to choose from");
+    return std::make_unique<asio_callback>();
+}

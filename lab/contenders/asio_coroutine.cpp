@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Boost.Asio as its coroutine users write it: `awaitable`, `co_spawn`, `deferred`.
+//
+// Awaiting `deferred` operations is the variant without a coroutine frame per operation. A short
+// write or read is continued in the loop that awaits it, which spares the composed operations.
+// asio_sockets.hpp has the rest of the configuration.
+#include <lab/contenders/asio_sockets.hpp>
+
+#include <lab/contender.hpp>
+#include <lab/fail.hpp>
+#include <lab/load.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+
+using asio_lab::buffer_of;
+using asio_lab::executor;
+using asio_lab::single_threaded;
+using asio_lab::stream;
+using asio_lab::stream_pair;
+
+using task = asio::awaitable<void, executor>;
+
+// Unlike `detached`, ends the run when a coroutine ended with an exception.
+void expect_success(std::exception_ptr error) { lab::require(!error, "asio: a coroutine threw"); }
+
+// All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
+
+task item(std::uint64_t& done) {
+    ++done;
+    co_return;
+}
+
+void spawn_items(executor queue, std::uint64_t items, std::uint64_t& done) {
+    for (std::uint64_t i = 0; i < items; ++i) asio::co_spawn(queue, item(done), asio::detached);
+}
+
+task spawn_batches(executor queue, const lab::dispatch_case& work, std::uint64_t& done) {
+    while (done < work.items) {
+        spawn_items(queue, work.batch_items, done);
+        co_await asio::post(queue, asio::deferred);
+    }
+}
+
+void dispatch_interleaved(asio::io_context& context, const lab::dispatch_case& work,
+                          std::uint64_t& done) {
+    while (done < work.items) {
+        spawn_items(context.get_executor(), work.batch_items, done);
+        context.poll();
+        context.restart();
+    }
+}
+
+void dispatch_foreign(asio::io_context& context, const lab::dispatch_case& work,
+                      std::uint64_t& done) {
+    std::thread producer{[&, guard = asio::make_work_guard(context)]() mutable {
+        spawn_items(context.get_executor(), work.items, done);
+        guard.reset();
+    }};
+    context.run();
+    producer.join();
+}
+
+void dispatch_items(asio::io_context& context, const lab::dispatch_case& work,
+                    std::uint64_t& done) {
+    const executor queue = context.get_executor();
+    switch (work.order) {
+        case lab::dispatch_order::all_then_run:
+            spawn_items(queue, work.items, done);
+            context.run();
+            break;
+        case lab::dispatch_order::batches_from_inside:
+            asio::co_spawn(queue, spawn_batches(queue, work, done), expect_success);
+            context.run();
+            break;
+        case lab::dispatch_order::interleaved: dispatch_interleaved(context, work, done); break;
+        case lab::dispatch_order::from_another_thread: dispatch_foreign(context, work, done); break;
+    }
+}
+
+struct direction {
+    stream& from;
+    stream& to;
+    lab::outgoing_stream outgoing;
+    lab::incoming_stream incoming;
+};
+
+task write_stream(direction& each) {
+    auto next = each.outgoing.next();
+    while (!next.empty()) {
+        const std::size_t size =
+            co_await each.from.async_write_some(buffer_of(next), asio::deferred);
+        each.outgoing.sent(size);
+        next = each.outgoing.next();
+    }
+}
+
+task read_stream(direction& each) {
+    auto space = each.incoming.space();
+    while (!space.empty()) {
+        const std::size_t size = co_await each.to.async_read_some(buffer_of(space), asio::deferred);
+        each.incoming.received(size);
+        space = each.incoming.space();
+    }
+}
+
+void run_streams(asio::io_context& context, std::deque<direction>& directions, std::uint64_t size,
+                 lab::verification how) {
+    for (direction& each : directions) {
+        each.outgoing.begin(size);
+        each.incoming.begin(size, how);
+        asio::co_spawn(context, write_stream(each), expect_success);
+        asio::co_spawn(context, read_stream(each), expect_success);
+    }
+    context.restart();
+    context.run();
+}
+
+struct ping_pong_pair {
+    ping_pong_pair(asio::io_context& context, const lab::latency_case& work)
+        : sockets{context, work.via},
+          played_by{work.played_by},
+          message{work.message_bytes},
+          at_server(work.message_bytes) {}
+
+    stream_pair sockets;
+    lab::ping_pong played_by;
+    lab::ping message;
+    std::vector<std::byte> at_server;
+};
+
+task play_alone(ping_pong_pair& pair, std::uint64_t rounds, lab::histogram& latency) {
+    auto& [client, server] = pair.sockets;
+    lab::lap_timer timer{latency};
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        for (auto left = pair.message.next(); !left.empty();) {
+            const std::size_t size =
+                co_await client.async_write_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+        for (auto left = std::span{pair.at_server}; !left.empty();) {
+            const std::size_t size =
+                co_await server.async_read_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+        for (auto left = std::as_bytes(std::span{pair.at_server}); !left.empty();) {
+            const std::size_t size =
+                co_await server.async_write_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+        for (auto left = pair.message.reply_space(); !left.empty();) {
+            const std::size_t size =
+                co_await client.async_read_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+        pair.message.check_reply();
+        timer.lap();
+    }
+}
+
+task ask_pings(ping_pong_pair& pair, std::uint64_t rounds, lab::histogram& latency) {
+    stream& client = pair.sockets.client;
+    lab::lap_timer timer{latency};
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        for (auto left = pair.message.next(); !left.empty();) {
+            const std::size_t size =
+                co_await client.async_write_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+        for (auto left = pair.message.reply_space(); !left.empty();) {
+            const std::size_t size =
+                co_await client.async_read_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+        pair.message.check_reply();
+        timer.lap();
+    }
+}
+
+task answer_pings(ping_pong_pair& pair, std::uint64_t rounds) {
+    stream& server = pair.sockets.server;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        for (auto left = std::span{pair.at_server}; !left.empty();) {
+            const std::size_t size =
+                co_await server.async_read_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+        for (auto left = std::as_bytes(std::span{pair.at_server}); !left.empty();) {
+            const std::size_t size =
+                co_await server.async_write_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+    }
+}
+
+void begin(asio::io_context& context, ping_pong_pair& pair, std::uint64_t rounds,
+           lab::histogram& latency) {
+    if (pair.played_by == lab::ping_pong::one_actor) {
+        asio::co_spawn(context, play_alone(pair, rounds, latency), expect_success);
+        return;
+    }
+    asio::co_spawn(context, answer_pings(pair, rounds), expect_success);
+    asio::co_spawn(context, ask_pings(pair, rounds, latency), expect_success);
+}
+
+struct http_connection {
+    explicit http_connection(asio::io_context& context) : sockets{context, lab::transport::tcp} {}
+
+    stream_pair sockets;
+    lab::http_inbox requests{lab::http_request};
+    lab::http_inbox responses{lab::http_response};
+};
+
+task ask_requests(http_connection& connection, std::uint64_t requests, lab::histogram& latency) {
+    stream& client = connection.sockets.client;
+    lab::lap_timer timer{latency};
+    for (std::uint64_t request = 0; request < requests; ++request) {
+        for (auto left = lab::bytes_of(lab::http_request); !left.empty();) {
+            const std::size_t size =
+                co_await client.async_write_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+        for (bool complete = false; !complete;) {
+            const auto space = connection.responses.space();
+            const std::size_t size =
+                co_await client.async_read_some(buffer_of(space), asio::deferred);
+            complete = connection.responses.received(size);
+        }
+        timer.lap();
+    }
+}
+
+task answer_requests(http_connection& connection, std::uint64_t requests) {
+    stream& server = connection.sockets.server;
+    for (std::uint64_t request = 0; request < requests; ++request) {
+        for (bool complete = false; !complete;) {
+            const auto space = connection.requests.space();
+            const std::size_t size =
+                co_await server.async_read_some(buffer_of(space), asio::deferred);
+            complete = connection.requests.received(size);
+        }
+        for (auto left = lab::bytes_of(lab::http_response); !left.empty();) {
+            const std::size_t size =
+                co_await server.async_write_some(buffer_of(left), asio::deferred);
+            left = left.subspan(size);
+        }
+    }
+}
+
+void begin(asio::io_context& context, http_connection& connection, std::uint64_t requests,
+           lab::histogram& latency) {
+    asio::co_spawn(context, answer_requests(connection, requests), expect_success);
+    asio::co_spawn(context, ask_requests(connection, requests, latency), expect_success);
+}
+
+// Begins `rounds` on every member of the group and runs the loop until all of them are over.
+template <class Group>
+void run_rounds(asio::io_context& context, Group& group, std::uint64_t rounds,
+                lab::histogram& latency) {
+    for (auto& each : group) begin(context, each, rounds, latency);
+    context.restart();
+    context.run();
+}
+
+template <class Group>
+lab::measurement measure_rounds(asio::io_context& context, Group& group,
+                                std::uint64_t warm_up_rounds, std::uint64_t rounds) {
+    lab::histogram warm_up;
+    run_rounds(context, group, warm_up_rounds, warm_up);
+
+    lab::measurement result;
+    const lab::stopwatch watch;
+    run_rounds(context, group, rounds, result.latency);
+    result.spent = watch.stop();
+    result.amount = result.latency.count();
+    return result;
+}
+
+class asio_coroutine : public lab::contender {
+public:
+    lab::identity about() const override {
+        return {"asio_coroutine", "Boost.Asio", asio_lab::version(), "epoll"};
+    }
+
+    lab::outcome dispatch(const lab::dispatch_case& work) override {
+        if (work.item == lab::dispatch_item::continuation) {
+            return lab::cannot_run{"a bare continuation is a callback; asio_callback has this row"};
+        }
+
+        asio::io_context context{asio_lab::hint_for(work)};
+        std::uint64_t done = 0;
+
+        const lab::stopwatch watch;
+        dispatch_items(context, work, done);
+        return lab::measurement{.spent = watch.stop(), .amount = done};
+    }
+
+    lab::outcome throughput(const lab::throughput_case& work) override {
+        asio::io_context context{single_threaded};
+        stream_pair sockets{context, work.via};
+        std::deque<direction> directions;
+        const auto add = [&](stream& from, stream& to) {
+            directions.push_back({from, to, lab::outgoing_stream{work.buffer_bytes},
+                                  lab::incoming_stream{work.buffer_bytes}});
+        };
+        add(sockets.client, sockets.server);
+        if (work.direction == lab::flow::both_ways) add(sockets.server, sockets.client);
+
+        run_streams(context, directions, work.warm_up_bytes_per_direction,
+                    lab::verification::every_byte);
+
+        const lab::stopwatch watch;
+        run_streams(context, directions, work.bytes_per_direction, lab::verification::edges);
+
+        lab::measurement result{.spent = watch.stop()};
+        for (const auto& each : directions) result.amount += each.incoming.amount();
+        return result;
+    }
+
+    lab::outcome latency(const lab::latency_case& work) override {
+        asio::io_context context{single_threaded};
+        std::deque<ping_pong_pair> pairs;
+        for (std::size_t i = 0; i < work.pairs; ++i) pairs.emplace_back(context, work);
+
+        return measure_rounds(context, pairs, work.warm_up_rounds_per_pair, work.rounds_per_pair);
+    }
+
+    lab::outcome http(const lab::http_case& work) override {
+        asio::io_context context{single_threaded};
+        std::deque<http_connection> connections;
+        for (std::size_t i = 0; i < work.connections; ++i) connections.emplace_back(context);
+
+        return measure_rounds(context, connections, work.warm_up_requests_per_connection,
+                              work.requests_per_connection);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
+    require(backend.empty(), "asio_coroutine has no backends to choose from");
+    return std::make_unique<asio_coroutine>();
+}

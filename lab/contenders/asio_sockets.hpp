@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What both of Asio's contenders agree on: how its fastest configuration is spelled.
+//
+// The context gets the concurrency hint that switches locking off wherever one thread does all the
+// work. Executors and sockets have their concrete types, so that nothing is type-erased.
+#pragma once
+
+#include <lab/load.hpp>
+#include <lab/scenario.hpp>
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/version.hpp>
+
+#include <netinet/in.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace asio_lab {
+
+namespace asio = boost::asio;
+
+using executor = asio::io_context::executor_type;
+using stream = asio::basic_stream_socket<asio::generic::stream_protocol, executor>;
+
+inline constexpr int single_threaded = BOOST_ASIO_CONCURRENCY_HINT_UNSAFE;
+inline constexpr int one_thread_runs = 1;  // Others may still post.
+
+/// As in "1.81".
+[[nodiscard]] inline std::string version() {
+    return std::to_string(BOOST_VERSION / 100'000) + "." +
+           std::to_string(BOOST_VERSION / 100 % 1'000);
+}
+
+/// The hint for an `io_context` that is to run `work`.
+[[nodiscard]] constexpr int hint_for(const lab::dispatch_case& work) noexcept {
+    const bool foreign = work.order == lab::dispatch_order::from_another_thread;
+    return foreign ? one_thread_runs : single_threaded;
+}
+
+struct stream_pair {
+    stream_pair(asio::io_context& context, lab::transport via)
+        : stream_pair{context, via, lab::connect_pair(via)} {}
+
+    stream client;
+    stream server;
+
+private:
+    stream_pair(asio::io_context& context, lab::transport via, lab::connected_pair sockets)
+        : client{context, protocol_of(via), sockets.client.release()},
+          server{context, protocol_of(via), sockets.server.release()} {}
+
+    static asio::generic::stream_protocol protocol_of(lab::transport via) {
+        return via == lab::transport::tcp ? asio::generic::stream_protocol{AF_INET, IPPROTO_TCP}
+                                          : asio::generic::stream_protocol{AF_UNIX, 0};
+    }
+};
+
+[[nodiscard]] inline asio::const_buffer buffer_of(std::span<const std::byte> bytes) noexcept {
+    return {bytes.data(), bytes.size()};
+}
+
+[[nodiscard]] inline asio::mutable_buffer buffer_of(std::span<std::byte> space) noexcept {
+    return {space.data(), space.size()};
+}
+
+}  // namespace asio_lab

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// gyre as its users write it, on io_uring or on epoll.
+//
+// Plain reads and writes in loops, as in the other contenders; a posted lambda stands for the bare
+// continuation, a launched task for the spawned coroutine. Nothing here is private to the library.
+#include <lab/contender.hpp>
+#include <lab/fail.hpp>
+#include <lab/load.hpp>
+
+#include <gyre/coro/launch.hpp>
+#include <gyre/io/stream_socket.hpp>
+#include <gyre/runtime/io_context.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/sleep.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using gyre::io_context;
+using gyre::stream_socket;
+using gyre::task;
+
+// All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
+
+task<> item(std::uint64_t& done) {
+    ++done;
+    co_return;
+}
+
+void queue_items(io_context& loop, lab::dispatch_item kind, std::uint64_t items,
+                 std::uint64_t& done) {
+    if (kind == lab::dispatch_item::continuation) {
+        for (std::uint64_t i = 0; i < items; ++i) loop.post([&done] { ++done; });
+    } else {
+        for (std::uint64_t i = 0; i < items; ++i) launch(loop, item(done), gyre::or_terminate{});
+    }
+}
+
+task<> queue_batches(io_context& loop, const lab::dispatch_case& work, std::uint64_t& done) {
+    while (done < work.items) {
+        queue_items(loop, work.item, work.batch_items, done);
+        co_await gyre::yield();
+    }
+}
+
+void dispatch_interleaved(io_context& loop, const lab::dispatch_case& work, std::uint64_t& done) {
+    while (done < work.items) {
+        queue_items(loop, work.item, work.batch_items, done);
+        loop.poll();
+    }
+}
+
+void dispatch_foreign(io_context& loop, const lab::dispatch_case& work, std::uint64_t& done) {
+    std::thread producer{[&, guard = io_context::work_guard{loop}] {
+        queue_items(loop, work.item, work.items, done);
+    }};
+    loop.run();
+    producer.join();
+}
+
+void dispatch_items(io_context& loop, const lab::dispatch_case& work, std::uint64_t& done) {
+    switch (work.order) {
+        case lab::dispatch_order::all_then_run:
+            queue_items(loop, work.item, work.items, done);
+            loop.run();
+            break;
+        case lab::dispatch_order::batches_from_inside:
+            launch(loop, queue_batches(loop, work, done), gyre::or_terminate{});
+            loop.run();
+            break;
+        case lab::dispatch_order::interleaved: dispatch_interleaved(loop, work, done); break;
+        case lab::dispatch_order::from_another_thread: dispatch_foreign(loop, work, done); break;
+    }
+}
+
+struct socket_pair {
+    socket_pair(io_context& loop, lab::transport via) : socket_pair{loop, lab::connect_pair(via)} {}
+    socket_pair(io_context& loop, lab::connected_pair pair)
+        : client{stream_socket::adopt(loop, pair.client.release())},
+          server{stream_socket::adopt(loop, pair.server.release())} {}
+
+    stream_socket client;
+    stream_socket server;
+};
+
+struct direction {
+    stream_socket& from;
+    stream_socket& to;
+    lab::outgoing_stream outgoing;
+    lab::incoming_stream incoming;
+};
+
+task<> write_stream(direction& each) {
+    auto next = each.outgoing.next();
+    while (!next.empty()) {
+        const auto sent = co_await each.from.write_some(next);
+        lab::require(sent.ok(), "gyre: a write failed");
+        each.outgoing.sent(sent.value());
+        next = each.outgoing.next();
+    }
+}
+
+task<> read_stream(direction& each) {
+    auto space = each.incoming.space();
+    while (!space.empty()) {
+        const auto got = co_await each.to.read_some(space);
+        lab::require(got.ok(), "gyre: a read failed");
+        each.incoming.received(got.value());
+        space = each.incoming.space();
+    }
+}
+
+void run_streams(io_context& loop, std::deque<direction>& directions, std::uint64_t size,
+                 lab::verification how) {
+    for (direction& each : directions) {
+        each.outgoing.begin(size);
+        each.incoming.begin(size, how);
+        launch(loop, write_stream(each), gyre::or_terminate{});
+        launch(loop, read_stream(each), gyre::or_terminate{});
+    }
+    loop.run();
+}
+
+struct ping_pong_pair {
+    ping_pong_pair(io_context& loop, const lab::latency_case& work)
+        : sockets{loop, work.via},
+          played_by{work.played_by},
+          message{work.message_bytes},
+          at_server(work.message_bytes) {}
+
+    socket_pair sockets;
+    lab::ping_pong played_by;
+    lab::ping message;
+    std::vector<std::byte> at_server;
+};
+
+// One message each way; `write_all` and `read_exactly` go on after short transfers.
+task<> play_alone(ping_pong_pair& pair, std::uint64_t rounds, lab::histogram& latency) {
+    auto& [client, server] = pair.sockets;
+    lab::lap_timer timer{latency};
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        const auto asked = co_await gyre::write_all(client, pair.message.next());
+        const auto arrived = co_await gyre::read_exactly(server, std::span{pair.at_server});
+        const auto answered = co_await gyre::write_all(server, std::span{pair.at_server});
+        const auto returned = co_await gyre::read_exactly(client, pair.message.reply_space());
+        lab::require(asked.ok() && arrived.ok() && answered.ok() && returned.ok(),
+                     "gyre: a round failed");
+        pair.message.check_reply();
+        timer.lap();
+    }
+}
+
+task<> ask_pings(ping_pong_pair& pair, std::uint64_t rounds, lab::histogram& latency) {
+    stream_socket& client = pair.sockets.client;
+    lab::lap_timer timer{latency};
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        const auto asked = co_await gyre::write_all(client, pair.message.next());
+        const auto returned = co_await gyre::read_exactly(client, pair.message.reply_space());
+        lab::require(asked.ok() && returned.ok(), "gyre: a ping failed");
+        pair.message.check_reply();
+        timer.lap();
+    }
+}
+
+task<> answer_pings(ping_pong_pair& pair, std::uint64_t rounds) {
+    stream_socket& server = pair.sockets.server;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        const auto arrived = co_await gyre::read_exactly(server, std::span{pair.at_server});
+        const auto answered = co_await gyre::write_all(server, std::span{pair.at_server});
+        lab::require(arrived.ok() && answered.ok(), "gyre: an answer failed");
+    }
+}
+
+void begin(io_context& loop, ping_pong_pair& pair, std::uint64_t rounds, lab::histogram& latency) {
+    if (pair.played_by == lab::ping_pong::one_actor) {
+        launch(loop, play_alone(pair, rounds, latency), gyre::or_terminate{});
+        return;
+    }
+    launch(loop, answer_pings(pair, rounds), gyre::or_terminate{});
+    launch(loop, ask_pings(pair, rounds, latency), gyre::or_terminate{});
+}
+
+struct http_connection {
+    explicit http_connection(io_context& loop) : sockets{loop, lab::transport::tcp} {}
+
+    socket_pair sockets;
+    lab::http_inbox requests{lab::http_request};
+    lab::http_inbox responses{lab::http_response};
+};
+
+task<> ask_requests(http_connection& connection, std::uint64_t requests, lab::histogram& latency) {
+    stream_socket& client = connection.sockets.client;
+    lab::lap_timer timer{latency};
+    for (std::uint64_t request = 0; request < requests; ++request) {
+        const auto asked = co_await gyre::write_all(client, lab::bytes_of(lab::http_request));
+        lab::require(asked.ok(), "gyre: a request failed");
+        for (bool complete = false; !complete;) {
+            const auto got = co_await client.read_some(connection.responses.space());
+            lab::require(got.ok(), "gyre: a response failed");
+            complete = connection.responses.received(got.value());
+        }
+        timer.lap();
+    }
+}
+
+task<> answer_requests(http_connection& connection, std::uint64_t requests) {
+    stream_socket& server = connection.sockets.server;
+    for (std::uint64_t request = 0; request < requests; ++request) {
+        for (bool complete = false; !complete;) {
+            const auto got = co_await server.read_some(connection.requests.space());
+            lab::require(got.ok(), "gyre: a request failed");
+            complete = connection.requests.received(got.value());
+        }
+        const auto answered = co_await gyre::write_all(server, lab::bytes_of(lab::http_response));
+        lab::require(answered.ok(), "gyre: a response failed");
+    }
+}
+
+void begin(io_context& loop, http_connection& connection, std::uint64_t requests,
+           lab::histogram& latency) {
+    launch(loop, answer_requests(connection, requests), gyre::or_terminate{});
+    launch(loop, ask_requests(connection, requests, latency), gyre::or_terminate{});
+}
+
+// Begins `rounds` on every member of the group and runs the loop until all of them are over.
+template <class Group>
+void run_rounds(io_context& loop, Group& group, std::uint64_t rounds, lab::histogram& latency) {
+    for (auto& each : group) begin(loop, each, rounds, latency);
+    loop.run();
+}
+
+template <class Group>
+lab::measurement measure_rounds(io_context& loop, Group& group, std::uint64_t warm_up_rounds,
+                                std::uint64_t rounds) {
+    lab::histogram warm_up;
+    run_rounds(loop, group, warm_up_rounds, warm_up);
+
+    lab::measurement result;
+    const lab::stopwatch watch;
+    run_rounds(loop, group, rounds, result.latency);
+    result.spent = watch.stop();
+    result.amount = result.latency.count();
+    return result;
+}
+
+class gyre_contender : public lab::contender {
+public:
+    explicit gyre_contender(gyre::backend_choice choice) { options_.backend = choice; }
+
+    lab::identity about() const override {
+        const io_context loop{options_};
+        const bool on_epoll = options_.backend == gyre::backend_choice::epoll;
+        return {on_epoll ? "gyre_epoll" : "gyre_uring", "gyre", "0.1.0",
+                std::string{describe(loop.backend().kind)} + ": " + loop.backend().reason};
+    }
+
+    lab::outcome dispatch(const lab::dispatch_case& work) override {
+        io_context loop{options_};
+        std::uint64_t done = 0;
+
+        const lab::stopwatch watch;
+        dispatch_items(loop, work, done);
+        return lab::measurement{.spent = watch.stop(), .amount = done};
+    }
+
+    lab::outcome throughput(const lab::throughput_case& work) override {
+        io_context loop{options_};
+        socket_pair sockets{loop, work.via};
+        std::deque<direction> directions;
+        const auto add = [&](stream_socket& from, stream_socket& to) {
+            directions.push_back({from, to, lab::outgoing_stream{work.buffer_bytes},
+                                  lab::incoming_stream{work.buffer_bytes}});
+        };
+        add(sockets.client, sockets.server);
+        if (work.direction == lab::flow::both_ways) add(sockets.server, sockets.client);
+
+        run_streams(loop, directions, work.warm_up_bytes_per_direction,
+                    lab::verification::every_byte);
+
+        const lab::stopwatch watch;
+        run_streams(loop, directions, work.bytes_per_direction, lab::verification::edges);
+
+        lab::measurement result{.spent = watch.stop()};
+        for (const auto& each : directions) result.amount += each.incoming.amount();
+        return result;
+    }
+
+    lab::outcome latency(const lab::latency_case& work) override {
+        io_context loop{options_};
+        std::deque<ping_pong_pair> pairs;
+        for (std::size_t i = 0; i < work.pairs; ++i) pairs.emplace_back(loop, work);
+
+        return measure_rounds(loop, pairs, work.warm_up_rounds_per_pair, work.rounds_per_pair);
+    }
+
+    lab::outcome http(const lab::http_case& work) override {
+        io_context loop{options_};
+        std::deque<http_connection> connections;
+        for (std::size_t i = 0; i < work.connections; ++i) connections.emplace_back(loop);
+
+        return measure_rounds(loop, connections, work.warm_up_requests_per_connection,
+                              work.requests_per_connection);
+    }
+
+private:
+    gyre::io_context_options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
+    require(backend == "uring" || backend == "epoll", "gyre runs on --backend uring or epoll");
+    return std::make_unique<gyre_contender>(backend == "uring" ? gyre::backend_choice::uring
+                                                               : gyre::backend_choice::epoll);
+}

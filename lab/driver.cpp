@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// `main` of every contender: finds the case, has it run, and prints one line of JSON.
+//
+// One process runs one case once. Repeating, interleaving and judging belong to run.py, which
+// needs to know nothing about a contender but its command line.
+#include <lab/contender.hpp>
+#include <lab/fail.hpp>
+#include <lab/scenario.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace lab {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// Not getrusage(): its peak is inherited across exec, so it would be the parent's.
+double peak_memory_megabytes() {
+    std::ifstream status{"/proc/self/status"};
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024.0;
+    }
+    fail("/proc/self/status has no VmHWM");
+}
+
+// Collects the metrics of one run in the order of the tables.
+class metric_list {
+public:
+    void add(std::string_view metric, std::string_view unit, std::string_view better,
+             double value) {
+        values_.push_back(
+            {{"metric", metric}, {"unit", unit}, {"better", better}, {"value", value}});
+    }
+
+    void add_latency(const histogram& nanoseconds) {
+        const auto microseconds = [](double value) { return value / 1000.0; };
+        const auto add_quantile = [&](std::string_view name, double part) {
+            add(name, "us", "lower", microseconds(static_cast<double>(nanoseconds.quantile(part))));
+        };
+
+        add("mean", "us", "lower", microseconds(nanoseconds.mean()));
+        add_quantile("p50", 0.5);
+        add_quantile("p90", 0.9);
+        add_quantile("p99", 0.99);
+        add_quantile("p99.9", 0.999);
+        add("min", "us", "lower", microseconds(static_cast<double>(nanoseconds.min())));
+        add("max", "us", "lower", microseconds(static_cast<double>(nanoseconds.max())));
+    }
+
+    void add_cost(const cost& spent, std::uint64_t operation_count, std::size_t threads) {
+        const auto operations = static_cast<double>(operation_count);
+        const auto processor = static_cast<double>(spent.processor.count());
+        const auto allocations = static_cast<double>(spent.allocations);
+
+        add("cpu", "ns/op", "lower", processor / operations);
+        // Only one thread's allocations are counted.
+        if (threads == 1) add("allocations", "1/op", "lower", allocations / operations);
+        add("memory", "MB", "lower", peak_memory_megabytes());
+    }
+
+    [[nodiscard]] const json& values() const noexcept { return values_; }
+
+private:
+    json values_ = json::array();
+};
+
+double seconds(const measurement& result) {
+    return std::chrono::duration<double>{result.spent.wall}.count();
+}
+
+void add_headline(metric_list& metrics, const dispatch_case& work, const measurement& result) {
+    require(result.amount == work.items, "dispatch: not every item ran");
+    const auto items = static_cast<double>(work.items);
+
+    metrics.add("throughput", "Mops/s", "higher", items / seconds(result) / 1e6);
+    metrics.add("time", "ns", "lower", seconds(result) * 1e9 / items);
+}
+
+void add_headline(metric_list& metrics, const throughput_case& work, const measurement& result) {
+    const std::uint64_t directions = work.direction == flow::both_ways ? 2 : 1;
+    const std::uint64_t bytes = work.bytes_per_direction * directions;
+    require(result.amount == bytes, "throughput: not every byte arrived");
+
+    metrics.add("throughput", "MB/s", "higher", static_cast<double>(bytes) / seconds(result) / 1e6);
+}
+
+void add_headline(metric_list& metrics, const latency_case& work, const measurement& result) {
+    require(result.amount == work.pairs * work.rounds_per_pair &&
+                result.latency.count() == result.amount,
+            "latency: not every round was played");
+
+    metrics.add_latency(result.latency);
+}
+
+void add_headline(metric_list& metrics, const http_case& work, const measurement& result) {
+    require(result.amount == work.connections * work.requests_per_connection &&
+                result.latency.count() == result.amount,
+            "http: not every request was answered");
+
+    metrics.add("throughput", "ops/s", "higher",
+                static_cast<double>(result.amount) / seconds(result));
+    metrics.add_latency(result.latency);
+}
+
+// What "per operation" means: per item, buffer, round trip or request.
+template <class Case>
+std::uint64_t operations_of(const Case&, const measurement& result) {
+    return result.amount;
+}
+
+std::uint64_t operations_of(const throughput_case& work, const measurement& result) {
+    return result.amount / work.buffer_bytes;
+}
+
+outcome run(contender& who, const dispatch_case& work) { return who.dispatch(work); }
+outcome run(contender& who, const throughput_case& work) { return who.throughput(work); }
+outcome run(contender& who, const latency_case& work) { return who.latency(work); }
+outcome run(contender& who, const http_case& work) { return who.http(work); }
+
+json report_of(contender& who, const scenario& chosen) {
+    const identity about = who.about();
+    json report = {{"suite", chosen.suite},    {"case", chosen.name},
+                   {"contender", about.name},  {"library", about.library},
+                   {"version", about.version}, {"backend", about.backend}};
+
+    std::visit(
+        [&](const auto& work) {
+            const outcome result = run(who, work);
+            if (const auto* refusal = std::get_if<cannot_run>(&result)) {
+                report["cannot_run"] = refusal->reason;
+                return;
+            }
+
+            const auto& measured = std::get<measurement>(result);
+            metric_list metrics;
+            add_headline(metrics, work, measured);
+            metrics.add_cost(measured.spent, operations_of(work, measured), chosen.threads);
+            report["metrics"] = metrics.values();
+        },
+        chosen.what);
+    return report;
+}
+
+void print_list(scale size) {
+    for (const scenario& each : all_scenarios(size)) {
+        const json line = {{"suite", each.suite},
+                           {"case", each.name},
+                           {"description", each.description},
+                           {"threads", each.threads}};
+        std::puts(line.dump().c_str());
+    }
+}
+
+const scenario& find_scenario(const std::vector<scenario>& all, std::string_view suite,
+                              std::string_view name) {
+    for (const scenario& each : all) {
+        if (each.suite == suite && each.name == name) return each;
+    }
+    fail("no such case: " + std::string{suite} + " " + std::string{name});
+}
+
+int drive(int argument_count, char** arguments) {
+    CLI::App app{"Runs one case of the lab once and prints one line of JSON."};
+    bool list = false;
+    std::string suite;
+    std::string name;
+    std::string scale_name = "quick";
+    std::string backend;
+    app.add_flag("--list", list, "print every case, one line of JSON each");
+    app.add_option("--suite", suite, "dispatch, throughput, latency or http");
+    app.add_option("--case", name, "a case of this suite; see --list");
+    app.add_option("--scale", scale_name, "quick: about 0.2 s, full: about 1 s")
+        ->check(CLI::IsMember({"quick", "full"}));
+    app.add_option("--backend", backend, "for contenders that have more than one");
+    CLI11_PARSE(app, argument_count, arguments);
+
+    const scale size = scale_name == "full" ? scale::full : scale::quick;
+    if (list) {
+        print_list(size);
+        return 0;
+    }
+
+    const std::vector<scenario> all = all_scenarios(size);
+    const scenario& chosen = find_scenario(all, suite, name);
+    const std::unique_ptr<contender> who = make_contender(backend);
+    std::puts(report_of(*who, chosen).dump().c_str());
+    return 0;
+}
+
+}  // namespace
+
+}  // namespace lab
+
+int main(int argument_count, char** arguments) { return lab::drive(argument_count, arguments); }

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# What a row of samples allows one to say.
+#
+# Everything that turns samples into a claim is here, apart from measuring and from drawing, so
+# that it can be tested without either (evidence_test.py) and applied again to a stored run.
+"""Medians, spreads, paired ratios, the A/A control and the judgement of many rows together.
+
+The unit of evidence is a *row*: the samples of one metric of one case by one contender, one
+sample per round. Samples of the same round were taken within seconds of each other, so ratios are
+formed round by round, which cancels what drifts slowly (clock frequency, neighbours).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy
+
+CONTROL_SUFFIX = " (control)"
+CONTROL_SPREAD_MAX = 0.05
+SIGNIFICANCE = 0.05
+REFERENCE_FAMILY = "asio"
+FLOOR_FAMILY = "floor"
+
+# The metric that decides whether a case is void and has to be measured again.
+HEADLINES = {
+    "dispatch": "throughput",
+    "throughput": "throughput",
+    "latency": "mean",
+    "http": "throughput",
+}
+
+# What is judged. Other metrics are shown with their ratios, but no claim is made about them.
+JUDGED = {
+    "dispatch": ("throughput",),
+    "throughput": ("throughput",),
+    "latency": ("mean", "p50", "p99"),
+    "http": ("throughput", "p99"),
+}
+
+METHOD = (
+    "Ratios say how many times better a contender is than the best Asio row of the same case "
+    "(above 1: better, whatever the direction of the metric). They are the median of the ratios "
+    "of the single rounds; the interval is a 95 % percentile bootstrap of that median. A row is "
+    "void if the A/A control, the same program under a second name, typically differs from itself "
+    "by more than 5 %; a difference smaller than the control's own is no difference. All "
+    "comparisons of a run are judged together: the p-values of paired t-tests on the logarithms of "
+    "the ratios are corrected with Holm's method, so that at most one run in twenty contains a "
+    "false claim. What is left is undecided: measure more rounds."
+)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A row in three numbers and a half."""
+
+    median: float
+    mad: float  # Median absolute deviation from the median.
+    low: float
+    high: float
+
+    @property
+    def relative_mad(self) -> float:
+        return self.mad / self.median if self.median else 0.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One contender against the best row of Asio, in one metric of one case."""
+
+    suite: str
+    case: str
+    metric: str
+    contender: str
+    reference: str
+    ratio: float
+    low: float
+    high: float
+    control_spread: float | None  # None if the case had no control.
+    p: float
+    p_corrected: float | None  # None if this comparison is not among those that are judged.
+    verdict: str  # better, worse, no difference, undecided, void, or not judged
+
+
+def summarise(samples: list[float]) -> Summary:
+    values = numpy.asarray(samples, dtype=float)
+    median = float(numpy.median(values))
+    mad = float(numpy.median(numpy.abs(values - median)))
+    return Summary(median, mad, float(values.min()), float(values.max()))
+
+
+def paired_ratios(samples: list[float], reference: list[float], better: str) -> numpy.ndarray:
+    """How many times better `samples` are than `reference`, round by round.
+
+    Rounds in which either is zero (no allocations at all, say) have no ratio and are left out.
+    """
+    rounds = min(len(samples), len(reference))
+    ours = numpy.asarray(samples[:rounds], dtype=float)
+    theirs = numpy.asarray(reference[:rounds], dtype=float)
+    usable = (ours > 0) & (theirs > 0)
+    ratios = ours[usable] / theirs[usable]
+    return ratios if better == "higher" else 1.0 / ratios
+
+
+def control_spread(samples: list[float], control: list[float]) -> float:
+    """How much a program typically differs from itself within a round, as a share."""
+    ratios = paired_ratios(samples, control, "higher")
+    if len(ratios) == 0:
+        return 0.0
+    return float(math.expm1(numpy.median(numpy.abs(numpy.log(ratios)))))
+
+
+def bootstrap_interval(ratios: numpy.ndarray, resamples: int = 4000) -> tuple[float, float]:
+    """The 95 % percentile interval of the median. With fewer than six values it is about the
+    range of what was seen, and covers a little less than it says."""
+    random = numpy.random.default_rng(seed=20_110)
+    picks = random.integers(0, len(ratios), size=(resamples, len(ratios)))
+    medians = numpy.median(ratios[picks], axis=1)
+    low, high = numpy.percentile(medians, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def student_tail(t: float, degrees: int) -> float:
+    """The probability that |T| exceeds |t|, for Student's distribution.
+
+    Abramowitz and Stegun, 26.7.3 and 26.7.4: finite sums, exact for a whole number of degrees.
+    """
+    angle = math.atan(abs(t) / math.sqrt(degrees))
+    cosine, sine = math.cos(angle), math.sin(angle)
+    term = cosine if degrees % 2 else 1.0
+    total = 0.0 if degrees == 1 else term
+    for k in range(3 if degrees % 2 else 2, degrees - 1, 2):
+        term *= cosine * cosine * (k - 1) / k
+        total += term
+    if degrees % 2:
+        return 1.0 - (angle + sine * total) * 2 / math.pi
+    return 1.0 - sine * total
+
+
+def paired_p_value(ratios: numpy.ndarray) -> float:
+    """Two-sided p-value of "the ratio is 1", by a t-test on the logarithms."""
+    if len(ratios) < 2:
+        return 1.0
+    logs = numpy.log(ratios)
+    error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
+    if error == 0.0:
+        return 1.0 if float(logs.mean()) == 0.0 else 0.0
+    return max(0.0, student_tail(float(logs.mean()) / error, len(logs) - 1))
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Holm's step-down correction: the chance of any false claim stays below the level."""
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    corrected = [1.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
+        corrected[index] = largest
+    return corrected
+
+
+def is_better(value: float, than: float, better: str) -> bool:
+    return value > than if better == "higher" else value < than
+
+
+class Run:
+    """A stored run, with its rows found by name."""
+
+    def __init__(self, document: dict):
+        self.document = document
+        self.machine: dict = document["machine"]
+        self.rows = {
+            (row["suite"], row["case"], row["metric"], row["contender"]): row
+            for row in document["rows"]
+        }
+        self.families = {each["name"]: each["family"] for each in document.get("contenders", [])}
+        self.controlled = {
+            (each["suite"], each["case"]): each["contender"]
+            for each in document.get("controls", [])
+        }
+        self.refusals = {
+            (each["suite"], each["case"], each["contender"]): each["reason"]
+            for each in document.get("cannot_run", [])
+        }
+
+    def contenders(self) -> list[str]:
+        """Those of the tables, in their order: no controls."""
+        named = list(self.families)
+        others = {key[3] for key in self.rows if not key[3].endswith(CONTROL_SUFFIX)}
+        return named + sorted(others - set(named))
+
+    def family(self, contender: str) -> str:
+        return self.families.get(contender, contender.split("_")[0])
+
+    def suites(self) -> list[str]:
+        return list(dict.fromkeys(row["suite"] for row in self.document["rows"]))
+
+    def cases(self, suite: str) -> list[str]:
+        return list(dict.fromkeys(row["case"] for row in self.document["rows"]
+                                  if row["suite"] == suite))
+
+    def row(self, suite: str, case: str, metric: str, contender: str) -> dict | None:
+        return self.rows.get((suite, case, metric, contender))
+
+    def summary(self, suite: str, case: str, metric: str, contender: str) -> Summary | None:
+        row = self.row(suite, case, metric, contender)
+        return summarise(row["samples"]) if row else None
+
+    def control_spread(self, suite: str, case: str, metric: str) -> float | None:
+        original = self.controlled.get((suite, case))
+        if original is None:
+            return None
+        row = self.row(suite, case, metric, original)
+        twin = self.row(suite, case, metric, original + CONTROL_SUFFIX)
+        return control_spread(row["samples"], twin["samples"]) if row and twin else None
+
+    def is_void(self, suite: str, case: str, metric: str | None = None) -> bool:
+        spread = self.control_spread(suite, case, metric or HEADLINES[suite])
+        return spread is not None and spread > CONTROL_SPREAD_MAX
+
+    def best(self, suite: str, case: str, metric: str, among: list[str]) -> str | None:
+        """The contender with the best median; None if none of them has this row."""
+        winner, winning = None, None
+        for contender in among:
+            row = self.row(suite, case, metric, contender)
+            if row is None:
+                continue
+            median = summarise(row["samples"]).median
+            if winning is None or is_better(median, winning, row["better"]):
+                winner, winning = contender, median
+        return winner
+
+    def reference(self, suite: str, case: str, metric: str) -> str | None:
+        asio = [each for each in self.contenders() if self.family(each) == REFERENCE_FAMILY]
+        return self.best(suite, case, metric, asio)
+
+    def comparison(self, suite: str, case: str, metric: str, contender: str) -> Comparison | None:
+        return self._comparisons.get((suite, case, metric, contender))
+
+    def comparisons(self) -> list[Comparison]:
+        return list(self._comparisons.values())
+
+    @functools.cached_property
+    def _comparisons(self) -> dict[tuple[str, str, str, str], Comparison]:
+        return {(each.suite, each.case, each.metric, each.contender): each
+                for each in compare_all(self)}
+
+
+def is_judged(run: Run, suite: str, metric: str, contender: str) -> bool:
+    family = run.family(contender)
+    return metric in JUDGED[suite] and family not in (REFERENCE_FAMILY, FLOOR_FAMILY)
+
+
+def verdict_of(ratio: float, p_corrected: float, spread: float | None) -> str:
+    if spread is not None and spread > CONTROL_SPREAD_MAX:
+        return "void"
+    if abs(math.log(ratio)) <= math.log1p(spread or 0.0):
+        return "no difference"
+    if p_corrected >= SIGNIFICANCE:
+        return "undecided"
+    return "better" if ratio > 1 else "worse"
+
+
+def compare_all(run: Run) -> list[Comparison]:
+    """Every contender against the best row of Asio, judged together."""
+    measured = []
+    for (suite, case, metric, contender), row in run.rows.items():
+        reference = run.reference(suite, case, metric)
+        if reference in (None, contender) or contender.endswith(CONTROL_SUFFIX):
+            continue
+        theirs = run.row(suite, case, metric, reference)
+        ratios = paired_ratios(row["samples"], theirs["samples"], row["better"])
+        if len(ratios):
+            measured.append(((suite, case, metric, contender, reference), ratios))
+
+    judged = [index for index, (key, _) in enumerate(measured)
+              if is_judged(run, key[0], key[2], key[3])]
+    corrected = dict(zip(judged, holm([paired_p_value(measured[each][1]) for each in judged])))
+
+    comparisons = []
+    for index, (key, ratios) in enumerate(measured):
+        ratio = float(numpy.median(ratios))
+        low, high = bootstrap_interval(ratios)
+        spread = run.control_spread(*key[:3])
+        p_corrected = corrected.get(index)
+        verdict = ("not judged" if p_corrected is None
+                   else verdict_of(ratio, p_corrected, spread))
+        comparisons.append(Comparison(*key, ratio, low, high, spread, paired_p_value(ratios),
+                                      p_corrected, verdict))
+    return comparisons
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A judged metric in which one of our contenders has a worse median than some peer."""
+
+    suite: str
+    case: str
+    metric: str
+    contender: str
+    peer: str
+    ratio: float  # Below 1, round by round.
+    remark: str
+
+
+def losses(run: Run) -> list[Loss]:
+    """Where gyre loses: not only against Asio, and not only where it is statistically certain."""
+    found = []
+    ours = [each for each in run.contenders() if run.family(each) == "gyre"]
+    peers = [each for each in run.contenders() if run.family(each) not in ("gyre", FLOOR_FAMILY)]
+    for suite in run.suites():
+        for case in run.cases(suite):
+            for metric in JUDGED[suite]:
+                peer = run.best(suite, case, metric, peers)
+                for contender in ours if peer else []:
+                    loss = _loss(run, suite, case, metric, contender, peer)
+                    if loss:
+                        found.append(loss)
+    return sorted(found, key=lambda loss: loss.ratio)
+
+
+def _loss(run: Run, suite: str, case: str, metric: str, contender: str,
+          peer: str) -> Loss | None:
+    row = run.row(suite, case, metric, contender)
+    if row is None:
+        return None
+    theirs = run.row(suite, case, metric, peer)
+    ratios = paired_ratios(row["samples"], theirs["samples"], row["better"])
+    ratio = float(numpy.median(ratios)) if len(ratios) else 1.0
+    if ratio >= 1:
+        return None
+
+    spread = run.control_spread(suite, case, metric)
+    if spread is not None and spread > CONTROL_SPREAD_MAX:
+        remark = "void: the control varies by more than 5 %"
+    elif spread is not None and abs(math.log(ratio)) <= math.log1p(spread):
+        remark = "no difference: within the control's spread"
+    else:
+        comparison = run.comparison(suite, case, metric, contender)
+        confirmed = comparison is not None and comparison.verdict == "worse"
+        remark = "confirmed" if confirmed else "undecided"
+    return Loss(suite, case, metric, contender, peer, ratio, remark)

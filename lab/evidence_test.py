@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# What the lab's claims rest on. A mistake here would not make a table look wrong.
+"""Checks evidence.py against known values and against runs whose truth is known."""
+
+import unittest
+
+import numpy
+
+import evidence
+
+
+def row(contender, samples, suite="dispatch", case="post", metric="throughput", better="higher"):
+    return {"suite": suite, "case": case, "contender": contender, "metric": metric,
+            "unit": "Mops/s", "better": better, "samples": list(samples)}
+
+
+def run_of(rows, controlled="gyre_uring"):
+    names = ["gyre_uring", "gyre_epoll", "asio_callback", "asio_coroutine", "raw_syscalls"]
+    families = ["gyre", "gyre", "asio", "asio", "floor"]
+    cases = {(each["suite"], each["case"]) for each in rows}
+    return evidence.Run({
+        "machine": {},
+        "contenders": [{"name": n, "family": f} for n, f in zip(names, families)],
+        "controls": [{"suite": s, "case": c, "contender": controlled} for s, c in cases],
+        "rows": rows,
+    })
+
+
+class Arithmetic(unittest.TestCase):
+    def test_student_tails_match_printed_tables(self):
+        for degrees, t in ((1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571),
+                           (9, 2.262), (10, 2.228), (30, 2.042)):
+            with self.subTest(degrees=degrees):
+                self.assertAlmostEqual(evidence.student_tail(t, degrees), 0.05, delta=5e-5)
+
+    def test_a_t_of_zero_is_no_evidence(self):
+        for degrees in range(1, 12):
+            self.assertAlmostEqual(evidence.student_tail(0.0, degrees), 1.0)
+
+    def test_holm_multiplies_the_smallest_by_all_and_never_decreases(self):
+        self.assertEqual(evidence.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
+
+    def test_ratios_above_one_are_better_in_both_directions(self):
+        self.assertEqual(list(evidence.paired_ratios([2.0], [1.0], "higher")), [2.0])
+        self.assertEqual(list(evidence.paired_ratios([1.0], [2.0], "lower")), [2.0])
+
+    def test_zeros_have_no_ratio(self):
+        self.assertEqual(list(evidence.paired_ratios([0.0, 4.0], [0.0, 2.0], "higher")), [2.0])
+
+    def test_the_bootstrap_interval_contains_the_median(self):
+        ratios = numpy.asarray([1.1, 1.2, 1.3, 1.25, 1.15])
+        low, high = evidence.bootstrap_interval(ratios)
+        self.assertLessEqual(low, 1.2)
+        self.assertGreaterEqual(high, 1.2)
+        self.assertGreaterEqual(low, 1.1)
+        self.assertLessEqual(high, 1.3)
+
+    def test_a_drift_common_to_a_round_cancels(self):
+        drifting = numpy.asarray([1.0, 0.8, 0.6, 0.9, 0.7])
+        self.assertAlmostEqual(evidence.control_spread(drifting, drifting * 1.02), 0.02)
+
+
+class Verdicts(unittest.TestCase):
+    def test_a_large_steady_difference_is_confirmed(self):
+        run = run_of([row("gyre_uring", [20.0, 20.1, 19.9, 20.0, 20.1]),
+                      row("gyre_uring (control)", [20.1, 20.0, 20.0, 19.9, 20.0]),
+                      row("asio_callback", [10.0, 10.1, 10.0, 9.9, 10.0])])
+        found = run.comparison("dispatch", "post", "throughput", "gyre_uring")
+        self.assertEqual((found.verdict, found.reference), ("better", "asio_callback"))
+        self.assertAlmostEqual(found.ratio, 2.0, delta=0.05)
+
+    def test_less_time_is_better_where_lower_is_better(self):
+        rows = [row("gyre_uring", [5.0, 5.1, 5.0, 4.9, 5.0], "latency", "tcp_64", "mean", "lower"),
+                row("asio_callback", [8.0, 8.1, 8.0, 7.9, 8.1], "latency", "tcp_64", "mean",
+                    "lower")]
+        found = run_of(rows).comparison("latency", "tcp_64", "mean", "gyre_uring")
+        self.assertEqual(found.verdict, "better")
+        self.assertAlmostEqual(found.ratio, 1.6, delta=0.05)
+
+    def test_the_reference_is_the_best_row_of_asio(self):
+        run = run_of([row("gyre_uring", [3.0] * 5), row("asio_callback", [1.0] * 5),
+                      row("asio_coroutine", [2.0] * 5)])
+        self.assertEqual(run.reference("dispatch", "post", "throughput"), "asio_coroutine")
+
+    def test_a_difference_within_the_control_is_no_difference(self):
+        run = run_of([row("gyre_uring", [10.2, 10.2, 10.2, 10.2, 10.2]),
+                      row("gyre_uring (control)", [10.5, 9.9, 10.5, 9.9, 10.5]),
+                      row("asio_callback", [10.0] * 5)])
+        found = run.comparison("dispatch", "post", "throughput", "gyre_uring")
+        self.assertEqual(found.verdict, "no difference")
+
+    def test_a_noisy_control_voids_the_row(self):
+        run = run_of([row("gyre_uring", [20.0, 22.0, 18.0, 20.0, 21.0]),
+                      row("gyre_uring (control)", [18.0, 20.0, 20.0, 18.0, 18.0]),
+                      row("asio_callback", [10.0] * 5)])
+        self.assertTrue(run.is_void("dispatch", "post"))
+        found = run.comparison("dispatch", "post", "throughput", "gyre_uring")
+        self.assertEqual(found.verdict, "void")
+
+    def test_a_scattered_difference_is_undecided(self):
+        run = run_of([row("gyre_uring", [10.0, 14.0, 9.5, 13.0, 12.0]),
+                      row("gyre_uring (control)", [10.0, 14.0, 9.5, 13.0, 12.0]),
+                      row("asio_callback", [10.0, 10.5, 10.2, 9.8, 10.0])])
+        found = run.comparison("dispatch", "post", "throughput", "gyre_uring")
+        self.assertEqual(found.verdict, "undecided")
+
+    def test_asio_and_the_floor_are_compared_but_not_judged(self):
+        run = run_of([row("asio_callback", [10.0] * 5), row("asio_coroutine", [5.0] * 5),
+                      row("raw_syscalls", [40.0] * 5)])
+        verdicts = {each.contender: each.verdict for each in run.comparisons()}
+        self.assertEqual(verdicts, {"asio_coroutine": "not judged", "raw_syscalls": "not judged"})
+
+    def test_equal_programs_are_rarely_told_apart(self):
+        random = numpy.random.default_rng(seed=7)
+        false_claims = 0
+        for _ in range(200):
+            rows = []
+            for case in range(20):
+                for name in ("gyre_uring", "asio_callback"):
+                    samples = 10.0 * numpy.exp(random.normal(0, 0.02, 5))
+                    rows.append(row(name, samples, case=str(case)))
+            verdicts = [each.verdict for each in run_of(rows).comparisons()]
+            false_claims += any(each in ("better", "worse") for each in verdicts)
+        self.assertLessEqual(false_claims / 200, 0.08)  # 5 % and the noise of 200 trials.
+
+
+class Losses(unittest.TestCase):
+    def test_losses_are_listed_worst_first_and_name_the_best_peer(self):
+        run = run_of([row("gyre_uring", [5.0, 5.01, 5.0, 4.99, 5.0]),
+                      row("gyre_uring (control)", [5.0, 5.0, 5.01, 4.99, 5.0]),
+                      row("gyre_epoll", [9.0, 9.01, 9.0, 8.99, 9.0]),
+                      row("asio_callback", [10.0, 10.01, 10.0, 9.99, 10.0]),
+                      row("asio_coroutine", [1.0] * 5),
+                      row("raw_syscalls", [100.0] * 5)])
+        found = evidence.losses(run)
+        self.assertEqual([each.contender for each in found], ["gyre_uring", "gyre_epoll"])
+        self.assertEqual({each.peer for each in found}, {"asio_callback"})
+        self.assertEqual({each.remark for each in found}, {"confirmed"})
+
+    def test_winning_everywhere_leaves_the_list_empty(self):
+        run = run_of([row("gyre_uring", [20.0] * 5), row("asio_callback", [10.0] * 5)])
+        self.assertEqual(evidence.losses(run), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# Where numbers come from: a result without its machine cannot be compared with anything.
+"""Facts about the computer, the kernel and the build that a run records beside its samples."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+
+def facts(build_info: dict) -> dict:
+    """What does not change while a run lasts."""
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "virtual_machine": is_virtual(),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "governor": governor(),
+        "compiler": build_info["compiler"],
+        "flags": build_info["flags"],
+        "build_type": build_info["build_type"],
+        "c_library": " ".join(platform.libc_ver()),
+        "python": platform.python_version(),
+    }
+
+
+def _cpuinfo() -> str:
+    return Path("/proc/cpuinfo").read_text(encoding="utf-8")
+
+
+def cpu_model() -> str:
+    for line in _cpuinfo().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def is_virtual() -> bool:
+    return any(line.startswith("flags") and " hypervisor" in line
+               for line in _cpuinfo().splitlines())
+
+
+def governor() -> str:
+    path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return "not exposed"
+
+
+def load_average() -> list[float]:
+    return [round(each, 2) for each in os.getloadavg()]
+
+
+class StealMeter:
+    """How much processor time the hypervisor gave to others since this object was made."""
+
+    def __init__(self) -> None:
+        self._before = self._ticks()
+
+    @staticmethod
+    def _ticks() -> tuple[int, int]:
+        first = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0]
+        ticks = [int(each) for each in first.split()[1:9]]
+        return ticks[7], sum(ticks)
+
+    def percent(self) -> float:
+        stolen, total = self._ticks()
+        elapsed = total - self._before[1]
+        return round(100.0 * (stolen - self._before[0]) / elapsed, 2) if elapsed else 0.0
+
+
+def cores_for(threads: int) -> set[int] | None:
+    """The cores to pin a program with this many busy threads to: the last ones, as interrupts
+    tend to arrive on the first. None if the machine has no core to spare."""
+    available = sorted(os.sched_getaffinity(0))
+    if len(available) < 2 or threads > len(available):
+        return None
+    return set(available[-threads:])

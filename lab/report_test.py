@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# A report is read by people who did not see the run: what it says must follow from the samples.
+"""Checks tables.py, plots.py and report.py on small runs that are made up."""
+
+import contextlib
+import io
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+import report
+import tables
+from evidence import Run
+
+SUITES = {
+    "dispatch": (["post", "spawn"], [("throughput", "Mops/s", "higher")]),
+    "throughput": (["uni_tcp_1K", "uni_tcp_64K"], [("throughput", "MB/s", "higher")]),
+    "latency": (["tcp_64", "unix_64"], [(each, "us", "lower") for each in tables.QUANTILES]),
+    "http": (["1_sequential", "32"], [("throughput", "ops/s", "higher")] +
+             [(each, "us", "lower") for each in tables.QUANTILES]),
+}
+SPEEDS = {"gyre_uring": 2.0, "gyre_epoll": 0.5, "asio_callback": 1.0, "raw_syscalls": 4.0}
+
+
+def document(speeds=None, suites=tuple(SUITES)):
+    """A run in which contenders differ from Asio by exact factors, with a little noise."""
+    speeds = SPEEDS if speeds is None else speeds
+    noise = [1.0, 1.01, 0.99, 1.0, 1.005]
+    first = next(iter(speeds))
+    rows, controls = [], []
+    for suite in suites:
+        cases, metrics = SUITES[suite]
+        for case in cases:
+            controls.append({"suite": suite, "case": case, "contender": first, "spread": 0.01,
+                             "attempts": 1})
+            for metric, unit, better in metrics + [("cpu", "ns/op", "lower")]:
+                for name in [*speeds, first + " (control)"]:
+                    factor = speeds[name.split(" ")[0]]
+                    value = 2000.0 * (factor if better == "higher" else 1 / factor)
+                    rows.append({"suite": suite, "case": case, "contender": name,
+                                 "metric": metric, "unit": unit, "better": better,
+                                 "samples": [value * each for each in noise], "median": value})
+    families = {name: name.split("_")[0] for name in speeds} | {"raw_syscalls": "floor"}
+    return {"machine": {"cpu": "a <fast> one"}, "rows": rows, "controls": controls,
+            "run": {"scale": "full", "repetitions": 5},
+            "contenders": [{"name": each, "family": families[each]} for each in speeds],
+            "cannot_run": [{"suite": "dispatch", "case": "post", "contender": "raw_syscalls",
+                            "reason": "has no queue"}]}
+
+
+def printed(given) -> str:
+    stored = io.StringIO()
+    with contextlib.redirect_stdout(stored):
+        report.print_tables(given)
+    return stored.getvalue()
+
+
+class Tables(unittest.TestCase):
+    def test_the_winner_is_compared_with_the_best_other_library(self):
+        self.assertEqual(tables.find_winner(Run(document()), "dispatch", "post", "throughput"),
+                         ("gyre_uring", "gyre_uring 2.00x"))
+
+    def test_the_floor_never_wins(self):
+        speeds = {"asio_callback": 1.0, "raw_syscalls": 4.0}
+        winner, _ = tables.find_winner(Run(document(speeds)), "latency", "tcp_64", "mean")
+        self.assertEqual(winner, "asio_callback")
+
+    def test_equal_contenders_are_a_tie(self):
+        speeds = {"gyre_uring": 1.0, "asio_callback": 1.0}
+        self.assertEqual(tables.find_winner(Run(document(speeds)), "http", "32", "throughput"),
+                         (None, "tie"))
+
+    def test_units_are_those_of_the_tables(self):
+        self.assertEqual(tables.format_value(5020.0, "MB/s"), "5.02 GB")
+        self.assertEqual(tables.format_value(164.2, "MB/s"), "164")
+        self.assertEqual(tables.format_value(73_690.0, "ops/s"), "73.7")
+        self.assertEqual(tables.format_value(12.451, "us"), "12.5")
+        self.assertEqual(tables.format_value(0.0, "1/op"), "0")
+
+    def test_columns_line_up(self):
+        text = tables.draw(tables.tables_of(Run(document()), "http")[2]).splitlines()
+        header, row = text[2], text[4]
+        self.assertEqual(header.index("Winner"), row.index("gyre_uring 2.00x"))
+
+    def test_terminal_output_names_who_could_not_run_and_where_gyre_loses(self):
+        text = printed(document())
+        self.assertIn("No row: raw_syscalls in dispatch (post): has no queue.", text)
+        self.assertRegex(text, r"gyre_epoll +0\.50x of asio_callback +confirmed")
+        self.assertNotRegex(text, r"gyre_uring +0\.\d+x of")
+
+    def test_a_run_without_gyre_says_so(self):
+        self.assertIn("peers only", printed(document({"asio_callback": 1.0})))
+
+
+class Html(unittest.TestCase):
+    def page(self, given) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            return report.write_html(given, Path(folder)).read_text(encoding="utf-8")
+
+    def test_a_page_needs_no_other_file(self):
+        addresses = re.findall(r"(?:src|href)=[\"']([^\"']{0,20})", self.page(document()))
+        self.assertTrue(addresses)
+        self.assertTrue(all(each.startswith(("data:", "#")) for each in addresses), addresses)
+
+    def test_every_suite_can_be_drawn_alone(self):
+        for suite in SUITES:
+            with self.subTest(suite=suite):
+                self.assertIn(f'<section id="{suite}">', self.page(document(suites=[suite])))
+
+    def test_facts_are_escaped(self):
+        self.assertIn("a &lt;fast&gt; one", self.page(document(suites=["dispatch"])))
+
+    def test_a_contender_nobody_foresaw_gets_a_colour(self):
+        speeds = {"asio_callback": 1.0, "tokio": 1.2, "go": 0.9}
+        self.assertIn("tokio", self.page(document(speeds, ["latency"])))
+
+
+if __name__ == "__main__":
+    unittest.main()

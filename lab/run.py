@@ -1,0 +1,357 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+#
+# Runs suites of the lab: contenders side by side, in turns, with a control, on pinned cores.
+"""One command from executables to tables, raw samples and a report.
+
+    run.py SUITE... --build DIR [--quick] [--repetitions N] [--contenders a,b] [--case GLOB]
+                    [--json FILE] [--html DIR] [--tables]
+
+Each case is measured in rounds. A round runs every contender once, and the next round runs them in
+the opposite order, so that whatever drifts favours nobody. One contender takes part twice in every
+round, under a second name: what it differs from itself is what differences here are worth. A case
+in which that is more than 5 % is void and measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import fnmatch
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import evidence
+import machine
+
+RUN_SECONDS_MAX = 120
+IDENTITY = ("library", "version", "backend")
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    family: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    suite: str
+    name: str
+    description: str
+    threads: int
+
+
+@dataclass
+class Attempt:
+    """All rounds of one case. Samples are kept by contender, then by metric."""
+
+    samples: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    metrics: dict[str, dict] = field(default_factory=dict)
+    refusals: dict[str, str] = field(default_factory=dict)
+    controlled: str | None = None
+
+    def add(self, name: str, report: dict) -> None:
+        kept = self.samples.setdefault(name, {})
+        for metric in report["metrics"]:
+            self.metrics[metric["metric"]] = metric
+            kept.setdefault(metric["metric"], []).append(metric["value"])
+
+    def control_spread(self, metric: str) -> float:
+        if self.controlled is None:
+            return 0.0
+        twin = self.controlled + evidence.CONTROL_SUFFIX
+        return evidence.control_spread(self.samples[self.controlled][metric],
+                                       self.samples[twin][metric])
+
+
+class Progress:
+    """One line that is rewritten on a terminal; elsewhere a line for every twentieth."""
+
+    def __init__(self, runs: int):
+        self._expected = max(runs, 1)
+        self._done = 0
+        self._started = time.monotonic()
+        self._printed = 0
+        self._rewrites = sys.stderr.isatty()
+
+    def expect(self, more: int) -> None:
+        self._expected += more
+
+    def step(self, what: str) -> None:
+        self._done += 1
+        elapsed = time.monotonic() - self._started
+        left = elapsed / self._done * max(0, self._expected - self._done)
+        line = (f"{100 * self._done // self._expected:3d} %  "
+                f"{_minutes(elapsed)} gone, about {_minutes(left)} left  {what}")
+        if self._rewrites:
+            print(f"\r\033[K{line[:110]}", end="", file=sys.stderr, flush=True)
+        elif self._done * 20 // self._expected > self._printed:
+            self._printed = self._done * 20 // self._expected
+            print(line, file=sys.stderr, flush=True)
+
+    def say(self, line: str) -> None:
+        print(f"\r\033[K{line}" if self._rewrites else line, file=sys.stderr, flush=True)
+
+    def finish(self) -> None:
+        if self._rewrites:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+class Bench:
+    """Starts executables of one build and reads what they print."""
+
+    def __init__(self, build: Path, scale: str):
+        self._folder = build / "lab"
+        self._scale = scale
+        self.info = json.loads((self._folder / "build_info.json").read_text(encoding="utf-8"))
+        self.contenders = [Contender(each["name"], each["family"], tuple(each["command"]))
+                           for each in self.info["contenders"]]
+
+    def cases(self) -> list[Case]:
+        """From the first executable: the list is compiled into all of them."""
+        lines = self._start(self.contenders[0], ["--list", "--scale", self._scale], None)
+        listed = [json.loads(line) for line in lines.splitlines()]
+        return [Case(each["suite"], each["case"], each["description"], each["threads"])
+                for each in listed]
+
+    def run(self, contender: Contender, case: Case) -> dict:
+        """One run. A program that fails, hangs or prints nonsense cannot run, and says why."""
+        arguments = ["--suite", case.suite, "--case", case.name, "--scale", self._scale]
+        try:
+            report = json.loads(self._start(contender, arguments, machine.cores_for(case.threads)))
+        except subprocess.TimeoutExpired:
+            return {"cannot_run": f"did not finish within {RUN_SECONDS_MAX} s"}
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr or "").strip().splitlines()[-1:] or ["no message"]
+            return {"cannot_run": f"failed with status {error.returncode}: {last[0]}"}
+        except (OSError, json.JSONDecodeError) as error:
+            return {"cannot_run": f"could not be started or understood: {error}"}
+        return report
+
+    def _start(self, contender: Contender, arguments: list[str], cores: set[int] | None) -> str:
+        command = [str(self._folder / contender.command[0]), *contender.command[1:], *arguments]
+
+        def pin() -> None:
+            if cores:
+                os.sched_setaffinity(0, cores)
+
+        return subprocess.run(command, check=True, capture_output=True, text=True,
+                              timeout=RUN_SECONDS_MAX, preexec_fn=pin).stdout
+
+
+def turns_of_round(contenders: list[Contender], attempt: Attempt,
+                   forward: bool) -> Iterator[tuple[Contender, str]]:
+    """Who runs when, and under which name. Lazy: the first round finds out who cannot run.
+
+    The control is the first contender that can run; the list starts with our own. It runs at the
+    other end of the round than its twin: the worst place, so the honest one.
+    """
+    def control() -> Iterator[tuple[Contender, str]]:
+        able = [each for each in contenders if each.name not in attempt.refusals]
+        attempt.controlled = attempt.controlled or (able[0].name if able else None)
+        for each in able:
+            if each.name == attempt.controlled:
+                yield each, each.name + evidence.CONTROL_SUFFIX
+
+    if not forward:
+        yield from control()
+    for each in contenders if forward else reversed(contenders):
+        if each.name not in attempt.refusals:
+            yield each, each.name
+    if forward:
+        yield from control()
+
+
+def measure(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
+            progress: Progress, identities: dict[str, dict]) -> Attempt:
+    """All rounds of one case, every second one in the opposite order."""
+    attempt = Attempt()
+    for number in range(rounds):
+        for contender, name in turns_of_round(contenders, attempt, forward=number % 2 == 0):
+            report = bench.run(contender, case)
+            if "cannot_run" in report:
+                attempt.refusals[contender.name] = report["cannot_run"]
+                progress.expect(number + 1 - rounds)
+            else:
+                identities[contender.name] = {key: report[key] for key in IDENTITY}
+                attempt.add(name, report)
+            progress.step(f"{case.suite} {case.name}: {name}")
+    drop_incomplete(attempt, rounds)
+    return attempt
+
+
+def drop_incomplete(attempt: Attempt, rounds: int) -> None:
+    """A contender that failed in a later round has no row: its other rounds may be wrong too."""
+    for name in attempt.refusals:
+        attempt.samples.pop(name, None)
+        attempt.samples.pop(name + evidence.CONTROL_SUFFIX, None)
+        if attempt.controlled == name:
+            attempt.controlled = None
+    for metrics in attempt.samples.values():
+        assert all(len(values) == rounds for values in metrics.values())
+
+
+def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
+                        reruns: int, progress: Progress,
+                        identities: dict[str, dict]) -> list[Attempt]:
+    """Measures a case again while its control is too wide. The quietest attempt comes first."""
+    headline = evidence.HEADLINES[case.suite]
+    attempts: list[Attempt] = []
+    while True:
+        attempts.append(measure(bench, contenders, case, rounds, progress, identities))
+        spread = attempts[-1].control_spread(headline)
+        if spread <= evidence.CONTROL_SPREAD_MAX:
+            break
+        again = len(attempts) <= reruns
+        progress.say(f"{case.suite} {case.name}: void, the control differs from itself by "
+                     f"{100 * spread:.1f} %{'; measured again' if again else ''}")
+        if not again:
+            break
+        progress.expect((len(contenders) + 1) * rounds)
+    return sorted(attempts, key=lambda each: each.control_spread(headline))
+
+
+def rows_of(case: Case, attempt: Attempt) -> list[dict]:
+    rows = []
+    for name, metrics in attempt.samples.items():
+        for metric, samples in metrics.items():
+            about = attempt.metrics[metric]
+            summary = evidence.summarise(samples)
+            rows.append({"suite": case.suite, "case": case.name, "contender": name,
+                         "metric": metric, "unit": about["unit"], "better": about["better"],
+                         "samples": samples, "median": summary.median, "mad": summary.mad,
+                         "min": summary.low, "max": summary.high})
+    return rows
+
+
+def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rounds: int,
+               reruns: int, scale: str) -> dict:
+    """Measures everything and returns the document that --json stores."""
+    started_at = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    started = time.monotonic()
+    steal = machine.StealMeter()
+    load_before = machine.load_average()
+    progress = Progress(len(cases) * (len(contenders) + 1) * rounds)
+    identities: dict[str, dict] = {}
+    rows, controls, refusals, discarded = [], [], [], []
+
+    for case in cases:
+        first, *others = measure_until_quiet(bench, contenders, case, rounds, reruns, progress,
+                                             identities)
+        rows += rows_of(case, first)
+        discarded += [row for each in others for row in rows_of(case, each)]
+        refusals += [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}
+                     for name, reason in first.refusals.items()]
+        if first.controlled:
+            spread = first.control_spread(evidence.HEADLINES[case.suite])
+            controls.append({"suite": case.suite, "case": case.name, "spread": spread,
+                             "contender": first.controlled, "attempts": 1 + len(others)})
+    progress.finish()
+
+    facts = machine.facts(bench.info) | {
+        "load_average_before": load_before,
+        "load_average_after": machine.load_average(),
+        "steal_percent": steal.percent(),
+    }
+    return {
+        "machine": facts,
+        "run": {"scale": scale, "repetitions": rounds, "reruns_max": reruns,
+                "started": started_at,
+                "seconds": round(time.monotonic() - started, 1)},
+        "contenders": [{"name": each.name, "family": each.family, **identities.get(each.name, {})}
+                       for each in contenders],
+        "cases": [{"suite": each.suite, "case": each.name, "description": each.description,
+                   "threads": each.threads} for each in cases],
+        "rows": rows,
+        "cannot_run": refusals,
+        "controls": controls,
+        "discarded": discarded,
+    }
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("suites", nargs="+", metavar="SUITE",
+                        help=f"any of: {', '.join(evidence.HEADLINES)}, or all")
+    parser.add_argument("--build", type=Path, required=True, metavar="DIR",
+                        help="the build folder; its target `lab` must be built")
+    parser.add_argument("--quick", action="store_true",
+                        help="less work, three rounds, void cases are not measured again: to look")
+    parser.add_argument("--repetitions", type=int, metavar="N",
+                        help="rounds (5; with --quick 3); ten or more to tell small differences")
+    parser.add_argument("--contenders", metavar="a,b", help="only these; default: all")
+    parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write raw samples there")
+    parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
+    parser.add_argument("--tables", action="store_true",
+                        help="print tables (the default if neither --json nor --html is given)")
+    return parser.parse_args()
+
+
+def choose_contenders(bench: Bench, wanted: str | None) -> list[Contender]:
+    if wanted is None:
+        return bench.contenders
+    names = wanted.split(",")
+    unknown = set(names) - {each.name for each in bench.contenders}
+    if unknown:
+        known = ", ".join(each.name for each in bench.contenders)
+        sys.exit(f"run.py: no contender {', '.join(sorted(unknown))} in this build; it has {known}")
+    return [each for each in bench.contenders if each.name in names]
+
+
+def choose_cases(bench: Bench, suites: list[str], pattern: str) -> list[Case]:
+    if "all" in suites:
+        suites = list(evidence.HEADLINES)
+    unknown = set(suites) - set(evidence.HEADLINES)
+    if unknown:
+        sys.exit(f"run.py: no suite {', '.join(sorted(unknown))}; "
+                 f"there are {', '.join(evidence.HEADLINES)}")
+    cases = [each for each in bench.cases()
+             if each.suite in suites and fnmatch.fnmatchcase(each.name, pattern)]
+    if not cases:
+        sys.exit(f"run.py: no case of {', '.join(suites)} matches {pattern}")
+    return cases
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    scale = "quick" if arguments.quick else "full"
+    try:
+        bench = Bench(arguments.build, scale)
+    except OSError as error:
+        sys.exit(f"run.py: {arguments.build} holds no build of the lab: {error}")
+
+    if bench.info["build_type"] != "Release":
+        print(f"run.py: warning: {arguments.build} is a {bench.info['build_type'] or 'plain'} "
+              "build; its numbers mean nothing", file=sys.stderr)
+    contenders = choose_contenders(bench, arguments.contenders)
+    cases = choose_cases(bench, arguments.suites, arguments.case)
+    rounds = arguments.repetitions or (3 if arguments.quick else 5)
+    document = run_suites(bench, contenders, cases, rounds, 0 if arguments.quick else 2, scale)
+
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+    import report  # Not at the top: loading the plotting library would warm up nothing but itself.
+
+    if arguments.tables or not (arguments.json or arguments.html):
+        report.print_tables(document)
+    if arguments.html:
+        print(f"report: {report.write_html(document, arguments.html)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# Turns, controls and repetitions cannot be seen in a result, so they are checked here.
+"""Drives run.py with a bench that measures nothing."""
+
+import io
+import unittest
+from contextlib import redirect_stderr
+
+import run
+from run import Attempt, Case, Contender
+
+OURS = Contender("gyre_uring", "gyre", ("a",))
+CALLBACK = Contender("asio_callback", "asio", ("b",))
+FLOOR = Contender("raw_syscalls", "floor", ("c",))
+CASE = Case("dispatch", "post", "", 1)
+
+
+class FakeBench:
+    """Remembers who ran, and answers from a list of values per contender."""
+
+    def __init__(self, values=None, refusing=()):
+        self.ran = []
+        self._values = values or {}
+        self._refusing = refusing
+
+    def run(self, contender, case):
+        self.ran.append(contender.name)
+        if contender.name in self._refusing:
+            return {"cannot_run": "because"}
+        values = self._values.get(contender.name, [1.0])
+        value = values.pop(0) if len(values) > 1 else values[0]
+        return {"library": "", "version": "", "backend": "",
+                "metrics": [{"metric": "throughput", "unit": "Mops/s", "better": "higher",
+                             "value": value}]}
+
+
+def measure(bench, contenders=(OURS, CALLBACK, FLOOR), rounds=3) -> Attempt:
+    with redirect_stderr(io.StringIO()):
+        return run.measure(bench, list(contenders), CASE, rounds, run.Progress(1), {})
+
+
+class Turns(unittest.TestCase):
+    def test_every_second_round_runs_in_the_opposite_order(self):
+        bench = FakeBench()
+        measure(bench, rounds=2)
+        self.assertEqual(bench.ran[:4], ["gyre_uring", "asio_callback", "raw_syscalls",
+                                         "gyre_uring"])
+        self.assertEqual(bench.ran[4:], bench.ran[:4][::-1])
+
+    def test_every_contender_and_the_control_have_a_sample_per_round(self):
+        attempt = measure(FakeBench(), rounds=5)
+        self.assertEqual({name: len(each["throughput"]) for name, each in attempt.samples.items()},
+                         {"gyre_uring": 5, "asio_callback": 5, "raw_syscalls": 5,
+                          "gyre_uring (control)": 5})
+
+    def test_the_control_is_the_first_that_can_run(self):
+        attempt = measure(FakeBench(refusing=("gyre_uring",)))
+        self.assertEqual(attempt.controlled, "asio_callback")
+        self.assertIn("asio_callback (control)", attempt.samples)
+
+    def test_who_cannot_run_is_asked_once_and_says_why(self):
+        bench = FakeBench(refusing=("raw_syscalls",))
+        attempt = measure(bench)
+        self.assertEqual(bench.ran.count("raw_syscalls"), 1)
+        self.assertEqual(attempt.refusals, {"raw_syscalls": "because"})
+        self.assertNotIn("raw_syscalls", attempt.samples)
+
+    def test_nobody_can_run(self):
+        attempt = measure(FakeBench(refusing=("gyre_uring", "asio_callback", "raw_syscalls")))
+        self.assertEqual((attempt.samples, attempt.controlled), ({}, None))
+
+
+class Repetitions(unittest.TestCase):
+    def attempts(self, bench, reruns=2):
+        with redirect_stderr(io.StringIO()):
+            return run.measure_until_quiet(bench, [OURS], CASE, 2, reruns, run.Progress(1), {})
+
+    def test_a_quiet_case_is_measured_once(self):
+        self.assertEqual(len(self.attempts(FakeBench())), 1)
+
+    def test_a_void_case_is_measured_again_until_it_is_quiet(self):
+        # The turns of two rounds: original, control, control, original.
+        noisy, quiet = [1.0, 2.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]
+        attempts = self.attempts(FakeBench({"gyre_uring": noisy + quiet}))
+        self.assertEqual(len(attempts), 2)
+        self.assertEqual(attempts[0].samples["gyre_uring"]["throughput"], [1.0, 1.0])
+        self.assertEqual(attempts[1].control_spread("throughput"), 1.0)
+
+    def test_a_case_that_stays_void_is_given_up_after_two_more_attempts(self):
+        attempts = self.attempts(FakeBench({"gyre_uring": [1.0, 2.0, 2.0, 1.0] * 5}))
+        self.assertEqual(len(attempts), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

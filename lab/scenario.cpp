@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What is measured: every number of every case.
+//
+// The totals were chosen so that most cases take a slow peer between 0.3 and 2 seconds at full
+// scale, and a quarter or less of that at quick. They do not depend on the machine: work is fixed,
+// time is the result.
+#include <lab/scenario.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace lab {
+namespace {
+
+std::uint64_t pick(scale size, std::uint64_t quick, std::uint64_t full) {
+    return size == scale::full ? full : quick;
+}
+
+std::string_view name_of(transport via) { return via == transport::tcp ? "tcp" : "unix"; }
+
+void add_dispatch(std::vector<scenario>& all, scale size, dispatch_item item) {
+    const bool spawns = item == dispatch_item::coroutine;
+    const std::string what = spawns ? "spawn" : "post";
+    const std::string subject = spawns ? "coroutines spawned" : "continuations posted";
+
+    const auto add = [&](std::string name, std::string how, dispatch_order order,
+                         std::size_t threads, std::uint64_t items, std::uint64_t batch) {
+        all.push_back({"dispatch", std::move(name), subject + how, threads,
+                       dispatch_case{item, order, items, batch}});
+    };
+
+    // A spawned coroutine of Asio takes about 0.5 KiB until it has run. Half of the continuations
+    // keep its backlog below 1.5 GB.
+    const std::uint64_t backlog =
+        spawns ? pick(size, 250'000, 2'500'000) : pick(size, 1'000'000, 5'000'000);
+    const std::uint64_t steady =
+        spawns ? pick(size, 500'000, 2'500'000) : pick(size, 2'000'000, 5'000'000);
+    const std::uint64_t rounds = spawns ? pick(size, 5'000, 25'000) : pick(size, 10'000, 50'000);
+    const std::uint64_t foreign =
+        spawns ? pick(size, 100'000, 500'000) : pick(size, 250'000, 1'000'000);
+
+    add(what, " before the loop runs", dispatch_order::all_then_run, 1, backlog, backlog);
+    add(what + "_batched", " on the loop, 1,000 at a time", dispatch_order::batches_from_inside, 1,
+        steady, 1'000);
+    add("interleaved_" + what, " 100 at a time between runs of the loop",
+        dispatch_order::interleaved, 1, rounds * 100, 100);
+    add("foreign_" + what, " by another thread while the loop runs",
+        dispatch_order::from_another_thread, 2, foreign, foreign);
+}
+
+struct transfer {
+    std::string_view label;
+    std::size_t buffer_bytes;
+    std::uint64_t full_megabytes;  // Of 2^20 bytes, over all directions.
+};
+
+// 4096 MB as in the tables that this suite reproduces, less where that takes much over a second.
+constexpr std::array transfers = {
+    transfer{"1K", 1 << 10, 128},   transfer{"4K", 1 << 12, 512},    transfer{"16K", 1 << 14, 2048},
+    transfer{"64K", 1 << 16, 4096}, transfer{"256K", 1 << 18, 4096}, transfer{"1M", 1 << 20, 4096},
+};
+
+void add_throughput(std::vector<scenario>& all, scale size, flow direction, transport via) {
+    const bool both = direction == flow::both_ways;
+    const std::uint64_t directions = both ? 2 : 1;
+
+    for (const transfer& each : transfers) {
+        const std::uint64_t full_bytes = (each.full_megabytes << 20) / directions;
+        const std::uint64_t bytes = pick(size, full_bytes / 4, full_bytes);
+        const std::string name = std::string{both ? "bidi_" : "uni_"} + std::string{name_of(via)} +
+                                 "_" + std::string{each.label};
+        const std::string how = both ? "both ways at once, buffers of " : "one way, buffers of ";
+
+        all.push_back({"throughput", name, how + std::string{each.label}, 1,
+                       throughput_case{via, direction, each.buffer_bytes, bytes, bytes / 16}});
+    }
+}
+
+void add_latency(std::vector<scenario>& all, scale size, transport via, std::string suffix,
+                 latency_case what, std::string description) {
+    const std::uint64_t rounds = pick(size, 24'000, 200'000);
+    what.via = via;
+    what.rounds_per_pair = rounds / what.pairs;
+    what.warm_up_rounds_per_pair = what.rounds_per_pair / 10;
+
+    all.push_back({"latency", std::string{name_of(via)} + "_" + suffix, description, 1, what});
+}
+
+void add_latencies(std::vector<scenario>& all, scale size, transport via) {
+    const auto one = [](std::size_t bytes, std::size_t pairs, ping_pong played_by) {
+        return latency_case{transport::tcp, played_by, bytes, pairs, 0, 0};
+    };
+    const auto actor = ping_pong::one_actor;
+
+    add_latency(all, size, via, "1", one(1, 1, actor), "ping-pong of 1 byte");
+    add_latency(all, size, via, "64", one(64, 1, actor), "ping-pong of 64 bytes");
+    add_latency(all, size, via, "1024", one(1024, 1, actor), "ping-pong of 1024 bytes");
+    add_latency(all, size, via, "64_4pairs", one(64, 4, actor), "4 pairs at once, 64 bytes");
+    add_latency(all, size, via, "64_16pairs", one(64, 16, actor), "16 pairs at once, 64 bytes");
+    add_latency(all, size, via, "64_two_sides", one(64, 1, ping_pong::two_sides),
+                "64 bytes; client and server wait for each other");
+}
+
+void add_http(std::vector<scenario>& all, scale size, std::string name, std::size_t connections) {
+    const std::uint64_t requests = pick(size, 24'000, 160'000) / connections;
+    all.push_back({"http", name, name + " of kept-alive connections, client and server on one loop",
+                   1, http_case{connections, requests, requests / 10}});
+}
+
+}  // namespace
+
+std::vector<scenario> all_scenarios(scale size) {
+    std::vector<scenario> all;
+
+    add_dispatch(all, size, dispatch_item::continuation);
+    add_dispatch(all, size, dispatch_item::coroutine);
+
+    add_throughput(all, size, flow::one_way, transport::tcp);
+    add_throughput(all, size, flow::both_ways, transport::tcp);
+    add_throughput(all, size, flow::one_way, transport::unix_stream);
+    add_throughput(all, size, flow::both_ways, transport::unix_stream);
+
+    add_latencies(all, size, transport::tcp);
+    add_latencies(all, size, transport::unix_stream);
+
+    // The same work as "1"; kept apart because its table shows the whole distribution.
+    add_http(all, size, "1_sequential", 1);
+    for (const std::size_t connections : {1, 4, 16, 32}) {
+        add_http(all, size, std::to_string(connections), connections);
+    }
+    return all;
+}
+
+}  // namespace lab

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What is measured, without a word about how.
+//
+// Each case of each suite is written down once, in scenario.cpp, as plain numbers. Contenders
+// receive these records and nothing else, so none of them can do more or less work than another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace lab {
+
+/// `quick` is for looking (a case takes about 0.2 s), `full` for judging (about 1 s).
+enum class scale { quick, full };
+
+/// Every pair of sockets is connected inside one machine; TCP sockets have TCP_NODELAY set.
+enum class transport { tcp, unix_stream };
+
+enum class dispatch_item {
+    continuation,  ///< The cheapest callable the library can queue: it increments a counter.
+    coroutine,     ///< A coroutine per item, spawned as detached; it increments a counter.
+};
+
+enum class dispatch_order {
+    all_then_run,         ///< Every item is posted before the loop is entered.
+    batches_from_inside,  ///< Something that runs on the loop posts a batch, then yields to it.
+    interleaved,          ///< A batch is posted from outside, then the loop runs until it is idle.
+    from_another_thread,  ///< One thread posts everything while another one runs the loop.
+};
+
+struct dispatch_case {
+    dispatch_item item;
+    dispatch_order order;
+    std::uint64_t items;
+    std::uint64_t batch_items;  ///< A divisor of `items`; equal to it where there are no batches.
+};
+
+enum class flow { one_way, both_ways };
+
+/// Writer and reader share one loop. Both use buffers of `buffer_bytes`; a write may be partial.
+struct throughput_case {
+    transport via;
+    flow direction;
+    std::size_t buffer_bytes;
+    std::uint64_t bytes_per_direction;
+    std::uint64_t warm_up_bytes_per_direction;  ///< Verified byte for byte, outside of the timing.
+};
+
+enum class ping_pong {
+    one_actor,  ///< One flow of control sends, receives, sends back and receives: it never waits.
+    two_sides,  ///< Client and server are independent; each waits until the other has sent.
+};
+
+struct latency_case {
+    transport via;
+    ping_pong played_by;
+    std::size_t message_bytes;
+    std::size_t pairs;
+    std::uint64_t rounds_per_pair;
+    std::uint64_t warm_up_rounds_per_pair;
+};
+
+/// Client and server share one loop; connections are kept alive. See `load.hpp` for the messages.
+struct http_case {
+    std::size_t connections;
+    std::uint64_t requests_per_connection;
+    std::uint64_t warm_up_requests_per_connection;
+};
+
+using work = std::variant<dispatch_case, throughput_case, latency_case, http_case>;
+
+struct scenario {
+    std::string suite;
+    std::string name;         ///< Unique within its suite.
+    std::string description;  ///< One line for people.
+    std::size_t threads;      ///< How many the case keeps busy: as many cores are granted to it.
+    work what;
+};
+
+/// Every case of every suite, in the order of the tables.
+[[nodiscard]] std::vector<scenario> all_scenarios(scale size);
+
+}  // namespace lab

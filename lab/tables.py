@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# The tables of the lab, shaped like those that each suite set out to reproduce.
+#
+# A table is built once, as cells, and drawn twice: here as text, in report.py as HTML. So the two
+# cannot disagree.
+"""From a run to tables: which rows and columns there are, what a cell says, who won."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import evidence
+from evidence import Run
+
+
+@dataclass
+class Cell:
+    text: str
+    ratio: str = ""
+    winner: bool = False
+
+
+@dataclass
+class Row:
+    label: str
+    cells: list[Cell]
+    winner: str
+    void: bool = False
+
+
+@dataclass
+class Table:
+    title: str
+    corner: str  # The header of the column of labels.
+    columns: list[str]
+    rows: list[Row] = field(default_factory=list)
+
+
+def format_value(value: float, unit: str) -> str:
+    """In the units of the tables: ops/s as thousands, MB/s as GB/s from 1,000 on."""
+    if unit == "ops/s":
+        return _digits(value / 1000)
+    if unit == "MB/s" and value >= 1000:
+        return f"{value / 1000:.2f} GB"
+    return _digits(value)
+
+
+def _digits(value: float) -> str:
+    if value == 0 or value >= 1000:
+        return f"{value:,.0f}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value)))) if abs(value) >= 0.001 else 5
+    return f"{value:.{min(decimals, 4)}f}"
+
+
+def format_ratio(ratio: float) -> str:
+    return f"{ratio:.2f}x" if ratio < 100 else f"{ratio:.0f}x"
+
+
+def make_row(run: Run, label: str, suite: str, case: str, metric: str) -> Row | None:
+    """One case and metric across all contenders; None if nobody has it."""
+    contenders = run.contenders()
+    if not any(run.row(suite, case, metric, each) for each in contenders):
+        return None
+
+    winner, remark = find_winner(run, suite, case, metric)
+    cells = [_cell(run, suite, case, metric, each) for each in contenders]
+    for contender, cell in zip(contenders, cells):
+        cell.winner = contender == winner
+    return Row(label, cells, remark, run.is_void(suite, case, metric))
+
+
+def _cell(run: Run, suite: str, case: str, metric: str, contender: str) -> Cell:
+    row = run.row(suite, case, metric, contender)
+    if row is None:
+        return Cell("-")
+
+    summary = evidence.summarise(row["samples"])
+    text = f"{format_value(summary.median, row['unit'])} ±{100 * summary.relative_mad:.0f}%"
+    if run.reference(suite, case, metric) == contender:
+        return Cell(text, "1x")
+
+    comparison = run.comparison(suite, case, metric, contender)
+    if comparison is None:
+        return Cell(text)
+    mark = "*" if comparison.verdict in ("better", "worse") else ""
+    return Cell(text, format_ratio(comparison.ratio) + mark)
+
+
+def find_winner(run: Run, suite: str, case: str, metric: str) -> tuple[str | None, str]:
+    """The best median, and how many times better it is than the best of any other library."""
+    players = [each for each in run.contenders() if run.family(each) != evidence.FLOOR_FAMILY]
+    winner = run.best(suite, case, metric, players)
+    if winner is None:
+        return None, ""
+
+    rivals = [each for each in players if run.family(each) != run.family(winner)]
+    second = (run.best(suite, case, metric, rivals) or
+              run.best(suite, case, metric, [each for each in players if each != winner]))
+    if second is None:
+        return winner, winner
+
+    ours, theirs = (run.row(suite, case, metric, each) for each in (winner, second))
+    ratios = evidence.paired_ratios(ours["samples"], theirs["samples"], ours["better"])
+    ratio = float(sorted(ratios)[len(ratios) // 2]) if len(ratios) else 1.0
+    spread = run.control_spread(suite, case, metric) or 0.0
+    if ratio <= 1 + spread:
+        return None, "tie"
+    return winner, f"{winner} {format_ratio(ratio)}"
+
+
+def make_table(run: Run, title: str, corner: str,
+               lines: list[tuple[str, str, str, str]]) -> Table | None:
+    """From (label, suite, case, metric) of each line; None if the run has none of them."""
+    rows = [row for line in lines if (row := make_row(run, *line)) is not None]
+    return Table(title, corner, run.contenders(), rows) if rows else None
+
+
+def _dispatch(run: Run) -> list[Table | None]:
+    labels = {
+        "post": "post, then run", "post_batched": "post on the loop, 1,000 at a time",
+        "interleaved_post": "interleaved post/run, 100", "foreign_post": "post from another thread",
+        "spawn": "spawn, then run", "spawn_batched": "spawn on the loop, 1,000 at a time",
+        "interleaved_spawn": "interleaved spawn/run, 100",
+        "foreign_spawn": "spawn from another thread",
+    }
+    return [make_table(run, "Handler dispatch, Mops/s (more is better)", "Scenario",
+                       [(label, "dispatch", case, "throughput")
+                        for case, label in labels.items()])]
+
+
+BUFFERS = ("1K", "4K", "16K", "64K", "256K", "1M")
+
+
+def _throughput(run: Run) -> list[Table | None]:
+    tables = []
+    for transport, named in (("tcp", "TCP"), ("unix", "Unix sockets")):
+        for direction, how in (("uni", "Unidirectional"), ("bidi", "Bidirectional")):
+            lines = [(size, "throughput", f"{direction}_{transport}_{size}", "throughput")
+                     for size in BUFFERS]
+            tables.append(make_table(
+                run, f"{how} throughput, {named}, MB/s (more is better)", "Buffer", lines))
+    return tables
+
+
+QUANTILES = ("mean", "p50", "p90", "p99", "p99.9", "min", "max")
+
+
+def _latency(run: Run) -> list[Table | None]:
+    tables = []
+    for transport, named in (("tcp", "TCP"), ("unix", "Unix sockets")):
+        for metric in ("mean", "p99"):
+            tables.append(make_table(
+                run, f"Ping-pong round trip, {named}, {metric}, μs (less is better)", "Message",
+                [("1 byte", "latency", f"{transport}_1", metric),
+                 ("64 bytes", "latency", f"{transport}_64", metric),
+                 ("1024 bytes", "latency", f"{transport}_1024", metric),
+                 ("64 bytes, two sides", "latency", f"{transport}_64_two_sides", metric)]))
+        tables.append(make_table(
+            run, f"Distribution at 64 bytes, {named}, μs (less is better)", "Percentile",
+            [(metric, "latency", f"{transport}_64", metric) for metric in QUANTILES]))
+        tables.append(make_table(
+            run, f"Concurrent pairs, 64 bytes, {named}, μs (less is better)", "Pairs",
+            [(f"{pairs}, {metric}", "latency", f"{transport}_64{suffix}", metric)
+             for metric in ("mean", "p99")
+             for pairs, suffix in ((1, ""), (4, "_4pairs"), (16, "_16pairs"))]))
+    return tables
+
+
+def _http(run: Run) -> list[Table | None]:
+    connections = (1, 4, 16, 32)
+    return [
+        make_table(run, "HTTP, one connection, sequential, Kops/s (more is better)", "Metric",
+                   [("throughput", "http", "1_sequential", "throughput")]),
+        make_table(run, "HTTP, one connection, sequential, latency, μs (less is better)",
+                   "Metric", [(each, "http", "1_sequential", each) for each in QUANTILES]),
+        make_table(run, "HTTP, concurrent connections, one thread, Kops/s (more is better)",
+                   "Connections", [(str(each), "http", str(each), "throughput")
+                                   for each in connections]),
+        make_table(run, "HTTP, latency under concurrency, μs (less is better)", "Connections",
+                   [(f"{each}, {metric}", "http", str(each), metric)
+                    for metric in ("mean", "p99") for each in connections]),
+    ]
+
+
+def _cost(run: Run, suite: str) -> list[Table | None]:
+    titles = (("cpu", "Processor time, ns per operation (less is better)"),
+              ("allocations", "Allocations per operation (less is better)"))
+    return [make_table(run, f"{title}: {suite}", "Case",
+                       [(case, suite, case, metric) for case in run.cases(suite)])
+            for metric, title in titles]
+
+
+SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http}
+
+
+def tables_of(run: Run, suite: str) -> list[Table]:
+    """The tables of a suite in the order in which they are read."""
+    return [table for table in SUITES[suite](run) if table is not None]
+
+
+def cost_tables_of(run: Run, suite: str) -> list[Table]:
+    """What the results were paid with."""
+    return [table for table in _cost(run, suite) if table is not None]
+
+
+def draw(table: Table) -> str:
+    """As text, in columns."""
+    header = [table.corner, *table.columns, "Winner"]
+    lines = [[row.label + (" (void)" if row.void else ""),
+              *(f"{cell.text} {cell.ratio:>7}" if cell.ratio else f"{cell.text}        "
+                for cell in row.cells),
+              row.winner] for row in table.rows]
+    widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
+
+    def aligned(line: list[str]) -> str:
+        middle = [text.rjust(width) for text, width in zip(line[1:-1], widths[1:-1])]
+        return "  ".join([line[0].ljust(widths[0]), *middle, line[-1]]).rstrip()
+
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    return "\n".join([table.title, rule, aligned(header), rule, *map(aligned, lines)])
