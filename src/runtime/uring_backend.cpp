@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t tag_mask = 0b11;
 constexpr std::uint64_t tag_operation = 0b00;
 constexpr std::uint64_t tag_source = 0b01;
-constexpr std::uint64_t tag_ignored = 0b10;
+constexpr std::uint64_t tag_cancel = 0b10;
 
 static_assert(alignof(operation) > tag_mask);
 
@@ -32,6 +32,12 @@ std::uint64_t data_of(operation& op) noexcept {
 
 std::uint64_t data_of(const source& it) noexcept {
     return std::uint64_t{it.generation} << 32 | std::uint64_t{it.index} << 2 | tag_source;
+}
+
+// A cancel outlives what it cancels, so it names the descriptor, not the record.
+std::uint64_t data_of(const descriptor& it) noexcept {
+    return std::uint64_t{it.generation} << 32 | std::uint64_t{static_cast<std::uint32_t>(it.number)} << 2 |
+           tag_cancel;
 }
 
 // The three ways to run a ring (docs/decisions/0004-tiers.md), best first.
@@ -278,13 +284,13 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
     fail_check("unreachable", "answered elsewhere, never by the ring");
 }
 
-// 0, -ENOENT and -EALREADY all mean the same: the operation's own result is still to come.
+// Whatever the cancel itself reports, the operation's own result is what ends it.
 void uring_backend::cancel(operation& op) noexcept {
     io_uring_sqe& to = entry();
     to.opcode = IORING_OP_ASYNC_CANCEL;
     to.fd = -1;
     to.addr = data_of(op);
-    to.user_data = tag_ignored;
+    to.user_data = data_of(*static_cast<descriptor_operation&>(op).target);
 }
 
 error uring_backend::turn(time_point deadline) noexcept {
@@ -318,8 +324,22 @@ void uring_backend::deliver(const io_uring_cqe& result) noexcept {
             }
             return;
         }
-        default: return;
+        default:
+            if (result.res == -ENOENT) cancel_again(result.user_data);
+            return;
     }
+}
+
+// Not found does not always mean over: a receive that was ready when it was armed is between two lists
+// for a moment, and goes back to waiting if somebody else took the bytes. So whatever still waits
+// there, and was to be cancelled, is cancelled again.
+void uring_backend::cancel_again(std::uint64_t data) noexcept {
+    const auto number = static_cast<int>(static_cast<std::uint32_t>(data) >> 2);
+    descriptor* it = system_host::instance().find(number, static_cast<std::uint32_t>(data >> 32));
+    if (it == nullptr || it->home != loop_) return;
+    it->pending.for_each([this](operation& op) {
+        if (op.cancel_requested) cancel(op);
+    });
 }
 
 void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept {

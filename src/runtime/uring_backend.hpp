@@ -53,6 +53,7 @@ private:
     /// Results of receives say whether more is there, and POLL_FIRST is known (Linux 5.19, as the
     /// set-up flag of tier B).
     [[nodiscard]] bool tells_nonempty() const noexcept { return tier_ != backend_choice::uring_c; }
+    void cancel_again(std::uint64_t data) noexcept;
     void deliver(const io_uring_cqe& result) noexcept;
     void finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept;
 

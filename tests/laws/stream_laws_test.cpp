@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The laws of a duplex stream, asked of everything that claims to be one, on every backend.
+//
+// gyre/stream/concepts.hpp states them; a protocol written against that concept works on a pipe in
+// memory, on a Unix-domain socket and on TCP because all of them obey what stands here.
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/memory_pipe.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_any.hpp>
+
+#include <support/harness.hpp>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Two connected ends, each kind under the same names.
+struct over_memory {
+    static constexpr const char* name = "memory pipe";
+    explicit over_memory(io_context&) : pipe{64}, near{pipe.first}, far{pipe.second} {}
+    static void end_sending(memory_stream& of) { of.shutdown_send(); }
+
+    memory_pipe pipe;
+    memory_stream& near;
+    memory_stream& far;
+};
+
+struct over_socket {
+    explicit over_socket(socket_pair made) : ends{std::move(made)} {}
+    over_socket(const over_socket&) = delete;
+    over_socket& operator=(const over_socket&) = delete;
+    static void end_sending(stream_socket& of) { CHECK(of.shutdown(shutdown_side::send).ok()); }
+
+    socket_pair ends;
+    stream_socket& near = ends.client;
+    stream_socket& far = ends.server;
+};
+
+struct over_local : over_socket {
+    static constexpr const char* name = "Unix-domain socket";
+    explicit over_local(io_context& io) : over_socket{local_pair(io)} {}
+};
+
+struct over_tcp : over_socket {
+    static constexpr const char* name = "TCP socket";
+    explicit over_tcp(io_context& io) : over_socket{connected_pair(io)} {}
+};
+
+/// Asks a law, a callable `task<>(connection&)`, of each kind on each backend.
+template <class Law>
+void on_every_stream(const Law& law) {
+    const auto ask = [&]<class Connection>() {
+        INFO(Connection::name);
+        const auto test = [&](io_context& io) -> task<> {
+            Connection connection{io};
+            co_await law(connection);
+        };
+        on_every_backend(test);
+    };
+    ask.template operator()<over_memory>();
+    ask.template operator()<over_local>();
+    ask.template operator()<over_tcp>();
+}
+
+std::string random_text(std::mt19937& random, std::size_t size) {
+    std::string text(size, ' ');
+    for (char& each : text) each = static_cast<char>('a' + random() % 26);
+    return text;
+}
+
+/// Writes `text` in pieces of random size, and checks what each write says.
+template <class Stream>
+task<> write_in_pieces(Stream& to, std::mt19937& random, const std::string& text) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t wanted = std::min<std::size_t>(random() % 200, text.size() - at);
+        const std::string_view piece = std::string_view{text}.substr(at, wanted);
+        const io_result<std::size_t> put = co_await to.write_some(bytes_of(piece));
+        CHECK(put.ok());
+        CHECK(put.value() <= wanted);
+        CHECK((put.value() > 0 || wanted == 0));
+        at += put.value();
+        if (random() % 8 == 0) co_await yield();
+    }
+}
+
+/// Reads to the end in pieces of random size, and checks what each read says.
+template <class Stream>
+task<> read_in_pieces(Stream& from, std::mt19937& random, std::string& text) {
+    std::array<std::byte, 256> space;
+    for (;;) {
+        const std::size_t wanted = random() % space.size();
+        const io_result<std::size_t> got = co_await from.read_some(std::span{space}.first(wanted));
+        CHECK(got.value() <= wanted);
+        if (!got.ok()) {
+            CHECK(got.error() == errc::eof);
+            CHECK(got.value() == 0);
+            co_return;
+        }
+        CHECK((got.value() > 0 || wanted == 0));
+        text += text_of(std::span{space}.first(got.value()));
+        if (random() % 8 == 0) co_await yield();
+    }
+}
+
+template <class Stream>
+task<> send_text(Stream& to, const char* text) {
+    const io_result<std::size_t> sent = co_await write_all(to, bytes_of(text));
+    CHECK(sent.ok());
+}
+
+template <class Stream>
+task<> receive_text(Stream& from, std::string& into, std::size_t size) {
+    into.resize(size);
+    const mutable_buffer space = std::as_writable_bytes(std::span{into});
+    const io_result<std::size_t> got = co_await read_exactly(from, space);
+    CHECK(got.ok());
+    into.resize(got.value());
+}
+
+}  // namespace
+
+TEST_CASE("a stream: an empty buffer transfers nothing, successfully and without waiting") {
+    on_every_stream([](auto& connection) -> task<> {
+        const io_result<std::size_t> read = co_await connection.near.read_some(mutable_buffer{});
+        const io_result<std::size_t> written = co_await connection.near.write_some(const_buffer{});
+        co_await send_text(connection.far, "x");
+        const io_result<std::size_t> read_again =
+            co_await connection.near.read_some(mutable_buffer{});
+
+        CHECK(read.ok());
+        CHECK(read.value() == 0);
+        CHECK(written.ok());
+        CHECK(written.value() == 0);
+        CHECK(read_again.ok());
+        CHECK(read_again.value() == 0);
+    });
+}
+
+TEST_CASE("a stream: bytes arrive in order, whatever sizes are read and written") {
+    const unsigned seed = std::random_device{}();
+    CAPTURE(seed);
+    on_every_stream([seed](auto& connection) -> task<> {
+        std::mt19937 random{seed};
+        const std::string there = random_text(random, 20'000);
+        const std::string back = random_text(random, 20'000);
+        std::string at_far;
+        std::string at_near;
+        const auto writes = [&](auto& to, const std::string& text) -> task<> {
+            co_await write_in_pieces(to, random, text);
+            connection.end_sending(to);
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(writes(connection.near, there));
+            group.spawn(writes(connection.far, back));
+            group.spawn(read_in_pieces(connection.far, random, at_far));
+            group.spawn(read_in_pieces(connection.near, random, at_near));
+            co_return;
+        };
+
+        co_await with_group(body);
+
+        CHECK(at_far == there);
+        CHECK(at_near == back);
+    });
+}
+
+TEST_CASE("a stream: the end comes after the bytes, with none, and comes again") {
+    on_every_stream([](auto& connection) -> task<> {
+        std::array<std::byte, 16> space;
+        co_await send_text(connection.near, "last");
+        connection.end_sending(connection.near);
+
+        const io_result<std::size_t> bytes = co_await connection.far.read_some(space);
+        CHECK(bytes.ok());
+        CHECK(text_of(std::span{space}.first(bytes.value())) == "last");
+        for (int time = 0; time < 3; ++time) {
+            const io_result<std::size_t> end = co_await connection.far.read_some(space);
+            CHECK(end.error() == errc::eof);
+            CHECK(end.value() == 0);
+        }
+        const io_result<std::size_t> nothing = co_await connection.far.read_some(mutable_buffer{});
+        CHECK(nothing.ok());
+    });
+}
+
+TEST_CASE("a stream: a read that waits is ended by the end") {
+    on_every_stream([](auto& connection) -> task<> {
+        io_result<std::size_t> end;
+        const auto reads = [&]() -> task<> {
+            std::array<std::byte, 4> space;
+            end = co_await connection.far.read_some(space);
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(reads());
+            static_cast<void>(co_await sleep_for(1ms));
+            connection.end_sending(connection.near);
+        };
+
+        co_await with_group(body);
+
+        CHECK(end.error() == errc::eof);
+        CHECK(end.value() == 0);
+    });
+}
+
+TEST_CASE("a stream: each direction ends by itself") {
+    on_every_stream([](auto& connection) -> task<> {
+        std::array<std::byte, 4> space;
+        std::string answer;
+        connection.end_sending(connection.near);
+
+        const io_result<std::size_t> end = co_await connection.far.read_some(space);
+        co_await send_text(connection.far, "answer");
+        co_await receive_text(connection.near, answer, 6);
+        const io_result<std::size_t> refused =
+            co_await connection.near.write_some(bytes_of("more"));
+
+        CHECK(end.error() == errc::eof);
+        CHECK(answer == "answer");
+        CHECK(refused.error() == errc::broken_pipe);
+        CHECK(refused.value() == 0);
+    });
+}
+
+TEST_CASE("a stream: writes after the peer has gone fail in the end, with no byte counted") {
+    on_every_stream([](auto& connection) -> task<> {
+        static_cast<void>(connection.far.close());
+        const std::string text(1000, 'x');
+        io_result<std::size_t> put;
+
+        // TCP learns that the peer has gone only by the answer to its first bytes.
+        for (int time = 0; time < 1000 && put.ok(); ++time) {
+            put = co_await connection.near.write_some(bytes_of(text));
+            if (put.ok()) static_cast<void>(co_await sleep_for(100us));
+        }
+
+        CHECK_FALSE(put.ok());
+        CHECK(put.value() == 0);
+        CHECK((put.error() == errc::broken_pipe || put.error() == errc::connection_reset));
+    });
+}
+
+TEST_CASE("a stream: what could be done at once is not begun once stopped") {
+    on_every_stream([](auto& connection) -> task<> {
+        io_result<std::size_t> read;
+        io_result<std::size_t> written;
+        std::string received;
+        co_await send_text(connection.far, "kept");
+        const auto tries = [&]() -> task<> {
+            std::array<std::byte, 4> space;
+            read = co_await connection.near.read_some(space);
+            written = co_await connection.near.write_some(bytes_of("not sent"));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.request_stop();
+            group.spawn(tries());
+            co_await group.join();
+        };
+
+        co_await with_group(body);
+        co_await send_text(connection.near, "sent");
+        co_await receive_text(connection.near, received, 4);
+        CHECK(received == "kept");
+        co_await receive_text(connection.far, received, 4);
+
+        CHECK(received == "sent");
+        CHECK(read.error() == errc::canceled);
+        CHECK(read.value() == 0);
+        CHECK(written.error() == errc::canceled);
+        CHECK(written.value() == 0);
+    });
+}
+
+TEST_CASE(
+    "a stream: a read that is stopped while it waits reads nothing, and the next one gets all") {
+    on_every_stream([](auto& connection) -> task<> {
+        std::array<std::byte, 4> space;
+        std::string received;
+
+        const io_result<std::size_t> late =
+            co_await with_timeout(1ms, connection.far.read_some(space));
+        co_await send_text(connection.near, "abcd");
+        co_await receive_text(connection.far, received, 4);
+
+        CHECK(late.error() == errc::timed_out);
+        CHECK(late.value() == 0);
+        CHECK(received == "abcd");
+    });
+}
+
+TEST_CASE("a stream: whenever reads and writes are stopped, no byte is lost or doubled") {
+    const unsigned seed = std::random_device{}();
+    CAPTURE(seed);
+    on_every_stream([seed](auto& connection) -> task<> {
+        std::mt19937 random{seed};
+        const std::string text = random_text(random, 5'000);
+        std::string received;
+        const auto moment = [&] { return std::chrono::microseconds{random() % 60}; };
+        const auto writes = [&]() -> task<> {
+            std::size_t at = 0;
+            while (at < text.size()) {
+                const std::size_t size = std::min<std::size_t>(1 + random() % 90, text.size() - at);
+                const std::string_view piece = std::string_view{text}.substr(at, size);
+                const io_result<std::size_t> put =
+                    co_await with_timeout(moment(), connection.near.write_some(bytes_of(piece)));
+                CHECK((put.ok() || put.error() == errc::timed_out));
+                CHECK((put.ok() || put.value() == 0));
+                at += put.value();
+                if (random() % 4 == 0) static_cast<void>(co_await sleep_for(moment()));
+            }
+            connection.end_sending(connection.near);
+        };
+        const auto reads = [&]() -> task<> {
+            std::array<std::byte, 64> space;
+            for (;;) {
+                const io_result<std::size_t> got =
+                    co_await with_timeout(moment(), connection.far.read_some(space));
+                if (got.error() == errc::eof) co_return;
+                CHECK((got.ok() || got.error() == errc::timed_out));
+                CHECK((got.ok() || got.value() == 0));
+                received += text_of(std::span{space}.first(got.value()));
+            }
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(writes());
+            group.spawn(reads());
+            co_return;
+        };
+
+        co_await with_group(body);
+
+        CHECK(received == text);
+    });
+}
+
+TEST_CASE("a stream: a read that loses a race reports what it has read") {
+    on_every_stream([](auto& connection) -> task<> {
+        constexpr std::size_t rounds = 200;
+        std::string received;
+        event go;
+        const auto writes = [&]() -> task<> {
+            for (std::size_t round = 0; round < rounds; ++round) {
+                co_await send_text(connection.near, "r");
+                go.set();
+                co_await yield();
+            }
+            connection.end_sending(connection.near);
+        };
+        const auto reads = [&]() -> task<> {
+            std::array<std::byte, 4> space;
+            for (;;) {
+                go.reset();
+                const auto first = co_await when_any(go.wait(), connection.far.read_some(space));
+                const io_result<std::size_t> got = std::get<1>(first.results);
+                if (got.error() == errc::eof) co_return;
+                received += text_of(std::span{space}.first(got.value()));
+                if (received.size() == rounds) go.reset();
+            }
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(reads());
+            group.spawn(writes());
+            co_return;
+        };
+
+        co_await with_group(body);
+
+        CHECK(received == std::string(rounds, 'r'));
+    });
+}
+
+TEST_CASE("a stream: a drain ends neither reads nor writes") {
+    on_every_stream([](auto& connection) -> task<> {
+        std::string received;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(receive_text(connection.far, received, 5));
+            static_cast<void>(co_await sleep_for(1ms));
+            group.request_drain();
+            co_await send_text(connection.near, "still");
+        };
+
+        co_await with_group(body);
+
+        CHECK(received == "still");
+    });
+}
