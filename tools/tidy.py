@@ -448,17 +448,20 @@ def check_caption(file: SourceFile, project: Project) -> Findings:
             break
         if "SPDX-" not in line:
             caption += line.strip("/ \t").split()
-    words_min = 1 if mirrors_header(file.path, project) else CAPTION_WORDS_MIN
+    # A twin may lean on the file it mirrors: a source on its header, a test on what it tests.
+    leans = mirrors_header(file.path, project) or file.path.endswith("_test.cpp")
+    words_min = 1 if leans else CAPTION_WORDS_MIN
     if len(caption) < words_min:
         yield 1, "say why this file exists, in a comment after the licence and before any code"
 
 
 def mirrors_header(path: str, project: Project) -> bool:
-    """True for src/L/x.cpp beside include/gyre/L/x.hpp or src/L/x.hpp: they share a caption."""
-    match = re.fullmatch(r"src/(.+)\.cpp", path)
-    return bool(match) and not project.paths.isdisjoint(
-        {f"include/gyre/{match[1]}.hpp", f"src/{match[1]}.hpp"}
-    )
+    """True for x.cpp beside x.hpp, or src/L/x.cpp for include/gyre/L/x.hpp: they share a caption."""
+    match = re.fullmatch(r"(.+)\.cpp", path)
+    if not match:
+        return False
+    module = match[1].removeprefix("src/")
+    return not project.paths.isdisjoint({f"{match[1]}.hpp", f"include/gyre/{module}.hpp"})
 
 
 def check_layers(file: SourceFile, project: Project) -> Findings:

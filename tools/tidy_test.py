@@ -125,7 +125,7 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             includes("include/gyre/http/client.hpp", "<gyre/websocket/connection.hpp>"),
             includes("include/gyre/io/tcp.hpp", "<gyre/gyre.hpp>")
             | {"include/gyre/gyre.hpp": header()},
-            includes("include/gyre/runtime/host.hpp", '"runtime/loop_backend.hpp"') | LOOP_BACKEND,
+            includes("include/gyre/runtime/kernel.hpp", '"runtime/loop_backend.hpp"') | LOOP_BACKEND,
             includes("src/stream/pipe.cpp", '"../runtime/loop_backend.hpp"') | LOOP_BACKEND,
             includes("tests/io/tcp_test.cpp", '"runtime/loop_backend.hpp"') | LOOP_BACKEND,
             includes("lab/run.cpp", '"../src/runtime/loop_backend.hpp"') | LOOP_BACKEND,
@@ -160,7 +160,7 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             includes("exchange/main.cpp", "<sys/epoll.h>"),
         ],
         [
-            includes("include/gyre/runtime/host.hpp", "<sys/socket.h>"),
+            includes("include/gyre/runtime/kernel.hpp", "<sys/socket.h>"),
             includes("src/runtime/ring.cpp", "<linux/io_uring.h>", "<unistd.h>", "<liburing.h>"),
             includes(
                 "src/io/endpoint.cpp", "<sys/socket.h>", "<netinet/in.h>", "<sys/un.h>", "<arpa/inet.h>"

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A task runs once, so awaiting one by name, which invites to do it twice, takes a std::move.
+//
+// must not compile: deleted
+#include <gyre/coro/task.hpp>
+
+gyre::task<int> answer();
+
+gyre::task<int> ask_twice() {
+    gyre::task<int> it = answer();
+    const int first = co_await it;
+    const int second = co_await it;
+    co_return first + second;
+}

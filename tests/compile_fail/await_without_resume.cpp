@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Somebody forgot await_resume: the message has to say what an awaitable needs and where to read on.
+//
+// must not compile: not awaitable in a gyre coroutine
+#include <gyre/coro/task.hpp>
+
+struct half {
+    bool await_ready() noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>, const gyre::environment*) noexcept {}
+};
+
+gyre::task<> wait() {
+    half it;
+    co_await it;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Somebody forgot await_suspend: the message has to say what an awaitable needs and where to read on.
+//
+// must not compile: not awaitable in a gyre coroutine
+#include <gyre/coro/task.hpp>
+
+struct half {
+    bool await_ready() noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) noexcept {}  // No environment: not ours.
+    void await_resume() noexcept {}
+};
+
+gyre::task<> wait() {
+    half it;
+    co_await it;
+}

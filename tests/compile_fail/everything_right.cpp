@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What the programs beside this one do wrong, done right: it must compile with the same command, or
+// their failing would mean nothing.
+#include <gyre/coro/launch.hpp>
+#include <gyre/io/stream_socket.hpp>
+#include <gyre/runtime/io_context.hpp>
+#include <gyre/sync/event.hpp>
+
+#include <cstddef>
+#include <utility>
+
+struct whole {
+    bool await_ready() noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>, const gyre::environment*) noexcept {}
+    void await_resume() noexcept {}
+};
+
+gyre::task<int> answer();
+
+gyre::task<int> ask_once(gyre::event& until) {
+    whole it;
+    co_await it;
+    static_cast<void>(co_await until.wait());
+    gyre::task<int> asked = answer();
+    const int first = co_await std::move(asked);
+    co_return first;
+}
+
+std::size_t progress(gyre::io_result<std::size_t> read) {
+    if (read.ok()) return read.value();
+    return 0;
+}
+
+gyre::stream_socket once(gyre::stream_socket&& it) { return std::move(it); }
+
+void start(gyre::io_context& where, gyre::task<> it) {
+    gyre::launch(where, std::move(it), gyre::or_terminate{});
+}

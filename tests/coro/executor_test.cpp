@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/coro/executor.hpp promises: where coroutines run, whatever the type of that place.
+#include <gyre/coro/executor.hpp>
+
+#include <gyre/coro/launch.hpp>
+#include <gyre/runtime/io_context.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/strand.hpp>
+
+#include <coro/manual_loop.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace gyre;
+using namespace gyre::testing;
+
+namespace {
+
+// Counts what passes through it on its way to a loop.
+struct counting_executor {
+    explicit counting_executor(loop& below) noexcept : below_{below} {}
+    void post(work& item) noexcept {
+        ++posted;
+        below_.post(item);
+    }
+    [[nodiscard]] loop& home() noexcept { return below_; }
+
+    int posted = 0;
+
+private:
+    loop& below_;
+};
+
+struct homeless {
+    void post(work&) noexcept {}
+};
+struct might_throw {
+    void post(work&);
+    loop& home() noexcept;
+};
+
+static_assert(executor<counting_executor> && executor<manual_loop>);
+static_assert(executor<io_context> && executor<strand>);
+static_assert(!executor<homeless> && !executor<might_throw> && !executor<executor_ref>);
+
+task<> wait_twice(event& until) {
+    const io_result<> first = co_await until.wait();
+    until.reset();
+    const io_result<> second = co_await until.wait();
+    CHECK(first.ok());
+    CHECK(second.ok());
+}
+
+}  // namespace
+
+TEST_CASE("a reference posts to the executor that it refers to") {
+    manual_loop loop;
+    counting_executor one{loop};
+    counting_executor other{loop};
+    work item{[](work&) noexcept {}};
+
+    executor_ref{other}.post(item);
+
+    CHECK(one.posted == 0);
+    CHECK(other.posted == 1);
+    CHECK(loop.run() == 1);
+}
+
+TEST_CASE("references are equal when they mean the same object") {
+    manual_loop loop;
+    counting_executor one{loop};
+    counting_executor twin{loop};
+    const executor_ref ref{one};
+    const executor_ref copy = ref;
+
+    CHECK(copy == executor_ref{one});
+    CHECK(copy != executor_ref{twin});
+    CHECK(ref.refers_to(&one));
+    CHECK_FALSE(ref.refers_to(&twin));
+}
+
+TEST_CASE("a reference to nothing is false") {
+    manual_loop loop;
+
+    CHECK_FALSE(executor_ref{});
+    CHECK(executor_ref{loop});
+    CHECK(executor_ref{} == executor_ref{});
+    CHECK(executor_ref{} != executor_ref{loop});
+}
+
+TEST_CASE("a coroutine is started and resumed through the executor it was launched on") {
+    manual_loop loop;
+    counting_executor place{loop};
+    event ready;
+
+    launch(place, wait_twice(ready), or_terminate{});
+    CHECK(place.posted == 1);
+    loop.run();
+    ready.set();
+    CHECK(place.posted == 2);
+    loop.run();
+    ready.set();
+    loop.run();
+
+    CHECK(place.posted == 3);
+    CHECK(loop.roots().empty());
+}
+
+TEST_CASE("a request to stop reaches a coroutine through its executor") {
+    manual_loop loop;
+    counting_executor place{loop};
+    event never;
+    const auto waits = [&]() -> task<> { static_cast<void>(co_await never.wait()); };
+    const stop_handle stop = launch(place, waits(), or_terminate{});
+    loop.run();
+
+    stop.request_stop();
+
+    CHECK(place.posted == 2);  // The start and the request.
+    loop.run();
+    CHECK(place.posted == 3);  // The end of the wait.
+    CHECK(stop.ended());
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/coro/frame_allocator.hpp promises. Where a sanitizer watches memory, nothing is recycled:
+// the stock stays empty there, and that is checked as well.
+#include <gyre/coro/frame_allocator.hpp>
+
+#include <doctest/doctest.h>
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+using namespace gyre;
+
+namespace {
+
+constexpr std::size_t largest_recycled = 16 * 1024;
+
+void* make_and_release(std::size_t size) {
+    void* memory = frame_stock::allocate(size);
+    frame_stock::release(memory, size);
+    return memory;
+}
+
+// Runs `body` on a thread of its own, whose stock is fresh.
+template <class Body>
+void on_a_new_thread(const Body& body) {
+    std::thread{body}.join();
+}
+
+}  // namespace
+
+TEST_CASE("a released block is the next one of its size to be allocated") {
+    on_a_new_thread([] {
+        void* first = make_and_release(200);
+        const std::size_t held = frame_stock::bytes_held();
+
+        void* second = frame_stock::allocate(200);
+
+        if (recycles_memory) CHECK(second == first);
+        CHECK((held >= 200) == recycles_memory);
+        CHECK(frame_stock::bytes_held() == 0);
+        frame_stock::release(second, 200);
+    });
+}
+
+TEST_CASE("a block is large enough for every size that finds it in the stock, and aligned") {
+    on_a_new_thread([] {
+        frame_stock::set_bytes_max(std::size_t{1} << 30);
+        for (std::size_t size = 1; size <= largest_recycled + 4096; ++size) {
+            make_and_release(size);  // Now the shelf holds a block that was made for `size`.
+            const std::size_t larger = size + 1;
+
+            void* memory = frame_stock::allocate(larger);
+
+            std::memset(memory, 0x5a, larger);  // A sanitizer would see an overflow.
+            const auto address = reinterpret_cast<std::uintptr_t>(memory);
+            const bool good =
+                ::malloc_usable_size(memory) >= larger && address % alignof(std::max_align_t) == 0;
+            frame_stock::release(memory, larger);
+            if (!good) {
+                CAPTURE(size);
+                CHECK(good);
+                break;
+            }
+        }
+    });
+}
+
+TEST_CASE("a stock never holds more than its bound") {
+    on_a_new_thread([] {
+        constexpr std::size_t bound = 4096;
+        frame_stock::set_bytes_max(bound);
+        std::vector<void*> blocks;
+        for (int i = 0; i < 100; ++i) blocks.push_back(frame_stock::allocate(500));
+
+        for (void* each : blocks) {
+            frame_stock::release(each, 500);
+            CHECK(frame_stock::bytes_held() <= bound);
+        }
+
+        if (recycles_memory) CHECK(frame_stock::bytes_held() > bound - 1024);
+    });
+}
+
+TEST_CASE("a bound set before the first frame holds, also one of zero") {
+    on_a_new_thread([] {
+        frame_stock::set_bytes_max(0);
+
+        make_and_release(64);
+
+        CHECK(frame_stock::bytes_held() == 0);
+    });
+}
+
+TEST_CASE("a frame that is larger than any shelf goes back to malloc") {
+    on_a_new_thread([] {
+        make_and_release(largest_recycled + 1);
+        CHECK(frame_stock::bytes_held() == 0);
+        make_and_release(largest_recycled);
+
+        CHECK(frame_stock::bytes_held() == (recycles_memory ? largest_recycled : 0));
+    });
+}
+
+TEST_CASE("trimming gives everything back, and the stock goes on") {
+    on_a_new_thread([] {
+        for (const std::size_t size : {1, 64, 1000, 1025, 16'000}) make_and_release(size);
+
+        frame_stock::trim();
+
+        CHECK(frame_stock::bytes_held() == 0);
+        make_and_release(64);
+        CHECK((frame_stock::bytes_held() > 0) == recycles_memory);
+    });
+}
+
+TEST_CASE("a frame may be released on another thread, whose stock has it then") {
+    on_a_new_thread([] {
+        void* wanderer = frame_stock::allocate(300);
+
+        on_a_new_thread([&] {
+            make_and_release(100);
+            const std::size_t before = frame_stock::bytes_held();
+            frame_stock::release(wanderer, 300);
+            CHECK((frame_stock::bytes_held() > before) == recycles_memory);
+        });
+
+        CHECK(frame_stock::bytes_held() == 0);
+    });
+}
+
+TEST_CASE("a thread that only releases frames keeps none") {
+    void* wanderer = frame_stock::allocate(300);
+
+    on_a_new_thread([&] {
+        frame_stock::release(wanderer, 300);
+        CHECK(frame_stock::bytes_held() == 0);
+    });
+}
+
+TEST_CASE("what a thread's stock holds is given back when the thread ends") {
+    constexpr int threads = 200;
+    constexpr std::size_t each = 1 << 20;
+    const std::size_t before = ::mallinfo2().uordblks;
+
+    for (int i = 0; i < threads; ++i) {
+        on_a_new_thread([i] {
+            if (i % 2 == 0) frame_stock::set_bytes_max(each);  // Before its first frame, or never.
+            std::vector<void*> blocks;
+            for (int n = 0; n < 32; ++n) blocks.push_back(frame_stock::allocate(16'000));
+            for (void* block : blocks) frame_stock::release(block, 16'000);
+        });
+    }
+
+    const std::size_t after = ::mallinfo2().uordblks;
+    CHECK(after < before + threads / 4 * each / 2);
+}
+
+TEST_CASE("a local of its thread that dies after the stock may still release its frame") {
+    struct late_owner {
+        void* frame = nullptr;
+        ~late_owner() {
+            if (frame != nullptr) frame_stock::release(frame, 128);
+            CHECK(frame_stock::bytes_held() == 0);
+        }
+    };
+    on_a_new_thread([] {
+        thread_local late_owner owner;  // Constructed before the stock's end was seen to.
+        static_cast<void>(&owner);
+        owner.frame = frame_stock::allocate(128);
+    });
+}
+
+TEST_CASE("blocks wander between threads without being lost or handed out twice") {
+    constexpr int rounds = 30;
+    std::vector<unsigned char*> in_transit(64);
+    for (int round = 0; round < rounds; ++round) {
+        for (unsigned char*& each : in_transit) {
+            each = static_cast<unsigned char*>(frame_stock::allocate(128));
+            std::memset(each, round, 128);
+        }
+        on_a_new_thread([&] {
+            for (unsigned char* each : in_transit) {
+                CHECK(each[0] == round);
+                CHECK(each[127] == round);
+                make_and_release(128);
+                frame_stock::release(each, 128);
+            }
+        });
+    }
+}
