@@ -71,11 +71,7 @@ public:
         in_.asleep_.store(false, std::memory_order_relaxed);
         in_.refresh_clock();
         in_.take_inbox();
-        if (!hook_installed.exchange(true, std::memory_order_relaxed)) {
-            set_check_hook([](const check_failure&) noexcept {
-                if (running_here != nullptr) dump_before_abort(*running_here);
-            });
-        }
+        if (!hook_offered.exchange(true, std::memory_order_relaxed)) offer_hook();
     }
     occupation(const occupation&) = delete;
     occupation& operator=(const occupation&) = delete;
@@ -87,7 +83,15 @@ public:
     }
 
 private:
-    static inline std::atomic<bool> hook_installed = false;
+    // A hook of the program's own stays.
+    static void offer_hook() noexcept {
+        const check_hook before = set_check_hook([](const check_failure&) noexcept {
+            if (running_here != nullptr) dump_before_abort(*running_here);
+        });
+        if (before != nullptr) set_check_hook(before);
+    }
+
+    static inline std::atomic<bool> hook_offered = false;
 
     io_context& in_;
     io_context* outer_;
@@ -133,14 +137,19 @@ void io_context::end_roots() noexcept {
     stopped_.store(false, std::memory_order_relaxed);
     for (;;) {
         take_inbox();
+        // Each time anew: a handler may launch while the loop dies.
         roots().for_each([](root& each) { each.chain.request(stop_level::stop); });
-        if (ready_.empty() && roots().empty()) return;
-        const bool can_move = !ready_.empty() || backend_->in_flight() > 0 || timers_->size() > 0 ||
+        if (!ready_.empty()) {
+            run_ready(no_limit);
+            turn(loop_backend::no_wait);
+            continue;
+        }
+        if (roots().empty()) return;
+        const bool can_move = backend_->in_flight() > 0 || timers_->size() > 0 ||
                               calls_in_flight_.load(std::memory_order_acquire) > 0 ||
                               inbox_.load(std::memory_order_acquire) != nullptr;
         expects(can_move, "coroutines remain that nothing will ever resume");
-        run_ready(no_limit);
-        if (!roots().empty()) turn(never);
+        turn(never);
     }
 }
 

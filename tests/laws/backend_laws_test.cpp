@@ -468,7 +468,7 @@ TEST_CASE("destroying a loop ends its coroutines and loses no descriptor") {
                 const auto taken = co_await on.accept();
                 CHECK(taken.error() == errc::canceled);
             };
-            const auto sleep = []() -> task<> {
+            const auto rest = []() -> task<> {
                 const auto slept = co_await sleep_for(1h);
                 CHECK(slept.error() == errc::canceled);
             };
@@ -478,7 +478,7 @@ TEST_CASE("destroying a loop ends its coroutines and loses no descriptor") {
             };
             launch(io, read(std::move(pair.server)), count);
             launch(io, accept(std::move(acceptor)), count);
-            launch(io, sleep(), count);
+            launch(io, rest(), count);
             io.run_for(2ms);
         }
 

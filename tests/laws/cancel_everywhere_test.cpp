@@ -51,7 +51,12 @@ namespace {
 // What the rows wait on; nothing here ever becomes ready.
 struct silence {
     explicit silence(io_context& on)
-        : io{on}, empty{connected_pair(on)}, full{local_pair(on)}, pipe{16}, full_pipe{1}, line{on} {
+        : io{on},
+          empty{connected_pair(on)},
+          full{local_pair(on)},
+          pipe{16},
+          full_pipe{1},
+          line{on} {
         const std::vector<char> chunk(64 * 1024, 'x');
         while (::send(full.client.native_handle(), chunk.data(), chunk.size(), MSG_DONTWAIT) > 0) {
         }
@@ -69,7 +74,8 @@ struct silence {
         const endpoint where = unanswering.local_endpoint().value();
         for (int count = 0; count < 3; ++count) {
             const int number = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-            ::connect(number, reinterpret_cast<const sockaddr*>(where.raw().data), where.raw().size);
+            ::connect(number, reinterpret_cast<const sockaddr*>(where.raw().data),
+                      where.raw().size);
             queued.push_back(stream_socket::adopt(io, number));
         }
     }
@@ -184,7 +190,9 @@ const std::vector<row>& rows() {
              const auto hold = [&] { release.wait(false); };
              error failed;
              const auto body = [&](task_group& group) -> task<> {
-                 const auto occupy = [&]() -> task<> { static_cast<void>(co_await blocking(hold)); };
+                 const auto occupy = [&]() -> task<> {
+                     static_cast<void>(co_await blocking(hold));
+                 };
                  for (int worker = 0; worker < 4; ++worker) group.spawn(occupy());
                  co_await yield();
                  const auto called = co_await blocking([] { return 1; });
@@ -265,7 +273,8 @@ const std::vector<row>& rows() {
          }},
         {"with_timeout",
          [](silence& in) -> task<error> {
-             const auto got = co_await with_timeout(1h, in.empty.server.read_some(mutable_buffer{in.space}));
+             const auto got =
+                 co_await with_timeout(1h, in.empty.server.read_some(mutable_buffer{in.space}));
              co_return got.error();
          }},
         {"with_deadline",

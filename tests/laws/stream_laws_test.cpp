@@ -307,7 +307,7 @@ TEST_CASE("a stream: whenever reads and writes are stopped, no byte is lost or d
     CAPTURE(seed);
     on_every_stream([seed](auto& connection) -> task<> {
         std::mt19937 random{seed};
-        const std::string text = random_text(random, 5'000);
+        const std::string text = random_text(random, 50'000);
         std::string received;
         const auto moment = [&] { return std::chrono::microseconds{random() % 60}; };
         const auto writes = [&]() -> task<> {

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Steady state allocates nothing: malloc itself is replaced here, and counts.
+//
+// Every case does its work once to fill the stocks (frames, heaps, kernel-side tables), then a hundred
+// thousand times under the counter, and expects exactly zero, on all threads together. Left out of
+// sanitizer builds, where memory is not recycled so that misuse shows.
+#include <gyre/io/acceptor.hpp>
+#include <gyre/io/stream_socket.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/channel.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
+#include <gyre/sync/when_any.hpp>
+#include <support/harness.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <thread>
+
+extern "C" {
+
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+void __libc_free(void* memory);
+}
+
+namespace {
+
+std::atomic<bool> counting = false;
+std::atomic<long> allocations = 0;
+
+void count() noexcept {
+    if (counting.load(std::memory_order_relaxed))
+        allocations.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+// The program's own malloc takes the place of the C library's everywhere, also inside of it.
+extern "C" {
+
+void* malloc(std::size_t size) {
+    count();
+    return __libc_malloc(size);
+}
+void* calloc(std::size_t number, std::size_t size) {
+    count();
+    return __libc_calloc(number, size);
+}
+void* realloc(void* memory, std::size_t size) {
+    count();
+    return __libc_realloc(memory, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+    count();
+    return __libc_memalign(alignment, size);
+}
+void free(void* memory) { __libc_free(memory); }
+}
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int rounds = 100'000;
+
+// What malloc was called while `work` ran.
+class counted {
+public:
+    counted() noexcept {
+        allocations = 0;
+        counting = true;
+    }
+    [[nodiscard]] long stop() const noexcept {
+        counting = false;
+        return allocations;
+    }
+};
+
+// Runs `round()`, a callable that returns task<>, until warm, then under the counter.
+template <class Round>
+task<> expect_none(Round& round, int repetitions = rounds) {
+    for (int warm_up = 0; warm_up < 100; ++warm_up) co_await round();
+
+    const counted from_here;
+    for (int each = 0; each < repetitions; ++each) co_await round();
+    const long made = from_here.stop();
+
+    CHECK(made == 0);
+}
+
+task<> nothing_to_do() { co_return; }
+
+}  // namespace
+
+TEST_CASE("the counter counts: an allocation is seen") {
+    const counted from_here;
+    std::free(std::malloc(std::atoi("100")));
+    CHECK(from_here.stop() == 1);
+}
+
+TEST_CASE("100,000 echo round trips allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = connected_pair(io);
+        stream_socket& near = client;
+        stream_socket& far = server;
+        std::array<std::byte, 64> message{};
+        std::array<std::byte, 64> space{};
+        const auto echo = [&]() -> task<> {
+            for (;;) {
+                const auto got = co_await far.read_some(mutable_buffer{space});
+                if (!got.ok()) co_return;
+                const auto sent = co_await write_all(far, std::span{space}.first(got.value()));
+                if (!sent.ok()) co_return;
+            }
+        };
+        const auto round = [&]() -> task<> {
+            const auto sent = co_await write_all(near, const_buffer{message});
+            const auto back = co_await read_exactly(near, mutable_buffer{message});
+            CHECK((sent.ok() && back.ok()));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(echo());
+            co_await expect_none(round);
+            static_cast<void>(near.close());
+        };
+        co_await with_group(body);
+    });
+}
+
+TEST_CASE("100,000 accepts and closes allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        // Unix-domain: a hundred thousand TCP connections would leave no port for anybody.
+        const auto where = endpoint::local(std::string_view{"\0gyre-allocations", 17});
+        auto listening = stream_acceptor::listen(io, where.value());
+        stream_acceptor acceptor = listening.take();
+        const auto round = [&]() -> task<> {
+            const auto both =
+                co_await when_all(acceptor.accept(), stream_socket::connect(where.value()));
+            CHECK((std::get<0>(both).ok() && std::get<1>(both).ok()));
+        };
+        co_await expect_none(round);
+    });
+}
+
+TEST_CASE("100,000 children spawned and joined allocate nothing") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto body = [&](task_group& group) -> task<> {
+            const auto round = [&]() -> task<> {
+                group.spawn(nothing_to_do());
+                co_await group.join();
+            };
+            co_await expect_none(round);
+        };
+        co_await with_group(body);
+    });
+}
+
+TEST_CASE("100,000 timeouts that are not needed allocate nothing") {
+    on_every_backend([](io_context&) -> task<> {
+        channel<int> values{1};
+        const auto round = [&]() -> task<> {
+            static_cast<void>(co_await values.send(1));
+            const auto value = co_await with_timeout(1h, values.receive());
+            CHECK(value.ok());
+        };
+        co_await expect_none(round);
+    });
+}
+
+TEST_CASE("100,000 cancelled reads allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = local_pair(io);
+        stream_socket& from = server;
+        std::array<std::byte, 8> space{};
+        const auto round = [&]() -> task<> {
+            const auto raced =
+                co_await when_any(from.read_some(mutable_buffer{space}), sleep_for(0ns));
+            CHECK(std::get<0>(raced.results).error() == errc::canceled);
+        };
+        co_await expect_none(round);
+    });
+}
+
+TEST_CASE("100,000 timers armed and fired allocate nothing") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto round = [&]() -> task<> {
+            const auto slept = co_await sleep_for(100ns);
+            CHECK(slept.ok());
+        };
+        co_await expect_none(round);
+    });
+}
+
+TEST_CASE("100,000 launched coroutines, one after the other, allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        const auto round = [&]() -> task<> {
+            launch(io, nothing_to_do(), or_terminate{});
+            co_await yield();
+        };
+        co_await expect_none(round);
+    });
+}
+
+TEST_CASE("100,000 posts from another thread allocate nothing") {
+    with_every_backend([](const io_context_options& options) {
+        struct counter : work {
+            explicit counter(std::atomic<int>& ran) noexcept
+                : work{[](work& item) noexcept {
+                      auto& self = static_cast<counter&>(item);
+                      self.ran->fetch_add(1, std::memory_order_release);
+                  }},
+                  ran{&ran} {}
+            std::atomic<int>* ran;
+        };
+        io_context io{options};
+        std::atomic<int> ran = 0;
+        counter item{ran};
+        std::atomic<bool> go = false;
+        std::thread poster{[&, guard = io_context::work_guard{io}] {
+            go.wait(false);
+            for (int each = 0; each < rounds; ++each) {
+                io.post(item);
+                while (ran.load(std::memory_order_acquire) <= each) std::this_thread::yield();
+            }
+        }};
+        io.poll();
+        const counted from_here;
+        go = true;
+        go.notify_one();
+        io.run_for(patience);
+        const long made = from_here.stop();
+        poster.join();
+
+        CHECK(ran == rounds);
+        CHECK(made == 0);
+    });
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/runtime/io_context.hpp promises beyond the laws of its backends.
+#include <gyre/runtime/io_context.hpp>
+
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <support/harness.hpp>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("run returns at once when there is nothing to do") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        CHECK(io.run() == 0);
+    });
+}
+
+TEST_CASE("posted functions run in order, once, and run counts them") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        std::vector<int> order;
+        for (int name = 0; name < 1000; ++name) io.post([&order, name] { order.push_back(name); });
+
+        CHECK(io.run() == 1000);
+
+        CHECK(std::is_sorted(order.begin(), order.end()));
+        CHECK(order.size() == 1000);
+    });
+}
+
+TEST_CASE("what is posted from within runs after what was there before") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        std::vector<int> order;
+        io.post([&] {
+            io.post([&] { order.push_back(3); });
+            order.push_back(1);
+        });
+        io.post([&] { order.push_back(2); });
+
+        io.run();
+
+        CHECK(order == std::vector{1, 2, 3});
+    });
+}
+
+TEST_CASE("run_one runs one item, poll only what needs no waiting") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        int ran = 0;
+        for (int each = 0; each < 3; ++each) io.post([&] { ++ran; });
+        CHECK(io.run_one() == 1);
+        CHECK(ran == 1);
+        bool slept = false;
+        const auto sleeper = [&]() -> task<> {
+            const auto done = co_await sleep_for(5ms);
+            slept = done.ok();
+        };
+        launch(io, sleeper(), or_terminate{});
+
+        io.poll();
+
+        CHECK(ran == 3);
+        CHECK_FALSE(slept);
+        CHECK(io.next_deadline() > io.now());
+        io.run();
+        CHECK(slept);
+    });
+}
+
+TEST_CASE("stop ends run with everything kept, restart goes on") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        int ran = 0;
+        io.post([&] {
+            ++ran;
+            io.stop();
+        });
+        io.post([&] { ++ran; });
+
+        io.run();
+        CHECK(ran == 1);
+        CHECK(io.stopped());
+        CHECK(io.run() == 0);
+        io.restart();
+        io.run();
+
+        CHECK(ran == 2);
+    });
+}
+
+TEST_CASE("stop from another thread ends a loop that sleeps") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        const io_context::work_guard guard{io};
+        std::atomic<bool> running = false;
+        io.post([&] { running = true; });
+        std::thread other{[&] {
+            while (!running) std::this_thread::yield();
+            io.stop();
+        }};
+
+        io.run();
+        other.join();
+
+        CHECK(io.stopped());
+    });
+}
+
+TEST_CASE("a work guard keeps run from returning, and its end lets it") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        int ran = 0;
+        std::thread other{[&, guard = io_context::work_guard{io}]() mutable {
+            io.post([&] { ++ran; });
+            const io_context::work_guard ends_here{std::move(guard)};
+        }};
+
+        io.run();
+        other.join();
+        io.run();
+
+        CHECK(ran == 1);
+    });
+}
+
+TEST_CASE("a coroutine that always has something to do does not starve timers or others") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        bool over = false;
+        long turns = 0;
+        const auto busy = [&]() -> task<> {
+            while (!over) {
+                ++turns;
+                co_await yield();
+            }
+        };
+        const auto timer = [&]() -> task<> {
+            static_cast<void>(co_await sleep_for(3ms));
+            over = true;
+        };
+        launch(io, busy(), or_terminate{});
+        launch(io, timer(), or_terminate{});
+
+        io.run_for(patience);
+
+        CHECK(over);
+        CHECK(turns > 1);
+    });
+}
+
+TEST_CASE("the clock stands still within an item and moves between turns") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        time_point before;
+        time_point after;
+        const auto watch = [&]() -> task<> {
+            before = io.now();
+            CHECK(io.now() == before);
+            static_cast<void>(co_await sleep_for(2ms));
+            after = io.now();
+        };
+        launch(io, watch(), or_terminate{});
+
+        io.run();
+
+        CHECK(after - before >= 2ms);
+    });
+}
+
+TEST_CASE("one loop may run inside an item of another") {
+    with_every_backend([](const io_context_options& options) {
+        io_context outer{options};
+        int inner_ran = 0;
+        outer.post([&] {
+            io_context inner{options};
+            inner.post([&] { ++inner_ran; });
+            CHECK(outer.running_on_this_thread());
+            inner.run();
+            CHECK(outer.running_on_this_thread());
+        });
+
+        outer.run();
+
+        CHECK(inner_ran == 1);
+    });
+}
+
+TEST_CASE("a loop that never ran is destroyed with what was posted to it") {
+    with_every_backend([](const io_context_options& options) {
+        int ran = 0;
+        int ended = 0;
+        {
+            io_context io{options};
+            io.post([&] { ++ran; });
+            const auto sleeper = []() -> task<> { static_cast<void>(co_await sleep_for(1h)); };
+            launch(io, sleeper(), [&](task_outcome<void> outcome) {
+                outcome.get();
+                ++ended;
+            });
+        }
+        CHECK(ran == 1);
+        CHECK(ended == 1);
+    });
+}
+
+TEST_CASE("the backend is the one that was asked for, and says so") {
+    with_every_backend([](const io_context_options& options) {
+        const io_context io{options};
+        CHECK(io.backend().kind == options.backend);
+        CHECK_FALSE(io.backend().reason.empty());
+        CHECK_FALSE(io.status());
+    });
+}
+
+TEST_CASE("GYRE_BACKEND chooses where the program leaves the choice") {
+    REQUIRE(::setenv("GYRE_BACKEND", "epoll", 1) == 0);
+    const io_context by_environment;
+    io_context_options options;
+    options.backend = backend_choice::uring_c;
+    const io_context by_option{options};
+    REQUIRE(::setenv("GYRE_BACKEND", "nonsense", 1) == 0);
+    const io_context by_default;
+    REQUIRE(::unsetenv("GYRE_BACKEND") == 0);
+
+    CHECK(by_environment.backend().kind == backend_choice::epoll);
+    CHECK(by_environment.backend().reason == "epoll required by GYRE_BACKEND");
+    CHECK(by_option.backend().kind == backend_choice::uring_c);
+    CHECK_FALSE(by_default.status());
+}

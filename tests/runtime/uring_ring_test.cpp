@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The ring alone, without records: entries go in, results come out, refusals are told.
+#include <runtime/uring_ring.hpp>
+
+#include <runtime/uring_abi.hpp>
+#include <support/harness.hpp>
+
+#include <cerrno>
+#include <vector>
+
+using namespace gyre;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint32_t plain = 0;
+
+void prepare_nop(uring_ring& ring, std::uint64_t name) {
+    io_uring_sqe* entry = ring.next_entry();
+    REQUIRE(entry != nullptr);
+    entry->opcode = IORING_OP_NOP;
+    entry->user_data = name;
+}
+
+std::vector<std::uint64_t> reap(uring_ring& ring) {
+    std::vector<std::uint64_t> names;
+    ring.reap([&](const io_uring_cqe& result) { names.push_back(result.user_data); });
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("every entry has its result, also when the ring wraps") {
+    uring_ring ring;
+    REQUIRE(ring.open(8, 16, plain) == 0);
+    REQUIRE(ring.bind_thread() == 0);
+    std::uint64_t next = 0;
+    for (int round = 0; round < 50; ++round) {
+        std::vector<std::uint64_t> expected;
+        for (int each = 0; each < 5; ++each) {
+            expected.push_back(next);
+            prepare_nop(ring, next++);
+        }
+
+        REQUIRE(ring.enter(true, never) == 0);
+
+        CHECK(reap(ring) == expected);
+        CHECK(ring.unsubmitted() == 0);
+    }
+}
+
+TEST_CASE("a full queue says so, and has room again after an enter") {
+    uring_ring ring;
+    REQUIRE(ring.open(4, 16, plain) == 0);
+    REQUIRE(ring.bind_thread() == 0);
+    for (std::uint64_t name = 0; name < 4; ++name) prepare_nop(ring, name);
+    CHECK(ring.next_entry() == nullptr);
+    CHECK(ring.unsubmitted() == 4);
+
+    REQUIRE(ring.submit() == 0);
+
+    CHECK(ring.next_entry() != nullptr);
+    CHECK(ring.has_results());
+}
+
+TEST_CASE("a wait ends at its deadline, and one that has passed does not wait") {
+    uring_ring ring;
+    REQUIRE(ring.open(4, 8, plain) == 0);
+    REQUIRE(ring.bind_thread() == 0);
+    const auto begin = std::chrono::steady_clock::now();
+
+    CHECK(ring.enter(true, begin - 1s) == 0);
+    CHECK(ring.enter(true, begin + 5ms) == 0);
+
+    CHECK(std::chrono::steady_clock::now() - begin >= 5ms);
+    CHECK_FALSE(ring.has_results());
+}
+
+TEST_CASE("a set-up the kernel does not know is refused, and the ring stays closed") {
+    uring_ring ring;
+
+    CHECK(ring.open(4, 8, 1U << 30) == EINVAL);
+
+    CHECK_FALSE(ring.is_open());
+    CHECK(ring.open(4, 8, plain) == 0);
+}
+
+TEST_CASE("closing twice is harmless, and a ring can be opened again") {
+    uring_ring ring;
+    REQUIRE(ring.open(4, 8, plain) == 0);
+    ring.close();
+    ring.close();
+
+    CHECK(ring.open(4, 8, plain) == 0);
+}
