@@ -392,6 +392,7 @@ void io_context::detach(descriptor& it) noexcept {
 void io_context::withdraw_backend(error refusal) noexcept {
     expects(withdrawn_ == nullptr && wake_ != nullptr,
             "only io_uring can be withdrawn, and only once");
+    backend_->abandon();
     chosen_backend next = replace_backend(options_, wake_, refusal);
     status_ = next.status;
     info_ = next.backend->info();

@@ -45,6 +45,10 @@ public:
     [[nodiscard]] virtual error turn(time_point deadline) noexcept = 0;
     static constexpr time_point no_wait = time_point::min();
 
+    /// After `turn` has failed: lets go of everything in flight. What had been achieved is delivered;
+    /// the rest is neither completed nor touched any more, and may be begun again elsewhere.
+    virtual void abandon() noexcept {}
+
     /// Ends the wait of a `turn`, the current one or the next. Any thread.
     virtual void wake() noexcept = 0;
 

