@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/sync/event.hpp promises.
+// What gyre/sync/event.hpp promises: whoever waits goes on when it is set, in order and once. How
+// its waits end when they are stopped is in waiting_laws_test.cpp.
 #include <gyre/sync/event.hpp>
 
 #include <gyre/sync/sleep.hpp>
@@ -61,5 +62,60 @@ TEST_CASE("a set event lets everybody pass until it is reset") {
 
         CHECK(first.ok());
         CHECK(second.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("whoever was let go stays let go when the event is reset in the same turn") {
+    on_every_backend([](io_context&) -> task<> {
+        event ready;
+        std::vector<int> order;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_when_set(ready, order, 1));
+            co_await yield();
+            ready.set();
+            ready.reset();
+            group.spawn(note_when_set(ready, order, 2));
+            co_await yield();
+            co_await yield();
+            CHECK(order == std::vector{1});
+            CHECK_FALSE(ready.is_set());
+            group.request_stop();
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{1});
+    });
+}
+
+TEST_CASE("setting an event twice lets nobody go twice") {
+    on_every_backend([](io_context&) -> task<> {
+        event ready;
+        std::vector<int> order;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_when_set(ready, order, 1));
+            co_await yield();
+            ready.set();
+            ready.set();
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{1});
+    });
+}
+
+TEST_CASE("waiting a million times for an event that is set needs no stack") {
+    on_every_backend([](io_context&) -> task<> {
+        event ready;
+        ready.set();
+        int passed = 0;
+
+        for (int time = 0; time < 1'000'000; ++time) {
+            const io_result<> waited = co_await ready.wait();
+            if (waited.ok()) ++passed;
+        }
+
+        CHECK(passed == 1'000'000);
     });
 }

@@ -216,7 +216,7 @@ task<io_result<std::uint64_t>> copy(From& from, To& to) {
     constexpr std::size_t space_size = 32 * 1024;
     const std::unique_ptr<std::byte[]> space{new std::byte[space_size]};
     const io_result<std::uint64_t> copied =
-        co_await copy(from, to, mutable_buffer{space.get(), space_size});
+        co_await gyre::copy(from, to, mutable_buffer{space.get(), space_size});
     co_return copied;
 }
 

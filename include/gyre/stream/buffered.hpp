@@ -163,8 +163,8 @@ public:
         co_return io_result<std::size_t>{from.size()};
     }
 
-    /// Writes everything collected. What an error or a stop kept from being written stays collected,
-    /// and the next flush goes on there. Errors and cancellation as `write`.
+    /// Writes everything collected; errors and cancellation as `write`. What was not written then
+    /// stays collected, and the next flush goes on there.
     [[nodiscard]] task<io_result<>> flush() {
         const io_result<std::size_t> written =
             co_await write_all(to_, const_buffer{space_.get(), used_});

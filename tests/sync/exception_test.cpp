@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How a user's exceptions travel through what sync/ combines; built only where they are on.
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/generator.hpp>
+#include <gyre/sync/strand.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
+#include <gyre/sync/when_any.hpp>
+
+#include <sync/waiting_laws.hpp>
+
+#include <stdexcept>
+#include <string>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto very_long = std::chrono::hours{24};
+
+task<int> throw_later(const char* what) {
+    co_await settle();
+    throw std::runtime_error{what};
+}
+
+task<> throw_at_once(const char* what) {
+    throw std::runtime_error{what};
+    co_return;
+}
+
+task<> throw_when_stopped(event& unset, error& seen) {
+    const io_result<> waited = co_await unset.wait();
+    seen = waited.error();
+    throw std::runtime_error{"second"};
+}
+
+task<> wait_until_stopped(event& unset, error& seen) {
+    const io_result<> waited = co_await unset.wait();
+    seen = waited.error();
+}
+
+/// What `it` throws; empty if nothing.
+template <class Result>
+task<std::string> caught_from(task<Result> it) {
+    std::string caught;
+    try {
+        static_cast<void>(co_await std::move(it));
+    } catch (const std::runtime_error& failure) {
+        caught = failure.what();
+    }
+    co_return caught;
+}
+
+}  // namespace
+
+TEST_CASE("an exception stops the other branches and comes out when all have ended") {
+    on_every_backend([](io_context&) -> task<> {
+        event unset;
+        error sibling;
+        const auto both = [&]() -> task<> {
+            static_cast<void>(
+                co_await when_all(throw_when_stopped(unset, sibling), throw_later("first")));
+        };
+
+        const std::string caught = co_await caught_from(both());
+
+        CHECK(caught == "first");
+        CHECK(sibling == errc::canceled);
+    });
+}
+
+TEST_CASE("an exception ends a race and comes out when all have ended") {
+    on_every_backend([](io_context&) -> task<> {
+        event unset;
+        error sibling;
+        const auto race = [&]() -> task<> {
+            static_cast<void>(
+                co_await when_any(throw_later("first"), throw_when_stopped(unset, sibling)));
+        };
+
+        const std::string caught = co_await caught_from(race());
+
+        CHECK(caught == "first");
+        CHECK(sibling == errc::canceled);
+    });
+}
+
+TEST_CASE("an exception comes through a limit, and the limit is over") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto limited = []() -> task<> {
+            static_cast<void>(co_await with_timeout(very_long, throw_at_once("limited")));
+        };
+
+        const std::string caught = co_await caught_from(limited());
+        const io_result<> after = co_await sleep_for(1ms);
+
+        CHECK(caught == "limited");
+        CHECK(after.ok());
+    });
+}
+
+TEST_CASE("a child's exception stops everybody in its group, in every mode, and comes out") {
+    for (const group_mode mode :
+         {group_mode::collect, group_mode::stop_on_first_error, group_mode::stop_on_exit}) {
+        const auto test = [mode](io_context&) -> task<> {
+            event unset;
+            error sibling;
+            error of_body;
+            const group_options options{mode};
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(wait_until_stopped(unset, sibling));
+                group.spawn(throw_at_once("child"));
+                const io_result<> waited = co_await unset.wait();
+                of_body = waited.error();
+            };
+            const auto grouped = [&]() -> task<> { co_await with_group(body, options); };
+
+            const std::string caught = co_await caught_from(grouped());
+
+            CHECK(caught == "child");
+            CHECK(sibling == errc::canceled);
+            CHECK(of_body == errc::canceled);
+        };
+        on_every_backend(test);
+    }
+}
+
+TEST_CASE("an exception of a group's body stops its children and comes out when they have ended") {
+    on_every_backend([](io_context&) -> task<> {
+        event unset;
+        error child;
+        const auto body = [&](task_group& group) -> task<io_result<>> {
+            group.spawn(throw_when_stopped(unset, child));
+            co_await settle();
+            throw std::runtime_error{"body"};
+        };
+        const auto grouped = [&]() -> task<> { static_cast<void>(co_await with_group(body)); };
+
+        const std::string caught = co_await caught_from(grouped());
+
+        CHECK(caught == "body");
+        CHECK(child == errc::canceled);
+    });
+}
+
+TEST_CASE("an exception of an exit handler counts as the child's") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto body = [](task_group& group) -> task<> {
+            const auto value = []() -> task<int> { co_return 1; };
+            group.spawn(value(), [](int) { throw std::runtime_error{"handler"}; });
+            co_return;
+        };
+        const auto grouped = [&]() -> task<> { co_await with_group(body); };
+
+        const std::string caught = co_await caught_from(grouped());
+
+        CHECK(caught == "handler");
+    });
+}
+
+TEST_CASE("a generator's exception comes out of next once, after which nothing follows") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto throws = []() -> generator<int> {
+            co_yield 1;
+            co_await settle();
+            throw std::runtime_error{"generator"};
+        };
+        generator<int> values = throws();
+        const auto pull = [&]() -> task<std::optional<int>> {
+            const std::optional<int> value = co_await values.next();
+            co_return value;
+        };
+
+        const std::optional<int> first = co_await values.next();
+        const std::string caught = co_await caught_from(pull());
+        const std::optional<int> after = co_await values.next();
+
+        CHECK(first == 1);
+        CHECK(caught == "generator");
+        CHECK_FALSE(after.has_value());
+    });
+}
+
+TEST_CASE("an exception comes back from another executor") {
+    on_every_backend([](io_context& io) -> task<> {
+        strand order{io};
+        const auto there = [&]() -> task<> {
+            static_cast<void>(co_await on(order, throw_later("strand")));
+        };
+
+        const std::string caught = co_await caught_from(there());
+
+        CHECK(caught == "strand");
+    });
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/sync/sleep.hpp promises. Only a clock ends a sleep, so of the laws in waiting_laws.hpp
+// those about wake-ups are asked here in a form of their own.
+#include <gyre/sync/sleep.hpp>
+
+#include <gyre/sync/task_group.hpp>
+#include <sync/waiting_laws.hpp>
+
+#include <optional>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct sleeps_for_long : needs_no_loop {
+    static constexpr const char* name = "sleep_for";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return sleep_for(std::chrono::hours{24}); }
+};
+
+struct sleeps_until_never : needs_no_loop {
+    static constexpr const char* name = "sleep_until";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return sleep_until(never); }
+};
+
+task<> sleep_and_note(duration wait, std::vector<int>& order, int name) {
+    const io_result<> slept = co_await sleep_for(wait);
+    CHECK(slept.ok());
+    order.push_back(name);
+}
+
+}  // namespace
+
+TEST_CASE("a sleep lasts as long as it was asked to") {
+    on_every_backend([](io_context& io) -> task<> {
+        const time_point begin = io.now();
+
+        const io_result<> slept = co_await sleep_for(20ms);
+
+        CHECK(slept.ok());
+        CHECK(io.now() - begin >= 20ms);
+    });
+}
+
+TEST_CASE("sleepers wake in the order of their deadlines") {
+    on_every_backend([](io_context&) -> task<> {
+        std::vector<int> order;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(sleep_and_note(9ms, order, 3));
+            group.spawn(sleep_and_note(1ms, order, 1));
+            group.spawn(sleep_and_note(5ms, order, 2));
+            group.spawn(sleep_and_note(0ms, order, 0));
+            group.spawn(sleep_and_note(-5ms, order, 0));
+            co_return;
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{0, 0, 1, 2, 3});
+    });
+}
+
+TEST_CASE("a sleep until a moment that has passed lets others run and succeeds") {
+    on_every_backend([](io_context& io) -> task<> {
+        std::vector<int> order;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(sleep_and_note(0ms, order, 1));
+            const io_result<> slept = co_await sleep_until(io.now() - 1h);
+            CHECK(slept.ok());
+            co_await yield();
+            CHECK(order == std::vector{1});
+        };
+
+        co_await with_group(body);
+    });
+}
+
+TEST_CASE("a sleep that begins stopped does not sleep") {
+    check_stopped_before_start<sleeps_for_long>();
+    check_stopped_before_start<sleeps_until_never>();
+}
+
+TEST_CASE("a stop ends a sleep at once") {
+    check_stopped_while_pending<sleeps_for_long>();
+    check_stopped_while_pending<sleeps_until_never>();
+}
+
+TEST_CASE("a drain does not end a sleep") {
+    on_every_backend([](io_context&) -> task<> {
+        std::vector<int> order;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(sleep_and_note(2ms, order, 1));
+            co_await settle();
+            group.request_drain();
+            group.spawn(sleep_and_note(1ms, order, 0));
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{0, 1});
+    });
+}
+
+TEST_CASE("of two sleeps that end in the same moment the first cannot stop the second any more") {
+    on_every_backend([](io_context& io) -> task<> {
+        const time_point moment = io.now() + 3ms;
+        std::vector<error> outcomes;
+        const auto body = [&](task_group& group) -> task<> {
+            const auto sleeper = [&]() -> task<> {
+                const io_result<> slept = co_await sleep_until(moment);
+                outcomes.push_back(slept.error());
+                group.request_stop();
+            };
+            group.spawn(sleeper());
+            group.spawn(sleeper());
+            co_await group.join();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcomes == std::vector<error>{errc::ok, errc::ok});
+    });
+}
+
+TEST_CASE("a frame may be destroyed while it sleeps, and while its wake-up is on its way") {
+    on_every_backend([](io_context& io) -> task<> {
+        int resumptions = 0;
+        struct frame : callback_frame {
+            explicit frame(int& count) noexcept
+                : callback_frame{[](callback_frame* self) { ++*static_cast<frame*>(self)->count; }},
+                  count{&count} {}
+            int* count;
+        };
+        frame waiting{resumptions};
+        stop_chain chain;
+        const environment given{executor_ref{io}, &io, &chain};
+
+        std::optional<sleep_awaiter> sleeping{sleep_for(1ms)};
+        const bool sleeps = sleeping->await_suspend(waiting.handle(), &given);
+        sleeping.reset();
+        std::optional<sleep_awaiter> woken{sleep_for(0ms)};
+        const bool posted = woken->await_suspend(waiting.handle(), &given);
+        woken.reset();
+        static_cast<void>(co_await sleep_for(3ms));
+
+        CHECK(sleeps);
+        CHECK(posted);
+        CHECK(chain.pending() == nullptr);
+        CHECK(resumptions == 0);
+    });
+}
+
+TEST_CASE("a yield lets run what is ready, also when everything stops") {
+    on_every_backend([](io_context&) -> task<> {
+        std::vector<int> order;
+        const auto other = [&]() -> task<> {
+            order.push_back(1);
+            co_await yield();
+            order.push_back(3);
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.request_stop();
+            group.spawn(other());
+            co_await yield();
+            order.push_back(2);
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{1, 2, 3});
+    });
+}
+
+TEST_CASE("a million yields need no stack") {
+    on_every_backend([](io_context&) -> task<> {
+        int count = 0;
+
+        for (; count < 1'000'000; ++count) co_await yield();
+
+        CHECK(count == 1'000'000);
+    });
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The laws of waiting_laws.hpp, asked of everything in sync/ that waits.
+#include <gyre/sync/channel.hpp>
+#include <gyre/sync/condition.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/generator.hpp>
+#include <gyre/sync/mutex.hpp>
+#include <gyre/sync/semaphore.hpp>
+#include <gyre/sync/strand.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
+#include <gyre/sync/when_any.hpp>
+
+#include <sync/waiting_laws.hpp>
+
+#include <memory>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto very_long = std::chrono::hours{24};
+
+task<io_result<>> wait_in_task(event& until) {
+    const io_result<> waited = co_await until.wait();
+    co_return waited;
+}
+
+struct waits_for_event : needs_no_loop {
+    static constexpr const char* name = "event";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.wait(); }
+    void wake() { it.set(); }
+
+    event it;
+};
+
+struct waits_for_permit : needs_no_loop {
+    static constexpr const char* name = "semaphore";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.acquire(); }
+    void wake() { it.release(); }
+
+    semaphore it{0};
+};
+
+struct waits_for_lock : needs_no_loop {
+    static constexpr const char* name = "mutex";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.lock(); }
+    void wake() { held.unlock(); }
+
+    mutex it;
+    mutex::guard held = it.try_lock();
+};
+
+struct waits_for_condition : needs_no_loop {
+    static constexpr const char* name = "condition";
+    using needs_no_loop::needs_no_loop;
+
+    task<io_result<>> wait() {
+        mutex::guard held = lock.try_lock();
+        const io_result<> notified = co_await it.wait(held);
+        CHECK(held.owns());
+        co_return notified;
+    }
+    void wake() { it.notify_one(); }
+
+    mutex lock;
+    condition it;
+};
+
+struct waits_to_send : needs_no_loop {
+    static constexpr const char* name = "channel send";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.send(std::make_unique<int>(7)); }
+    void wake() { static_cast<void>(it.try_receive()); }
+
+    channel<std::unique_ptr<int>> it{0};
+};
+
+struct waits_for_room : needs_no_loop {
+    static constexpr const char* name = "channel send, full";
+    explicit waits_for_room(io_context& io) : needs_no_loop{io} {
+        int first = 1;
+        REQUIRE(it.try_send(first));
+    }
+
+    auto wait() { return it.send(2); }
+    void wake() { static_cast<void>(it.try_receive()); }
+
+    channel<int> it{1};
+};
+
+struct waits_to_receive : needs_no_loop {
+    static constexpr const char* name = "channel receive";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.receive(); }
+    void wake() {
+        auto value = std::make_unique<int>(7);
+        static_cast<void>(it.try_send(value));
+    }
+
+    channel<std::unique_ptr<int>> it{1};
+};
+
+struct waits_with_timeout : needs_no_loop {
+    static constexpr const char* name = "with_timeout";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return with_timeout(very_long, it.wait()); }
+    void wake() { it.set(); }
+
+    event it;
+};
+
+struct waits_with_nested_limits : needs_no_loop {
+    static constexpr const char* name = "with_timeout of with_deadline of a task";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return with_timeout(very_long, with_deadline(never, wait_in_task(it))); }
+    void wake() { it.set(); }
+
+    event it;
+};
+
+struct waits_for_all : needs_no_loop {
+    static constexpr const char* name = "when_all";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return when_all(first.wait(), wait_in_task(second)); }
+    void wake() {
+        first.set();
+        second.set();
+    }
+
+    event first;
+    event second;
+};
+
+struct waits_for_all_in_vector : needs_no_loop {
+    static constexpr const char* name = "when_all of a vector";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() {
+        std::vector<event::wait_awaiter> waits;
+        for (int index = 0; index < 3; ++index) waits.push_back(it.wait());
+        return when_all(std::move(waits));
+    }
+    void wake() { it.set(); }
+
+    event it;
+};
+
+struct waits_for_any : needs_no_loop {
+    static constexpr const char* name = "when_any";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return when_any(wait_in_task(first), second.wait()); }
+    void wake() { first.set(); }
+
+    event first;
+    event second;
+};
+
+struct waits_in_task : needs_no_loop {
+    static constexpr const char* name = "task";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return wait_in_task(it); }
+    void wake() { it.set(); }
+
+    event it;
+};
+
+struct waits_for_group : needs_no_loop {
+    static constexpr const char* name = "with_group";
+    using needs_no_loop::needs_no_loop;
+
+    struct body {
+        event* until;
+
+        task<io_result<>> operator()(task_group& group) const {
+            group.spawn(wait_in_task(*until));
+            co_await group.join();
+            co_return group.first_error();
+        }
+    };
+
+    auto wait() { return with_group(body{&it}); }
+    void wake() { it.set(); }
+
+    event it;
+};
+
+struct waits_on_strand : needs_no_loop {
+    static constexpr const char* name = "on(strand)";
+    explicit waits_on_strand(io_context& io) : needs_no_loop{io}, order{io} {}
+
+    auto wait() { return on(order, wait_in_task(it)); }
+    void wake() { it.set(); }
+
+    strand order;
+    event it;
+};
+
+struct waits_for_next : needs_no_loop {
+    static constexpr const char* name = "generator";
+    using needs_no_loop::needs_no_loop;
+
+    static generator<io_result<>> outcomes(event& until) {
+        io_result<> waited;
+        for (;;) {
+            waited = co_await until.wait();
+            co_yield waited;
+        }
+    }
+
+    auto wait() { return values.next(); }
+    void wake() { it.set(); }
+
+    event it;
+    generator<io_result<>> values = outcomes(it);
+};
+
+template <class Visitor>
+void for_each_scenario(Visitor visit) {
+    visit.template operator()<waits_for_event>();
+    visit.template operator()<waits_for_permit>();
+    visit.template operator()<waits_for_lock>();
+    visit.template operator()<waits_for_condition>();
+    visit.template operator()<waits_to_send>();
+    visit.template operator()<waits_for_room>();
+    visit.template operator()<waits_to_receive>();
+    visit.template operator()<waits_with_timeout>();
+    visit.template operator()<waits_with_nested_limits>();
+    visit.template operator()<waits_for_all>();
+    visit.template operator()<waits_for_all_in_vector>();
+    visit.template operator()<waits_for_any>();
+    visit.template operator()<waits_in_task>();
+    visit.template operator()<waits_for_group>();
+    visit.template operator()<waits_on_strand>();
+    visit.template operator()<waits_for_next>();
+}
+
+}  // namespace
+
+TEST_CASE("every wait that begins stopped is canceled at once") {
+    for_each_scenario([]<class Scenario>() { check_stopped_before_start<Scenario>(); });
+}
+
+TEST_CASE("every pending wait is canceled by a stop") {
+    for_each_scenario([]<class Scenario>() { check_stopped_while_pending<Scenario>(); });
+}
+
+TEST_CASE("every wait that was woken has what it was woken for although a stop follows") {
+    for_each_scenario([]<class Scenario>() { check_woken_then_stopped<Scenario>(); });
+}
+
+TEST_CASE("every wait that was stopped is canceled although a wake-up follows") {
+    for_each_scenario([]<class Scenario>() { check_stopped_then_woken<Scenario>(); });
+}
+
+TEST_CASE("no wait that is not intake is ended by a drain") {
+    for_each_scenario([]<class Scenario>() { check_drain_ignored<Scenario>(); });
+}
