@@ -93,7 +93,9 @@ io_result<signal_port> signal_port::open(io_context& on, std::initializer_list<i
     it.event = event;
     std::uint64_t wanted = 0;
     for (const int signal : signals) {
-        if (signal < 1 || signal > signals_max || !take_over(signal)) {
+        const bool valid = signal >= 1 && signal <= signals_max;
+        if (valid && (wanted & bit_of(signal)) != 0) continue;  // Named twice is named once.
+        if (!valid || !take_over(signal)) {
             give_back(wanted);
             return error{errc::invalid_argument, activity::signal};
         }
