@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/io/acceptor.hpp promises.
+#include <gyre/io/acceptor.hpp>
+
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <support/harness.hpp>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+const endpoint any_port{ipv4::loopback(), 0};
+
+tcp_acceptor listen_anywhere(io_context& io, const listen_options& options = {}) {
+    io_result<tcp_acceptor> listening = tcp_acceptor::listen(io, any_port, options);
+    REQUIRE(listening.ok());
+    return listening.take();
+}
+
+endpoint where(const stream_acceptor& it) { return it.local_endpoint().value(); }
+
+// A plain blocking connection, for when the loop's own would be in the way.
+class plain_client {
+public:
+    explicit plain_client(const endpoint& to)
+        : number_{::socket(to.address_family(), SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+        const auto* raw = reinterpret_cast<const sockaddr*>(to.raw().data);
+        REQUIRE(::connect(number_, raw, to.raw().size) == 0);
+    }
+    plain_client(const plain_client&) = delete;
+    plain_client& operator=(const plain_client&) = delete;
+    ~plain_client() { ::close(number_); }
+
+    void say(char what) const { REQUIRE(::write(number_, &what, 1) == 1); }
+
+private:
+    int number_;
+};
+
+task<> note_accept(stream_acceptor& from, int name, std::vector<int>& order,
+                   std::vector<stream_socket>& sockets) {
+    io_result<stream_socket> taken = co_await from.accept();
+    if (!taken.ok()) co_return;
+    order.push_back(name);
+    sockets.push_back(taken.take());
+}
+
+task<> note_accept_error(stream_acceptor& from, error& outcome) {
+    const io_result<stream_socket> taken = co_await from.accept();
+    outcome = taken.error();
+}
+
+// Connects until the listener's queue is full: until a connection does not come about at once.
+task<std::vector<stream_socket>> fill_queue(endpoint to) {
+    std::vector<stream_socket> waiting;
+    for (int tries = 0; tries < 20; ++tries) {
+        io_result<stream_socket> one = co_await with_timeout(50ms, stream_socket::connect(to));
+        if (!one.ok()) co_return waiting;
+        waiting.push_back(one.take());
+    }
+    co_return waiting;
+}
+
+std::string temporary_path() { return "/tmp/gyre_acceptor_test." + std::to_string(::getpid()); }
+
+}  // namespace
+
+TEST_CASE("listening on port 0 lets the kernel choose a port, which is told") {
+    on_every_backend([](io_context& io) -> task<> {
+        io_result<tcp_acceptor> listening = co_await tcp_acceptor::listen(any_port);
+        REQUIRE(listening.ok());
+        tcp_acceptor first = listening.take();
+        tcp_acceptor second = listen_anywhere(io);
+
+        CHECK(first.is_open());
+        CHECK(first.native_handle() >= 0);
+        CHECK(where(first).port() != 0);
+        CHECK(where(first).v4() == ipv4::loopback());
+        CHECK_FALSE(where(first) == where(second));
+    });
+}
+
+TEST_CASE("an accepted connection carries data both ways") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        std::array<std::byte, 4> at_server{};
+        std::array<std::byte, 4> at_client{};
+        io_result<stream_socket> connected = co_await stream_socket::connect(where(acceptor));
+        io_result<stream_socket> accepted = co_await acceptor.accept();
+        stream_socket client = connected.take();
+        stream_socket server = accepted.take();
+
+        static_cast<void>(co_await write_all(client, bytes_of("ping")));
+        static_cast<void>(co_await read_exactly(server, at_server));
+        static_cast<void>(co_await write_all(server, bytes_of("pong")));
+        static_cast<void>(co_await read_exactly(client, at_client));
+
+        CHECK(text_of(at_server) == "ping");
+        CHECK(text_of(at_client) == "pong");
+        CHECK((::fcntl(server.native_handle(), F_GETFD) & FD_CLOEXEC) != 0);
+        CHECK((::fcntl(acceptor.native_handle(), F_GETFD) & FD_CLOEXEC) != 0);
+    });
+}
+
+TEST_CASE("accept_from gives each of many connections its own peer's address") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const auto accept_later = [&](endpoint& peer, stream_socket& socket) -> task<> {
+            auto [error, taken, from] = co_await acceptor.accept_from();
+            CHECK_FALSE(error);
+            socket = std::move(taken);
+            peer = from;
+        };
+        std::vector<endpoint> peers(200);
+        std::vector<stream_socket> accepted(peers.size());
+        std::vector<stream_socket> clients;
+        const auto body = [&](task_group& group) -> task<> {
+            // Half of them wait when the connections come, half come later.
+            for (std::size_t each = 0; each < 100; ++each) {
+                group.spawn(accept_later(peers[each], accepted[each]));
+            }
+            for (std::size_t each = 0; each < peers.size(); ++each) {
+                io_result<stream_socket> one = co_await stream_socket::connect(where(acceptor));
+                REQUIRE(one.ok());
+                clients.push_back(one.take());
+            }
+            for (std::size_t each = 100; each < peers.size(); ++each) {
+                group.spawn(accept_later(peers[each], accepted[each]));
+            }
+        };
+
+        co_await with_group(body);
+
+        for (std::size_t each = 0; each < peers.size(); ++each) {
+            CHECK(accepted[each].remote_endpoint().value() == peers[each]);
+            CHECK(clients[each].local_endpoint().value() == peers[each]);
+        }
+    });
+}
+
+TEST_CASE("accept_from a Unix-domain client reports a peer without a name") {
+    on_every_backend([](io_context& io) -> task<> {
+        const endpoint local = endpoint::parse("unix:@gyre acceptor test").value();
+        local_acceptor acceptor = local_acceptor::listen(io, local).take();
+        const plain_client client{local};
+
+        auto [error, taken, from] = co_await acceptor.accept_from();
+
+        CHECK_FALSE(error);
+        CHECK(taken.is_open());
+        CHECK(from.kind() == endpoint::family::local);
+        CHECK(from.path().empty());
+    });
+}
+
+TEST_CASE("several waiting accepts are served in the order in which they came") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        std::vector<int> order;
+        std::vector<stream_socket> sockets;
+        std::vector<stream_socket> clients;
+        const auto body = [&](task_group& group) -> task<> {
+            for (int name = 0; name < 8; ++name) {
+                group.spawn(note_accept(acceptor, name, order, sockets));
+                static_cast<void>(co_await sleep_for(0ms));
+            }
+            static_cast<void>(co_await sleep_for(1ms));
+            for (int each = 0; each < 8; ++each) {
+                io_result<stream_socket> one = co_await stream_socket::connect(where(acceptor));
+                clients.push_back(one.take());
+            }
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{0, 1, 2, 3, 4, 5, 6, 7});
+        for (std::size_t each = 0; each < sockets.size(); ++each) {
+            CHECK(sockets[each].remote_endpoint().value() ==
+                  clients[each].local_endpoint().value());
+        }
+    });
+}
+
+TEST_CASE("a connection whose client has gone by then is accepted, with all it sent") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        {
+            const plain_client brief{where(acceptor)};
+            brief.say('x');
+        }
+        std::array<std::byte, 4> space{};
+
+        io_result<stream_socket> accepted = co_await acceptor.accept();
+        stream_socket server = accepted.take();
+        const io_result<std::size_t> got = co_await server.read_some(space);
+        const io_result<std::size_t> end = co_await server.read_some(space);
+
+        CHECK(got.value() == 1);
+        CHECK(end.error() == errc::eof);
+    });
+}
+
+TEST_CASE("a drain ends an accept that waits, and one that comes later") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const plain_client unserved{where(acceptor)};
+        tcp_acceptor idle_acceptor = listen_anywhere(io);
+        error waiting;
+        error later;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_accept_error(idle_acceptor, waiting));
+            static_cast<void>(co_await sleep_for(1ms));
+            group.request_drain();
+            group.spawn(note_accept_error(acceptor, later));
+        };
+
+        co_await with_group(body);
+        const io_result<stream_socket> still_there = co_await acceptor.accept();
+
+        CHECK(waiting == errc::canceled);
+        CHECK(later == errc::canceled);
+        CHECK(acceptor.is_open());
+        CHECK(still_there.ok());
+    });
+}
+
+TEST_CASE("closing an acceptor ends its waiting accepts and refuses new connections") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint local = where(acceptor);
+        error first;
+        error second;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_accept_error(acceptor, first));
+            group.spawn(note_accept_error(acceptor, second));
+            static_cast<void>(co_await sleep_for(1ms));
+            CHECK(acceptor.close().ok());
+        };
+
+        co_await with_group(body);
+        const io_result<stream_socket> connected = co_await stream_socket::connect(local);
+
+        CHECK(first == errc::canceled);
+        CHECK(second == errc::canceled);
+        CHECK(connected.error() == errc::connection_refused);
+        CHECK_FALSE(acceptor.is_open());
+        CHECK(acceptor.close().error() == errc::closed);
+        CHECK(acceptor.local_endpoint().error() == errc::closed);
+        CHECK(acceptor.native_handle() == -1);
+    });
+}
+
+TEST_CASE("closing an acceptor in the turn in which its accept began ends that accept") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        error outcome;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_accept_error(acceptor, outcome));
+            co_await yield();
+            CHECK(acceptor.close().ok());
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome == errc::canceled);
+    });
+}
+
+TEST_CASE("accepts that are given up lose no connection and no descriptor") {
+    on_every_backend([](io_context& io) -> task<> {
+        constexpr int connections = 300;
+        const std::size_t before = open_descriptors();
+        {
+            tcp_acceptor acceptor = listen_anywhere(io);
+            int served = 0;
+            int given_up = 0;
+            const auto connect_all = [&]() -> task<> {
+                for (int each = 0; each < connections; ++each) {
+                    // A few turns later each time, so as to meet every moment of an accept.
+                    for (int turn = 0; turn < each % 5; ++turn) {
+                        static_cast<void>(co_await sleep_for(50us));
+                    }
+                    io_result<stream_socket> one = co_await stream_socket::connect(where(acceptor));
+                    REQUIRE(one.ok());
+                    stream_socket client = one.take();
+                    std::array<std::byte, 1> space{};
+                    const io_result<std::size_t> answer = co_await client.read_some(space);
+                    REQUIRE(answer.value() == 1);
+                }
+            };
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(connect_all());
+                while (served < connections) {
+                    io_result<stream_socket> one =
+                        co_await with_timeout(duration::zero(), acceptor.accept());
+                    if (!one.ok()) {
+                        REQUIRE(one.error() == errc::timed_out);
+                        ++given_up;
+                        co_await yield();
+                        continue;
+                    }
+                    stream_socket server = one.take();
+                    static_cast<void>(co_await server.write_some(bytes_of("!")));
+                    ++served;
+                }
+            };
+
+            co_await with_group(body);
+
+            CHECK(served == connections);
+            CHECK(given_up > 0);
+        }
+        CHECK(open_descriptors() == before);
+    });
+}
+
+TEST_CASE(
+    "a connection that was accepted for a coroutine which is stopped meanwhile is not leaked") {
+    with_every_backend([](const io_context_options& options) {
+        for (int round = 0; round < 20; ++round) {
+            const std::size_t before = open_descriptors();
+            {
+                io_context io{options};
+                tcp_acceptor acceptor = listen_anywhere(io);
+                error outcome;
+                const stop_handle stop =
+                    launch(io, note_accept_error(acceptor, outcome), or_terminate{});
+                static_cast<void>(io.poll());
+                const plain_client client{where(acceptor)};
+                if (round % 2 == 0) stop.request_stop();
+                if (round % 3 == 0) static_cast<void>(io.run_one());
+            }
+            REQUIRE(open_descriptors() == before);
+        }
+    });
+}
+
+TEST_CASE("an address that somebody listens on is in use") {
+    on_every_backend([](io_context& io) -> task<> {
+        const tcp_acceptor acceptor = listen_anywhere(io);
+        const std::size_t before = open_descriptors();
+
+        const io_result<tcp_acceptor> again = co_await tcp_acceptor::listen(where(acceptor));
+
+        CHECK(again.error() == errc::address_in_use);
+        CHECK_FALSE(again.value().is_open());
+        CHECK(open_descriptors() == before);
+    });
+}
+
+TEST_CASE("a path that exists is in use, until it is removed") {
+    on_every_backend([](io_context& io) -> task<> {
+        const std::string path = temporary_path();
+        ::unlink(path.c_str());
+        const endpoint local = endpoint::local(path).value();
+        local_acceptor first = local_acceptor::listen(io, local).take();
+        CHECK(where(first) == local);
+
+        const io_result<local_acceptor> second = local_acceptor::listen(io, local);
+        static_cast<void>(first.close());
+        const io_result<local_acceptor> third = local_acceptor::listen(io, local);
+        ::unlink(path.c_str());
+        const io_result<local_acceptor> fourth = local_acceptor::listen(io, local);
+        ::unlink(path.c_str());
+
+        CHECK(second.error() == errc::address_in_use);
+        CHECK(third.error() == errc::address_in_use);
+        CHECK(fourth.ok());
+        co_return;
+    });
+}
+
+TEST_CASE("listening where nobody can tells why") {
+    on_every_backend([](io_context& io) -> task<> {
+        const io_result<tcp_acceptor> nowhere = tcp_acceptor::listen(io, endpoint{});
+        const io_result<tcp_acceptor> no_folder =
+            tcp_acceptor::listen(io, endpoint::local("/no/such/folder/it").value());
+        const io_result<tcp_acceptor> foreign =
+            tcp_acceptor::listen(io, endpoint::parse("192.0.2.1:0").value());
+
+        CHECK_FALSE(nowhere.ok());
+        CHECK(no_folder.error() == errc::no_such_file);
+        CHECK(no_folder.error().during() == activity::bind);
+        CHECK_FALSE(foreign.ok());
+        CHECK(foreign.error().during() == activity::bind);
+        co_return;
+    });
+}
+
+TEST_CASE("listeners may share a port if each of them says so") {
+    on_every_backend([](io_context& io) -> task<> {
+        listen_options shared;
+        shared.port_shared = true;
+        const tcp_acceptor first = listen_anywhere(io, shared);
+
+        const io_result<tcp_acceptor> second = tcp_acceptor::listen(io, where(first), shared);
+        const io_result<tcp_acceptor> alone = tcp_acceptor::listen(io, where(first));
+
+        CHECK(second.ok());
+        CHECK(alone.error() == errc::address_in_use);
+        co_return;
+    });
+}
+
+TEST_CASE("a port may be listened on again while old connections linger") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint local = where(acceptor);
+        io_result<stream_socket> connected = co_await stream_socket::connect(local);
+        io_result<stream_socket> accepted = co_await acceptor.accept();
+        // Whoever closes first is left in TIME-WAIT, so the server does.
+        static_cast<void>(accepted.take().close());
+        static_cast<void>(connected.take().close());
+        static_cast<void>(acceptor.close());
+
+        const io_result<tcp_acceptor> again = co_await tcp_acceptor::listen(local);
+
+        CHECK(again.ok());
+    });
+}
+
+TEST_CASE("an acceptor may move while an accept waits") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        tcp_acceptor elsewhere;
+        std::vector<int> order;
+        std::vector<stream_socket> sockets;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_accept(acceptor, 1, order, sockets));
+            static_cast<void>(co_await sleep_for(1ms));
+            elsewhere = std::move(acceptor);
+            io_result<stream_socket> one = co_await stream_socket::connect(where(elsewhere));
+            CHECK(one.ok());
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{1});
+    });
+}
+
+TEST_CASE("a listening descriptor can be given away and adopted, non-blocking ones too") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        error ended;
+        int number = -1;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_accept_error(acceptor, ended));
+            static_cast<void>(co_await sleep_for(1ms));
+            number = acceptor.release();
+        };
+        co_await with_group(body);
+        REQUIRE(::fcntl(number, F_SETFL, O_RDWR | O_NONBLOCK) == 0);
+        tcp_acceptor adopted = tcp_acceptor::adopt(io, number);
+        std::vector<int> order;
+        std::vector<stream_socket> sockets;
+        const auto again = [&](task_group& group) -> task<> {
+            group.spawn(note_accept(adopted, 1, order, sockets));
+            group.spawn(note_accept(adopted, 2, order, sockets));
+            static_cast<void>(co_await sleep_for(1ms));
+            for (int each = 0; each < 2; ++each) {
+                io_result<stream_socket> one = co_await stream_socket::connect(where(adopted));
+                CHECK(one.ok());
+            }
+        };
+
+        co_await with_group(again);
+
+        CHECK(ended == errc::canceled);
+        CHECK_FALSE(acceptor.is_open());
+        CHECK(order.size() == 2);
+    });
+}
+
+TEST_CASE("accepting from what does not listen is an error of the kernel") {
+    on_every_backend([](io_context& io) -> task<> {
+        const int number = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        tcp_acceptor not_listening = tcp_acceptor::adopt(io, number);
+
+        const io_result<stream_socket> taken = co_await not_listening.accept();
+
+        CHECK(taken.error() == errc::invalid_argument);
+        CHECK(taken.error().during() == activity::accept);
+    });
+}
+
+TEST_CASE("a connection to a full listen queue waits, for at most 20 ms of CPU in two seconds") {
+    on_every_backend([](io_context& io) -> task<> {
+        listen_options narrow;
+        narrow.backlog_connections_max = 1;
+        const tcp_acceptor acceptor = listen_anywhere(io, narrow);
+        const std::vector<stream_socket> waiting = co_await fill_queue(where(acceptor));
+        const std::size_t descriptors = open_descriptors();
+        const duration before = thread_cpu_time();
+
+        const io_result<stream_socket> connected =
+            co_await with_timeout(2s, stream_socket::connect(where(acceptor)));
+        const duration used = thread_cpu_time() - before;
+
+        CHECK_FALSE(waiting.empty());
+        CHECK(connected.error() == errc::timed_out);
+        CHECK(connected.error().during() == activity::connect);
+        CHECK(used < 20ms);
+        CHECK(open_descriptors() == descriptors);
+    });
+}
+
+TEST_CASE("a connection that waits for room in a listen queue comes about when there is some") {
+    on_every_backend([](io_context& io) -> task<> {
+        listen_options narrow;
+        narrow.backlog_connections_max = 1;
+        tcp_acceptor acceptor = listen_anywhere(io, narrow);
+        const std::vector<stream_socket> waiting = co_await fill_queue(where(acceptor));
+        io_result<stream_socket> connected{errc::malformed};
+        const auto connect_last = [&]() -> task<> {
+            connected = co_await stream_socket::connect(where(acceptor));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(connect_last());
+            static_cast<void>(co_await sleep_for(1ms));
+            CHECK(connected.error() == errc::malformed);
+            for (std::size_t each = 0; each < waiting.size(); ++each) {
+                const io_result<stream_socket> room = co_await acceptor.accept();
+                CHECK(room.ok());
+            }
+        };
+
+        co_await with_group(
+            body);  // Ends with the kernel's next attempt, a second after the first.
+
+        CHECK(connected.ok());
+    });
+}
+
+TEST_CASE("a full Unix-domain queue fails a connection on epoll and makes it wait on io_uring") {
+    on_every_backend([](io_context& io) -> task<> {
+        const endpoint local = endpoint::parse("unix:@gyre full queue test").value();
+        listen_options narrow;
+        narrow.backlog_connections_max = 1;
+        const local_acceptor acceptor = local_acceptor::listen(io, local, narrow).take();
+        const std::vector<stream_socket> waiting = co_await fill_queue(local);
+        const std::size_t descriptors = open_descriptors();
+        const duration before = thread_cpu_time();
+
+        const io_result<stream_socket> connected =
+            co_await with_timeout(200ms, stream_socket::connect(local));
+        const duration used = thread_cpu_time() - before;
+
+        const bool epoll = io.backend().kind == backend_choice::epoll;
+        CHECK(connected.error() == (epoll ? errc::no_buffer_space : errc::timed_out));
+        CHECK_FALSE(waiting.empty());
+        CHECK(used < 20ms);
+        CHECK(open_descriptors() == descriptors);
+    });
+}

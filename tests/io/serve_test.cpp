@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/io/serve.hpp promises.
+#include <gyre/io/serve.hpp>
+
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <support/child.hpp>
+#include <support/harness.hpp>
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+tcp_acceptor listen_anywhere(io_context& io) {
+    io_result<tcp_acceptor> listening = tcp_acceptor::listen(io, {ipv4::loopback(), 0});
+    REQUIRE(listening.ok());
+    return listening.take();
+}
+
+task<> echo(stream_socket peer) {
+    std::array<std::byte, 256> space{};
+    for (;;) {
+        const io_result<std::size_t> got = co_await peer.read_some(space);
+        if (!got.ok()) co_return;
+        const io_result<std::size_t> sent =
+            co_await write_all(peer, const_buffer{space}.first(got.value()));
+        if (!sent.ok()) co_return;
+    }
+}
+
+task<stream_socket> connect_to(endpoint where) {
+    io_result<stream_socket> connected = co_await stream_socket::connect(where);
+    REQUIRE(connected.ok());
+    co_return connected.take();
+}
+
+// Whether one byte comes back in time.
+task<bool> is_served(stream_socket& client, duration limit) {
+    std::array<std::byte, 1> space{};
+    static_cast<void>(co_await client.write_some(bytes_of("?")));
+    const io_result<std::size_t> got = co_await with_timeout(limit, client.read_some(space));
+    co_return got.ok();
+}
+
+template <class Session>
+task<> note_served(stream_acceptor acceptor, Session session, serve_options options,
+                   io_result<>& outcome) {
+    outcome = co_await serve(std::move(acceptor), std::move(session), options);
+}
+
+int plain_connect(const endpoint& to) {
+    const int number = ::socket(to.address_family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const auto* raw = reinterpret_cast<const sockaddr*>(to.raw().data);
+    return number >= 0 && ::connect(number, raw, to.raw().size) == 0 ? number : -1;
+}
+
+// Sets the soft limit of this process; open descriptors stay. Returns what it was.
+rlim_t limit_descriptors(rlim_t most) {
+    rlimit limit{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    const rlim_t before = std::exchange(limit.rlim_cur, most);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    return before;
+}
+
+}  // namespace
+
+TEST_CASE("serve runs a session for each connection until it is drained") {
+    on_every_backend([](io_context& io) -> task<> {
+        const std::size_t before = open_descriptors();
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        serve_counters counters;
+        serve_options options;
+        options.counters = &counters;
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+            {
+                stream_socket first = co_await connect_to(where);
+                stream_socket second = co_await connect_to(where);
+                const bool first_served = co_await is_served(first, patience);
+                const bool second_served = co_await is_served(second, patience);
+                CHECK(first_served);
+                CHECK(second_served);
+            }
+            group.request_drain();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+        CHECK(counters.accepted == 2);
+        CHECK(counters.shed == 0);
+        CHECK(counters.exhausted == 0);
+        CHECK(open_descriptors() == before);
+    });
+}
+
+TEST_CASE("at most connections_max sessions run at the same time; others wait for their turn") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        serve_options options;
+        options.connections_max = 3;
+        int running = 0;
+        int most = 0;
+        int served = 0;
+        const auto counted = [&](stream_socket peer) -> task<> {
+            most = std::max(most, ++running);
+            std::array<std::byte, 1> space{};
+            static_cast<void>(co_await peer.read_some(space));
+            --running;
+            ++served;
+        };
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), std::cref(counted), options, outcome));
+            std::vector<stream_socket> clients;
+            for (int each = 0; each < 12; ++each) {
+                stream_socket one = co_await connect_to(where);
+                clients.push_back(std::move(one));
+            }
+            static_cast<void>(co_await sleep_for(5ms));
+            CHECK(running == 3);
+            for (stream_socket& each : clients) {
+                static_cast<void>(co_await each.write_some(bytes_of("x")));
+                static_cast<void>(co_await sleep_for(1ms));
+            }
+            while (served < 12) static_cast<void>(co_await sleep_for(1ms));
+            group.request_drain();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+        CHECK(most == 3);
+        CHECK(served == 12);
+    });
+}
+
+TEST_CASE("a drain closes the listener at once and lets sessions finish") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), &echo, {}, outcome));
+            stream_socket client = co_await connect_to(where);
+            const bool before = co_await is_served(client, patience);
+            group.request_drain();
+            static_cast<void>(co_await sleep_for(5ms));
+
+            const io_result<stream_socket> late = co_await stream_socket::connect(where);
+            const bool after = co_await is_served(client, patience);
+
+            CHECK(before);
+            CHECK(late.error() == errc::connection_refused);
+            CHECK(after);
+            CHECK(outcome.error() == errc::malformed);
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+    });
+}
+
+TEST_CASE("a drain reaches a server that waits for room") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        serve_options options;
+        options.connections_max = 1;
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+            stream_socket client = co_await connect_to(where);
+            const bool served = co_await is_served(client, patience);
+            group.request_drain();
+            static_cast<void>(co_await sleep_for(5ms));
+
+            const io_result<stream_socket> late = co_await stream_socket::connect(where);
+
+            CHECK(served);
+            CHECK(late.error() == errc::connection_refused);
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+    });
+}
+
+TEST_CASE("a stop ends the sessions' pending operations, and serve waits for their clean-up") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        int ended = 0;
+        const auto slow_to_end = [&](stream_socket peer) -> task<> {
+            std::array<std::byte, 1> space{};
+            const io_result<std::size_t> got = co_await peer.read_some(space);
+            CHECK(got.error() == errc::canceled);
+            static_cast<void>(co_await shielded(sleep_for(5ms), patience));
+            ++ended;
+        };
+        io_result<> outcome{errc::malformed};
+        int ended_before_outcome = 0;
+        const auto note = [&](tcp_acceptor from) -> task<> {
+            outcome = co_await serve(std::move(from), std::cref(slow_to_end));
+            ended_before_outcome = ended;
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note(std::move(acceptor)));
+            std::vector<stream_socket> clients;
+            for (int each = 0; each < 5; ++each) {
+                stream_socket one = co_await connect_to(where);
+                clients.push_back(std::move(one));
+            }
+            static_cast<void>(co_await sleep_for(5ms));
+            group.request_stop();
+            std::array<std::byte, 1> space{};
+            for (stream_socket& each : clients) {
+                const io_result<std::size_t> end =
+                    co_await shielded(each.read_some(space), patience);
+                CHECK(end.error() == errc::eof);
+            }
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+        CHECK(ended_before_outcome == 5);
+    });
+}
+
+TEST_CASE("a server that is stopped before it starts closes its listener and ends well") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.request_stop();
+            group.spawn(note_served(std::move(acceptor), &echo, {}, outcome));
+            co_return;
+        };
+
+        co_await with_group(body);
+        const io_result<stream_socket> late = co_await stream_socket::connect(where);
+
+        CHECK(outcome.ok());
+        CHECK(late.error() == errc::connection_refused);
+    });
+}
+
+TEST_CASE("an acceptor that is useless ends the server with the kernel's error") {
+    on_every_backend([](io_context& io) -> task<> {
+        const int number = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        tcp_acceptor not_listening = tcp_acceptor::adopt(io, number);
+
+        const io_result<> outcome = co_await serve(std::move(not_listening), &echo);
+
+        CHECK(outcome.error() == errc::invalid_argument);
+    });
+}
+
+// RLIMIT_NOFILE sticks to a process, so the server runs in a forked child; its clients run in another,
+// which has descriptors enough.
+TEST_CASE("out of descriptors, a server pauses, refuses politely, counts, and recovers") {
+    with_every_backend([](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            io_context io{options};
+            tcp_acceptor acceptor = listen_anywhere(io);
+            const endpoint where = acceptor.local_endpoint().value();
+            const int clients = start_child([&] {
+                std::vector<pollfd> refused;
+                for (int each = 0; each < 200; ++each) {
+                    refused.push_back({plain_connect(where), POLLIN, 0});
+                    if (refused.back().fd < 0) return 1;
+                }
+                // Whoever is refused hears at once; the others are held until we are killed.
+                for (;;)
+                    static_cast<void>(::poll(refused.data(), refused.size(), -1) < 0 || ::pause());
+            });
+            static_cast<void>(limit_descriptors(64));
+            serve_counters counters;
+            serve_options with_counters;
+            with_counters.counters = &counters;
+            io_result<> outcome{errc::malformed};
+            const stop_handle server =
+                launch(io, note_served(std::move(acceptor), &echo, with_counters, outcome),
+                       or_terminate{});
+            while (counters.exhausted == 0) io.run_for(10ms);
+
+            const serve_counters at_first = counters;
+            const duration cpu_before = thread_cpu_time();
+            io.run_for(2s);
+            const duration cpu = thread_cpu_time() - cpu_before;
+            const std::uint64_t exhausted = counters.exhausted - at_first.exhausted;
+            const std::uint64_t shed = counters.shed - at_first.shed;
+
+            me.say("refusing for 2 s took " + std::to_string(cpu / 1us) + " us, failed accepts " +
+                   std::to_string(exhausted) + ", refused " + std::to_string(shed));
+            me.check(cpu <= 20ms, "refusing for two seconds takes at most 20 ms of CPU");
+            me.check(exhausted >= 5 && exhausted <= 25, "one failed accept per pause");
+            me.check(shed >= 5 && shed <= exhausted + 1, "one refusal per pause");
+            me.check(counters.accepted > 20 && counters.accepted < 64, "as many sessions as fit");
+
+            ::kill(clients, SIGKILL);
+            static_cast<void>(wait_for_child(clients));
+            bool served = false;
+            const auto late_client = [&]() -> task<> {
+                while (!served) {
+                    io_result<stream_socket> one = co_await stream_socket::connect(where);
+                    if (one.ok()) {
+                        stream_socket client = one.take();
+                        served = co_await is_served(client, 100ms);
+                    } else {
+                        static_cast<void>(co_await sleep_for(1ms));
+                    }
+                }
+                server.request_drain();
+            };
+            launch(io, late_client(), or_terminate{});
+            io.run_for(patience / 2);
+            me.check(served, "it serves again once there are descriptors");
+            me.check(outcome.ok(), "it ends well");
+        });
+
+        MESSAGE(std::string{describe(options.backend)}, ": ", report.text);
+        CHECK(report.passed());
+    });
+}
+
+TEST_CASE("a drain reaches a server that pauses for lack of descriptors") {
+    with_every_backend([](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            io_context io{options};
+            tcp_acceptor acceptor = listen_anywhere(io);
+            serve_counters counters;
+            serve_options patient;
+            patient.counters = &counters;
+            patient.exhausted_pause = 1h;
+            io_result<> outcome{errc::malformed};
+            const int client = plain_connect(acceptor.local_endpoint().value());
+            static_cast<void>(io.poll());
+            const rlim_t before = limit_descriptors(0);
+            const stop_handle server = launch(
+                io, note_served(std::move(acceptor), &echo, patient, outcome), or_terminate{});
+            while (counters.exhausted == 0) static_cast<void>(io.run_one());
+            static_cast<void>(io.poll());
+            static_cast<void>(
+                limit_descriptors(before));  // Sanitizers need some to look at memory.
+
+            server.request_drain();
+            io.run_for(patience / 2);
+
+            me.check(client >= 0, "the client has connected");
+            me.check(server.ended(), "the server has ended");
+            me.check(outcome.ok(), "and well");
+        });
+
+        INFO(report.text);
+        CHECK(report.passed());
+    });
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/io/signals.hpp promises.
+#include <gyre/io/signals.hpp>
+
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <support/child.hpp>
+#include <support/harness.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+signal_set subscribe(io_context& io, std::initializer_list<int> signals) {
+    io_result<signal_set> opened = signal_set::open(io, signals);
+    REQUIRE(opened.ok());
+    return opened.take();
+}
+
+// What the process does on `signal`, as a number to compare.
+std::uintptr_t disposition_of(int signal) {
+    struct sigaction action{};
+    REQUIRE(::sigaction(signal, nullptr, &action) == 0);
+    return reinterpret_cast<std::uintptr_t>(action.sa_handler);
+}
+
+task<> note_signal(signal_set& from, io_result<int>& outcome) { outcome = co_await from.wait(); }
+
+}  // namespace
+
+TEST_CASE("a signal that is delivered while it is waited for ends the wait") {
+    on_every_backend([](io_context& io) -> task<> {
+        signal_set signals = subscribe(io, {SIGUSR1});
+        io_result<int> outcome;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_signal(signals, outcome));
+            static_cast<void>(co_await sleep_for(1ms));
+            CHECK(outcome.value() == 0);
+            ::raise(SIGUSR1);
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+        CHECK(outcome.value() == SIGUSR1);
+    });
+}
+
+TEST_CASE("signals that come before anybody waits are kept, the lowest number first") {
+    on_every_backend([](io_context& io) -> task<> {
+        signal_set signals = subscribe(io, {SIGUSR2, SIGUSR1, SIGHUP});
+        ::raise(SIGUSR2);
+        ::raise(SIGUSR1);
+        ::raise(SIGHUP);
+
+        const io_result<int> first = co_await signals.wait();
+        const io_result<int> second = co_await signals.wait();
+        const io_result<int> third = co_await signals.wait();
+        const io_result<int> none = co_await with_timeout(1ms, signals.wait());
+
+        CHECK(first.value() == SIGHUP);
+        CHECK(second.value() == SIGUSR1);
+        CHECK(third.value() == SIGUSR2);
+        CHECK(none.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("a signal delivered twice before it is waited for is reported at least once") {
+    on_every_backend([](io_context& io) -> task<> {
+        signal_set signals = subscribe(io, {SIGUSR1});
+        for (int each = 0; each < 100; ++each) ::raise(SIGUSR1);
+
+        const io_result<int> first = co_await signals.wait();
+        ::raise(SIGUSR1);
+        const io_result<int> later = co_await signals.wait();
+
+        CHECK(first.value() == SIGUSR1);
+        CHECK(later.value() == SIGUSR1);
+    });
+}
+
+TEST_CASE("a wait for a signal that is given up loses none") {
+    on_every_backend([](io_context& io) -> task<> {
+        signal_set signals = subscribe(io, {SIGUSR1});
+
+        for (int each = 0; each < 50; ++each) {
+            const io_result<int> none = co_await with_timeout(duration::zero(), signals.wait());
+            REQUIRE(none.error() == errc::timed_out);
+            ::raise(SIGUSR1);
+            const io_result<int> kept = co_await signals.wait();
+            REQUIRE(kept.value() == SIGUSR1);
+        }
+    });
+}
+
+TEST_CASE("a wait for a signal ends when it is stopped") {
+    on_every_backend([](io_context& io) -> task<> {
+        signal_set signals = subscribe(io, {SIGUSR1});
+        io_result<int> outcome;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_signal(signals, outcome));
+            static_cast<void>(co_await sleep_for(1ms));
+            group.request_stop();
+        };
+
+        co_await with_group(body);
+        ::raise(SIGUSR1);
+        const io_result<int> after = co_await signals.wait();
+
+        CHECK(outcome.error() == errc::canceled);
+        CHECK(after.value() == SIGUSR1);
+    });
+}
+
+TEST_CASE("every set that wants a signal gets it") {
+    on_every_backend([](io_context& io) -> task<> {
+        signal_set first = subscribe(io, {SIGUSR1});
+        signal_set second = subscribe(io, {SIGUSR2, SIGUSR1});
+        signal_set other = subscribe(io, {SIGUSR2});
+        ::raise(SIGUSR1);
+
+        const io_result<int> at_first = co_await first.wait();
+        const io_result<int> at_second = co_await second.wait();
+        const io_result<int> at_other = co_await with_timeout(1ms, other.wait());
+
+        CHECK(at_first.value() == SIGUSR1);
+        CHECK(at_second.value() == SIGUSR1);
+        CHECK(at_other.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("a set may move, while it is waited for in a coroutine that owns it elsewhere") {
+    on_every_backend([](io_context& io) -> task<> {
+        signal_set signals = subscribe(io, {SIGUSR1});
+        ::raise(SIGUSR1);
+        signal_set moved = std::move(signals);
+        signals = subscribe(io, {SIGUSR2});
+        ::raise(SIGUSR2);
+
+        const io_result<int> first = co_await moved.wait();
+        const io_result<int> second = co_await signals.wait();
+
+        CHECK(first.value() == SIGUSR1);
+        CHECK(second.value() == SIGUSR2);
+    });
+}
+
+TEST_CASE("signals sent from another thread wake a sleeping loop, however many there are") {
+    on_every_backend([](io_context& io) -> task<> {
+        signal_set signals = subscribe(io, {SIGUSR1});
+        for (int round = 0; round < 200; ++round) {
+            std::thread sender{[] { ::kill(::getpid(), SIGUSR1); }};
+            const io_result<int> got = co_await signals.wait();
+            sender.join();
+            REQUIRE(got.value() == SIGUSR1);
+        }
+    });
+}
+
+TEST_CASE("dispositions are put back when the last set that changed them has gone") {
+    with_every_backend([](const io_context_options& options) {
+        const auto original = ::signal(SIGUSR1, SIG_IGN);
+        const std::uintptr_t before = disposition_of(SIGUSR1);
+        {
+            io_context io{options};
+            signal_set first = subscribe(io, {SIGUSR1});
+            const std::uintptr_t during = disposition_of(SIGUSR1);
+            {
+                const signal_set second = subscribe(io, {SIGUSR1});
+            }
+            CHECK(during != before);
+            CHECK(disposition_of(SIGUSR1) == during);
+            first = signal_set{};
+            CHECK(disposition_of(SIGUSR1) == before);
+        }
+        ::signal(SIGUSR1, original);
+    });
+}
+
+TEST_CASE("what is no signal, or cannot be handled, is refused and changes nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        const std::uintptr_t before = disposition_of(SIGUSR1);
+        const std::size_t descriptors = open_descriptors();
+
+        for (const int wrong : {0, -1, 65, 1000, SIGKILL, SIGSTOP}) {
+            CHECK(signal_set::open(io, {SIGUSR1, wrong}).error() == errc::invalid_argument);
+            CHECK(signal_set::open(io, {SIGUSR1, wrong}).error().during() == activity::signal);
+            CHECK(disposition_of(SIGUSR1) == before);
+        }
+
+        CHECK(open_descriptors() == descriptors);
+        co_return;
+    });
+}
+
+TEST_CASE("naming a signal twice in one set is naming it once") {
+    on_every_backend([](io_context& io) -> task<> {
+        const std::uintptr_t before = disposition_of(SIGUSR1);
+        {
+            signal_set signals = subscribe(io, {SIGUSR1, SIGUSR1});
+            ::raise(SIGUSR1);
+            const io_result<int> got = co_await signals.wait();
+            CHECK(got.value() == SIGUSR1);
+        }
+        CHECK(disposition_of(SIGUSR1) == before);
+    });
+}
+
+TEST_CASE("there are 32 sets at a time, and one more is refused") {
+    on_every_backend([](io_context& io) -> task<> {
+        std::vector<signal_set> sets;
+        for (int each = 0; each < 32; ++each) sets.push_back(subscribe(io, {SIGUSR1}));
+
+        const io_result<signal_set> one_more = signal_set::open(io, {SIGUSR1});
+        sets.pop_back();
+        const io_result<signal_set> again = signal_set::open(io, {SIGUSR1});
+
+        CHECK(one_more.error() == errc::limit_exceeded);
+        CHECK(again.ok());
+        co_return;
+    });
+}
+
+TEST_CASE("exit_on_second ends the process on the second signal, even if its loop is stuck") {
+    with_every_backend([](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            io_context io{options};
+            signal_set signals = subscribe(io, {SIGUSR1, SIGTERM});
+            signals.exit_on_second();
+            ::raise(SIGUSR1);
+            me.say("alive after the first");
+            ::raise(SIGTERM);
+            me.say("alive after the second");
+        });
+
+        CHECK(report.text == "alive after the first\n");
+        CHECK(report.status == 128 + SIGTERM);
+    });
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The examples do what they say: each is run, and answers a script or prints what is expected.
+#include <programs/program.hpp>
+
+#include <support/harness.hpp>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <string>
+#include <string_view>
+
+using namespace gyre;
+using namespace gyre::testing;
+
+namespace {
+
+// Runs a program whose output is fixed, on every backend.
+void check_output(const std::string& path, const std::string& expected) {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program it{path, {}, {{"GYRE_BACKEND", name}}};
+
+        CHECK(it.rest_of_output() == text_of_file(expected));
+        CHECK(it.wait() == 0);
+    }
+}
+
+// Somebody at a terminal, who waits for what they expect to read.
+class person {
+public:
+    explicit person(const endpoint& server) : number_{plain_connect(server)} {}
+    person(const person&) = delete;
+    person& operator=(const person&) = delete;
+    ~person() { leaves(); }
+
+    void says(std::string_view text) const {
+        REQUIRE(::send(number_, text.data(), text.size(), MSG_NOSIGNAL) ==
+                static_cast<ssize_t>(text.size()));
+    }
+
+    // The next line; at the end of the stream what is left.
+    std::string hears() {
+        std::size_t end = unread_.find('\n');
+        while (end == std::string::npos && read_more()) end = unread_.find('\n');
+        if (end == std::string::npos) return std::exchange(unread_, {});
+        const std::string line = unread_.substr(0, end);
+        unread_.erase(0, end + 1);
+        return line;
+    }
+
+    // Whether the next thing is the end of the stream.
+    bool sees_the_end() { return unread_.empty() && !read_more(); }
+
+    // As much as can be read without waiting for long.
+    std::string hears_everything() {
+        while (read_more()) {
+        }
+        return std::exchange(unread_, {});
+    }
+
+    int number() const { return number_; }
+
+    void leaves() {
+        if (number_ >= 0) ::close(number_);
+        number_ = -1;
+    }
+
+private:
+    bool read_more() {
+        pollfd readable{number_, POLLIN, 0};
+        REQUIRE(::poll(&readable, 1, 60'000) == 1);
+        std::array<char, 4096> space{};
+        const ssize_t got = ::recv(number_, space.data(), space.size(), 0);
+        REQUIRE(got >= 0);
+        unread_.append(space.data(), static_cast<std::size_t>(got));
+        return got > 0;
+    }
+
+    int number_;
+    std::string unread_;
+};
+
+// Enters the room under `name`.
+void enters(person& who, const std::string& name) {
+    CHECK(who.hears() == "your name?");
+    who.says(name + "\n");
+    CHECK(who.hears() == name + " has come");
+}
+
+void ends_well(program& server) {
+    server.send(SIGTERM);
+    CHECK(server.wait() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("hello_timer counts down and greets") {
+    check_output(GYRE_HELLO_TIMER, GYRE_EXAMPLES "/hello_timer.expected");
+}
+
+TEST_CASE("inside_asio: a gyre client and an Asio server talk on one thread") {
+    if (std::string_view{GYRE_INSIDE_ASIO}.empty()) {
+        MESSAGE("not built: it needs Boost and exceptions");
+        return;
+    }
+    check_output(GYRE_INSIDE_ASIO, GYRE_EXAMPLES "/inside_asio.expected");
+}
+
+TEST_CASE("tcp_client sends its argument and prints the answer") {
+    program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
+    const std::string where = server.listening_on().to_string();
+
+    program client{GYRE_TCP_CLIENT, {where, "hello from the command line"}};
+
+    CHECK(client.rest_of_output() == "hello from the command line");
+    CHECK(client.wait() == 0);
+    ends_well(server);
+}
+
+TEST_CASE("tcp_client sends its standard input, however long, and prints the answer") {
+    program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
+    const std::string where = server.listening_on().to_string();
+    std::string input;
+    for (int line = 0; line < 200'000; ++line) input += std::to_string(line) + '\n';
+
+    program client{GYRE_TCP_CLIENT, {where}, {}, input};
+    const std::string answer = client.rest_of_output();
+
+    CHECK(answer.size() == input.size());
+    CHECK((answer == input));
+    CHECK(client.wait() == 0);
+    ends_well(server);
+}
+
+TEST_CASE("tcp_client says why it cannot connect, and how it is used") {
+    std::string nobody;
+    {
+        program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
+        nobody = server.listening_on().to_string();
+        ends_well(server);
+    }
+
+    program refused{GYRE_TCP_CLIENT, {nobody, "x"}};
+    program nonsense{GYRE_TCP_CLIENT};
+
+    CHECK(refused.rest_of_output() == "gyre: connect: Connection refused\n");
+    CHECK(refused.wait() == 1);
+    CHECK(nonsense.rest_of_output() == "usage: tcp_client ADDRESS:PORT [TEXT]\n");
+    CHECK(nonsense.wait() == 2);
+}
+
+TEST_CASE("in the chat everybody hears what everybody says, and who comes and goes") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}, {{"GYRE_BACKEND", name}}};
+        const endpoint where = server.listening_on();
+        person ann{where};
+        enters(ann, "ann");
+        {
+            person bob{where};
+            enters(bob, "bob");
+            CHECK(ann.hears() == "bob has come");
+
+            ann.says("hello bob\r\nare you th");
+            CHECK(ann.hears() == "ann: hello bob");
+            CHECK(bob.hears() == "ann: hello bob");
+            ann.says("ere?\n\nyes?\n");
+            for (person* each : {&ann, &bob}) {
+                CHECK(each->hears() == "ann: are you there?");
+                CHECK(each->hears() == "ann: yes?");
+            }
+            bob.says("beep \x1b[2J\a\n");
+            CHECK(ann.hears() == "bob: beep ?[2J?");
+            ::shutdown(bob.number(), SHUT_WR);
+            CHECK(bob.hears() == "bob: beep ?[2J?");
+            CHECK(bob.sees_the_end());
+        }
+        CHECK(ann.hears() == "bob has gone");
+        server.send(SIGTERM);
+        CHECK(ann.hears() == "* the room is closing: goodbye");
+        CHECK(ann.sees_the_end());
+        ann.leaves();
+        CHECK(server.wait() == 0);
+    }
+}
+
+TEST_CASE("in the chat a name must be a name, and nobody else's") {
+    program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}};
+    const endpoint where = server.listening_on();
+    person ann{where};
+    enters(ann, "ann");
+    person other{where};
+
+    CHECK(other.hears() == "your name?");
+    for (const char* wrong : {"\n", "two words\n", "seventeenletters7\n", "\x1b[0m\n"}) {
+        other.says(wrong);
+        CHECK(other.hears() == "up to 16 letters and digits, please");
+    }
+    other.says("ann\n");
+    CHECK(other.hears() == "taken; another, please");
+    other.says("ann2\n");
+    CHECK(other.hears() == "ann2 has come");
+    ann.leaves();
+    other.leaves();
+    ends_well(server);
+}
+
+TEST_CASE("in the chat a line that is too long ends its author's visit, and nobody else's") {
+    program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}};
+    const endpoint where = server.listening_on();
+    person ann{where};
+    enters(ann, "ann");
+    person bob{where};
+    enters(bob, "bob");
+    CHECK(ann.hears() == "bob has come");
+
+    bob.says(std::string(2000, 'x'));
+
+    CHECK(bob.hears() == "* that line was too long: goodbye");
+    CHECK(bob.sees_the_end());
+    CHECK(ann.hears() == "bob has gone");
+    ann.leaves();
+    bob.leaves();
+    ends_well(server);
+}
+
+TEST_CASE("in the chat somebody who does not read is shown the door, and the others go on") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}, {{"GYRE_BACKEND", name}}};
+        const endpoint where = server.listening_on();
+        person ann{where};
+        enters(ann, "ann");
+        person deaf{where};
+        enters(deaf, "deaf");
+        CHECK(ann.hears() == "deaf has come");
+        const std::string text(500, 'x');
+
+        // Until the deaf one's buffers and unread lines are full, and it is gone.
+        std::string heard;
+        int lines = 0;
+        do {
+            ann.says(text + "\n");
+            heard = ann.hears();
+            REQUIRE(++lines < 1'000'000);
+        } while (heard == "ann: " + text);
+        const std::string last_words = deaf.hears_everything();
+
+        CHECK(heard == "deaf has gone");
+        CHECK(last_words.ends_with("* you do not read what is written: goodbye\n"));
+        CHECK(ann.hears() == "ann: " + text);
+        ann.leaves();
+        deaf.leaves();
+        ends_well(server);
+    }
+}
