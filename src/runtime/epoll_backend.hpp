@@ -31,7 +31,7 @@ public:
     [[nodiscard]] error turn(time_point deadline) noexcept override;
     void wake() noexcept override { waker_->wake(); }
     void forget(descriptor& it) noexcept override;
-    [[nodiscard]] int wait_handle() const noexcept override { return epoll_; }
+    [[nodiscard]] int wait_handle() noexcept override { return epoll_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return waiting_; }
     [[nodiscard]] backend_info info() const noexcept override {
         return {backend_choice::epoll, reason_};

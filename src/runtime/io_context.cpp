@@ -213,7 +213,7 @@ void io_context::turn(time_point limit) noexcept {
         }
     }
     // With nothing in flight and no wish to wait, the kernel has nothing to say.
-    if (deadline != loop_backend::no_wait || backend_->in_flight() > 0) {
+    if (deadline != loop_backend::no_wait || !backend_->idle()) {
         if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
     }
     asleep_.store(false, std::memory_order_relaxed);
@@ -425,7 +425,10 @@ void io_context::bind_to_this_thread() noexcept {
 }
 
 int io_context::native_wait_handle() noexcept {
-    if (bound_thread_ == 0) bind_to_this_thread();
+    if (running_here == this) return backend_->wait_handle();
+    const occupation inside{*this};
+    // What is prepared counts only once the kernel has it; the watch on the waker, for one.
+    if (!backend_->idle()) turn(loop_backend::no_wait);
     return backend_->wait_handle();
 }
 

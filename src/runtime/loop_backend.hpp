@@ -57,10 +57,13 @@ public:
     virtual void forget(descriptor& it) noexcept = 0;
 
     /// Readable, for poll(2), whenever `turn` would have something to deliver.
-    [[nodiscard]] virtual int wait_handle() const noexcept = 0;
+    [[nodiscard]] virtual int wait_handle() noexcept = 0;
 
     /// Operations held by the kernel; 0 allows a move to another thread.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
+
+    /// Whether a `turn` that does not wait could neither hand over nor deliver anything.
+    [[nodiscard]] virtual bool idle() const noexcept { return in_flight() == 0; }
 
     [[nodiscard]] virtual backend_info info() const noexcept = 0;
 };

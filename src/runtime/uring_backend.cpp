@@ -36,8 +36,8 @@ std::uint64_t data_of(const source& it) noexcept {
 
 // A cancel outlives what it cancels, so it names the descriptor, not the record.
 std::uint64_t data_of(const descriptor& it) noexcept {
-    return std::uint64_t{it.generation} << 32 | std::uint64_t{static_cast<std::uint32_t>(it.number)} << 2 |
-           tag_cancel;
+    return std::uint64_t{it.generation} << 32 |
+           std::uint64_t{static_cast<std::uint32_t>(it.number)} << 2 | tag_cancel;
 }
 
 // The three ways to run a ring (docs/decisions/0004-tiers.md), best first.
@@ -146,6 +146,7 @@ error uring_backend::bind_thread() noexcept {
         if (const int failed = set_up_patiently(tier_); failed != 0) {
             return error::from_errno(failed, activity::ring_setup);
         }
+        announcement_.reset();  // It told of the old ring; asked for again, it tells of this one.
     }
     if (const int failed = ring_.bind_thread(); failed != 0) {
         return error::from_errno(failed, activity::ring_setup);
@@ -296,7 +297,23 @@ void uring_backend::cancel(operation& op) noexcept {
     to.user_data = data_of(*static_cast<descriptor_operation&>(op).target);
 }
 
+// The ring's own number will not do: with deferred completions the kernel wakes nobody who polls it
+// (seen on Linux 6.18). An eventfd is told of deferred ones too.
+int uring_backend::wait_handle() noexcept {
+    if (announcement_) return announcement_->number();
+    announcement_.emplace();
+    if (ring_.announce_on(announcement_->number()) != 0) {
+        announcement_.reset();
+        return ring_.number();
+    }
+    // What came before this was announced to nobody. A refusal is noticed again by the next turn.
+    static_cast<void>(turn(no_wait));
+    return announcement_->number();
+}
+
 error uring_backend::turn(time_point deadline) noexcept {
+    // Before the harvest, so that what comes during it is announced anew.
+    if (announcement_) announcement_->clear();
     for (int harvest = 0; harvest < harvests_max; ++harvest) {
         const bool wait = deadline != no_wait && !ring_.has_results();
         int failed = withdrawn_ != 0 ? withdrawn_ : ring_.enter(wait, deadline);

@@ -13,6 +13,7 @@
 #include <runtime/waker.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace gyre {
@@ -36,8 +37,11 @@ public:
     void abandon() noexcept override;
     void wake() noexcept override { waker_->wake(); }
     void forget(descriptor&) noexcept override {}
-    [[nodiscard]] int wait_handle() const noexcept override { return ring_.number(); }
+    [[nodiscard]] int wait_handle() noexcept override;
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
+    [[nodiscard]] bool idle() const noexcept override {
+        return in_flight_ == 0 && ring_.unsubmitted() == 0 && !announcement_;
+    }
     [[nodiscard]] backend_info info() const noexcept override { return {tier_, reason_}; }
 
 private:
@@ -67,6 +71,8 @@ private:
     source_table sources_;
     source* waker_source_ = nullptr;
     std::size_t in_flight_ = 0;
+    std::optional<waker>
+        announcement_;  // Told by the kernel of results; made when first asked for.
     alignas(io_uring_sqe)
         std::byte nowhere_[sizeof(io_uring_sqe)] = {};  // For entries, once the kernel refuses us.
     int withdrawn_ = 0;  // The errno value with which the kernel began to refuse us.

@@ -103,6 +103,11 @@ int uring_ring::cancel_everything() noexcept {
     return result < 0 && result != -ENOENT ? -result : 0;
 }
 
+int uring_ring::announce_on(int event) noexcept {
+    const int result = register_with(number_, IORING_REGISTER_EVENTFD, &event, 1);
+    return result < 0 ? -result : 0;
+}
+
 io_uring_sqe* uring_ring::next_entry() noexcept {
     const unsigned head = std::atomic_ref{*submission_head_}.load(std::memory_order_acquire);
     if (tail_ - head > submission_mask_) return nullptr;

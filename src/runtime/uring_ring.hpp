@@ -45,6 +45,10 @@ public:
     /// Cancels every request and waits until that has taken effect (Linux 6.0). Returns an errno value.
     [[nodiscard]] int cancel_everything() noexcept;
 
+    /// Has `event`, an eventfd, written to whenever there is something to harvest. Returns an errno
+    /// value.
+    [[nodiscard]] int announce_on(int event) noexcept;
+
     /// The next free entry, zeroed; null when the queue is full until the next `enter`.
     [[nodiscard]] io_uring_sqe* next_entry() noexcept;
 

@@ -34,6 +34,12 @@ public:
         // EAGAIN: the counter is full, after 2^64 writes that nobody saw. It is readable then.
     }
 
+    /// Takes back every wake-up so far, for eventfds that are watched by level.
+    void clear() const noexcept {
+        std::uint64_t count = 0;
+        static_cast<void>(!::read(number_, &count, sizeof count));
+    }
+
     [[nodiscard]] int number() const noexcept { return number_; }
 
 private:

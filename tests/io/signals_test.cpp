@@ -9,9 +9,12 @@
 #include <support/child.hpp>
 #include <support/harness.hpp>
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -160,8 +163,14 @@ TEST_CASE("signals sent from another thread wake a sleeping loop, however many t
     on_every_backend([](io_context& io) -> task<> {
         signal_set signals = subscribe(io, {SIGUSR1});
         for (int round = 0; round < 200; ++round) {
-            std::thread sender{[] { ::kill(::getpid(), SIGUSR1); }};
+            std::atomic<bool> heard = false;
+            std::thread sender{[&heard] {
+                ::kill(::getpid(), SIGUSR1);
+                // It may be delivered to this very thread, and under TSan only in such a call.
+                while (!heard.load()) ::poll(nullptr, 0, 1);
+            }};
             const io_result<int> got = co_await signals.wait();
+            heard = true;
             sender.join();
             REQUIRE(got.value() == SIGUSR1);
         }

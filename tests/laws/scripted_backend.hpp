@@ -102,7 +102,7 @@ public:
         woken_ = true;
     }
     void forget(descriptor& it) noexcept override { forgotten.push_back(it.number); }
-    [[nodiscard]] int wait_handle() const noexcept override { return -1; }
+    [[nodiscard]] int wait_handle() noexcept override { return -1; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] backend_info info() const noexcept override {
         return {backend_choice::automatic, "the test's script"};

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -64,13 +65,16 @@ measured aligned_local(bool& aligned) {
     use(local.data());
 }
 
-// Frames at several distances from a multiple of 64.
+// Many frames at the same time, so that they lie at every distance from a multiple of 64.
 bool always_aligned() {
     bool aligned = true;
     std::array<void*, 32> shifts{};
+    std::vector<measured> frames;
     for (std::size_t i = 0; i < shifts.size(); ++i) {
         shifts[i] = std::malloc(16 * (i + 1));
-        const measured it = aligned_local(aligned);
+        frames.push_back(aligned_local(aligned));
+    }
+    for (const measured& it : frames) {
         it.handle.resume();
         it.handle.destroy();
     }
