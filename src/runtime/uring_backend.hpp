@@ -71,10 +71,10 @@ private:
     source_table sources_;
     source* waker_source_ = nullptr;
     std::size_t in_flight_ = 0;
-    std::optional<waker>
-        announcement_;  // Told by the kernel of results; made when first asked for.
-    alignas(io_uring_sqe)
-        std::byte nowhere_[sizeof(io_uring_sqe)] = {};  // For entries, once the kernel refuses us.
+    // Told by the kernel of results; made when first asked for.
+    std::optional<waker> announcement_;
+    // For entries, once the kernel refuses us.
+    alignas(io_uring_sqe) std::byte nowhere_[sizeof(io_uring_sqe)] = {};
     int withdrawn_ = 0;  // The errno value with which the kernel began to refuse us.
 };
 

@@ -14,6 +14,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ bool run_on(backend_choice choice, const Body& body) {
     io_context_options options;
     options.backend = choice;
     io_context io{options};
-    INFO("backend ", describe(choice));
+    INFO("backend ", std::string{describe(choice)});
     REQUIRE(io.backend().kind == choice);
     REQUIRE_FALSE(io.status());
 
@@ -57,7 +58,7 @@ void on_every_backend(const Body& body) {
 template <class Body>
 void with_every_backend(const Body& body) {
     for (const backend_choice each : backends_under_test()) {
-        INFO("backend ", describe(each));
+        INFO("backend ", std::string{describe(each)});
         io_context_options options;
         options.backend = each;
         body(options);
