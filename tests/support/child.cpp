@@ -5,12 +5,14 @@
 
 #include <support/harness.hpp>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 
 namespace gyre::testing {
@@ -32,6 +34,8 @@ int start_child(const std::function<int()>& body) {
     REQUIRE(id >= 0);
     if (id != 0) return id;
 
+    // Nor must it outlive a parent that crashes: it would hold the pipe that a test reads to its end.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     // A child that hangs must not outlive its test, nor run the parent's destructors.
     ::alarm(
         static_cast<unsigned>(std::chrono::duration_cast<std::chrono::seconds>(patience).count()));
