@@ -448,9 +448,7 @@ def check_caption(file: SourceFile, project: Project) -> Findings:
             break
         if "SPDX-" not in line:
             caption += line.strip("/ \t").split()
-    # A twin may lean on the file it mirrors: a source on its header, a test on what it tests.
-    leans = mirrors_header(file.path, project) or file.path.endswith("_test.cpp")
-    words_min = 1 if leans else CAPTION_WORDS_MIN
+    words_min = 1 if mirrors_header(file.path, project) else CAPTION_WORDS_MIN
     if len(caption) < words_min:
         yield 1, "say why this file exists, in a comment after the licence and before any code"
 

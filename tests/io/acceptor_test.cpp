@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/io/acceptor.hpp promises.
+// What gyre/io/acceptor.hpp promises to the code that uses it.
 #include <gyre/io/acceptor.hpp>
 
 #include <gyre/stream/algorithms.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/io/endpoint.hpp promises.
+// What gyre/io/endpoint.hpp promises to the code that uses it.
 #include <gyre/io/endpoint.hpp>
 
 #include <gyre/io/acceptor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/io/serve.hpp promises.
+// What gyre/io/serve.hpp promises to the code that uses it.
 #include <gyre/io/serve.hpp>
 
 #include <gyre/stream/algorithms.hpp>

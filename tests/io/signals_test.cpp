@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/io/signals.hpp promises.
+// What gyre/io/signals.hpp promises to the code that uses it.
 #include <gyre/io/signals.hpp>
 
 #include <gyre/sync/sleep.hpp>

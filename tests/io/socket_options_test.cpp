@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/io/socket_options.hpp promises.
+// What gyre/io/socket_options.hpp promises to the code that uses it.
 #include <gyre/io/socket_options.hpp>
 
 #include <gyre/io/acceptor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/io/stream_socket.hpp promises.
+// What gyre/io/stream_socket.hpp promises to the code that uses it.
 #include <gyre/io/stream_socket.hpp>
 
 #include <gyre/io/acceptor.hpp>

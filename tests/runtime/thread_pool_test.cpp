@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/runtime/thread_pool.hpp and call.hpp promise.
+// What gyre/runtime/thread_pool.hpp and call.hpp promise to the code that uses them.
 #include <gyre/runtime/thread_pool.hpp>
 
 #include <gyre/runtime/call.hpp>
