@@ -7,7 +7,6 @@
 #pragma once
 
 #include <gyre/base/check.hpp>
-#include <gyre/coro/task.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/concepts.hpp>
 
@@ -19,7 +18,22 @@
 
 namespace gyre {
 
+template <read_stream Stream>
+class fill_awaiter;
+template <read_stream Stream>
+class read_until_awaiter;
+template <read_stream Stream>
+class read_at_least_awaiter;
+template <read_stream Stream>
+class read_window_awaiter;
+template <write_stream Stream>
+class buffered_write_awaiter;
+template <write_stream Stream>
+class flush_awaiter;
+
 /// A stream with a window of bytes that were read and not yet consumed.
+///
+/// What it returns refers to it, so it outlives every await; one await at a time.
 ///
 /// @tparam  Stream  Borrowed; this is its only reader.
 template <read_stream Stream>
@@ -53,18 +67,12 @@ public:
     ///                the stream.
     /// Cancellation:  `errc::canceled`; the window stays.
     /// Threads:       resumes on the caller's executor.
-    /// Cost:          one frame.
-    [[nodiscard]] task<io_result<std::size_t>> fill() {
-        make_room();
-        if (end_ == size_) co_return error{errc::limit_exceeded, activity::read};
-        const io_result<std::size_t> got =
-            co_await from_.read_some(mutable_buffer{space_.get() + end_, size_ - end_});
-        end_ += got.value();
-        co_return got;
-    }
+    /// Cost:          no frame, no allocation; one read.
+    [[nodiscard]] fill_awaiter<Stream> fill() noexcept;
 
     /// Reads until the window holds `delimiter`.
     ///
+    /// @param  delimiter  Borrowed until completion. An empty one is found at once.
     /// @return The message including the delimiter, a part of the window: consume it when done. Empty
     ///         with an error.
     ///
@@ -72,48 +80,28 @@ public:
     ///                before it, what came being in the window.
     /// Cancellation:  `errc::canceled`; the window stays, and the call may be repeated.
     /// Threads:       resumes on the caller's executor.
-    /// Cost:          one frame; a search of each byte once.
-    [[nodiscard]] task<io_result<const_buffer>> read_until(std::string_view delimiter) {
-        std::size_t searched = 0;
-        for (;;) {
-            const std::size_t at = text_of(window()).find(delimiter, searched);
-            if (at != std::string_view::npos) {
-                co_return io_result<const_buffer>{window().first(at + delimiter.size())};
-            }
-            searched = window().size() - std::min(window().size(), delimiter.size() - 1);
-            const io_result<std::size_t> more = co_await fill();
-            if (!more.ok()) co_return more.error();
-        }
-    }
+    /// Cost:          no frame, no allocation; a search of each byte once.
+    [[nodiscard]] read_until_awaiter<Stream> read_until(std::string_view delimiter) noexcept;
 
-    /// Reads until the window holds at least `count` bytes; the rest as `read_until`.
-    [[nodiscard]] task<io_result<const_buffer>> read_at_least(std::size_t count) {
-        if (count > size_) co_return error{errc::limit_exceeded, activity::read};
-        while (window().size() < count) {
-            const io_result<std::size_t> more = co_await fill();
-            if (!more.ok()) co_return more.error();
-        }
-        co_return io_result<const_buffer>{window()};
-    }
+    /// Reads until the window holds at least `count` bytes, and returns all of it; the rest as
+    /// `read_until`.
+    [[nodiscard]] read_at_least_awaiter<Stream> read_at_least(std::size_t count) noexcept;
 
     /// Makes the reader a stream itself: the window first, then what follows.
-    [[nodiscard]] task<io_result<std::size_t>> read_some(mutable_buffer into) {
-        if (window().empty() && !into.empty()) {
-            const io_result<std::size_t> more = co_await fill();
-            if (!more.ok()) co_return more.error();
-        }
-        const std::size_t count = std::min(into.size(), window().size());
-        if (count > 0) std::memcpy(into.data(), window().data(), count);
-        consume(count);
-        co_return io_result<std::size_t>{count};
-    }
+    [[nodiscard]] read_window_awaiter<Stream> read_some(mutable_buffer into) noexcept;
 
 private:
-    void make_room() noexcept {
-        if (end_ < size_ || begin_ == 0) return;
-        std::memmove(space_.get(), space_.get() + begin_, end_ - begin_);
-        end_ -= begin_;
-        begin_ = 0;
+    template <class Self, read_stream From>
+    friend class filling;
+
+    // Room behind the window, moving it to the front if need be; empty if it fills all of the space.
+    [[nodiscard]] mutable_buffer room() noexcept {
+        if (end_ == size_ && begin_ > 0) {
+            std::memmove(space_.get(), space_.get() + begin_, end_ - begin_);
+            end_ -= begin_;
+            begin_ = 0;
+        }
+        return {space_.get() + end_, size_ - end_};
     }
 
     Stream& from_;
@@ -123,7 +111,167 @@ private:
     std::size_t end_ = 0;
 };
 
+/// Reads into a reader's window until `Self` is content with it.
+///
+/// `Self` has two functions: `content(window)` says whether what is there is enough, and
+/// `attainable(size)` whether that much space can ever be.
+template <class Self, read_stream Stream>
+class filling : public repeated<Self, read_step<Stream>> {
+public:
+    [[nodiscard]] bool over() noexcept {
+        if (!self().attainable(reader_.size_)) return exceed_limit();
+        return settled();
+    }
+    [[nodiscard]] auto step() noexcept { return reader_.from_.read_some(reader_.room()); }
+    [[nodiscard]] bool take(io_result<std::size_t> got) noexcept {
+        reader_.end_ += got.value();
+        added_ += got.value();
+        error_ = got.error();
+        return got.ok() && !settled();
+    }
+
+protected:
+    explicit filling(buffered_reader<Stream>& reader) noexcept : reader_{reader} {}
+
+    [[nodiscard]] buffered_reader<Stream>& reader() const noexcept { return reader_; }
+    [[nodiscard]] gyre::error failure() const noexcept { return error_; }
+    [[nodiscard]] std::size_t added() const noexcept { return added_; }
+
+private:
+    [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+
+    bool settled() noexcept {
+        if (self().content(reader_.window())) return true;
+        return reader_.room().empty() && exceed_limit();
+    }
+    bool exceed_limit() noexcept {
+        error_ = {errc::limit_exceeded, activity::read};
+        return true;
+    }
+
+    buffered_reader<Stream>& reader_;
+    std::size_t added_ = 0;
+    error error_;
+};
+
+/// Made by `buffered_reader::fill`.
+template <read_stream Stream>
+class [[nodiscard]] fill_awaiter : public filling<fill_awaiter<Stream>, Stream> {
+public:
+    using filling<fill_awaiter, Stream>::filling;
+
+    [[nodiscard]] io_result<std::size_t> await_resume() {
+        this->rethrow_if_any();
+        return {this->failure(), this->added()};
+    }
+
+    [[nodiscard]] static bool attainable(std::size_t) noexcept { return true; }
+    [[nodiscard]] bool content(const_buffer) const noexcept { return this->added() > 0; }
+};
+
+/// Made by `buffered_reader::read_until`.
+template <read_stream Stream>
+class [[nodiscard]] read_until_awaiter : public filling<read_until_awaiter<Stream>, Stream> {
+public:
+    read_until_awaiter(buffered_reader<Stream>& reader, std::string_view delimiter) noexcept
+        : filling<read_until_awaiter, Stream>{reader}, delimiter_{delimiter} {}
+
+    [[nodiscard]] io_result<const_buffer> await_resume() {
+        this->rethrow_if_any();
+        if (this->failure()) return this->failure();
+        return io_result<const_buffer>{this->reader().window().first(message_size_)};
+    }
+
+    [[nodiscard]] static bool attainable(std::size_t) noexcept { return true; }
+    [[nodiscard]] bool content(const_buffer window) noexcept {
+        const std::size_t at = text_of(window).find(delimiter_, searched_);
+        if (at == std::string_view::npos) {
+            // All but what may be the beginning of a delimiter that is split.
+            searched_ = window.size() - std::min(window.size(), delimiter_.size() - 1);
+            return false;
+        }
+        message_size_ = at + delimiter_.size();
+        return true;
+    }
+
+private:
+    std::string_view delimiter_;
+    std::size_t searched_ = 0;
+    std::size_t message_size_ = 0;
+};
+
+/// Made by `buffered_reader::read_at_least`.
+template <read_stream Stream>
+class [[nodiscard]] read_at_least_awaiter : public filling<read_at_least_awaiter<Stream>, Stream> {
+public:
+    read_at_least_awaiter(buffered_reader<Stream>& reader, std::size_t count) noexcept
+        : filling<read_at_least_awaiter, Stream>{reader}, count_{count} {}
+
+    [[nodiscard]] io_result<const_buffer> await_resume() {
+        this->rethrow_if_any();
+        if (this->failure()) return this->failure();
+        return io_result<const_buffer>{this->reader().window()};
+    }
+
+    [[nodiscard]] bool attainable(std::size_t size) const noexcept { return count_ <= size; }
+    [[nodiscard]] bool content(const_buffer window) const noexcept {
+        return window.size() >= count_;
+    }
+
+private:
+    std::size_t count_;
+};
+
+/// Made by `buffered_reader::read_some`.
+template <read_stream Stream>
+class [[nodiscard]] read_window_awaiter : public filling<read_window_awaiter<Stream>, Stream> {
+public:
+    read_window_awaiter(buffered_reader<Stream>& reader, mutable_buffer into) noexcept
+        : filling<read_window_awaiter, Stream>{reader}, into_{into} {}
+
+    [[nodiscard]] io_result<std::size_t> await_resume() {
+        this->rethrow_if_any();
+        if (this->failure()) return this->failure();
+        const const_buffer window = this->reader().window();
+        const std::size_t count = std::min(into_.size(), window.size());
+        if (count > 0) std::memcpy(into_.data(), window.data(), count);
+        this->reader().consume(count);
+        return io_result<std::size_t>{count};
+    }
+
+    [[nodiscard]] static bool attainable(std::size_t) noexcept { return true; }
+    [[nodiscard]] bool content(const_buffer window) const noexcept {
+        return into_.empty() || !window.empty();
+    }
+
+private:
+    mutable_buffer into_;
+};
+
+template <read_stream Stream>
+fill_awaiter<Stream> buffered_reader<Stream>::fill() noexcept {
+    return fill_awaiter<Stream>{*this};
+}
+
+template <read_stream Stream>
+read_until_awaiter<Stream> buffered_reader<Stream>::read_until(
+    std::string_view delimiter) noexcept {
+    return {*this, delimiter};
+}
+
+template <read_stream Stream>
+read_at_least_awaiter<Stream> buffered_reader<Stream>::read_at_least(std::size_t count) noexcept {
+    return {*this, count};
+}
+
+template <read_stream Stream>
+read_window_awaiter<Stream> buffered_reader<Stream>::read_some(mutable_buffer into) noexcept {
+    return {*this, into};
+}
+
 /// Collects small writes. Whoever uses it must `flush` at the end: a destructor cannot wait.
+///
+/// What it returns refers to it, so it outlives every await; one await at a time.
 ///
 /// @tparam  Stream  Borrowed; this is its only writer.
 template <write_stream Stream>
@@ -138,7 +286,7 @@ public:
     buffered_writer& operator=(const buffered_writer&) = delete;
 
     /// Bytes collected and not written.
-    [[nodiscard]] std::size_t buffered() const noexcept { return used_; }
+    [[nodiscard]] std::size_t buffered() const noexcept { return end_ - begin_; }
 
     /// Adds `from`, writing what has been collected if it does not fit; larger pieces go directly.
     ///
@@ -148,36 +296,126 @@ public:
     /// Errors:        those of the stream; the message is torn then.
     /// Cancellation:  `errc::canceled`; torn as well if anything was written.
     /// Threads:       resumes on the caller's executor.
-    /// Cost:          one frame, a copy.
-    [[nodiscard]] task<io_result<std::size_t>> write(const_buffer from) {
-        if (from.size() > size_ - used_) {
-            const io_result<> flushed = co_await flush();
-            if (!flushed.ok()) co_return flushed.error();
-        }
-        if (from.size() > size_) {
-            const io_result<std::size_t> direct = co_await write_all(to_, from);
-            co_return direct;
-        }
-        if (!from.empty()) std::memcpy(space_.get() + used_, from.data(), from.size());
-        used_ += from.size();
-        co_return io_result<std::size_t>{from.size()};
-    }
+    /// Cost:          no frame, no allocation; a copy.
+    [[nodiscard]] buffered_write_awaiter<Stream> write(const_buffer from) noexcept;
 
     /// Writes everything collected; errors and cancellation as `write`. What was not written then
     /// stays collected, and the next flush goes on there.
-    [[nodiscard]] task<io_result<>> flush() {
-        const io_result<std::size_t> written =
-            co_await write_all(to_, const_buffer{space_.get(), used_});
-        used_ -= written.value();
-        std::memmove(space_.get(), space_.get() + written.value(), used_);
-        co_return written.error();
-    }
+    [[nodiscard]] flush_awaiter<Stream> flush() noexcept;
 
 private:
+    template <class Self, write_stream To>
+    friend class draining;
+
+    [[nodiscard]] const_buffer collected() const noexcept {
+        return {space_.get() + begin_, end_ - begin_};
+    }
+    void drop(std::size_t count) noexcept {
+        begin_ += count;
+        if (begin_ == end_) begin_ = end_ = 0;
+    }
+    [[nodiscard]] bool has_room_for(std::size_t count) const noexcept {
+        return count <= size_ - buffered();
+    }
+    void append(const_buffer from) noexcept {
+        if (from.empty()) return;
+        // What a failed flush left behind is not at the front.
+        std::memmove(space_.get(), space_.get() + begin_, buffered());
+        end_ -= begin_;
+        begin_ = 0;
+        std::memcpy(space_.get() + end_, from.data(), from.size());
+        end_ += from.size();
+    }
+
     Stream& to_;
     std::unique_ptr<std::byte[]> space_;
     std::size_t size_;
-    std::size_t used_ = 0;
+    std::size_t begin_ = 0;  // What was collected is [begin_, end_) of the space.
+    std::size_t end_ = 0;
 };
+
+/// Writes what a writer has collected, then a piece that is larger than all its space.
+template <class Self, write_stream Stream>
+class draining : public repeated<Self, write_step<Stream>> {
+public:
+    [[nodiscard]] bool over() noexcept {
+        if (!always_ && writer_.has_room_for(piece_.size())) return true;
+        if (piece_.size() > writer_.size_) direct_ = piece_;
+        return next().empty();
+    }
+    [[nodiscard]] auto step() noexcept { return writer_.to_.write_some(next()); }
+    [[nodiscard]] bool take(io_result<std::size_t> written) noexcept {
+        error_ = written.error();
+        if (writer_.buffered() > 0) {
+            writer_.drop(written.value());
+        } else {
+            direct_ = direct_.subspan(written.value());
+        }
+        return written.ok() && !next().empty();
+    }
+
+protected:
+    draining(buffered_writer<Stream>& writer, const_buffer piece, bool always) noexcept
+        : writer_{writer}, piece_{piece}, always_{always} {}
+
+    [[nodiscard]] gyre::error failure() const noexcept { return error_; }
+
+    // Keeps the piece unless it was written directly, and returns how much of it was taken.
+    [[nodiscard]] std::size_t keep_piece() noexcept {
+        if (piece_.size() > writer_.size_) return piece_.size() - direct_.size();
+        if (error_) return 0;
+        writer_.append(piece_);
+        return piece_.size();
+    }
+
+private:
+    [[nodiscard]] const_buffer next() const noexcept {
+        return writer_.buffered() > 0 ? writer_.collected() : direct_;
+    }
+
+    buffered_writer<Stream>& writer_;
+    const_buffer piece_;   // All that is to be added.
+    const_buffer direct_;  // What of it is still to be written without being collected.
+    bool always_;          // Whether to write even if there is room for the piece.
+    error error_;
+};
+
+/// Made by `buffered_writer::write`.
+template <write_stream Stream>
+class [[nodiscard]] buffered_write_awaiter
+    : public draining<buffered_write_awaiter<Stream>, Stream> {
+public:
+    buffered_write_awaiter(buffered_writer<Stream>& writer, const_buffer piece) noexcept
+        : draining<buffered_write_awaiter, Stream>{writer, piece, false} {}
+
+    [[nodiscard]] io_result<std::size_t> await_resume() {
+        this->rethrow_if_any();
+        const std::size_t taken = this->keep_piece();
+        return {this->failure(), taken};
+    }
+};
+
+/// Made by `buffered_writer::flush`.
+template <write_stream Stream>
+class [[nodiscard]] flush_awaiter : public draining<flush_awaiter<Stream>, Stream> {
+public:
+    explicit flush_awaiter(buffered_writer<Stream>& writer) noexcept
+        : draining<flush_awaiter, Stream>{writer, {}, true} {}
+
+    [[nodiscard]] io_result<> await_resume() {
+        this->rethrow_if_any();
+        return this->failure();
+    }
+};
+
+template <write_stream Stream>
+buffered_write_awaiter<Stream> buffered_writer<Stream>::write(const_buffer from) noexcept {
+    return {*this, from};
+}
+
+template <write_stream Stream>
+flush_awaiter<Stream> buffered_writer<Stream>::flush() noexcept {
+    return flush_awaiter<Stream>{*this};
+}
 
 }  // namespace gyre
