@@ -246,3 +246,34 @@ TEST_CASE("100,000 posts from another thread allocate nothing") {
         CHECK(made == 0);
     });
 }
+
+TEST_CASE(
+    "100,000 callables posted from another thread allocate nothing once the depot is stocked") {
+    with_every_backend([](const io_context_options& options) {
+        constexpr int warm_up = 10'000;  // More than the loop's own stock keeps.
+        io_context io{options};
+        std::atomic<int> ran = 0;
+        std::atomic<long> made = -1;
+        std::thread poster{[&, guard = io_context::work_guard{io}] {
+            const auto post = [&](int count) {
+                for (const int until = ran.load() + count; ran.load() < until;) {
+                    const int before = ran.load(std::memory_order_acquire);
+                    io.post([&] { ran.fetch_add(1, std::memory_order_release); });
+                    while (ran.load(std::memory_order_acquire) == before) {
+                        std::this_thread::yield();
+                    }
+                }
+            };
+            post(warm_up);
+            const counted from_here;
+            post(rounds);
+            made = from_here.stop();
+        }};
+
+        io.run_for(patience);
+        poster.join();
+
+        CHECK(ran == warm_up + rounds);
+        CHECK(made.load() == 0);
+    });
+}

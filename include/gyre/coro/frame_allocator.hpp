@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Coroutine frames without malloc: a bounded stock of free blocks per thread.
+// Coroutine frames without malloc: a bounded stock of free blocks per thread, and a depot between them.
 //
 // A frame is allocated before its coroutine has met an environment, so the stock cannot hang on the
-// loop; it belongs to the thread, and is one of the two thread-locals of the library. Every block once
-// came from malloc, so any thread may free any frame; past the bound, blocks go back there.
+// loop; it belongs to the thread, and is one of the two thread-locals of the library. Any thread may
+// free any frame. Where one thread makes what another frees, the second one's stock fills up and goes to
+// the depot, a crate of blocks at a time, and the first one's comes from there. Every block once came
+// from malloc; past the bounds, blocks go back there.
 #pragma once
 
 #include <gyre/base/build.hpp>
@@ -35,7 +37,7 @@ public:
                 }
             }
         }
-        return allocate_anew(rounded(size));
+        return allocate_from_depot(size);
     }
 
     /// Gives back what `allocate(size)` returned, on any thread.
@@ -48,24 +50,32 @@ public:
                 return;
             }
         }
-        release_for_good(memory);
+        release_to_depot(memory, size);
     }
 
     /// What the calling thread's stock holds back from malloc, in bytes.
     [[nodiscard]] static std::size_t bytes_held() noexcept { return here_.bytes_held_; }
 
-    /// Bounds the calling thread's stock from now on; what it holds beyond goes with its next users.
-    /// 0 until the thread's first allocation, then `bytes_max_default`.
+    /// What the depot holds back from malloc, in bytes; at most `depot_bytes_max`. Any thread.
+    [[nodiscard]] static std::size_t depot_bytes_held() noexcept;
+    static constexpr std::size_t depot_bytes_max = std::size_t{64} << 20;
+
+    /// Bounds the calling thread's stock from now on; what it holds beyond goes with its next users,
+    /// and a crate from the depot, at most 64 KiB, may come on top.
     static void set_bytes_max(std::size_t bytes) noexcept;
-    static constexpr std::size_t bytes_max_default = 4 << 20;
+    static constexpr std::size_t bytes_max_default = 256 << 10;
 
     /// Gives everything the calling thread's stock holds back to malloc; the end of a thread does.
     static void trim() noexcept;
+
+    /// The same for the depot. Any thread.
+    static void trim_depot() noexcept;
 
 private:
     struct block {
         block* next;
     };
+    class depot;
     struct shelf {
         block* first = nullptr;
     };
@@ -76,6 +86,7 @@ private:
     static constexpr std::size_t coarse_step = 1024;
     static constexpr std::size_t size_max = 16 * 1024;
     static constexpr std::size_t fine_shelves = fine_max / fine_step;
+    static constexpr std::size_t shelves = fine_shelves + size_max / coarse_step;
 
     static constexpr std::size_t shelf_of(std::size_t size) noexcept {
         return size <= fine_max ? (size - 1) / fine_step
@@ -87,12 +98,13 @@ private:
     }
 
     static void begin_use() noexcept;
-    [[nodiscard]] static void* allocate_anew(std::size_t size) noexcept;
-    static void release_for_good(void* memory) noexcept;
+    static void free_all(block* first) noexcept;
+    [[nodiscard]] static void* allocate_from_depot(std::size_t size) noexcept;
+    static void release_to_depot(void* memory, std::size_t size) noexcept;
 
     static thread_local constinit frame_stock here_;
 
-    std::array<shelf, fine_shelves + size_max / coarse_step> shelves_{};
+    std::array<shelf, shelves> shelves_{};
     std::size_t bytes_held_ = 0;
     std::size_t bytes_max_ = 0;  // 0 until somebody has seen to its end: see begin_use.
     bool in_use_ = false;
