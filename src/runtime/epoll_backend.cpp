@@ -160,8 +160,7 @@ void epoll_backend::serve(descriptor& it, std::uint32_t events) noexcept {
     if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0) it.hung_up = true;
 
     it.pending.for_each([&](operation& op) {
-        auto& waiting = static_cast<descriptor_operation&>(op);
-        if (!attempt(waiting)) return;
+        if (op.postponed || !attempt(static_cast<descriptor_operation&>(op))) return;
         --waiting_;
         loop_->complete(op, op.result);
     });

@@ -51,6 +51,21 @@ void oldest_first(Node* newest, Next next, Visitor visit) noexcept {
     }
 }
 
+bool sends(const operation& op) noexcept {
+    return op.code == opcode::send || op.code == opcode::send_gather;
+}
+
+// After a send: less than was asked for means that the buffer is full.
+void note_room(operation& op) noexcept {
+    if (op.result <= 0 || !sends(op)) return;
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    const std::size_t asked =
+        op.code == opcode::send
+            ? std::min<std::size_t>(static_cast<send_operation&>(op).size, on.send_max)
+            : static_cast<message_operation&>(op).size;
+    on.filled = static_cast<std::size_t>(op.result) < asked;
+}
+
 // A failed check prints who was waiting for what on this thread's loop.
 void dump_before_abort(loop& of) noexcept {
     const std::string text = dump_tasks(of);
@@ -146,6 +161,7 @@ void io_context::end_roots() noexcept {
         }
         if (roots().empty()) return;
         const bool can_move = backend_->in_flight() > 0 || timers_->size() > 0 ||
+                              !postponed_.empty() ||
                               calls_in_flight_.load(std::memory_order_acquire) > 0 ||
                               inbox_.load(std::memory_order_acquire) != nullptr;
         expects(can_move, "coroutines remain that nothing will ever resume");
@@ -179,7 +195,7 @@ std::size_t io_context::poll() {
         ran += run_ready(no_limit);
         if (stopped()) break;
         turn(loop_backend::no_wait);
-    } while (!ready_.empty());
+    } while (!ready_.empty() || !postponed_.empty());
     return ran;
 }
 
@@ -204,7 +220,7 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
 
 void io_context::turn(time_point limit) noexcept {
     time_point deadline = loop_backend::no_wait;
-    if (ready_.empty() && limit != loop_backend::no_wait) {
+    if (ready_.empty() && postponed_.empty() && limit != loop_backend::no_wait) {
         deadline = std::min(limit, timers_->next());
         asleep_.store(true, std::memory_order_seq_cst);
         if (inbox_.load(std::memory_order_seq_cst) != nullptr ||
@@ -217,6 +233,7 @@ void io_context::turn(time_point limit) noexcept {
         if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
     }
     asleep_.store(false, std::memory_order_relaxed);
+    begin_postponed();
     refresh_clock();
     timers_->advance(now_);
     take_inbox();
@@ -285,13 +302,45 @@ bool io_context::submit(operation& op) noexcept {
         op.result = -static_cast<std::int32_t>(status_.code());
     } else {
         on.pending.push_back(op);
+        if (on.filled && sends(op)) {
+            postpone(op);
+            return false;
+        }
         if (!backend_->submit(op)) return false;
         static_cast<list_link<descriptor>&>(op).unlink();
+        note_room(op);
     }
     op.state.store(operation_state::done, std::memory_order_relaxed);
-    if (spend(op.result > 0 ? static_cast<std::size_t>(op.result) : 0)) return true;
+    // Only what is sent is counted by its bytes: readers are to be ahead of writers, or what was sent
+    // piles up and falls out of the cache.
+    if (spend(sends(op) && op.result > 0 ? static_cast<std::size_t>(op.result) : 0)) return true;
     ready_.push(op);  // The turn's share is used up: others come first.
     return false;
+}
+
+// The socket has no room, but its reader may run on this very thread: after the next turn a try is
+// likely to succeed, where now it would fail and the kernel would have to tell.
+void io_context::postpone(operation& op) noexcept {
+    static_cast<descriptor_operation&>(op).target->filled = false;
+    op.postponed = true;
+    postponed_.push(op);
+}
+
+void io_context::begin_postponed() noexcept {
+    std::size_t sent = 0;
+    while (!postponed_.empty() && sent < bytes_per_step) {
+        auto& op = static_cast<operation&>(postponed_.pop());
+        op.postponed = false;
+        if (!begin(op)) continue;
+        if (op.result > 0) sent += static_cast<std::size_t>(op.result);
+        complete(op, op.result);
+    }
+}
+
+bool io_context::begin(operation& op) noexcept {
+    if (!status_) return backend_->submit(op);
+    op.result = -static_cast<std::int32_t>(status_.code());
+    return true;
 }
 
 void io_context::attach(descriptor& it) noexcept {
@@ -320,6 +369,12 @@ void io_context::cancel(operation& op) noexcept {
         if (workers().withdraw(static_cast<call_operation&>(op))) complete(op, -ECANCELED);
         return;
     }
+    if (op.postponed) {
+        postponed_.remove(op);
+        op.postponed = false;
+        complete(op, -ECANCELED);
+        return;
+    }
     backend_->cancel(op);
 }
 
@@ -343,6 +398,7 @@ void io_context::complete(operation& op, std::int32_t result) noexcept {
         calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
     } else {
         static_cast<list_link<descriptor>&>(op).unlink();
+        note_room(op);
     }
     operation_state now = operation_state::armed;
     if (op.state.compare_exchange_strong(now, operation_state::done)) {
@@ -403,12 +459,11 @@ void io_context::withdraw_backend(error refusal) noexcept {
     descriptors_.for_each([this](descriptor& on) {
         on.maybe_readable = on.maybe_writable = true;
         on.pending.for_each([this](operation& op) {
+            if (op.postponed) return;
             op.retried = false;
             if (op.cancel_requested) {
                 complete(op, -ECANCELED);
-            } else if (status_) {
-                complete(op, -static_cast<std::int32_t>(status_.code()));
-            } else if (backend_->submit(op)) {
+            } else if (begin(op)) {
                 complete(op, op.result);
             }
         });
@@ -433,7 +488,10 @@ int io_context::native_wait_handle() noexcept {
 }
 
 time_point io_context::next_deadline() noexcept {
-    if (!ready_.empty() || inbox_.load(std::memory_order_seq_cst) != nullptr) return now_;
+    if (!ready_.empty() || !postponed_.empty() ||
+        inbox_.load(std::memory_order_seq_cst) != nullptr) {
+        return now_;
+    }
     return timers_->next();
 }
 

@@ -27,8 +27,8 @@ public:
     /// The time at which the current turn began, refreshed every 32 items: cheap, slightly old.
     [[nodiscard]] time_point now() const noexcept { return now_; }
 
-    /// Accounts for one completion on the spot, of `bytes` bytes, that did not go through the ready
-    /// queue. False when the caller's share is used up: it then posts itself instead of going on.
+    /// Accounts for one completion on the spot, which sent `bytes` bytes and did not go through the
+    /// ready queue. False when the caller's share is used up: it then posts itself instead of going on.
     ///
     /// A coroutine that never has to wait gives way to others that are ready after a few completions,
     /// and to the kernel after a turn's worth of them or of bytes: what was sent should be received

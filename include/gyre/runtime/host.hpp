@@ -30,6 +30,10 @@ struct descriptor : list_link<> {
     bool registered = false;  ///< Known to the loop's epoll instance.
     bool registered_for_writing = false;
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
+    bool filled = false;       ///< The last send was short: the buffer has no room left.
+
+    bool send_max_known = false;
+    std::uint32_t send_max = INT32_MAX;  ///< Bytes that one send is given at most.
 
     [[nodiscard]] bool open() const noexcept { return generation % 2 == 1; }
 };

@@ -215,6 +215,9 @@ private:
     [[nodiscard]] bool has_work() noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
+    void postpone(operation& op) noexcept;
+    void begin_postponed() noexcept;
+    [[nodiscard]] bool begin(operation& op) noexcept;
 
     // Invariant: the loop whose run() is innermost on this thread. The second of the library's two
     // thread-locals: posting to one's own loop must not cost an atomic operation.
@@ -223,6 +226,7 @@ private:
     gyre::host& host_;
     std::unique_ptr<timer_queue> timers_;
     std::unique_ptr<loop_backend> backend_;
+    work_queue postponed_;                     // Operations that the next turn begins.
     std::unique_ptr<loop_backend> withdrawn_;  // Kept for the threads that may be waking it.
     list<descriptor> descriptors_;             // Those this loop has used and that are still open.
     error status_;

@@ -72,8 +72,9 @@ struct operation : work, list_link<descriptor> {
     std::int32_t result = 0;           ///< What the system call would have returned, or -errno.
     std::atomic<operation_state> state = operation_state::idle;
     const opcode code;
-    bool retried = false;           ///< The interpreter's own mark: its first try is over.
-    bool cancel_requested = false;  ///< The backend has been asked to end it.
+    bool retried : 1 = false;           ///< The interpreter's own mark: its first try is over.
+    bool cancel_requested : 1 = false;  ///< The backend has been asked to end it.
+    bool postponed : 1 = false;         ///< The backend has not seen it; the next turn begins it.
 
     [[nodiscard]] bool pending() const noexcept {
         const operation_state now = state.load(std::memory_order_relaxed);
