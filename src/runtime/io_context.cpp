@@ -34,38 +34,6 @@ std::uint64_t this_thread() noexcept {
     return name;
 }
 
-// Hands a list that was pushed newest first to `visit`, oldest first.
-template <class Node, class Next, class Visitor>
-void oldest_first(Node* newest, Next next, Visitor visit) noexcept {
-    Node* oldest = nullptr;
-    while (newest != nullptr) {
-        Node* following = newest->*next;
-        newest->*next = oldest;
-        oldest = newest;
-        newest = following;
-    }
-    while (oldest != nullptr) {
-        Node* following = oldest->*next;
-        visit(*oldest);
-        oldest = following;
-    }
-}
-
-bool sends(const operation& op) noexcept {
-    return op.code == opcode::send || op.code == opcode::send_gather;
-}
-
-// After a send: less than was asked for means that the buffer is full.
-void note_room(operation& op) noexcept {
-    if (op.result <= 0 || !sends(op)) return;
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
-    const std::size_t asked =
-        op.code == opcode::send
-            ? std::min<std::size_t>(static_cast<send_operation&>(op).size, on.send_max)
-            : static_cast<message_operation&>(op).size;
-    on.filled = static_cast<std::size_t>(op.result) < asked;
-}
-
 // A failed check prints who was waiting for what on this thread's loop.
 void dump_before_abort(loop& of) noexcept {
     const std::string text = dump_tasks(of);
@@ -160,10 +128,9 @@ void io_context::end_roots() noexcept {
             continue;
         }
         if (roots().empty()) return;
-        const bool can_move = backend_->in_flight() > 0 || timers_->size() > 0 ||
-                              !postponed_.empty() ||
-                              calls_in_flight_.load(std::memory_order_acquire) > 0 ||
-                              inbox_.load(std::memory_order_acquire) != nullptr;
+        const bool can_move =
+            backend_->in_flight() > 0 || timers_->size() > 0 || !postponed_.empty() ||
+            calls_in_flight_.load(std::memory_order_acquire) > 0 || !inbox_.empty();
         expects(can_move, "coroutines remain that nothing will ever resume");
         turn(never);
     }
@@ -223,10 +190,7 @@ void io_context::turn(time_point limit) noexcept {
     if (ready_.empty() && postponed_.empty() && limit != loop_backend::no_wait) {
         deadline = std::min(limit, timers_->next());
         asleep_.store(true, std::memory_order_seq_cst);
-        if (inbox_.load(std::memory_order_seq_cst) != nullptr ||
-            cancels_.load(std::memory_order_seq_cst) != nullptr || stopped()) {
-            deadline = loop_backend::no_wait;
-        }
+        if (!inbox_.empty() || !cancels_.empty() || stopped()) deadline = loop_backend::no_wait;
     }
     // With nothing in flight and no wish to wait, the kernel has nothing to say.
     if (deadline != loop_backend::no_wait || !backend_->idle()) {
@@ -244,7 +208,7 @@ void io_context::refresh_clock() noexcept { now_ = host_.now(); }
 
 bool io_context::has_work() noexcept {
     return !ready_.empty() || !roots().empty() || guards_.load(std::memory_order_acquire) > 0 ||
-           inbox_.load(std::memory_order_acquire) != nullptr;
+           !inbox_.empty();
 }
 
 void io_context::stop() noexcept {
@@ -257,12 +221,8 @@ void io_context::release_guard() noexcept {
 }
 
 void io_context::post_from_outside(work& item) noexcept {
-    work* newest = inbox_.load(std::memory_order_relaxed);
-    do item.next = newest;
-    while (!inbox_.compare_exchange_weak(newest, &item, std::memory_order_seq_cst,
-                                         std::memory_order_relaxed));
     // Whoever found the inbox empty sees to the waking; the loop empties it before it sleeps.
-    if (newest == nullptr) wake_if_asleep();
+    if (inbox_.push(item)) wake_if_asleep();
 }
 
 void io_context::wake_if_asleep() noexcept {
@@ -273,9 +233,7 @@ void io_context::wake_if_asleep() noexcept {
 }
 
 void io_context::take_inbox() noexcept {
-    if (inbox_.load(std::memory_order_relaxed) == nullptr) return;
-    oldest_first(inbox_.exchange(nullptr, std::memory_order_acquire), &work::next,
-                 [this](work& item) noexcept { ready_.push(item); });
+    inbox_.take_all([this](work& item) noexcept { ready_.push(item); });
 }
 
 void io_context::retract(work& item) noexcept {
@@ -286,162 +244,6 @@ void io_context::retract(work& item) noexcept {
 void io_context::arm(timer& t, time_point deadline) noexcept { timers_->arm(t, deadline); }
 
 void io_context::disarm(timer& t) noexcept { timers_->disarm(t); }
-
-bool io_context::submit(operation& op) noexcept {
-    op.home = this;
-    op.state.store(operation_state::armed, std::memory_order_relaxed);
-    if (op.code == opcode::call) {
-        calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
-        workers().submit(static_cast<call_operation&>(op));
-        return false;
-    }
-
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
-    attach(on);
-    if (status_) {
-        op.result = -static_cast<std::int32_t>(status_.code());
-    } else {
-        on.pending.push_back(op);
-        if (on.filled && sends(op)) {
-            postpone(op);
-            return false;
-        }
-        if (!backend_->submit(op)) return false;
-        static_cast<list_link<descriptor>&>(op).unlink();
-        note_room(op);
-    }
-    op.state.store(operation_state::done, std::memory_order_relaxed);
-    // Only what is sent is counted by its bytes: readers are to be ahead of writers, or what was sent
-    // piles up and falls out of the cache.
-    if (spend(sends(op) && op.result > 0 ? static_cast<std::size_t>(op.result) : 0)) return true;
-    ready_.push(op);  // The turn's share is used up: others come first.
-    return false;
-}
-
-// The socket has no room, but its reader may run on this very thread: after the next turn a try is
-// likely to succeed, where now it would fail and the kernel would have to tell.
-void io_context::postpone(operation& op) noexcept {
-    static_cast<descriptor_operation&>(op).target->filled = false;
-    op.postponed = true;
-    postponed_.push(op);
-}
-
-void io_context::begin_postponed() noexcept {
-    std::size_t sent = 0;
-    while (!postponed_.empty() && sent < bytes_per_step) {
-        auto& op = static_cast<operation&>(postponed_.pop());
-        op.postponed = false;
-        if (!begin(op)) continue;
-        if (op.result > 0) sent += static_cast<std::size_t>(op.result);
-        complete(op, op.result);
-    }
-}
-
-bool io_context::begin(operation& op) noexcept {
-    if (!status_) return backend_->submit(op);
-    op.result = -static_cast<std::int32_t>(status_.code());
-    return true;
-}
-
-void io_context::attach(descriptor& it) noexcept {
-    if (it.home == this) [[likely]]
-        return;
-    expects(it.home == nullptr, "a socket is used on its own loop; release() and adopt() move it");
-    it.home = this;
-    descriptors_.push_back(it);
-}
-
-void io_context::cancel(operation& op) noexcept {
-    if (running_here != this && running_here != nullptr) {
-        // From another loop: a message that points into a frame. `complete` waits for it.
-        operation_state now = operation_state::armed;
-        if (!op.state.compare_exchange_strong(now, operation_state::cancel_posted)) return;
-        operation* newest = cancels_.load(std::memory_order_relaxed);
-        do op.cancel_next = newest;
-        while (!cancels_.compare_exchange_weak(newest, &op, std::memory_order_seq_cst,
-                                               std::memory_order_relaxed));
-        wake_if_asleep();
-        return;
-    }
-    if (!op.pending() || op.cancel_requested) return;
-    op.cancel_requested = true;
-    if (op.code == opcode::call) {
-        if (workers().withdraw(static_cast<call_operation&>(op))) complete(op, -ECANCELED);
-        return;
-    }
-    if (op.postponed) {
-        postponed_.remove(op);
-        op.postponed = false;
-        complete(op, -ECANCELED);
-        return;
-    }
-    backend_->cancel(op);
-}
-
-void io_context::take_cancels() noexcept {
-    if (cancels_.load(std::memory_order_relaxed) == nullptr) return;
-    oldest_first(cancels_.exchange(nullptr, std::memory_order_acquire), &operation::cancel_next,
-                 [this](operation& op) noexcept {
-                     operation_state now = operation_state::cancel_posted;
-                     if (op.state.compare_exchange_strong(now, operation_state::armed)) {
-                         cancel(op);
-                         return;
-                     }
-                     op.state.store(operation_state::done, std::memory_order_relaxed);
-                     ready_.push(op);  // It completed first and has waited for this message.
-                 });
-}
-
-void io_context::complete(operation& op, std::int32_t result) noexcept {
-    op.result = result;
-    if (op.code == opcode::call) {
-        calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
-    } else {
-        static_cast<list_link<descriptor>&>(op).unlink();
-        note_room(op);
-    }
-    operation_state now = operation_state::armed;
-    if (op.state.compare_exchange_strong(now, operation_state::done)) {
-        ready_.push(op);
-    } else {
-        expects(now == operation_state::cancel_posted, "an operation completes exactly once");
-        op.state.store(operation_state::awaiting_cancel, std::memory_order_relaxed);
-    }
-}
-
-void io_context::complete_call(call_operation& op) noexcept {
-    op.result = 0;
-    op.state.store(operation_state::done, std::memory_order_relaxed);
-    post(op);
-    // Only now: the destructor waits for either the posted item or this count.
-    calls_in_flight_.fetch_sub(1, std::memory_order_release);
-}
-
-void io_context::reap(operation& op) noexcept {
-    expects(op.code != opcode::call, "a frame is destroyed while its call runs on a worker");
-    while (op.pending()) {
-        cancel(op);
-        if (!op.pending()) break;
-        if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
-        take_cancels();
-    }
-    retract(op);
-}
-
-void io_context::detach(descriptor& it) noexcept {
-    // Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
-    const bool resting = !occupied_.load(std::memory_order_acquire) &&
-                         (it.pending.empty() || bound_thread_ == this_thread());
-    expects(running_here == this || resting, "a socket is closed on its own loop's thread");
-    it.pending.for_each([this](operation& op) { cancel(op); });
-    while (!it.pending.empty()) {
-        if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
-        take_cancels();
-    }
-    backend_->forget(it);
-    it.unlink();
-    it.home = nullptr;
-}
 
 // The kernel refuses the ring (a seccomp filter that came late): whatever was in flight is begun
 // again on the next backend, or told so where io_uring was required.
@@ -470,6 +272,13 @@ void io_context::withdraw_backend(error refusal) noexcept {
     });
 }
 
+// Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
+bool io_context::may_touch(const descriptor& it) const noexcept {
+    if (running_here == this) return true;
+    return !occupied_.load(std::memory_order_acquire) &&
+           (it.pending.empty() || bound_thread_ == this_thread());
+}
+
 void io_context::bind_to_this_thread() noexcept {
     const std::uint64_t here = this_thread();
     if (bound_thread_ == here) return;
@@ -488,10 +297,7 @@ int io_context::native_wait_handle() noexcept {
 }
 
 time_point io_context::next_deadline() noexcept {
-    if (!ready_.empty() || !postponed_.empty() ||
-        inbox_.load(std::memory_order_seq_cst) != nullptr) {
-        return now_;
-    }
+    if (!ready_.empty() || !postponed_.empty() || !inbox_.empty()) return now_;
     return timers_->next();
 }
 

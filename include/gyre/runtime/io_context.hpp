@@ -8,6 +8,7 @@
 // time behind src/runtime/loop_backend.hpp.
 #pragma once
 
+#include <gyre/base/mpsc_stack.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/environment.hpp>
 #include <gyre/coro/frame_allocator.hpp>
@@ -213,6 +214,7 @@ private:
     void release_guard() noexcept;
     void end_roots() noexcept;
     [[nodiscard]] bool has_work() noexcept;
+    [[nodiscard]] bool may_touch(const descriptor& it) const noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
     void postpone(operation& op) noexcept;
@@ -238,11 +240,11 @@ private:
         0;  // The name of the thread that runs it; 0 before the first run.
 
     // What other threads touch, away from what this one does.
-    alignas(64) std::atomic<work*> inbox_ = nullptr;  // Newest first.
-    std::atomic<loop_backend*> waker_ = nullptr;      // The backend to wake.
-    std::atomic<operation*> cancels_ = nullptr;       // Newest first.
-    std::atomic<bool> asleep_ = true;     // True whenever nobody would look into the inbox.
-    std::atomic<bool> occupied_ = false;  // A thread is inside `run` or `poll`.
+    alignas(64) mpsc_stack<work, &work::next> inbox_;
+    mpsc_stack<operation, &operation::cancel_next> cancels_;
+    std::atomic<loop_backend*> waker_ = nullptr;  // The backend to wake.
+    std::atomic<bool> asleep_ = true;             // True whenever nobody would look into the inbox.
+    std::atomic<bool> occupied_ = false;          // A thread is inside `run` or `poll`.
     std::atomic<bool> stopped_ = false;
     std::atomic<int> guards_ = 0;
     std::atomic<int> calls_in_flight_ = 0;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The life of an operation on its loop, from submission to completion: see
+// include/gyre/runtime/io_context.hpp.
+//
+// An operation moves through the states of operation_state, to the right only. Here it is handed to
+// the backend or answered on the spot, cancelled from this loop or another, and made ready again,
+// exactly once.
+#include <gyre/runtime/io_context.hpp>
+
+#include <gyre/base/check.hpp>
+#include <gyre/runtime/thread_pool.hpp>
+#include <runtime/loop_backend.hpp>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace gyre {
+namespace {
+
+bool sends(const operation& op) noexcept {
+    return op.code == opcode::send || op.code == opcode::send_gather;
+}
+
+// After a send: less than was asked for means that the buffer is full.
+void note_room(operation& op) noexcept {
+    if (op.result <= 0 || !sends(op)) return;
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    const std::size_t asked = op.code == opcode::send
+                                  ? on.portion_of(static_cast<send_operation&>(op).size)
+                                  : static_cast<message_operation&>(op).size;
+    on.filled = static_cast<std::size_t>(op.result) < asked;
+}
+
+}  // namespace
+
+bool io_context::submit(operation& op) noexcept {
+    op.home = this;
+    op.state.store(operation_state::armed, std::memory_order_relaxed);
+    if (op.code == opcode::call) {
+        calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
+        workers().submit(static_cast<call_operation&>(op));
+        return false;
+    }
+
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    attach(on);
+    if (status_) {
+        op.result = -static_cast<std::int32_t>(status_.code());
+    } else {
+        on.pending.push_back(op);
+        if (on.filled && sends(op)) {
+            postpone(op);
+            return false;
+        }
+        if (!backend_->submit(op)) return false;
+        static_cast<list_link<descriptor>&>(op).unlink();
+        note_room(op);
+    }
+    op.state.store(operation_state::done, std::memory_order_relaxed);
+    // Only what is sent is counted by its bytes: readers are to be ahead of writers, or what was sent
+    // piles up and falls out of the cache.
+    if (spend(sends(op) && op.result > 0 ? static_cast<std::size_t>(op.result) : 0)) return true;
+    ready_.push(op);  // The turn's share is used up: others come first.
+    return false;
+}
+
+// The socket has no room, but its reader may run on this very thread: after the next turn a try is
+// likely to succeed, where now it would fail and the kernel would have to tell.
+void io_context::postpone(operation& op) noexcept {
+    static_cast<descriptor_operation&>(op).target->filled = false;
+    op.postponed = true;
+    postponed_.push(op);
+}
+
+void io_context::begin_postponed() noexcept {
+    std::size_t sent = 0;
+    while (!postponed_.empty() && sent < bytes_per_step) {
+        auto& op = static_cast<operation&>(postponed_.pop());
+        op.postponed = false;
+        if (!begin(op)) continue;
+        if (op.result > 0) sent += static_cast<std::size_t>(op.result);
+        complete(op, op.result);
+    }
+}
+
+bool io_context::begin(operation& op) noexcept {
+    if (!status_) return backend_->submit(op);
+    op.result = -static_cast<std::int32_t>(status_.code());
+    return true;
+}
+
+void io_context::attach(descriptor& it) noexcept {
+    if (it.home == this) [[likely]]
+        return;
+    expects(it.home == nullptr, "a socket is used on its own loop; release() and adopt() move it");
+    it.home = this;
+    descriptors_.push_back(it);
+}
+
+void io_context::cancel(operation& op) noexcept {
+    if (running_here != this && running_here != nullptr) {
+        // From another loop: a message that points into a frame. `complete` waits for it.
+        operation_state now = operation_state::armed;
+        if (!op.state.compare_exchange_strong(now, operation_state::cancel_posted)) return;
+        cancels_.push(op);
+        wake_if_asleep();
+        return;
+    }
+    if (!op.pending() || op.cancel_requested) return;
+    op.cancel_requested = true;
+    if (op.code == opcode::call) {
+        if (workers().withdraw(static_cast<call_operation&>(op))) complete(op, -ECANCELED);
+        return;
+    }
+    if (op.postponed) {
+        postponed_.remove(op);
+        op.postponed = false;
+        complete(op, -ECANCELED);
+        return;
+    }
+    backend_->cancel(op);
+}
+
+void io_context::take_cancels() noexcept {
+    cancels_.take_all([this](operation& op) noexcept {
+        operation_state now = operation_state::cancel_posted;
+        if (op.state.compare_exchange_strong(now, operation_state::armed)) {
+            cancel(op);
+            return;
+        }
+        op.state.store(operation_state::done, std::memory_order_relaxed);
+        ready_.push(op);  // It completed first and has waited for this message.
+    });
+}
+
+void io_context::complete(operation& op, std::int32_t result) noexcept {
+    op.result = result;
+    if (op.code == opcode::call) {
+        calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+        static_cast<list_link<descriptor>&>(op).unlink();
+        note_room(op);
+    }
+    operation_state now = operation_state::armed;
+    if (op.state.compare_exchange_strong(now, operation_state::done)) {
+        ready_.push(op);
+    } else {
+        expects(now == operation_state::cancel_posted, "an operation completes exactly once");
+        op.state.store(operation_state::awaiting_cancel, std::memory_order_relaxed);
+    }
+}
+
+void io_context::complete_call(call_operation& op) noexcept {
+    op.result = 0;
+    op.state.store(operation_state::done, std::memory_order_relaxed);
+    post(op);
+    // Only now: the destructor waits for either the posted item or this count.
+    calls_in_flight_.fetch_sub(1, std::memory_order_release);
+}
+
+void io_context::reap(operation& op) noexcept {
+    expects(op.code != opcode::call, "a frame is destroyed while its call runs on a worker");
+    while (op.pending()) {
+        cancel(op);
+        if (!op.pending()) break;
+        if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
+        take_cancels();
+    }
+    retract(op);
+}
+
+void io_context::detach(descriptor& it) noexcept {
+    expects(may_touch(it), "a socket is closed on its own loop's thread");
+    it.pending.for_each([this](operation& op) { cancel(op); });
+    while (!it.pending.empty()) {
+        if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
+        take_cancels();
+    }
+    backend_->forget(it);
+    it.unlink();
+    it.home = nullptr;
+}
+
+}  // namespace gyre
