@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/io/stream_socket.hpp promises about connecting, addresses and adopted descriptors.
+#include <gyre/io/stream_socket.hpp>
+
+#include <gyre/io/acceptor.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <io/connections.hpp>
+#include <support/harness.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("the two ends of a connection agree about its addresses") {
+    on_every_backend([](io_context& io) -> task<> {
+        const socket_pair pair = connected_pair(io);
+
+        CHECK(pair.client.local_endpoint().value() == pair.server.remote_endpoint().value());
+        CHECK(pair.client.remote_endpoint().value() == pair.server.local_endpoint().value());
+        CHECK(pair.client.local_endpoint().value().v4() == ipv4::loopback());
+        CHECK_FALSE(pair.client.local_endpoint().value() == pair.server.local_endpoint().value());
+        co_return;
+    });
+}
+
+TEST_CASE("connecting gives a socket with no_delay set") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = tcp_acceptor::listen(io, {ipv4::loopback(), 0}).take();
+        const endpoint where = acceptor.local_endpoint().value();
+
+        io_result<stream_socket> connected = co_await stream_socket::connect(where);
+        io_result<stream_socket> accepted = co_await acceptor.accept();
+
+        REQUIRE(connected.ok());
+        const stream_socket client = connected.take();
+        CHECK(client.remote_endpoint().value() == where);
+        CHECK(client.get_option<no_delay>().value().on);
+        CHECK(accepted.take().get_option<no_delay>().value().on);
+    });
+}
+
+TEST_CASE("connecting to a closed port is refused, and no descriptor stays open") {
+    on_every_backend([](io_context& io) -> task<> {
+        const endpoint nowhere = closed_port(io);
+        const std::size_t before = open_descriptors();
+        const duration started = thread_cpu_time();
+
+        for (int tries = 0; tries < 20; ++tries) {
+            io_result<stream_socket> connected = co_await stream_socket::connect(nowhere);
+            CHECK(connected.error() == errc::connection_refused);
+            CHECK(connected.error().during() == activity::connect);
+            CHECK_FALSE(connected.take().is_open());
+        }
+
+        CHECK(open_descriptors() == before);
+        CHECK(thread_cpu_time() - started < 100ms);
+    });
+}
+
+TEST_CASE("connecting to a path where nobody listens tells why") {
+    on_every_backend([](io_context& io) -> task<> {
+        const std::string path = "/tmp/gyre_connect_test." + std::to_string(::getpid());
+        ::unlink(path.c_str());
+        const endpoint where = endpoint::local(path).value();
+
+        const io_result<stream_socket> no_file = co_await stream_socket::connect(where);
+        static_cast<void>(stream_acceptor::listen(io, where));
+        const io_result<stream_socket> no_listener = co_await stream_socket::connect(where);
+        ::unlink(path.c_str());
+        const io_result<stream_socket> null = co_await stream_socket::connect(endpoint{});
+
+        CHECK(no_file.error() == errc::no_such_file);
+        CHECK(no_listener.error() == errc::connection_refused);
+        CHECK(null.error() == errc::invalid_argument);
+    });
+}
+
+TEST_CASE("sockets over IPv6 and over abstract names carry data like any other") {
+    on_every_backend([](io_context& io) -> task<> {
+        for (const char* text : {"[::1]:0", "unix:@gyre stream socket test"}) {
+            tcp_acceptor acceptor = tcp_acceptor::listen(io, endpoint::parse(text).value()).take();
+            std::array<std::byte, 5> space{};
+
+            io_result<stream_socket> connected =
+                co_await stream_socket::connect(acceptor.local_endpoint().value());
+            io_result<stream_socket> accepted = co_await acceptor.accept();
+            stream_socket client = connected.take();
+            stream_socket server = accepted.take();
+            static_cast<void>(co_await write_all(client, bytes_of("hello")));
+            const io_result<std::size_t> got = co_await read_exactly(server, space);
+
+            CHECK(got.value() == 5);
+            CHECK(text_of(space) == "hello");
+        }
+    });
+}
+
+TEST_CASE("an adopted descriptor that is non-blocking waits like any other") {
+    on_every_connection([](io_context& io, socket_pair& pair) -> task<> {
+        const int number = pair.client.release();
+        REQUIRE(::fcntl(number, F_SETFL, O_RDWR | O_NONBLOCK) == 0);
+        stream_socket client = stream_socket::adopt(io, number);
+        const bytes much = patterned(4 << 20);
+        std::array<std::byte, 16> space{};
+        const std::array<mutable_buffer, 1> into{space};
+        io_result<std::size_t> read;
+        io_result<std::size_t> scattered;
+        io_result<std::size_t> written;
+        bytes got(much.size());
+        const auto scatter = [&]() -> task<> {
+            scattered = co_await client.read_some(mutable_buffers{into});
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_read(client, space, read));
+            group.spawn(note_write_all(client, much, written));
+            static_cast<void>(co_await sleep_for(2ms));
+            static_cast<void>(co_await pair.server.write_some(bytes_of("one")));
+            while (read.value() == 0) co_await yield();
+            group.spawn(scatter());
+            static_cast<void>(co_await sleep_for(2ms));
+            static_cast<void>(co_await pair.server.write_some(bytes_of("four")));
+            static_cast<void>(co_await read_exactly(pair.server, got));
+        };
+
+        co_await with_group(body);
+
+        CHECK(read.value() == 3);
+        CHECK(scattered.value() == 4);
+        CHECK(written.value() == much.size());
+        CHECK(got == much);
+    });
+}
