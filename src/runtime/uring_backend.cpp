@@ -240,8 +240,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
             auto& it = static_cast<send_operation&>(op);
             to.opcode = IORING_OP_SEND;
             to.addr = reinterpret_cast<std::uint64_t>(it.data);
-            to.len =
-                static_cast<std::uint32_t>(std::min<std::size_t>(it.size, it.target->send_max));
+            to.len = static_cast<std::uint32_t>(it.target->portion_of(it.size));
             to.msg_flags = MSG_NOSIGNAL;
             return;
         }

@@ -153,9 +153,9 @@ public:
     /// Writes at least one byte of `from`.
     ///
     /// @param  from  Borrowed until completion. Empty yields {ok, 0}.
-    /// @return The bytes the kernel took; zero only with an error or an empty buffer. TCP is given at most
-    ///         65,000 at once, a full packet of segmentation offload: larger calls are slower, not
-    ///         faster (docs/decisions/0005-fast-paths.md).
+    /// @return The bytes the kernel took; zero only with an error or an empty buffer. Of more
+    ///         than 64 KiB TCP is given 65,000, a full packet of segmentation offload: larger calls
+    ///         are slower, not faster (docs/decisions/0005-fast-paths.md).
     ///
     /// Errors:        `errc::broken_pipe`, `errc::connection_reset`, ... Never raises SIGPIPE.
     /// Cancellation:  `errc::canceled`; nothing was sent then.

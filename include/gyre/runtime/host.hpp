@@ -9,6 +9,7 @@
 #include <gyre/base/time.hpp>
 #include <gyre/runtime/operation.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,8 +33,14 @@ struct descriptor : list_link<> {
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
     bool filled = false;       ///< The last send was short: the buffer has no room left.
 
-    bool send_max_known = false;
-    std::uint32_t send_max = INT32_MAX;  ///< Bytes that one send is given at most.
+    bool portions_known = false;
+    std::uint32_t portion_max = INT32_MAX;  ///< What a large send is cut into.
+
+    /// How much of `size` bytes one send is given.
+    [[nodiscard]] std::size_t portion_of(std::size_t size) const noexcept {
+        constexpr std::size_t whole_max = 64 * 1024;
+        return size <= whole_max ? size : std::min<std::size_t>(size, portion_max);
+    }
 
     [[nodiscard]] bool open() const noexcept { return generation % 2 == 1; }
 };
