@@ -5,6 +5,7 @@
 #include <lab/contender.hpp>
 
 #include <lab/allocations.hpp>
+#include <lab/fail.hpp>
 
 #include <time.h>
 
@@ -41,5 +42,6 @@ outcome contender::dispatch(const dispatch_case&) { return no_rows("dispatch"); 
 outcome contender::throughput(const throughput_case&) { return no_rows("throughput"); }
 outcome contender::latency(const latency_case&) { return no_rows("latency"); }
 outcome contender::http(const http_case&) { return no_rows("http"); }
+void contender::echo(const echo_case&, descriptor) { fail("echo: not written"); }
 
 }  // namespace lab

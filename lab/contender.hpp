@@ -8,6 +8,7 @@
 #pragma once
 
 #include <lab/histogram.hpp>
+#include <lab/load.hpp>
 #include <lab/scenario.hpp>
 
 #include <chrono>
@@ -60,7 +61,7 @@ struct identity {
 
 /// One way to do the lab's work. Overrides what it can do.
 ///
-/// A run makes one contender, calls one of the four verbs once, and exits: nothing warms up the
+/// A run makes one contender, calls one of the verbs once, and exits: nothing warms up the
 /// next case, and nothing of an earlier one remains.
 class contender {
 public:
@@ -72,6 +73,11 @@ public:
     virtual outcome throughput(const throughput_case& work);
     virtual outcome latency(const latency_case& work);
     virtual outcome http(const http_case& work);
+
+    /// Accepts `work.connections` connections from `listener`, sends back what each sends, and
+    /// returns when all of them have ended. Called in a process of its own, only if `can_echo`.
+    virtual void echo(const echo_case& work, descriptor listener);
+    [[nodiscard]] virtual bool can_echo() const { return false; }
 };
 
 /// Defined by each file in contenders/.

@@ -5,6 +5,7 @@
 // One process runs one case once. Repeating, interleaving and judging belong to run.py, which
 // needs to know nothing about a contender but its command line.
 #include <lab/contender.hpp>
+#include <lab/echo.hpp>
 #include <lab/fail.hpp>
 #include <lab/scenario.hpp>
 
@@ -18,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -67,8 +69,9 @@ public:
         add("cpu", "ns/op", "lower", processor / operations);
         // Only one thread's allocations are counted.
         if (threads == 1) add("allocations", "1/op", "lower", allocations / operations);
-        add("memory", "MB", "lower", peak_memory_megabytes());
     }
+
+    void add_memory() { add("memory", "MB", "lower", peak_memory_megabytes()); }
 
     [[nodiscard]] const json& values() const noexcept { return values_; }
 
@@ -114,6 +117,12 @@ void add_headline(metric_list& metrics, const http_case& work, const measurement
     metrics.add_latency(result.latency);
 }
 
+void add_headline(metric_list& metrics, const echo_case&, const measurement& result) {
+    metrics.add("throughput", "ops/s", "higher",
+                static_cast<double>(result.amount) / seconds(result));
+    metrics.add_latency(result.latency);
+}
+
 // What "per operation" means: per item, buffer, round trip or request.
 template <class Case>
 std::uint64_t operations_of(const Case&, const measurement& result) {
@@ -128,6 +137,7 @@ outcome run(contender& who, const dispatch_case& work) { return who.dispatch(wor
 outcome run(contender& who, const throughput_case& work) { return who.throughput(work); }
 outcome run(contender& who, const latency_case& work) { return who.latency(work); }
 outcome run(contender& who, const http_case& work) { return who.http(work); }
+outcome run(contender& who, const echo_case& work) { return measure_echo(who, work); }
 
 json report_of(contender& who, const scenario& chosen) {
     const identity about = who.about();
@@ -147,6 +157,8 @@ json report_of(contender& who, const scenario& chosen) {
             metric_list metrics;
             add_headline(metrics, work, measured);
             metrics.add_cost(measured.spent, operations_of(work, measured), chosen.threads);
+            // This process's, which is not the server's in `echo`.
+            if (!std::is_same_v<std::decay_t<decltype(work)>, echo_case>) metrics.add_memory();
             report["metrics"] = metrics.values();
         },
         chosen.what);
@@ -179,7 +191,7 @@ int drive(int argument_count, char** arguments) {
     std::string scale_name = "quick";
     std::string backend;
     app.add_flag("--list", list, "print every case, one line of JSON each");
-    app.add_option("--suite", suite, "dispatch, throughput, latency or http");
+    app.add_option("--suite", suite, "dispatch, throughput, latency, http or echo");
     app.add_option("--case", name, "a case of this suite; see --list");
     app.add_option("--scale", scale_name, "quick: about 0.2 s, full: about 1 s")
         ->check(CLI::IsMember({"quick", "full"}));

@@ -31,6 +31,7 @@ HEADLINES = {
     "throughput": "throughput",
     "latency": "mean",
     "http": "throughput",
+    "echo": "cpu",
 }
 
 # What is judged. Other metrics are shown with their ratios, but no claim is made about them.
@@ -39,6 +40,7 @@ JUDGED = {
     "throughput": ("throughput",),
     "latency": ("mean", "p50", "p99"),
     "http": ("throughput", "p99"),
+    "echo": ("cpu", "throughput"),
 }
 
 METHOD = (

@@ -226,7 +226,32 @@ def _http(run: Run) -> list[tuple[str, str]]:
                       ("32", "32 connections")], "HTTP latency quantiles on a logarithmic axis")
 
 
-SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http}
+def _echo(run: Run) -> list[tuple[str, str]]:
+    present = run.cases("echo")
+    panels = [(message, [(str(count), f"{message}_{count}") for count in tables.ECHO_CONNECTIONS
+                         if f"{message}_{count}" in present])
+              for message in tables.ECHO_MESSAGES]
+    panels = [(message, cases) for message, cases in panels if cases]
+    if not panels:
+        return []
+    figure, grid = pyplot.subplots(1, len(panels), figsize=(10.5, 3.5), squeeze=False)
+    for axes, (message, cases) in zip(grid.flat, panels):
+        for contender in run.contenders():
+            points = [(position, summary.median / 1000)
+                      for position, (_, case) in enumerate(cases)
+                      if (summary := run.summary("echo", case, "cpu", contender))]
+            if points:
+                axes.plot(*zip(*points), **_line_style(run, contender))
+        axes.set_title(f"{message} B".replace("K B", " KiB"))
+        axes.set_xticks(range(len(cases)), [label for label, _ in cases])
+        axes.set_xlabel("connections")
+        _logarithmic(axes)
+    grid.flat[0].set_ylabel("processor time per request, μs\n(less is better)")
+    return [("Processor time of an echo server per request", _finish(figure, _lines(run)))]
+
+
+SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
+          "echo": _echo}
 
 
 def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:

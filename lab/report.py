@@ -34,6 +34,7 @@ TITLES = {
     "throughput": "Throughput",
     "latency": "Latency",
     "http": "HTTP",
+    "echo": "Echo server on a core of its own",
 }
 
 

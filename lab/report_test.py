@@ -20,6 +20,8 @@ SUITES = {
     "latency": (["tcp_64", "unix_64"], [(each, "us", "lower") for each in tables.QUANTILES]),
     "http": (["1_sequential", "32"], [("throughput", "ops/s", "higher")] +
              [(each, "us", "lower") for each in tables.QUANTILES]),
+    "echo": (["64_1", "16K_100"], [("throughput", "ops/s", "higher")] +
+             [(each, "us", "lower") for each in tables.QUANTILES]),
 }
 SPEEDS = {"gyre_uring": 2.0, "gyre_epoll": 0.5, "asio_callback": 1.0, "raw_syscalls": 4.0}
 
@@ -89,6 +91,18 @@ class Tables(unittest.TestCase):
         self.assertIn("No row: raw_syscalls in dispatch (post): has no queue.", text)
         self.assertRegex(text, r"gyre_epoll +0\.50x of asio_callback +confirmed")
         self.assertNotRegex(text, r"gyre_uring +0\.\d+x of")
+
+    def test_an_echo_server_is_held_against_the_best_plain_one(self):
+        # Processor times, ns: 500 for the floor, 1000 and 4000 for gyre, 2000 for Asio.
+        table = tables.tables_of(Run(document(suites=["echo"])), "echo")[0]
+        self.assertEqual(table.columns, ["gyre_uring", "gyre_epoll", "asio_callback"])
+        self.assertEqual([cell.text for cell in table.rows[0].cells], ["2.00", "8.00", "4.00"])
+        self.assertEqual(table.rows[0].winner, "raw_syscalls")
+
+    def test_a_contender_without_any_row_has_no_column(self):
+        given = document(suites=["dispatch"])
+        given["contenders"].append({"name": "raw_epoll", "family": "floor"})
+        self.assertNotIn("raw_epoll", printed(given))
 
     def test_a_run_without_gyre_says_so(self):
         self.assertIn("peers only", printed(document({"asio_callback": 1.0})))

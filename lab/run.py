@@ -39,6 +39,7 @@ class Contender:
     name: str
     family: str
     command: tuple[str, ...]
+    suites: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,8 @@ class Bench:
         self._folder = build / "lab"
         self._scale = scale
         self.info = json.loads((self._folder / "build_info.json").read_text(encoding="utf-8"))
-        self.contenders = [Contender(each["name"], each["family"], tuple(each["command"]))
+        self.contenders = [Contender(each["name"], each["family"], tuple(each["command"]),
+                                     tuple(each["suites"]))
                            for each in self.info["contenders"]]
 
     def cases(self) -> list[Case]:
@@ -243,13 +245,15 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
     started = time.monotonic()
     steal = machine.StealMeter()
     load_before = machine.load_average()
-    progress = Progress(len(cases) * (len(contenders) + 1) * rounds)
+    taking_part = {case.suite: [each for each in contenders if case.suite in each.suites]
+                   for case in cases}
+    progress = Progress(sum(len(taking_part[each.suite]) + 1 for each in cases) * rounds)
     identities: dict[str, dict] = {}
     rows, controls, refusals, discarded = [], [], [], []
 
     for case in cases:
-        first, *others = measure_until_quiet(bench, contenders, case, rounds, reruns, progress,
-                                             identities)
+        first, *others = measure_until_quiet(bench, taking_part[case.suite], case, rounds, reruns,
+                                             progress, identities)
         rows += rows_of(case, first)
         discarded += [row for each in others for row in rows_of(case, each)]
         refusals += [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}
@@ -271,7 +275,8 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
                 "started": started_at,
                 "seconds": round(time.monotonic() - started, 1)},
         "contenders": [{"name": each.name, "family": each.family, **identities.get(each.name, {})}
-                       for each in contenders],
+                       for each in contenders
+                       if any(each in those for those in taking_part.values())],
         "cases": [{"suite": each.suite, "case": each.name, "description": each.description,
                    "threads": each.threads} for each in cases],
         "rows": rows,

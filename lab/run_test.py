@@ -10,9 +10,9 @@ from contextlib import redirect_stderr
 import run
 from run import Attempt, Case, Contender
 
-OURS = Contender("gyre_uring", "gyre", ("a",))
-CALLBACK = Contender("asio_callback", "asio", ("b",))
-FLOOR = Contender("raw_syscalls", "floor", ("c",))
+OURS = Contender("gyre_uring", "gyre", ("a",), ("dispatch", "echo"))
+CALLBACK = Contender("asio_callback", "asio", ("b",), ("dispatch",))
+FLOOR = Contender("raw_syscalls", "floor", ("c",), ("dispatch",))
 CASE = Case("dispatch", "post", "", 1)
 
 

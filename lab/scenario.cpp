@@ -7,6 +7,7 @@
 // time is the result.
 #include <lab/scenario.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -108,6 +109,28 @@ void add_http(std::vector<scenario>& all, scale size, std::string name, std::siz
                    1, http_case{connections, requests, requests / 10}});
 }
 
+void add_echo(std::vector<scenario>& all, scale size, const transfer& message,
+              std::size_t connections) {
+    constexpr std::size_t buffer_min = 4096;
+    constexpr std::size_t buffer_max = 64 * 1024;
+    const std::string name = std::string{message.label} + "_" + std::to_string(connections);
+    all.push_back({"echo", name,
+                   "messages of " + std::string{message.label} + ", " +
+                       std::to_string(connections) + " connections, server on a core of its own",
+                   2,
+                   echo_case{message.buffer_bytes, connections,
+                             std::clamp(message.buffer_bytes, buffer_min, buffer_max),
+                             std::chrono::milliseconds{pick(size, 100, 300)},
+                             std::chrono::milliseconds{pick(size, 250, 1'000)}}});
+}
+
+constexpr std::array echo_messages = {
+    transfer{"64", 64, 0},
+    transfer{"1K", 1 << 10, 0},
+    transfer{"16K", 1 << 14, 0},
+    transfer{"100K", 100 << 10, 0},
+};
+
 }  // namespace
 
 std::vector<scenario> all_scenarios(scale size) {
@@ -128,6 +151,12 @@ std::vector<scenario> all_scenarios(scale size) {
     add_http(all, size, "1_sequential", 1);
     for (const std::size_t connections : {1, 4, 16, 32}) {
         add_http(all, size, std::to_string(connections), connections);
+    }
+
+    for (const transfer& message : echo_messages) {
+        for (const std::size_t connections : {1, 16, 100, 1'000}) {
+            add_echo(all, size, message, connections);
+        }
     }
     return all;
 }

@@ -6,6 +6,7 @@
 // receive these records and nothing else, so none of them can do more or less work than another.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -71,7 +72,18 @@ struct http_case {
     std::uint64_t warm_up_requests_per_connection;
 };
 
-using work = std::variant<dispatch_case, throughput_case, latency_case, http_case>;
+/// Server and load are two processes on two cores. Each connection sends a message, waits until all of
+/// it has come back, and sends the next one. What is fixed here is time, not work: a server that
+/// costs less is loaded more.
+struct echo_case {
+    std::size_t message_bytes;
+    std::size_t connections;
+    std::size_t buffer_bytes;  ///< What the server reads at most at once.
+    std::chrono::milliseconds warm_up;
+    std::chrono::milliseconds measured;
+};
+
+using work = std::variant<dispatch_case, throughput_case, latency_case, http_case, echo_case>;
 
 struct scenario {
     std::string suite;

@@ -58,15 +58,15 @@ def format_ratio(ratio: float) -> str:
     return f"{ratio:.2f}x" if ratio < 100 else f"{ratio:.0f}x"
 
 
-def make_row(run: Run, label: str, suite: str, case: str, metric: str) -> Row | None:
-    """One case and metric across all contenders; None if nobody has it."""
-    contenders = run.contenders()
-    if not any(run.row(suite, case, metric, each) for each in contenders):
+def make_row(run: Run, columns: list[str], label: str, suite: str, case: str,
+             metric: str) -> Row | None:
+    """One case and metric across some contenders; None if none of them has it."""
+    if not any(run.row(suite, case, metric, each) for each in columns):
         return None
 
     winner, remark = find_winner(run, suite, case, metric)
-    cells = [_cell(run, suite, case, metric, each) for each in contenders]
-    for contender, cell in zip(contenders, cells):
+    cells = [_cell(run, suite, case, metric, each) for each in columns]
+    for contender, cell in zip(columns, cells):
         cell.winner = contender == winner
     return Row(label, cells, remark, run.is_void(suite, case, metric))
 
@@ -113,8 +113,10 @@ def find_winner(run: Run, suite: str, case: str, metric: str) -> tuple[str | Non
 def make_table(run: Run, title: str, corner: str,
                lines: list[tuple[str, str, str, str]]) -> Table | None:
     """From (label, suite, case, metric) of each line; None if the run has none of them."""
-    rows = [row for line in lines if (row := make_row(run, *line)) is not None]
-    return Table(title, corner, run.contenders(), rows) if rows else None
+    columns = [each for each in run.contenders()
+               if any(run.row(suite, case, metric, each) for _, suite, case, metric in lines)]
+    rows = [row for line in lines if (row := make_row(run, columns, *line)) is not None]
+    return Table(title, corner, columns, rows) if rows else None
 
 
 def _dispatch(run: Run) -> list[Table | None]:
@@ -184,6 +186,47 @@ def _http(run: Run) -> list[Table | None]:
     ]
 
 
+ECHO_MESSAGES = ("64", "1K", "16K", "100K")
+ECHO_CONNECTIONS = (1, 16, 100, 1000)
+
+
+def _echo(run: Run) -> list[Table | None]:
+    titles = (("cpu", "Echo server alone, processor time, ns per request (less is better)"),
+              ("throughput", "Echo server alone, Kops/s (more is better)"),
+              ("p99", "Echo server alone, closed loop, p99, μs (less is better)"))
+    return [_against_plain(run),
+            *(make_table(run, title, "Message, connections",
+                         [(label, "echo", case, metric) for label, case in _echo_cases()])
+              for metric, title in titles)]
+
+
+def _echo_cases() -> list[tuple[str, str]]:
+    return [(f"{message} B, {count}".replace("K B", " KiB"), f"{message}_{count}")
+            for message in ECHO_MESSAGES for count in ECHO_CONNECTIONS]
+
+
+def _against_plain(run: Run) -> Table | None:
+    """How much more processor time a library takes than the best server without one."""
+    plain = [each for each in run.contenders() if run.family(each) == evidence.FLOOR_FAMILY]
+    libraries = [each for each in run.contenders() if each not in plain]
+    rows = []
+    for label, case in _echo_cases():
+        best = run.best("echo", case, "cpu", plain)
+        if best is None:
+            continue
+        theirs = run.row("echo", case, "cpu", best)
+        cells = []
+        for each in libraries:
+            row = run.row("echo", case, "cpu", each)
+            ratios = (evidence.paired_ratios(row["samples"], theirs["samples"], row["better"])
+                      if row else [])
+            cells.append(Cell(f"{1 / float(sorted(ratios)[len(ratios) // 2]):.2f}"
+                              if len(ratios) else "-"))
+        rows.append(Row(label, cells, best, run.is_void("echo", case)))
+    return Table("Echo server alone, processor time over that of the best plain server (less is "
+                 "better)", "Message, connections", libraries, rows) if rows else None
+
+
 def _cost(run: Run, suite: str) -> list[Table | None]:
     titles = (("cpu", "Processor time, ns per operation (less is better)"),
               ("allocations", "Allocations per operation (less is better)"))
@@ -192,7 +235,8 @@ def _cost(run: Run, suite: str) -> list[Table | None]:
             for metric, title in titles]
 
 
-SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http}
+SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
+          "echo": _echo}
 
 
 def tables_of(run: Run, suite: str) -> list[Table]:

@@ -22,6 +22,7 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -264,6 +265,43 @@ private:
     std::uint64_t to_answer_ = 0;
 };
 
+// One connection of `echo`; owns itself until its peer has left.
+class echo_session {
+public:
+    static void begin(stream socket, std::size_t buffer_bytes) {
+        auto* it = new echo_session{std::move(socket), buffer_bytes};
+        it->read();
+    }
+
+private:
+    echo_session(stream socket, std::size_t buffer_bytes)
+        : socket_{std::move(socket)}, space_(buffer_bytes) {}
+
+    void read() {
+        socket_.async_read_some(
+            buffer_of(std::span{space_}), [this](error_code error, std::size_t size) {
+                if (error) {
+                    delete this;
+                    return;
+                }
+                send_all(socket_, std::span{space_}.first(size), [this] { read(); });
+            });
+    }
+
+    stream socket_;
+    std::vector<std::byte> space_;
+};
+
+void accept_next(asio_lab::acceptor& from, std::size_t left, std::size_t buffer_bytes) {
+    if (left == 0) return;
+    from.async_accept([&from, left, buffer_bytes](error_code error, stream accepted) {
+        lab::require(!error, "asio: accept");
+        asio_lab::set_no_delay(accepted);
+        echo_session::begin(std::move(accepted), buffer_bytes);
+        accept_next(from, left - 1, buffer_bytes);
+    });
+}
+
 // Starts something on every member of a group, then runs the loop until all of it is over.
 template <class Group, class Begin>
 void run_all(asio::io_context& context, Group& group, Begin begin) {
@@ -330,6 +368,14 @@ public:
         return measure_rounds(context, connections, work.warm_up_requests_per_connection,
                               work.requests_per_connection);
     }
+
+    void echo(const lab::echo_case& work, lab::descriptor listener) override {
+        asio::io_context context{single_threaded};
+        asio_lab::acceptor from = asio_lab::adopt_listener(context, std::move(listener));
+        accept_next(from, work.connections, work.buffer_bytes);
+        context.run();
+    }
+    [[nodiscard]] bool can_echo() const override { return true; }
 
 private:
     template <class Group>

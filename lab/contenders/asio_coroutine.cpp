@@ -11,6 +11,7 @@
 #include <lab/fail.hpp>
 #include <lab/load.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -296,6 +297,28 @@ lab::measurement measure_rounds(asio::io_context& context, Group& group,
     return result;
 }
 
+task echo(stream socket, std::size_t buffer_bytes) {
+    std::vector<std::byte> space(buffer_bytes);
+    constexpr auto result_of = asio::as_tuple(asio::deferred);
+    for (;;) {
+        const auto [ended, size] =
+            co_await socket.async_read_some(buffer_of(std::span{space}), result_of);
+        if (ended) co_return;
+        for (std::span<const std::byte> rest = std::span{space}.first(size); !rest.empty();) {
+            rest = rest.subspan(co_await socket.async_write_some(buffer_of(rest), asio::deferred));
+        }
+    }
+}
+
+task accept_all(asio_lab::acceptor from, const lab::echo_case& work) {
+    for (std::size_t count = 0; count < work.connections; ++count) {
+        stream accepted = co_await from.async_accept(asio::deferred);
+        asio_lab::set_no_delay(accepted);
+        asio::co_spawn(from.get_executor(), echo(std::move(accepted), work.buffer_bytes),
+                       expect_success);
+    }
+}
+
 class asio_coroutine : public lab::contender {
 public:
     lab::identity about() const override {
@@ -353,6 +376,15 @@ public:
         return measure_rounds(context, connections, work.warm_up_requests_per_connection,
                               work.requests_per_connection);
     }
+
+    void echo(const lab::echo_case& work, lab::descriptor listener) override {
+        asio::io_context context{single_threaded};
+        asio::co_spawn(context,
+                       accept_all(asio_lab::adopt_listener(context, std::move(listener)), work),
+                       expect_success);
+        context.run();
+    }
+    [[nodiscard]] bool can_echo() const override { return true; }
 };
 
 }  // namespace

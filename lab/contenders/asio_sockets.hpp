@@ -9,10 +9,12 @@
 #include <lab/load.hpp>
 #include <lab/scenario.hpp>
 
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/version.hpp>
 
 #include <netinet/in.h>
@@ -61,6 +63,16 @@ private:
                                           : asio::generic::stream_protocol{AF_UNIX, 0};
     }
 };
+
+using acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol, executor>;
+
+/// Takes charge of a listening TCP socket.
+[[nodiscard]] inline acceptor adopt_listener(asio::io_context& context, lab::descriptor listener) {
+    const asio::generic::stream_protocol tcp{AF_INET, IPPROTO_TCP};
+    return acceptor{context.get_executor(), tcp, listener.release()};
+}
+
+inline void set_no_delay(stream& socket) { socket.set_option(asio::ip::tcp::no_delay{true}); }
 
 [[nodiscard]] inline asio::const_buffer buffer_of(std::span<const std::byte> bytes) noexcept {
     return {bytes.data(), bytes.size()};

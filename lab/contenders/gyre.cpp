@@ -9,6 +9,7 @@
 #include <lab/load.hpp>
 
 #include <gyre/coro/launch.hpp>
+#include <gyre/io/acceptor.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/stream/algorithms.hpp>
@@ -233,6 +234,26 @@ void begin(io_context& loop, http_connection& connection, std::uint64_t requests
     launch(loop, ask_requests(connection, requests, latency), gyre::or_terminate{});
 }
 
+task<> echo(stream_socket peer, std::size_t buffer_bytes) {
+    std::vector<std::byte> space(buffer_bytes);
+    for (;;) {
+        const auto got = co_await peer.read_some(std::span{space});
+        if (!got.ok()) co_return;
+        const auto sent = co_await gyre::write_all(peer, std::span{space}.first(got.value()));
+        lab::require(sent.ok(), "gyre: an echo failed");
+    }
+}
+
+task<> accept_all(io_context& loop, gyre::tcp_acceptor acceptor, const lab::echo_case& work) {
+    for (std::size_t count = 0; count < work.connections; ++count) {
+        auto accepted = co_await acceptor.accept();
+        lab::require(accepted.ok(), "gyre: accept");
+        stream_socket peer = accepted.take();
+        lab::require(peer.set_option(gyre::no_delay{{true}}).ok(), "gyre: no_delay");
+        launch(loop, echo(std::move(peer), work.buffer_bytes), gyre::or_terminate{});
+    }
+}
+
 // Begins `rounds` on every member of the group and runs the loop until all of them are over.
 template <class Group>
 void run_rounds(io_context& loop, Group& group, std::uint64_t rounds, lab::histogram& latency) {
@@ -312,6 +333,14 @@ public:
         return measure_rounds(loop, connections, work.warm_up_requests_per_connection,
                               work.requests_per_connection);
     }
+
+    void echo(const lab::echo_case& work, lab::descriptor listener) override {
+        io_context loop{options_};
+        launch(loop, accept_all(loop, gyre::tcp_acceptor::adopt(loop, listener.release()), work),
+               gyre::or_terminate{});
+        loop.run();
+    }
+    [[nodiscard]] bool can_echo() const override { return true; }
 
 private:
     gyre::io_context_options options_;

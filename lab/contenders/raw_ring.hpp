@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The least that a plain program needs to use io_uring.
+//
+// Not the library's own ring, so that a mistake in that one does not slow the measure it is held
+// against. One thread, one ring with deferred completions, no error that is survived.
+#pragma once
+
+#include <lab/fail.hpp>
+
+#include <linux/time_types.h>
+// Needs the line above on Debian 12.
+#include <linux/io_uring.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace raw {
+
+class ring {
+public:
+    ring() {
+        io_uring_params asked{};
+        asked.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                      IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE;
+        asked.cq_entries = 8192;
+        number_ = static_cast<int>(::syscall(SYS_io_uring_setup, 2048, &asked));
+        lab::require(number_ >= 0, "raw_uring: io_uring_setup");
+
+        const std::size_t size =
+            std::max(asked.cq_off.cqes + asked.cq_entries * sizeof(io_uring_cqe),
+                     asked.sq_off.array + asked.sq_entries * sizeof(unsigned));
+        std::byte* const rings = map(size, IORING_OFF_SQ_RING);
+        entries_ = reinterpret_cast<io_uring_sqe*>(
+            map(asked.sq_entries * sizeof(io_uring_sqe), IORING_OFF_SQES));
+        submitted_to_ = reinterpret_cast<unsigned*>(rings + asked.sq_off.tail);
+        taken_to_ = reinterpret_cast<unsigned*>(rings + asked.sq_off.head);
+        entry_mask_ = asked.sq_entries - 1;
+        reaped_to_ = reinterpret_cast<unsigned*>(rings + asked.cq_off.head);
+        completed_to_ = reinterpret_cast<unsigned*>(rings + asked.cq_off.tail);
+        completions_ = reinterpret_cast<io_uring_cqe*>(rings + asked.cq_off.cqes);
+        completion_mask_ = asked.cq_entries - 1;
+        auto* const order = reinterpret_cast<unsigned*>(rings + asked.sq_off.array);
+        for (unsigned i = 0; i < asked.sq_entries; ++i) order[i] = i;
+    }
+    ring(const ring&) = delete;
+    ring& operator=(const ring&) = delete;
+    ~ring() { ::close(number_); }
+
+    /// The next free entry, zeroed.
+    io_uring_sqe& entry() {
+        if (prepared_ - load(taken_to_) > entry_mask_) enter(0);
+        io_uring_sqe& it = entries_[prepared_++ & entry_mask_];
+        std::memset(&it, 0, sizeof(it));
+        return it;
+    }
+
+    /// Submits, waits for at least one completion, and hands all there are to `visit`.
+    template <class Visitor>
+    void turn(Visitor&& visit) {
+        enter(1);
+        unsigned at = *reaped_to_;
+        for (const unsigned end = load(completed_to_); at != end; ++at) {
+            visit(completions_[at & completion_mask_]);
+        }
+        std::atomic_ref{*reaped_to_}.store(at, std::memory_order_release);
+    }
+
+    int register_with(unsigned what, void* argument, unsigned count) const {
+        return static_cast<int>(::syscall(SYS_io_uring_register, number_, what, argument, count));
+    }
+
+private:
+    static unsigned load(unsigned* from) {
+        return std::atomic_ref{*from}.load(std::memory_order_acquire);
+    }
+
+    std::byte* map(std::size_t size, off_t what) const {
+        void* const at =
+            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, number_, what);
+        lab::require(at != MAP_FAILED, "raw_uring: mmap");
+        return static_cast<std::byte*>(at);
+    }
+
+    void enter(unsigned least) {
+        std::atomic_ref{*submitted_to_}.store(prepared_, std::memory_order_release);
+        const unsigned count = prepared_ - load(taken_to_);
+        const unsigned flags = least > 0 ? IORING_ENTER_GETEVENTS : 0U;
+        const long result = ::syscall(SYS_io_uring_enter, number_, count, least, flags, nullptr, 0);
+        lab::require(result >= 0 || errno == EINTR, "raw_uring: io_uring_enter");
+    }
+
+    int number_;
+    io_uring_sqe* entries_;
+    unsigned* submitted_to_;
+    unsigned* taken_to_;
+    unsigned entry_mask_;
+    unsigned prepared_ = 0;
+    unsigned* reaped_to_;
+    unsigned* completed_to_;
+    io_uring_cqe* completions_;
+    unsigned completion_mask_;
+};
+
+}  // namespace raw

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The best plain server on io_uring that we can write with multishot receives.
+//
+// One receive per connection stays armed; the kernel takes buffers from a shared ring as bytes
+// arrive, so the memory in use is small and warm. What arrived is sent back by a call on the spot and
+// its buffer returned at once; only what a full socket did not take waits, in its buffer, for the ring.
+// Where the buffers run out, receives are armed again one per buffer that was returned.
+#include <lab/contenders/raw_ring.hpp>
+
+#include <lab/contender.hpp>
+#include <lab/fail.hpp>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+/// Buffers that the kernel takes from in turn.
+class buffer_ring {
+public:
+    static constexpr std::uint16_t group = 0;
+
+    buffer_ring(const raw::ring& of, std::size_t buffer_bytes)
+        : bytes_{buffer_bytes}, memory_(count * buffer_bytes) {
+        void* const at = ::mmap(nullptr, count * sizeof(io_uring_buf), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        lab::require(at != MAP_FAILED, "raw_uring_multishot: mmap");
+        entries_ = static_cast<io_uring_buf*>(at);
+        io_uring_buf_reg about{};
+        about.ring_addr = reinterpret_cast<std::uint64_t>(at);
+        about.ring_entries = count;
+        about.bgid = group;
+        lab::require(of.register_with(IORING_REGISTER_PBUF_RING, &about, 1) == 0,
+                     "raw_uring_multishot: the kernel takes no rings of buffers");
+        for (std::uint16_t number = 0; number < count; ++number) give(number);
+    }
+
+    [[nodiscard]] std::byte* at(std::uint16_t number) { return memory_.data() + number * bytes_; }
+
+    void give(std::uint16_t number) {
+        // Field by field: the tail overlaps what the first entry does not use.
+        io_uring_buf& entry = entries_[tail_ & (count - 1)];
+        entry.addr = reinterpret_cast<std::uint64_t>(at(number));
+        entry.len = static_cast<std::uint32_t>(bytes_);
+        entry.bid = number;
+        ++tail_;
+        std::atomic_ref{entries_[0].resv}.store(tail_, std::memory_order_release);
+    }
+
+private:
+    static constexpr std::uint16_t count = 64;  // 4 MiB of the largest: they are used in turns.
+
+    std::size_t bytes_;
+    std::vector<std::byte> memory_;
+    io_uring_buf* entries_;
+    std::uint16_t tail_ = 0;
+};
+
+struct piece {
+    std::uint16_t buffer;
+    std::size_t size;
+    std::size_t sent;
+};
+
+struct connection {
+    int number;
+    std::deque<piece> unsent{};  // The first is in the ring.
+    bool receiving = false;
+    bool ended = false;
+};
+
+class server {
+public:
+    server(const lab::echo_case& work, lab::descriptor listener)
+        : connections_{work.connections},
+          buffers_{ring_, std::min<std::size_t>(work.buffer_bytes, 32 * 1024)},
+          listener_{std::move(listener)} {}
+
+    void run() {
+        for (std::size_t i = 0; i < connections_; ++i) accept();
+        for (open_ = connections_; open_ > 0;) {
+            ring_.turn([this](const io_uring_cqe& result) {
+                auto& it = *reinterpret_cast<connection*>(result.user_data & ~sending);
+                if ((result.user_data & sending) != 0) {
+                    sent(it, result.res);
+                } else {
+                    received(it, result);
+                }
+            });
+        }
+    }
+
+private:
+    static constexpr std::uint64_t sending = 1;
+
+    void accept() {
+        const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+        lab::require(number >= 0, "raw_uring_multishot: accept");
+        const int on = 1;
+        lab::require(::setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0,
+                     "raw_uring_multishot: TCP_NODELAY");
+        receive(*new connection{number});
+    }
+
+    void receive(connection& it) {
+        it.receiving = true;
+        io_uring_sqe& to = ring_.entry();
+        to.opcode = IORING_OP_RECV;
+        to.fd = it.number;
+        to.flags = IOSQE_BUFFER_SELECT;
+        to.ioprio = IORING_RECV_MULTISHOT;
+        to.buf_group = buffer_ring::group;
+        to.user_data = reinterpret_cast<std::uint64_t>(&it);
+    }
+
+    void received(connection& it, const io_uring_cqe& result) {
+        it.receiving = (result.flags & IORING_CQE_F_MORE) != 0;
+        if (result.res == -ENOBUFS) {
+            starving_.push_back(&it);
+            return;
+        }
+        if (result.res <= 0) {
+            it.ended = true;
+            end_if_over(it);
+            return;
+        }
+        const auto buffer = static_cast<std::uint16_t>(result.flags >> IORING_CQE_BUFFER_SHIFT);
+        answer(it, {buffer, static_cast<std::size_t>(result.res), 0});
+        if (!it.receiving) receive(it);
+    }
+
+    void answer(connection& it, piece what) {
+        if (it.unsent.empty()) {
+            const ssize_t count =
+                ::send(it.number, buffers_.at(what.buffer), what.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+            lab::require(count > 0 || errno == EAGAIN, "raw_uring_multishot: send");
+            what.sent = count > 0 ? static_cast<std::size_t>(count) : 0;
+            if (what.sent == what.size) return give_back(what.buffer);
+            it.unsent.push_back(what);
+            send_first(it);
+        } else {
+            it.unsent.push_back(what);
+        }
+    }
+
+    void send_first(connection& it) {
+        const piece& what = it.unsent.front();
+        io_uring_sqe& to = ring_.entry();
+        to.opcode = IORING_OP_SEND;
+        to.fd = it.number;
+        to.addr = reinterpret_cast<std::uint64_t>(buffers_.at(what.buffer) + what.sent);
+        to.len = static_cast<std::uint32_t>(what.size - what.sent);
+        to.msg_flags = MSG_NOSIGNAL | MSG_WAITALL;
+        to.user_data = reinterpret_cast<std::uint64_t>(&it) | sending;
+    }
+
+    void sent(connection& it, std::int32_t result) {
+        lab::require(result > 0, "raw_uring_multishot: a send failed");
+        piece& what = it.unsent.front();
+        what.sent += static_cast<std::size_t>(result);
+        if (what.sent == what.size) {
+            give_back(what.buffer);
+            it.unsent.pop_front();
+        }
+        if (!it.unsent.empty()) {
+            send_first(it);
+        } else {
+            end_if_over(it);
+        }
+    }
+
+    void give_back(std::uint16_t buffer) {
+        buffers_.give(buffer);
+        if (starving_.empty()) return;
+        receive(*starving_.front());
+        starving_.pop_front();
+    }
+
+    void end_if_over(connection& it) {
+        if (!it.ended || !it.unsent.empty()) return;
+        ::close(it.number);
+        delete &it;
+        --open_;
+    }
+
+    raw::ring ring_;
+    std::size_t connections_;
+    buffer_ring buffers_;
+    lab::descriptor listener_;
+    std::deque<connection*> starving_;
+    std::size_t open_ = 0;
+};
+
+class raw_uring_multishot : public lab::contender {
+public:
+    lab::identity about() const override {
+        return {"raw_uring_multishot", "none", "", "io_uring, multishot receives"};
+    }
+
+    void echo(const lab::echo_case& work, lab::descriptor listener) override {
+        server{work, std::move(listener)}.run();
+    }
+    [[nodiscard]] bool can_echo() const override { return true; }
+};
+
+}  // namespace
+
+std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
+    require(backend.empty(), "raw_uring_multishot has no backends to choose from");
+    return std::make_unique<raw_uring_multishot>();
+}

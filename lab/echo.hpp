@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The suite in which a server is measured alone.
+//
+// Elsewhere both ends of a connection share one loop, so what a contender costs is mixed with what its
+// peer costs. Here the contender is a process on a core of its own, and the load another one on
+// another core, the same for everybody; the server's processor time is read from outside.
+#pragma once
+
+#include <lab/contender.hpp>
+
+namespace lab {
+
+/// Starts `who` as a server in a child process, loads it from this one, and waits for its end.
+///
+/// The amount is requests answered within the measured time; `spent.processor` is the server's alone.
+/// The server runs on the first core this process may use, the load on the second.
+[[nodiscard]] outcome measure_echo(contender& who, const echo_case& work);
+
+}  // namespace lab
