@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/base/mpsc_stack.hpp promises.
+// What gyre/base/mpsc_stack.hpp promises to those who push and to the one who takes.
 #include <gyre/base/mpsc_stack.hpp>
 
 #include <doctest/doctest.h>
