@@ -234,12 +234,12 @@ void begin(io_context& loop, http_connection& connection, std::uint64_t requests
     launch(loop, ask_requests(connection, requests, latency), gyre::or_terminate{});
 }
 
-task<> echo(stream_socket peer, std::size_t buffer_bytes) {
-    std::vector<std::byte> space(buffer_bytes);
+task<> echo(stream_socket peer) {
     for (;;) {
-        const auto got = co_await peer.read_some(std::span{space});
+        auto got = co_await peer.read();
         if (!got.ok()) co_return;
-        const auto sent = co_await gyre::write_all(peer, std::span{space}.first(got.value()));
+        const gyre::buffer_lease lease = got.take();
+        const auto sent = co_await gyre::write_all(peer, lease.bytes());
         lab::require(sent.ok(), "gyre: an echo failed");
     }
 }
@@ -250,7 +250,7 @@ task<> accept_all(io_context& loop, gyre::tcp_acceptor acceptor, const lab::echo
         lab::require(accepted.ok(), "gyre: accept");
         stream_socket peer = accepted.take();
         lab::require(peer.set_option(gyre::no_delay{{true}}).ok(), "gyre: no_delay");
-        launch(loop, echo(std::move(peer), work.buffer_bytes), gyre::or_terminate{});
+        launch(loop, echo(std::move(peer)), gyre::or_terminate{});
     }
 }
 
@@ -335,7 +335,9 @@ public:
     }
 
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
-        io_context loop{options_};
+        gyre::io_context_options options = options_;
+        options.receive_block_size = work.buffer_bytes;
+        io_context loop{options};
         launch(loop, accept_all(loop, gyre::tcp_acceptor::adopt(loop, listener.release()), work),
                gyre::or_terminate{});
         loop.run();

@@ -24,7 +24,7 @@ std::uint64_t key_of(const descriptor& it) noexcept {
 
 bool reads(const operation& op) noexcept {
     return op.code == opcode::receive || op.code == opcode::receive_scatter ||
-           op.code == opcode::accept;
+           op.code == opcode::receive_lease || op.code == opcode::accept;
 }
 
 constexpr std::uint32_t reading = EPOLLIN | EPOLLPRI | EPOLLRDHUP;
@@ -88,10 +88,7 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
     }
     // A short read has emptied the stream (epoll(7)) unless its end or urgent data lies behind it.
     // Unregistered, no event would raise the hint again, so there it stays.
-    if (op.code == opcode::receive && op.result > 0 && it.registered && !it.hung_up &&
-        static_cast<std::size_t>(op.result) < static_cast<receive_operation&>(op).size) {
-        hint = false;
-    }
+    if (it.registered && !it.hung_up && is_short_read(op)) hint = false;
     return true;
 }
 

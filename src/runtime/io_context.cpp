@@ -14,6 +14,7 @@
 #include <gyre/coro/task_dump.hpp>
 #include <gyre/runtime/thread_pool.hpp>
 #include <runtime/choose_backend.hpp>
+#include <runtime/receive_pool.hpp>
 #include <runtime/system_host.hpp>
 #include <runtime/timer_queue.hpp>
 
@@ -111,6 +112,7 @@ io_context::~io_context() {
         it.home = nullptr;
         it.registered = it.registered_for_writing = false;
     });
+    if (received_into_ != nullptr) received_into_->close();
 }
 
 // Stops every root and runs until none remains; a root that nothing could ever resume is a bug, and
@@ -299,6 +301,20 @@ int io_context::native_wait_handle() noexcept {
 time_point io_context::next_deadline() noexcept {
     if (!ready_.empty() || !postponed_.empty() || !inbox_.empty()) return now_;
     return timers_->next();
+}
+
+void io_context::provide_memory(lease_operation& op) noexcept {
+    if (received_into_ == nullptr) {
+        received_into_ = new receive_pool{*this, options_.receive_block_size,
+                                          options_.receive_blocks_kept};
+    }
+    op.pool = received_into_;
+    op.size = received_into_->block_size();
+}
+
+receive_memory_use io_context::receive_memory() const noexcept {
+    if (received_into_ == nullptr) return {options_.receive_block_size, 0, 0};
+    return {received_into_->block_size(), received_into_->lent(), received_into_->kept()};
 }
 
 thread_pool& io_context::workers() {

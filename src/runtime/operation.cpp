@@ -10,7 +10,8 @@ const char* describe(opcode code) noexcept { return describe(activity_of(code));
 activity activity_of(opcode code) noexcept {
     switch (code) {
         case opcode::receive:
-        case opcode::receive_scatter: return activity::read;
+        case opcode::receive_scatter:
+        case opcode::receive_lease: return activity::read;
         case opcode::send:
         case opcode::send_gather: return activity::write;
         case opcode::accept: return activity::accept;

@@ -8,6 +8,7 @@
 #include <runtime/system_host.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/base/lease.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -43,6 +44,17 @@ int make_nonblocking(descriptor& it) noexcept {
 
 int try_receive(receive_operation& op) noexcept {
     return outcome(::recv(op.target->number, op.data, op.size, MSG_DONTWAIT));
+}
+
+int try_receive(lease_operation& op) noexcept {
+    std::byte* const block = op.pool->lend();
+    const int result = outcome(::recv(op.target->number, block, op.size, MSG_DONTWAIT));
+    if (result > 0) {
+        op.block = block;
+    } else {
+        op.pool->take_back(block);
+    }
+    return result;
 }
 
 // TCP cuts a send into packets of at most 64 KiB, headers included, for the device (or loopback) to
@@ -122,12 +134,27 @@ int get_option(option_operation& op) noexcept {
     return result == 0 ? static_cast<int>(size) : result;
 }
 
+std::size_t room_of(const operation& op) noexcept {
+    return op.code == opcode::receive ? static_cast<const receive_operation&>(op).size
+                                      : static_cast<const lease_operation&>(op).size;
+}
+
 }  // namespace
+
+bool receives_plainly(const operation& op) noexcept {
+    return op.code == opcode::receive || op.code == opcode::receive_lease;
+}
+
+bool is_short_read(const operation& op) noexcept {
+    return receives_plainly(op) && op.result > 0 &&
+           static_cast<std::size_t>(op.result) < room_of(op);
+}
 
 int perform(operation& op) noexcept {
     switch (op.code) {
         case opcode::receive: return try_receive(static_cast<receive_operation&>(op));
         case opcode::send: return try_send(static_cast<send_operation&>(op));
+        case opcode::receive_lease: return try_receive(static_cast<lease_operation&>(op));
         case opcode::receive_scatter: {
             auto& it = static_cast<message_operation&>(op);
             return outcome(::recvmsg(it.target->number, it.message, MSG_DONTWAIT));

@@ -42,4 +42,10 @@ private:
 /// Carries out one operation with system calls that never wait; see host::perform_now.
 [[nodiscard]] int perform(operation& op) noexcept;
 
+/// Whether `op` receives into one piece of memory, plain or leased.
+[[nodiscard]] bool receives_plainly(const operation& op) noexcept;
+
+/// Whether a finished `op` that receives plainly yielded bytes, but fewer than it had room for.
+[[nodiscard]] bool is_short_read(const operation& op) noexcept;
+
 }  // namespace gyre

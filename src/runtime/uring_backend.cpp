@@ -204,23 +204,21 @@ bool uring_backend::try_now(operation& op) noexcept {
             if (!static_cast<descriptor_operation&>(op).target->maybe_writable) return false;
             break;
         case opcode::receive:
-            if (!static_cast<receive_operation&>(op).target->maybe_readable) return false;
+        case opcode::receive_lease:
+            if (!static_cast<descriptor_operation&>(op).target->maybe_readable) return false;
             break;
         default: return false;
     }
-    const int result = perform(op);
+    op.result = perform(op);
     descriptor& on = *static_cast<descriptor_operation&>(op).target;
-    if (op.code == opcode::receive) {
-        const auto& it = static_cast<receive_operation&>(op);
-        on.maybe_readable = result > 0 && static_cast<std::size_t>(result) == it.size;
-    }
-    if (result == -EAGAIN || result == -EINTR) {
+    const bool blocked = op.result == -EAGAIN || op.result == -EINTR;
+    if (receives_plainly(op)) {
+        on.maybe_readable = op.result > 0 && !is_short_read(op);
+    } else if (blocked) {
         // Full: the rest waits in the ring, and so do later sends until one has gone through there.
-        if (op.code != opcode::receive) on.maybe_writable = false;
-        return false;
+        on.maybe_writable = false;
     }
-    op.result = result;
-    return true;
+    return !blocked;
 }
 
 void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
@@ -274,6 +272,10 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::wait_ready:
             to.opcode = IORING_OP_POLL_ADD;
             to.poll32_events = static_cast<wait_ready_operation&>(op).events;
+            return;
+        case opcode::receive_lease:
+            to.opcode = IORING_OP_POLL_ADD;
+            to.poll32_events = POLLIN;
             return;
         case opcode::open_socket:
         case opcode::bind:
@@ -376,6 +378,14 @@ void uring_backend::cancel_again(std::uint64_t data) noexcept {
 
 void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept {
     descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    if (op.code == opcode::receive_lease && result >= 0) {
+        // There is something: only now a block is taken for it. Nothing after all, and it waits on.
+        result = perform(op);
+        if (result == -EAGAIN || result == -EINTR) {
+            if (!op.cancel_requested) return prepare(op, entry());
+            result = -ECANCELED;
+        }
+    }
     // An adopted descriptor may carry O_NONBLOCK, which old kernels take as "do not wait either".
     if (result == -EAGAIN && !op.retried && !op.cancel_requested) {
         op.retried = true;
@@ -386,10 +396,11 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         return;
     }
     --in_flight_;
-    if (op.code == opcode::receive) {
-        const bool filled = result > 0 && static_cast<std::size_t>(result) ==
-                                              static_cast<receive_operation&>(op).size;
-        on.maybe_readable = tells_nonempty() ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 : filled;
+    if (receives_plainly(op)) {
+        op.result = result;
+        on.maybe_readable = tells_nonempty() && op.code == opcode::receive
+                                ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
+                                : result > 0 && !is_short_read(op);
     } else if (op.code == opcode::send || op.code == opcode::send_gather) {
         on.maybe_writable = true;
     }

@@ -138,6 +138,35 @@ TEST_CASE("100,000 echo round trips allocate nothing") {
     });
 }
 
+TEST_CASE("100,000 echo round trips through leased memory allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = connected_pair(io);
+        stream_socket& near = client;
+        stream_socket& far = server;
+        std::array<std::byte, 64> message{};
+        const auto echo = [&]() -> task<> {
+            for (;;) {
+                auto got = co_await far.read();
+                if (!got.ok()) co_return;
+                const buffer_lease lease = got.take();
+                const auto sent = co_await write_all(far, lease.bytes());
+                if (!sent.ok()) co_return;
+            }
+        };
+        const auto round = [&]() -> task<> {
+            const auto sent = co_await write_all(near, const_buffer{message});
+            const auto back = co_await read_exactly(near, mutable_buffer{message});
+            CHECK((sent.ok() && back.ok()));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(echo());
+            co_await expect_none(round);
+            static_cast<void>(near.close());
+        };
+        co_await with_group(body);
+    });
+}
+
 TEST_CASE("100,000 accepts and closes allocate nothing") {
     on_every_backend([](io_context& io) -> task<> {
         // Unix-domain: a hundred thousand TCP connections would leave no port for anybody.

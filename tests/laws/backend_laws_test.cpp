@@ -116,6 +116,35 @@ TEST_CASE("receive: what arrived together with the end is read before the end") 
     });
 }
 
+TEST_CASE("lease: takes what is there, waits for what is not, ends with the stream") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = connected_pair(io);
+
+        put(client, "here already");
+        auto first = co_await server.read();
+        CHECK(text(first.take().bytes()) == "here already");
+
+        stream_socket& writer = client;
+        const auto later = [&]() -> task<io_result<std::size_t>> {
+            co_await yield();
+            const auto sent = co_await writer.write_some(bytes_of("later"));
+            co_return sent;
+        };
+        auto both = co_await when_all(server.read(), later());
+        CHECK(text(std::get<0>(both).take().bytes()) == "later");
+
+        put(client, "the last");
+        static_cast<void>(client.close());
+        auto last = co_await server.read();
+        CHECK(text(last.take().bytes()) == "the last");
+        const auto end = co_await server.read();
+        CHECK(end.error() == errc::eof);
+        const auto again = co_await server.read();
+        CHECK(again.error() == errc::eof);
+        CHECK(io.receive_memory().blocks_lent == 0);
+    });
+}
+
 TEST_CASE("receive: several waiting on one descriptor are served in their order") {
     on_every_backend([](io_context& io) -> task<> {
         auto [client, server] = connected_pair(io);

@@ -127,6 +127,11 @@ const std::vector<row>& rows() {
              const auto got = co_await in.empty.server.read_some(mutable_buffer{in.space});
              co_return got.error();
          }},
+        {"read",
+         [](silence& in) -> task<error> {
+             const auto got = co_await in.empty.server.read();
+             co_return got.error();
+         }},
         {"read_some, scattered",
          [](silence& in) -> task<error> {
              const std::array<mutable_buffer, 1> parts{mutable_buffer{in.space}};

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gyre/base/buffer.hpp>
+#include <gyre/base/lease.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/task.hpp>
@@ -49,6 +50,19 @@ struct finish_read {
         if (op.result < 0) return error_of(op);
         if (op.result == 0 && op.size != 0) return error{errc::eof, activity::read};
         return static_cast<std::size_t>(op.result);
+    }
+};
+
+/// Of a leased read: owns the block until it is handed out, so that none is ever lost.
+struct finish_lease {
+    [[nodiscard]] std::int32_t prepare(lease_operation& op, io_context& on) const noexcept {
+        on.provide_memory(op);
+        return 0;
+    }
+    [[nodiscard]] io_result<buffer_lease> operator()(lease_operation& op) const noexcept {
+        if (op.result < 0) return error_of(op);
+        if (op.result == 0) return error{errc::eof, activity::read};
+        return buffer_lease{*op.pool, op.block, static_cast<std::size_t>(op.result)};
     }
 };
 
@@ -148,6 +162,24 @@ public:
     [[nodiscard]] auto read_some(mutable_buffers into) noexcept {
         return submission<message_operation, message_parts>{
             message_operation{opcode::receive_scatter, slot()}, message_parts{into}};
+    }
+
+    /// Reads at least one byte into memory that the loop lends.
+    ///
+    /// The block is taken when there is something to read, so a silent connection holds none; it is the
+    /// one that was returned last, so it is warm. Prefer this to `read_some` wherever the bytes are used
+    /// up soon.
+    ///
+    /// @return The lease: between 1 and `io_context_options::receive_block_size` bytes. Empty with an
+    ///         error. It may be kept, moved and dropped anywhere; each one that is kept costs a block.
+    ///
+    /// Errors:        `errc::eof`, `errc::connection_reset`, ...
+    /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
+    /// Threads:       resumes on the caller's executor. One read at a time, of either kind.
+    /// Cost:          no allocation in steady state; one system call when something is there, else one
+    ///                more, or an entry of the turn's batch, to wait for it.
+    [[nodiscard]] auto read() noexcept {
+        return submission<lease_operation, finish_lease>{lease_operation{slot()}};
     }
 
     /// Writes at least one byte of `from`.

@@ -25,6 +25,7 @@
 namespace gyre {
 
 class loop_backend;
+class receive_pool;
 class thread_pool;
 class timer_queue;
 class waker;
@@ -56,6 +57,18 @@ struct io_context_options {
     unsigned ring_submissions = 256;   ///< Entries; a power of two. io_uring only.
     unsigned ring_completions = 2048;  ///< Entries; a power of two. io_uring only.
     unsigned worker_threads_max = 4;   ///< For `blocking`; started on demand.
+
+    /// What stream_socket::read reads at most at once, and how many free blocks of that size the loop
+    /// keeps. Pages of a block that no read has reached take no memory.
+    std::size_t receive_block_size = 64 * 1024;
+    std::size_t receive_blocks_kept = 16;
+};
+
+/// What a loop's leased reads use; see stream_socket::read.
+struct receive_memory_use {
+    std::size_t block_size = 0;   ///< Bytes.
+    std::size_t blocks_lent = 0;  ///< Held by leases.
+    std::size_t blocks_kept = 0;  ///< Free, and ready for the next read.
 };
 
 /// A loop that belongs to one thread.
@@ -119,6 +132,14 @@ public:
     /// Whether the calling thread is inside `run` or `poll` of this loop.
     [[nodiscard]] bool running_on_this_thread() const noexcept { return running_here == this; }
 
+    /// The same of a loop that may be gone by now: the address is only compared.
+    [[nodiscard]] static bool running_on_this_thread(const io_context* it) noexcept {
+        return running_here == it;
+    }
+
+    /// What reads into leased memory use at the moment.
+    [[nodiscard]] receive_memory_use receive_memory() const noexcept;
+
     /// Which backend serves this loop, and the reason for it.
     [[nodiscard]] const backend_info& backend() const noexcept { return info_; }
 
@@ -179,6 +200,9 @@ public:
     /// Whether anything besides the current item is ready to run.
     [[nodiscard]] bool busy() const noexcept { return !ready_.empty(); }
 
+    /// Tells `op` where to take its memory from.
+    void provide_memory(lease_operation& op) noexcept;
+
     /// The workers behind `blocking`; started on first use.
     [[nodiscard]] thread_pool& workers();
 
@@ -236,6 +260,7 @@ private:
     io_context_options options_;
     std::shared_ptr<waker> wake_;
     std::unique_ptr<thread_pool> workers_;
+    receive_pool* received_into_ = nullptr;  // Made on first use; may outlive the loop.
     std::uint64_t bound_thread_ =
         0;  // The name of the thread that runs it; 0 before the first run.
 

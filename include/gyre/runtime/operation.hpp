@@ -24,12 +24,14 @@ struct msghdr;
 namespace gyre {
 
 class io_context;
+class lease_pool;
 struct descriptor;
 
 enum class opcode : std::uint8_t {
     // Wait for the kernel; cancellable.
     receive,
     receive_scatter,
+    receive_lease,
     send,
     send_gather,
     accept,
@@ -108,6 +110,17 @@ struct receive_operation : descriptor_operation {
 
     std::byte* data;
     std::size_t size;
+};
+
+/// Reads up to `size` bytes into a block of `pool`, taken only when there is something. Result: bytes,
+/// 0 at the end of the stream; above 0 the block is in `block` and is the awaiter's.
+struct lease_operation : descriptor_operation {
+    explicit lease_operation(descriptor& from) noexcept
+        : descriptor_operation{opcode::receive_lease, from} {}
+
+    lease_pool* pool = nullptr;  // Set before submission, with the size of its blocks.
+    std::size_t size = 0;
+    std::byte* block = nullptr;
 };
 
 /// Writes up to `size` bytes. Result: bytes.
@@ -205,6 +218,7 @@ struct call_operation : operation {
 };
 
 static_assert(sizeof(receive_operation) <= 96 && sizeof(send_operation) <= 96 &&
+                  sizeof(lease_operation) <= 96 &&
                   sizeof(message_operation) <= 96 && sizeof(accept_operation) <= 96 &&
                   sizeof(connect_operation) <= 96 && sizeof(option_operation) <= 96 &&
                   sizeof(call_operation) <= 96,

@@ -220,4 +220,22 @@ task<io_result<std::uint64_t>> copy(From& from, To& to) {
     co_return copied;
 }
 
+/// The same in memory that `from` lends.
+///
+/// Cost:  one frame; no buffer of its own, and none while `from` is silent.
+template <lease_stream From, write_stream To>
+task<io_result<std::uint64_t>> copy(From& from, To& to) {
+    std::uint64_t copied = 0;
+    for (;;) {
+        io_result<buffer_lease> got = co_await from.read();
+        if (got.error() == errc::eof) co_return io_result<std::uint64_t>{copied};
+        if (!got.ok()) co_return io_result<std::uint64_t>{got.error(), copied};
+
+        const buffer_lease lease = got.take();
+        const io_result<std::size_t> put = co_await write_all(to, lease.bytes());
+        copied += put.value();
+        if (!put.ok()) co_return io_result<std::uint64_t>{put.error(), copied};
+    }
+}
+
 }  // namespace gyre

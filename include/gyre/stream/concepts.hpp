@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gyre/base/buffer.hpp>
+#include <gyre/base/lease.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/coro/awaitable.hpp>
 
@@ -25,6 +26,13 @@ concept read_stream = requires(Stream& stream, mutable_buffer into) {
 template <class Stream>
 concept write_stream = requires(Stream& stream, const_buffer from) {
     { stream.write_some(from) } -> awaitable_of<io_result<std::size_t>>;
+};
+
+/// A source that also lends the memory that it reads into; `read` completes with at least one byte, or
+/// with an empty lease and an error.
+template <class Stream>
+concept lease_stream = read_stream<Stream> && requires(Stream& stream) {
+    { stream.read() } -> awaitable_of<io_result<buffer_lease>>;
 };
 
 template <class Stream>
