@@ -25,7 +25,7 @@
 namespace gyre {
 namespace {
 
-constexpr int items_per_clock_reading = 32;  // A reading costs 22 ns, so under 1 ns an item.
+constexpr int items_per_clock_reading = 64;  // A reading costs 22 ns: a third of a ns an item.
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
 // Names the calling thread for good: addresses and numbers of threads that ended are used again.
@@ -305,8 +305,8 @@ time_point io_context::next_deadline() noexcept {
 
 void io_context::provide_memory(lease_operation& op) noexcept {
     if (received_into_ == nullptr) {
-        received_into_ = new receive_pool{*this, options_.receive_block_size,
-                                          options_.receive_blocks_kept};
+        received_into_ =
+            new receive_pool{*this, options_.receive_block_size, options_.receive_blocks_kept};
     }
     op.pool = received_into_;
     op.size = received_into_->block_size();

@@ -24,7 +24,7 @@ class root;
 /// `io_context` is the one implementation; the simulator's loops are io_contexts too.
 class loop {
 public:
-    /// The time at which the current turn began, refreshed every 32 items: cheap, slightly old.
+    /// The time at which the current turn began, refreshed every 64 items: cheap, slightly old.
     [[nodiscard]] time_point now() const noexcept { return now_; }
 
     /// Accounts for one completion on the spot, which sent `bytes` bytes and did not go through the

@@ -167,8 +167,9 @@ public:
     /// Reads at least one byte into memory that the loop lends.
     ///
     /// The block is taken when there is something to read, so a silent connection holds none; it is the
-    /// one that was returned last, so it is warm. Prefer this to `read_some` wherever the bytes are used
-    /// up soon.
+    /// one that was returned last, so it is warm. Prefer this to `read_some` where connections are many
+    /// and mostly silent; a busy one is served for less by `read_some` on io_uring
+    /// (docs/decisions/0007-leases.md).
     ///
     /// @return The lease: between 1 and `io_context_options::receive_block_size` bytes. Empty with an
     ///         error. It may be kept, moved and dropped anywhere; each one that is kept costs a block.

@@ -218,10 +218,9 @@ struct call_operation : operation {
 };
 
 static_assert(sizeof(receive_operation) <= 96 && sizeof(send_operation) <= 96 &&
-                  sizeof(lease_operation) <= 96 &&
-                  sizeof(message_operation) <= 96 && sizeof(accept_operation) <= 96 &&
-                  sizeof(connect_operation) <= 96 && sizeof(option_operation) <= 96 &&
-                  sizeof(call_operation) <= 96,
+                  sizeof(lease_operation) <= 96 && sizeof(message_operation) <= 96 &&
+                  sizeof(accept_operation) <= 96 && sizeof(connect_operation) <= 96 &&
+                  sizeof(option_operation) <= 96 && sizeof(call_operation) <= 96,
               "an operation is paid for in every frame that awaits one");
 
 /// The system call's name for people: "read", "accept"; static storage.
