@@ -199,6 +199,7 @@ void io_context::turn(time_point limit) noexcept {
         if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
     }
     asleep_.store(false, std::memory_order_relaxed);
+    others_wait_ = false;
     begin_postponed();
     refresh_clock();
     timers_->advance(now_);

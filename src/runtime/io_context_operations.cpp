@@ -53,7 +53,10 @@ bool io_context::submit(operation& op) noexcept {
             postpone(op);
             return false;
         }
-        if (!backend_->submit(op)) return false;
+        if (!backend_->submit(op)) {
+            others_wait_ = true;
+            return false;
+        }
         static_cast<list_link<descriptor>&>(op).unlink();
         note_room(op);
     }

@@ -31,7 +31,8 @@ descriptor& system_host::enter(int number) noexcept {
     ++it.generation;
     it.maybe_readable = it.maybe_writable = true;
     it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
-    it.filled = it.portions_known = false;
+    it.filled = it.portions_known = it.answering = false;
+    it.duplex = it.prompt = false;
     it.portion_max = INT32_MAX;
     return it;
 }

@@ -188,6 +188,8 @@ io_uring_sqe& uring_backend::entry() noexcept {
 }
 
 bool uring_backend::submit(operation& op) noexcept {
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    if (!on.pending.is_only(op)) on.duplex = true;
     if (try_now(op)) return true;
     prepare(op, entry());
     ++in_flight_;
@@ -195,13 +197,14 @@ bool uring_backend::submit(operation& op) noexcept {
 }
 
 // A call on the spot beats an entry where it will succeed anyway: a send into a buffer with room, a
-// receive behind one that did not empty the socket. Only single tries with MSG_DONTWAIT. Batching the
-// small sends of several coroutines in the ring was slower: docs/decisions/0005-fast-paths.md.
+// receive behind one that did not empty the socket. Only single tries with MSG_DONTWAIT. All of this is
+// measured in docs/decisions/0005-fast-paths.md.
 bool uring_backend::try_now(operation& op) noexcept {
     switch (op.code) {
         case opcode::send:
         case opcode::send_gather:
             if (!static_cast<descriptor_operation&>(op).target->maybe_writable) return false;
+            if (joins_batch(op)) return false;
             break;
         case opcode::receive:
         case opcode::receive_lease:
@@ -214,11 +217,22 @@ bool uring_backend::try_now(operation& op) noexcept {
     const bool blocked = op.result == -EAGAIN || op.result == -EINTR;
     if (receives_plainly(op)) {
         on.maybe_readable = op.result > 0 && !is_short_read(op);
-    } else if (blocked) {
+        on.answering = true;
+    } else {
         // Full: the rest waits in the ring, and so do later sends until one has gone through there.
-        on.maybe_writable = false;
+        if (blocked) on.maybe_writable = false;
+        on.answering = false;
     }
     return !blocked;
+}
+
+// Several answers ready at once share one visit to the kernel. Not a stream of sends, which would
+// make one step a turn, nor anything large, for which the visit is a trifle.
+bool uring_backend::joins_batch(const operation& op) const noexcept {
+    constexpr std::size_t size_max = 16 * 1024;
+    if (op.code != opcode::send || !loop_->busy()) return false;
+    const auto& it = static_cast<const send_operation&>(op);
+    return it.size <= size_max && it.target->answering && !it.target->duplex;
 }
 
 void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
@@ -230,8 +244,12 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
             to.opcode = IORING_OP_RECV;
             to.addr = reinterpret_cast<std::uint64_t>(it.data);
             to.len = static_cast<std::uint32_t>(std::min<std::size_t>(it.size, INT32_MAX));
-            // Known to be empty: an attempt before the wait would be in vain.
-            if (tells_nonempty() && !op.retried) to.ioprio = IORING_RECVSEND_POLL_FIRST;
+            // Known to be empty: an attempt before the wait would be in vain, unless the peer is so quick
+            // that the bytes are there by the time of the visit, as they were last time.
+            if (tells_nonempty() && !op.retried && !it.target->prompt) {
+                to.ioprio = IORING_RECVSEND_POLL_FIRST;
+            }
+            it.target->asked_in = turns_;
             return;
         }
         case opcode::send: {
@@ -316,6 +334,7 @@ int uring_backend::wait_handle() noexcept {
 error uring_backend::turn(time_point deadline) noexcept {
     // Before the harvest, so that what comes during it is announced anew.
     if (announcement_) announcement_->clear();
+    ++turns_;
     for (int harvest = 0; harvest < harvests_max; ++harvest) {
         const bool wait = deadline != no_wait && !ring_.has_results();
         int failed = withdrawn_ != 0 ? withdrawn_ : ring_.enter(wait, deadline);
@@ -397,12 +416,15 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     }
     --in_flight_;
     if (receives_plainly(op)) {
+        on.prompt = on.asked_in + 1 == turns_;
+        on.answering = true;
         op.result = result;
         on.maybe_readable = tells_nonempty() && op.code == opcode::receive
                                 ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
                                 : result > 0 && !is_short_read(op);
     } else if (op.code == opcode::send || op.code == opcode::send_gather) {
         on.maybe_writable = true;
+        on.answering = false;
     }
     // A request that was being executed when it was cancelled reports the interruption.
     loop_->complete(op, result == -EINTR ? -ECANCELED : result);

@@ -53,6 +53,7 @@ private:
     [[nodiscard]] io_uring_sqe& entry() noexcept;
     void prepare(operation& op, io_uring_sqe& to) noexcept;
     [[nodiscard]] bool try_now(operation& op) noexcept;
+    [[nodiscard]] bool joins_batch(const operation& op) const noexcept;
     void watch_waker() noexcept;
 
     /// Results of receives say whether more is there, and POLL_FIRST is known (Linux 5.19, as the
@@ -75,6 +76,7 @@ private:
     std::optional<waker> announcement_;
     // For entries, once the kernel refuses us.
     alignas(io_uring_sqe) std::byte nowhere_[sizeof(io_uring_sqe)] = {};
+    std::uint32_t turns_ = 0;
     int withdrawn_ = 0;  // The errno value with which the kernel began to refuse us.
 };
 

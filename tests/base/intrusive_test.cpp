@@ -100,6 +100,21 @@ TEST_CASE("an element may leave while it is visited") {
     CHECK(line.empty());
 }
 
+TEST_CASE("a list tells whether an element is all it holds") {
+    person a{1}, b{2};
+    list<person> line;
+    CHECK_FALSE(line.is_only(a));
+    line.push_back(a);
+    CHECK(line.is_only(a));
+    CHECK_FALSE(line.is_only(b));
+    line.push_back(b);
+    CHECK_FALSE(line.is_only(a));
+    CHECK_FALSE(line.is_only(b));
+    a.leave();
+    CHECK(line.is_only(b));
+    clear(line);
+}
+
 TEST_CASE("one object stands in several lists, one for each tag") {
     person a{1}, b{2};
     list<person> by_arrival;

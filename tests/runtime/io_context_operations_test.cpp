@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a loop does with sends that would find no room: the rest of an operation's life is
+// How a loop orders operations: sends that would find no room, and what waits in the kernel beside what
+// does not. The rest of an operation's life is
 // tests/laws/scripted_backend_test.cpp.
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <laws/scripted_backend.hpp>
 #include <support/harness.hpp>
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -112,4 +114,34 @@ TEST_CASE("large sends that waited for a turn are begun one a turn, and a poll b
 
     CHECK(written == std::vector{1, 2});
     CHECK(on.script->inline_results.empty());
+}
+
+TEST_CASE("who never has to wait gives way after a few steps to what waits in the kernel") {
+    fixture on;
+    stream_socket other = stream_socket::adopt(on.io, 8);
+    constexpr int steps_max = 1000;
+    int steps = 0;
+    int steps_before_the_other = 0;
+    const auto patient = [&]() -> task<> {
+        std::array<std::byte, 8> space;
+        const io_result<std::size_t> got = co_await other.read_some(space);
+        CHECK(got.value() == 3);
+        steps_before_the_other = steps;
+    };
+    const auto greedy = [&]() -> task<> {
+        std::array<std::byte, 8> space;
+        on.script->complete_later(*on.script->submitted.front(), 3);  // With the next turn.
+        on.script->inline_results.assign(steps_max, 1);
+        for (; steps < steps_max; ++steps) {
+            static_cast<void>(co_await on.socket.read_some(space));
+        }
+    };
+    launch(on.io, patient(), or_terminate{});
+    launch(on.io, greedy(), or_terminate{});
+
+    on.io.run();
+
+    CHECK(steps == steps_max);
+    CHECK(steps_before_the_other > 0);
+    CHECK(steps_before_the_other < 20);
 }

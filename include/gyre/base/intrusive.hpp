@@ -83,6 +83,11 @@ public:
         }
     }
 
+    /// Whether it holds `element` and nothing else.
+    [[nodiscard]] bool is_only(const Element& element) const noexcept {
+        return head_.next_ == &element && head_.previous_ == &element;
+    }
+
     [[nodiscard]] std::size_t size() const noexcept {
         std::size_t count = 0;
         for (const link* it = head_.next_; it != &head_; it = it->next_) ++count;

@@ -36,7 +36,11 @@ public:
     [[nodiscard]] bool spend(std::size_t bytes = 0) noexcept {
         budget_ -= cost(bytes, bytes_per_unit);
         streak_ -= cost(bytes, bytes_per_step);
-        return streak_ > 0 || (ready_.empty() && budget_ > 0);
+        if (streak_ > 0) return true;
+        if (!ready_.empty()) return false;
+        if (others_wait_)
+            budget_ = 0;  // The visit is due: the caller would only give way to itself.
+        return budget_ > 0;
     }
 
     /// Makes `item` ready. Any thread.
@@ -70,6 +74,7 @@ protected:
     time_point now_{};
     int budget_ = 0;  // What is left of this turn: an item or a completion is one, so is a KiB.
     int streak_ = 0;  // Steps on the spot that the running item may still take.
+    bool others_wait_ = false;  // Something will be begun, and may be over, with the next visit.
 
 private:
     [[nodiscard]] static constexpr int cost(std::size_t bytes, std::size_t unit) noexcept {

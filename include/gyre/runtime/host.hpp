@@ -33,6 +33,12 @@ struct descriptor : list_link<> {
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
     bool filled = false;       ///< The last send was short: the buffer has no room left.
 
+    // What io_uring's requests are prepared by: see uring_backend.cpp.
+    bool answering = false;      ///< The last transfer was a receive: a send now is its answer.
+    bool duplex = false;         ///< Both directions have been in use at once.
+    bool prompt = false;         ///< The last receive found its bytes in the turn it was asked for.
+    std::uint32_t asked_in = 0;  ///< The turn that the last receive was prepared in.
+
     bool portions_known = false;
     std::uint32_t portion_max = INT32_MAX;  ///< What a large send is cut into.
 
