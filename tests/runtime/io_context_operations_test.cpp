@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // How a loop orders operations: sends that would find no room, and what waits in the kernel beside what
-// does not. The rest of an operation's life is
-// tests/laws/scripted_backend_test.cpp.
+// does not. The rest of an operation's life is in tests/laws/scripted_backend_test.cpp.
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <laws/scripted_backend.hpp>

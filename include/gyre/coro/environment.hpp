@@ -38,8 +38,8 @@ public:
         streak_ -= cost(bytes, bytes_per_step);
         if (streak_ > 0) return true;
         if (!ready_.empty()) return false;
-        if (others_wait_)
-            budget_ = 0;  // The visit is due: the caller would only give way to itself.
+        // The caller would only give way to itself: the visit is due now.
+        if (others_wait_) budget_ = 0;
         return budget_ > 0;
     }
 
