@@ -5,7 +5,7 @@
 // One receive per connection stays armed; the kernel takes buffers from a shared ring as bytes
 // arrive, so the memory in use is small and warm. What arrived is sent back by a call on the spot and
 // its buffer returned at once; only what a full socket did not take waits, in its buffer, for the ring.
-// Where the buffers run out, receives are armed again one per buffer that was returned.
+// Where the buffers run out, as many receives are armed again as there are buffers by the next turn.
 #include <lab/contenders/raw_ring.hpp>
 
 #include <lab/contender.hpp>
@@ -51,7 +51,12 @@ public:
 
     [[nodiscard]] std::byte* at(std::uint16_t number) { return memory_.data() + number * bytes_; }
 
+    /// The kernel has handed one out.
+    void taken() { --available_; }
+    [[nodiscard]] std::size_t available() const { return available_; }
+
     void give(std::uint16_t number) {
+        ++available_;
         // Field by field: the tail overlaps what the first entry does not use.
         io_uring_buf& entry = entries_[tail_ & (count - 1)];
         entry.addr = reinterpret_cast<std::uint64_t>(at(number));
@@ -68,6 +73,7 @@ private:
     std::vector<std::byte> memory_;
     io_uring_buf* entries_;
     std::uint16_t tail_ = 0;
+    std::size_t available_ = 0;
 };
 
 struct piece {
@@ -101,6 +107,7 @@ public:
                     received(it, result);
                 }
             });
+            feed_starving();
         }
     }
 
@@ -139,6 +146,7 @@ private:
             return;
         }
         const auto buffer = static_cast<std::uint16_t>(result.flags >> IORING_CQE_BUFFER_SHIFT);
+        buffers_.taken();
         answer(it, {buffer, static_cast<std::size_t>(result.res), 0});
         if (!it.receiving) receive(it);
     }
@@ -149,7 +157,7 @@ private:
                 ::send(it.number, buffers_.at(what.buffer), what.size, MSG_DONTWAIT | MSG_NOSIGNAL);
             lab::require(count > 0 || errno == EAGAIN, "raw_uring_multishot: send");
             what.sent = count > 0 ? static_cast<std::size_t>(count) : 0;
-            if (what.sent == what.size) return give_back(what.buffer);
+            if (what.sent == what.size) return buffers_.give(what.buffer);
             it.unsent.push_back(what);
             send_first(it);
         } else {
@@ -173,7 +181,7 @@ private:
         piece& what = it.unsent.front();
         what.sent += static_cast<std::size_t>(result);
         if (what.sent == what.size) {
-            give_back(what.buffer);
+            buffers_.give(what.buffer);
             it.unsent.pop_front();
         }
         if (!it.unsent.empty()) {
@@ -183,11 +191,11 @@ private:
         }
     }
 
-    void give_back(std::uint16_t buffer) {
-        buffers_.give(buffer);
-        if (starving_.empty()) return;
-        receive(*starving_.front());
-        starving_.pop_front();
+    void feed_starving() {
+        for (std::size_t left = buffers_.available(); left > 0 && !starving_.empty(); --left) {
+            receive(*starving_.front());
+            starving_.pop_front();
+        }
     }
 
     void end_if_over(connection& it) {

@@ -19,7 +19,9 @@ receive_pool::~receive_pool() {
 
 void receive_pool::close() noexcept {
     closed_.store(true, std::memory_order_relaxed);
-    if (balance_.fetch_sub(out_, std::memory_order_acq_rel) == out_) delete this;
+    // Once subtracted, another thread may be the last and free all this.
+    const std::int64_t out = out_;
+    if (balance_.fetch_sub(out, std::memory_order_acq_rel) == out) delete this;
 }
 
 std::byte* receive_pool::lend() noexcept {

@@ -6,6 +6,7 @@
 // out: whoever returns the last one frees it.
 #pragma once
 
+#include <gyre/base/check.hpp>
 #include <gyre/base/lease.hpp>
 #include <gyre/base/mpsc_stack.hpp>
 
@@ -22,7 +23,9 @@ public:
     /// @param  owner        Only compared with: the loop on whose thread blocks are lent.
     /// @param  blocks_kept  Free blocks beyond that go back to malloc.
     receive_pool(const io_context& owner, std::size_t block_size, std::size_t blocks_kept) noexcept
-        : owner_{&owner}, block_size_{block_size}, blocks_kept_{blocks_kept} {}
+        : owner_{&owner}, block_size_{block_size}, blocks_kept_{blocks_kept} {
+        expects(block_size >= sizeof(block), "blocks of a few bytes at least");
+    }
 
     /// The loop dies. Frees the pool, now or when the last block has come back.
     void close() noexcept;
