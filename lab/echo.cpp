@@ -12,7 +12,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -155,9 +154,7 @@ private:
         descriptor socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
         const auto* const address = reinterpret_cast<const sockaddr*>(&server);
         require(::connect(socket.get(), address, sizeof(server)) == 0, "echo: connect");
-        const int on = 1;
-        require(::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0,
-                "echo: TCP_NODELAY");
+        set_no_delay(socket.get());
         clients_.emplace_back(std::move(socket), message_.size());
         watch(clients_.size() - 1, EPOLL_CTL_ADD, EPOLLIN);
     }

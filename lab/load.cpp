@@ -15,11 +15,6 @@
 namespace lab {
 namespace {
 
-void set_no_delay(int socket) {
-    const int on = 1;
-    require(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0, "TCP_NODELAY");
-}
-
 connected_pair connect_tcp_pair() {
     sockaddr_in local{};
     local.sin_family = AF_INET;
@@ -34,11 +29,8 @@ connected_pair connect_tcp_pair() {
 
     descriptor client{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     require(::connect(client.get(), address, size) == 0, "connect");
-    descriptor server{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
-    require(server.get() >= 0, "accept");
-
+    descriptor server = accept_connection(listener);
     set_no_delay(client.get());
-    set_no_delay(server.get());
     return {std::move(client), std::move(server)};
 }
 
@@ -52,6 +44,18 @@ connected_pair connect_unix_pair() {
 
 descriptor::~descriptor() {
     if (value_ >= 0) ::close(value_);
+}
+
+void set_no_delay(int socket) {
+    const int on = 1;
+    require(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0, "TCP_NODELAY");
+}
+
+descriptor accept_connection(const descriptor& listener) {
+    descriptor accepted{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    require(accepted.get() >= 0, "accept");
+    set_no_delay(accepted.get());
+    return accepted;
 }
 
 connected_pair connect_pair(transport via) {

@@ -51,6 +51,12 @@ struct connected_pair {
 /// Two blocking stream sockets that are connected to each other, TCP_NODELAY set on both of TCP's.
 [[nodiscard]] connected_pair connect_pair(transport via);
 
+/// Sets TCP_NODELAY, as every TCP socket of the lab has it.
+void set_no_delay(int socket);
+
+/// Waits for the next connection of a listening TCP socket; with TCP_NODELAY.
+[[nodiscard]] descriptor accept_connection(const descriptor& listener);
+
 /// A buffer's worth of the endless stream that `throughput` sends.
 ///
 /// The stream repeats after a prime number of bytes, so that a lost, repeated or moved block shows

@@ -7,9 +7,8 @@
 // then is room to write asked about.
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
+#include <lab/load.hpp>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,11 +42,7 @@ public:
 
 private:
     void accept() {
-        const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-        lab::require(number >= 0, "raw_epoll: accept");
-        const int on = 1;
-        lab::require(::setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0,
-                     "raw_epoll: TCP_NODELAY");
+        const int number = lab::accept_connection(listener_).release();
         watch(*new connection{number, {}}, EPOLL_CTL_ADD, EPOLLIN);
     }
 

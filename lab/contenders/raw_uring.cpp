@@ -8,9 +8,8 @@
 
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
+#include <lab/load.hpp>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,11 +45,7 @@ public:
 
 private:
     void accept() {
-        const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-        lab::require(number >= 0, "raw_uring: accept");
-        const int on = 1;
-        lab::require(::setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0,
-                     "raw_uring: TCP_NODELAY");
+        const int number = lab::accept_connection(listener_).release();
         receive(*new connection{number, std::vector<std::byte>(work_.buffer_bytes)});
     }
 

@@ -10,9 +10,8 @@
 
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
+#include <lab/load.hpp>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -115,11 +114,7 @@ private:
     static constexpr std::uint64_t sending = 1;
 
     void accept() {
-        const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-        lab::require(number >= 0, "raw_uring_multishot: accept");
-        const int on = 1;
-        lab::require(::setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0,
-                     "raw_uring_multishot: TCP_NODELAY");
+        const int number = lab::accept_connection(listener_).release();
         receive(*new connection{number});
     }
 
