@@ -138,6 +138,7 @@ error epoll_backend::turn(time_point deadline) noexcept {
 int epoll_backend::wait(time_point deadline) noexcept {
     if (deadline == no_wait) return ::epoll_wait(epoll_, events_.data(), events_max, 0);
 
+    deadline = latest_awakening(deadline);
     if (precise_wait_ && deadline != never) {
         const auto left = std::max(deadline - std::chrono::steady_clock::now(), duration::zero());
         const timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};

@@ -7,11 +7,13 @@
 // specification. One backend serves one loop and is called on its thread, but for `wake`.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/base/error.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/operation.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace gyre {
@@ -67,5 +69,14 @@ public:
 
     [[nodiscard]] virtual backend_info info() const noexcept = 0;
 };
+
+/// When a sleep in the kernel that is meant to last until `deadline` ends at the latest: sooner where a
+/// signal that came just before it would be kept waiting for its end. Reading the clock after a sleep
+/// is such a call as lets the signal through.
+[[nodiscard]] inline time_point latest_awakening(time_point deadline) noexcept {
+    if constexpr (!signals_come_late) return deadline;
+    constexpr duration deaf_max = std::chrono::milliseconds{20};
+    return std::min(deadline, std::chrono::steady_clock::now() + deaf_max);
+}
 
 }  // namespace gyre

@@ -337,7 +337,9 @@ error uring_backend::turn(time_point deadline) noexcept {
     ++turns_;
     for (int harvest = 0; harvest < harvests_max; ++harvest) {
         const bool wait = deadline != no_wait && !ring_.has_results();
-        int failed = withdrawn_ != 0 ? withdrawn_ : ring_.enter(wait, deadline);
+        int failed = withdrawn_ != 0
+                         ? withdrawn_
+                         : ring_.enter(wait, wait ? latest_awakening(deadline) : no_wait);
         if (failed == EBUSY || failed == EAGAIN) failed = 0;  // Results first; then it goes on.
         const unsigned count = ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
         if (failed != 0) {

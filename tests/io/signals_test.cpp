@@ -166,7 +166,7 @@ TEST_CASE("signals sent from another thread wake a sleeping loop, however many t
             std::atomic<bool> heard = false;
             std::thread sender{[&heard] {
                 ::kill(::getpid(), SIGUSR1);
-                // It may be delivered to this very thread, and under TSan only in such a call.
+                // It may be delivered to this very thread, and under TSan only in a call like this.
                 while (!heard.load()) ::poll(nullptr, 0, 1);
             }};
             const io_result<int> got = co_await signals.wait();

@@ -42,4 +42,18 @@ inline constexpr bool recycles_memory = true;
 inline constexpr bool recycles_memory = true;
 #endif
 
+/// Whether a signal's handler may run late: ThreadSanitizer holds signals back until the thread
+/// makes a call that it intercepts, and the system calls in which loops sleep are none.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool signals_come_late = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool signals_come_late = true;
+#else
+inline constexpr bool signals_come_late = false;
+#endif
+#else
+inline constexpr bool signals_come_late = false;
+#endif
+
 }  // namespace gyre
