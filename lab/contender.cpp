@@ -42,6 +42,7 @@ outcome contender::dispatch(const dispatch_case&) { return no_rows("dispatch"); 
 outcome contender::throughput(const throughput_case&) { return no_rows("throughput"); }
 outcome contender::latency(const latency_case&) { return no_rows("latency"); }
 outcome contender::http(const http_case&) { return no_rows("http"); }
+outcome contender::timers(const timers_case&) { return no_rows("timers"); }
 void contender::echo(const echo_case&, descriptor) { fail("echo: not written"); }
 
 }  // namespace lab

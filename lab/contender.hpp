@@ -41,8 +41,8 @@ private:
 
 struct measurement {
     cost spent;
-    std::uint64_t amount = 0;  ///< Items run, bytes received, rounds played or requests answered.
-    histogram latency{};       ///< Nanoseconds; empty where the suite has no latency.
+    std::uint64_t amount = 0;  ///< What was done: items, bytes, rounds, requests, timers.
+    histogram latency{};       ///< Nanoseconds; empty where there is none.
 };
 
 /// Why a row stays empty; printed under the table, so write it for its reader.
@@ -73,6 +73,7 @@ public:
     virtual outcome throughput(const throughput_case& work);
     virtual outcome latency(const latency_case& work);
     virtual outcome http(const http_case& work);
+    virtual outcome timers(const timers_case& work);
 
     /// Accepts `work.connections` connections from `listener`, sends back what each sends, and
     /// returns when all of them have ended. Called in a process of its own, only if `can_echo`.

@@ -123,7 +123,22 @@ void add_headline(metric_list& metrics, const echo_case&, const measurement& res
     metrics.add_latency(result.latency);
 }
 
-// What "per operation" means: per item, buffer, round trip or request.
+// What fires at given moments, or is pushed back in given numbers a second, has no speed of its own:
+// its result is what it cost.
+bool has_speed(const timers_case& work) {
+    return work.use != timer_use::fire_together && work.operations_per_tick == 0;
+}
+
+void add_headline(metric_list& metrics, const timers_case& work, const measurement& result) {
+    require(result.amount == work.operations, "timers: not every timer did what it should");
+    if (has_speed(work)) {
+        metrics.add("throughput", "Mops/s", "higher",
+                    static_cast<double>(result.amount) / seconds(result) / 1e6);
+    }
+    if (work.use == timer_use::fire_together) metrics.add_latency(result.latency);
+}
+
+// What "per operation" means: per item, buffer, round trip, request or timer.
 template <class Case>
 std::uint64_t operations_of(const Case&, const measurement& result) {
     return result.amount;
@@ -138,6 +153,7 @@ outcome run(contender& who, const throughput_case& work) { return who.throughput
 outcome run(contender& who, const latency_case& work) { return who.latency(work); }
 outcome run(contender& who, const http_case& work) { return who.http(work); }
 outcome run(contender& who, const echo_case& work) { return measure_echo(who, work); }
+outcome run(contender& who, const timers_case& work) { return who.timers(work); }
 
 json report_of(contender& who, const scenario& chosen) {
     const identity about = who.about();
@@ -191,7 +207,7 @@ int drive(int argument_count, char** arguments) {
     std::string scale_name = "quick";
     std::string backend;
     app.add_flag("--list", list, "print every case, one line of JSON each");
-    app.add_option("--suite", suite, "dispatch, throughput, latency, http or echo");
+    app.add_option("--suite", suite, "one of the suites; see --list");
     app.add_option("--case", name, "a case of this suite; see --list");
     app.add_option("--scale", scale_name, "quick: about 0.2 s, full: about 1 s")
         ->check(CLI::IsMember({"quick", "full"}));

@@ -32,6 +32,7 @@ HEADLINES = {
     "latency": "mean",
     "http": "throughput",
     "echo": "cpu",
+    "timers": "cpu",
 }
 
 # What is judged. Other metrics are shown with their ratios, but no claim is made about them.
@@ -41,6 +42,7 @@ JUDGED = {
     "latency": ("mean", "p50", "p99"),
     "http": ("throughput", "p99"),
     "echo": ("cpu", "throughput"),
+    "timers": ("cpu",),
 }
 
 METHOD = (

@@ -250,8 +250,27 @@ def _echo(run: Run) -> list[tuple[str, str]]:
     return [("Processor time of an echo server per request", _finish(figure, _lines(run)))]
 
 
+def _timers(run: Run) -> list[tuple[str, str]]:
+    groups = ({"schedule_cancel_waited": "schedule, cancel", "schedule_cancel_unwaited": "unwaited",
+               "push_back_10K": "push back,\n10,000", "push_back_1M": "push back,\n1,000,000",
+               "push_back_1M_paced": "the same,\n100,000/s"},
+              {case: f"{label}\npending" for case, label in tables.TIMERS_TOGETHER.items()})
+    groups = [{case: label for case, label in each.items() if case in run.cases("timers")}
+              for each in groups]
+    groups = [each for each in groups if each]
+    if not groups:
+        return []
+    figure, grid = pyplot.subplots(1, len(groups), figsize=(10.5, 3.9), squeeze=False)
+    names: list[str] = []
+    for axes, cases in zip(grid[0], groups):
+        names += _bars(axes, run, "timers", cases, "cpu")
+        _logarithmic(axes)
+        axes.set_ylabel("processor time, ns each (less is better)")
+    return [("Processor time of a timer", _finish(figure, _patches(run, names)))]
+
+
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": _echo}
+          "echo": _echo, "timers": _timers}
 
 
 def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:

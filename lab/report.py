@@ -35,6 +35,7 @@ TITLES = {
     "latency": "Latency",
     "http": "HTTP",
     "echo": "Echo server on a core of its own",
+    "timers": "Timers",
 }
 
 

@@ -14,6 +14,8 @@
 namespace lab {
 namespace {
 
+using namespace std::chrono_literals;
+
 std::uint64_t pick(scale size, std::uint64_t quick, std::uint64_t full) {
     return size == scale::full ? full : quick;
 }
@@ -124,6 +126,63 @@ void add_echo(std::vector<scenario>& all, scale size, const transfer& message,
                              std::chrono::milliseconds{pick(size, 250, 1'000)}}});
 }
 
+class timer_cases {
+public:
+    timer_cases(std::vector<scenario>& all, scale size) : all_{all}, size_{size} {}
+
+    void add_all() {
+        add_one("schedule_cancel_waited", "armed, waited for, cancelled; the waiter resumes",
+                timer_use::cancel_waited, pick(size_, 400'000, 2'000'000), 0ns);
+        add_one("schedule_cancel_unwaited", "armed and cancelled; nobody waits",
+                timer_use::cancel_unwaited, pick(size_, 4'000'000, 20'000'000), 0ns);
+        add_one("fire_rate", "timers of no length, one after the other", timer_use::fire_in_a_row,
+                pick(size_, 20'000, 100'000), 0ns);
+        add_one("fire_rate_1us", "timers of a microsecond, one after the other",
+                timer_use::fire_in_a_row, pick(size_, 10'000, 50'000), 1us);
+
+        // Never more than a slow peer can fire in time, so that all of them are really pending.
+        add_together("10", 10, pick(size_, 100, 500), 1ms, 3ms);
+        add_together("100", 100, pick(size_, 100, 500), 1ms, 3ms);
+        add_together("1000", 1'000, pick(size_, 30, 150), 5ms, 15ms);
+        add_together("100000", 100'000, pick(size_, 2, 4), 250ms, 750ms);
+
+        add_push_back("10K", 10'000, pick(size_, 1'000'000, 10'000'000), 0);
+        add_push_back("1M", 1'000'000, pick(size_, 500'000, 3'000'000), 0);
+        add_push_back("1M_paced", 1'000'000, pick(size_, 50'000, 200'000), 1'000);
+    }
+
+private:
+    void add(std::string name, std::string description, const timers_case& what) {
+        all_.push_back({"timers", std::move(name), std::move(description), 1, what});
+    }
+
+    void add_one(std::string name, std::string description, timer_use use, std::uint64_t operations,
+                 std::chrono::nanoseconds delay) {
+        add(std::move(name), std::move(description),
+            timers_case{use, 1, operations, operations / 20, delay, delay, 0});
+    }
+
+    void add_together(const std::string& label, std::size_t timers, std::uint64_t rounds,
+                      std::chrono::nanoseconds delay_min, std::chrono::nanoseconds delay_max) {
+        add("concurrent_" + label, label + " timers pending, each armed again when it has fired",
+            timers_case{timer_use::fire_together, timers, timers * rounds, 0, delay_min, delay_max,
+                        0});
+    }
+
+    void add_push_back(const std::string& label, std::size_t timers, std::uint64_t pushes,
+                       std::uint64_t pushes_per_tick) {
+        const std::string how = pushes_per_tick == 0 ? "as fast as possible" : "100,000 a second";
+        add("push_back_" + label, "timeouts of idle connections pushed back, " + how,
+            timers_case{timer_use::push_back, timers, pushes, pushes / 20, idle_timeout,
+                        idle_timeout, pushes_per_tick});
+    }
+
+    static constexpr auto idle_timeout = 60s;
+
+    std::vector<scenario>& all_;
+    scale size_;
+};
+
 constexpr std::array echo_messages = {
     transfer{"64", 64, 0},
     transfer{"1K", 1 << 10, 0},
@@ -158,6 +217,8 @@ std::vector<scenario> all_scenarios(scale size) {
             add_echo(all, size, message, connections);
         }
     }
+
+    timer_cases{all, size}.add_all();
     return all;
 }
 

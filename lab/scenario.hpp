@@ -83,7 +83,28 @@ struct echo_case {
     std::chrono::milliseconds measured;
 };
 
-using work = std::variant<dispatch_case, throughput_case, latency_case, http_case, echo_case>;
+enum class timer_use {
+    cancel_waited,    ///< Armed for an hour and waited for; cancelled, and the waiter resumes.
+    cancel_unwaited,  ///< Armed for an hour and cancelled; nobody ever waits.
+    fire_in_a_row,    ///< One timer: waited for until it fires, then armed again.
+    fire_together,    ///< Many timers, each armed again when it has fired.
+    push_back,        ///< Many timers that never fire: random ones are moved to a later moment.
+};
+
+/// One loop on one thread.
+struct timers_case {
+    timer_use use;
+    std::size_t timers;        ///< Pending at the same time.
+    std::uint64_t operations;  ///< Cancellations, firings or push-backs; a multiple of `timers` if
+                               ///< these fire.
+    std::uint64_t warm_up_operations;
+    std::chrono::nanoseconds delay_min;  ///< From one firing of a timer to its next.
+    std::chrono::nanoseconds delay_max;  ///< The delays of `fire_together` are spread between them.
+    std::uint64_t operations_per_tick;   ///< Of `push_back`: so many every 10 ms. 0: without pause.
+};
+
+using work =
+    std::variant<dispatch_case, throughput_case, latency_case, http_case, echo_case, timers_case>;
 
 struct scenario {
     std::string suite;

@@ -227,6 +227,32 @@ def _against_plain(run: Run) -> Table | None:
                  "better)", "Message, connections", libraries, rows) if rows else None
 
 
+TIMERS_ONE_BY_ONE = {
+    "schedule_cancel_waited": "schedule and cancel, waited for",
+    "schedule_cancel_unwaited": "schedule and cancel, nobody waits",
+    "fire_rate": "fire, 0 s", "fire_rate_1us": "fire, 1 μs",
+    "push_back_10K": "push back one of 10,000", "push_back_1M": "push back one of 1,000,000",
+}
+TIMERS_TOGETHER = {f"concurrent_{count}": f"{count:,}" for count in (10, 100, 1_000, 100_000)}
+
+
+def _timers(run: Run) -> list[Table | None]:
+    paid = TIMERS_ONE_BY_ONE | {"push_back_1M_paced": "push back one of 1,000,000, 100,000/s"}
+    return [
+        make_table(run, "Timers, Mops/s (more is better)", "Scenario",
+                   [(label, "timers", case, "throughput")
+                    for case, label in TIMERS_ONE_BY_ONE.items()]),
+        make_table(run, "Timers, processor time, ns each (less is better)", "Scenario",
+                   [(label, "timers", case, "cpu") for case, label in paid.items()]),
+        make_table(run, "Concurrent timers, processor time, ns from arming to firing (less is "
+                   "better)", "Pending", [(label, "timers", case, "cpu")
+                                          for case, label in TIMERS_TOGETHER.items()]),
+        make_table(run, "Concurrent timers, how late they fire, μs (less is better)", "Pending",
+                   [(f"{label}, {metric}", "timers", case, metric)
+                    for metric in ("mean", "p99") for case, label in TIMERS_TOGETHER.items()]),
+    ]
+
+
 def _cost(run: Run, suite: str) -> list[Table | None]:
     titles = (("cpu", "Processor time, ns per operation (less is better)"),
               ("allocations", "Allocations per operation (less is better)"))
@@ -236,7 +262,7 @@ def _cost(run: Run, suite: str) -> list[Table | None]:
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": _echo}
+          "echo": _echo, "timers": _timers}
 
 
 def tables_of(run: Run, suite: str) -> list[Table]:

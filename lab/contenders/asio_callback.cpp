@@ -6,6 +6,7 @@
 // resumed by hand instead of through the composed operations. asio_sockets.hpp has the rest of the
 // configuration.
 #include <lab/contenders/asio_sockets.hpp>
+#include <lab/contenders/asio_suites.hpp>
 
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
@@ -367,6 +368,10 @@ public:
 
         return measure_rounds(context, connections, work.warm_up_requests_per_connection,
                               work.requests_per_connection);
+    }
+
+    lab::outcome timers(const lab::timers_case& work) override {
+        return asio_lab::measure_timers(work);
     }
 
     void echo(const lab::echo_case& work, lab::descriptor listener) override {

@@ -11,6 +11,7 @@
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -19,6 +20,7 @@
 
 #include <netinet/in.h>
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -30,6 +32,8 @@ namespace asio = boost::asio;
 
 using executor = asio::io_context::executor_type;
 using stream = asio::basic_stream_socket<asio::generic::stream_protocol, executor>;
+using timer = asio::basic_waitable_timer<std::chrono::steady_clock,
+                                         asio::wait_traits<std::chrono::steady_clock>, executor>;
 
 inline constexpr int single_threaded = BOOST_ASIO_CONCURRENCY_HINT_UNSAFE;
 inline constexpr int one_thread_runs = 1;  // Others may still post.

@@ -4,6 +4,8 @@
 //
 // Plain reads and writes in loops, as in the other contenders; a posted lambda stands for the bare
 // continuation, a launched task for the spawned coroutine. Nothing here is private to the library.
+#include <lab/contenders/gyre_suites.hpp>
+
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
 #include <lab/load.hpp>
@@ -334,6 +336,10 @@ public:
 
         return measure_rounds(loop, connections, work.warm_up_requests_per_connection,
                               work.requests_per_connection);
+    }
+
+    lab::outcome timers(const lab::timers_case& work) override {
+        return gyre_lab::measure_timers(options_, work);
     }
 
     void echo(const lab::echo_case& work, lab::descriptor listener) override {

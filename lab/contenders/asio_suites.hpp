@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The verbs of Asio's contenders that have files of their own.
+//
+// Both contenders have these functions, each its own: asio_callback_timers.cpp belongs to
+// asio_callback.cpp, asio_coroutine_timers.cpp to asio_coroutine.cpp, and so on.
+#pragma once
+
+#include <lab/contender.hpp>
+
+namespace asio_lab {
+
+[[nodiscard]] lab::outcome measure_timers(const lab::timers_case& work);
+
+}  // namespace asio_lab

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// gyre's verbs that have files of their own.
+//
+// gyre.cpp is the contender and holds the suites in which both ends of a connection exist from the
+// beginning; what needs other machinery is beside it, one file per suite.
+#pragma once
+
+#include <lab/contender.hpp>
+
+#include <gyre/runtime/io_context.hpp>
+
+namespace gyre_lab {
+
+[[nodiscard]] lab::outcome measure_timers(const gyre::io_context_options& options,
+                                          const lab::timers_case& work);
+
+}  // namespace gyre_lab

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Which timers, and for how long: what the contenders of the suite `timers` must not differ in.
+//
+// The numbers only look random: every contender and every run gets the same ones. Making one takes
+// about a nanosecond, which is little beside what is measured.
+#pragma once
+
+#include <lab/fail.hpp>
+#include <lab/histogram.hpp>
+#include <lab/scenario.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+namespace lab {
+
+/// What a timer that must never fire is armed for.
+inline constexpr std::chrono::hours far_away{1};
+
+/// In `push_back` without pause, the loop is given a turn after so many: as many reads as a busy
+/// loop finds at once.
+inline constexpr std::uint64_t pushes_per_turn = 64;
+inline constexpr std::chrono::milliseconds push_tick{10};
+
+/// A linear congruential generator (Knuth's MMIX constants); its upper half is used.
+class random_numbers {
+public:
+    /// Evenly distributed, less than `bound`, which is below 2^32.
+    [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept {
+        state_ = state_ * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;
+        return ((state_ >> 32) * bound) >> 32;
+    }
+
+    /// Between `delay_min` and `delay_max` of a case.
+    [[nodiscard]] std::chrono::nanoseconds delay_of(const timers_case& work) noexcept {
+        const auto span = static_cast<std::uint64_t>((work.delay_max - work.delay_min).count());
+        return work.delay_min + std::chrono::nanoseconds{below(span)};
+    }
+
+private:
+    std::uint64_t state_ = 2'011;
+};
+
+/// Takes note that a timer with this deadline has just fired. Fails if that was too early.
+inline void record_lateness(histogram& lateness, std::chrono::steady_clock::time_point deadline) {
+    const auto late = std::chrono::steady_clock::now() - deadline;
+    require(late >= late.zero(), "timers: one fired too early");
+    lateness.record(static_cast<std::uint64_t>(std::chrono::nanoseconds{late}.count()));
+}
+
+}  // namespace lab
