@@ -43,6 +43,7 @@ outcome contender::throughput(const throughput_case&) { return no_rows("throughp
 outcome contender::latency(const latency_case&) { return no_rows("latency"); }
 outcome contender::http(const http_case&) { return no_rows("http"); }
 outcome contender::timers(const timers_case&) { return no_rows("timers"); }
+outcome contender::churn(const churn_case&) { return no_rows("churn"); }
 void contender::echo(const echo_case&, descriptor) { fail("echo: not written"); }
 
 }  // namespace lab

@@ -138,7 +138,16 @@ void add_headline(metric_list& metrics, const timers_case& work, const measureme
     if (work.use == timer_use::fire_together) metrics.add_latency(result.latency);
 }
 
-// What "per operation" means: per item, buffer, round trip, request or timer.
+void add_headline(metric_list& metrics, const churn_case& work, const measurement& result) {
+    require(result.amount == work.connections && result.latency.count() == result.amount,
+            "churn: not every connection was made");
+
+    metrics.add("throughput", "ops/s", "higher",
+                static_cast<double>(result.amount) / seconds(result));
+    metrics.add_latency(result.latency);
+}
+
+// What "per operation" means: per item, buffer, round trip, request, timer or connection.
 template <class Case>
 std::uint64_t operations_of(const Case&, const measurement& result) {
     return result.amount;
@@ -154,6 +163,7 @@ outcome run(contender& who, const latency_case& work) { return who.latency(work)
 outcome run(contender& who, const http_case& work) { return who.http(work); }
 outcome run(contender& who, const echo_case& work) { return measure_echo(who, work); }
 outcome run(contender& who, const timers_case& work) { return who.timers(work); }
+outcome run(contender& who, const churn_case& work) { return who.churn(work); }
 
 json report_of(contender& who, const scenario& chosen) {
     const identity about = who.about();

@@ -7,10 +7,10 @@
 // overrun. Each message carries its number, and every byte that returns is compared.
 #include <lab/echo.hpp>
 
+#include <lab/churn_load.hpp>
 #include <lab/fail.hpp>
 #include <lab/load.hpp>
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -39,19 +39,6 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr auto silence_max = std::chrono::seconds{10};  // A server that answers nobody has failed.
-
-descriptor listen_on_loopback(sockaddr_in& local) {
-    local.sin_family = AF_INET;
-    local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(local);
-    auto* const address = reinterpret_cast<sockaddr*>(&local);
-
-    descriptor listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    require(::bind(listener.get(), address, size) == 0, "echo: bind");
-    require(::listen(listener.get(), SOMAXCONN) == 0, "echo: listen");
-    require(::getsockname(listener.get(), address, &size) == 0, "echo: getsockname");
-    return listener;
-}
 
 // A thousand connections and more need more descriptors than shells usually allow.
 void raise_descriptor_limit() {
@@ -245,19 +232,18 @@ outcome measure_echo(contender& who, const echo_case& work) {
     raise_descriptor_limit();
     cpu_set_t allowed;
     require(::sched_getaffinity(0, sizeof(allowed), &allowed) == 0, "echo: sched_getaffinity");
-    sockaddr_in address{};
-    descriptor listener = listen_on_loopback(address);
+    listener at = listen_on_loopback();
 
     const pid_t child = ::fork();
     require(child >= 0, "echo: fork");
-    if (child == 0) serve(who, work, std::move(listener), allowed);
-    listener = descriptor{-1};
+    if (child == 0) serve(who, work, std::move(at.socket), allowed);
+    at.socket = descriptor{-1};
     stay_on_core(allowed, 1);
 
     const server_process server{child};
     measurement result;
     {
-        load clients{work, address};
+        load clients{work, at.address};
         histogram warm_up;
         clients.play(work.warm_up, warm_up);
 

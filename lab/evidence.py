@@ -33,6 +33,7 @@ HEADLINES = {
     "http": "throughput",
     "echo": "cpu",
     "timers": "cpu",
+    "churn": "throughput",
 }
 
 # What is judged. Other metrics are shown with their ratios, but no claim is made about them.
@@ -43,6 +44,7 @@ JUDGED = {
     "http": ("throughput", "p99"),
     "echo": ("cpu", "throughput"),
     "timers": ("cpu",),
+    "churn": ("throughput", "p99"),
 }
 
 METHOD = (

@@ -269,8 +269,23 @@ def _timers(run: Run) -> list[tuple[str, str]]:
     return [("Processor time of a timer", _finish(figure, _patches(run, names)))]
 
 
+def _churn(run: Run) -> list[tuple[str, str]]:
+    cases = {case: label.replace(", ", ",\n") for case, label in tables.CHURN.items()
+             if case in run.cases("churn")}
+    pictures = []
+    if cases:
+        figure, axes = pyplot.subplots(figsize=(10.5, 3.7))
+        names = _bars(axes, run, "churn", cases, "throughput")
+        axes.set_ylabel("thousand connections per second\n(more is better)")
+        pictures.append(("Short connections per second", _finish(figure, _patches(run, names))))
+    return pictures + _quantile_panels(
+        run, "churn", [(case, tables.CHURN[case]) for case in ("sequential", "burst_100",
+                                                               "http_1_0")],
+        "Time from connecting to closing, quantiles on a logarithmic axis")
+
+
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": _echo, "timers": _timers}
+          "echo": _echo, "timers": _timers, "churn": _churn}
 
 
 def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:

@@ -36,6 +36,7 @@ TITLES = {
     "http": "HTTP",
     "echo": "Echo server on a core of its own",
     "timers": "Timers",
+    "churn": "Short connections",
 }
 
 

@@ -22,6 +22,8 @@ SUITES = {
              [(each, "us", "lower") for each in tables.QUANTILES]),
     "echo": (["64_1", "16K_100"], [("throughput", "ops/s", "higher")] +
              [(each, "us", "lower") for each in tables.QUANTILES]),
+    "churn": (["sequential", "http_1_0"], [("throughput", "ops/s", "higher")] +
+              [(each, "us", "lower") for each in tables.QUANTILES]),
     "timers": (["schedule_cancel_waited", "concurrent_100"], [("throughput", "Mops/s", "higher")]),
 }
 SPEEDS = {"gyre_uring": 2.0, "gyre_epoll": 0.5, "asio_callback": 1.0, "raw_syscalls": 4.0}

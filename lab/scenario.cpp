@@ -183,6 +183,29 @@ private:
     scale size_;
 };
 
+void add_churn(std::vector<scenario>& all, scale size, std::string name, std::string description,
+               churn_case what) {
+    what.connections = pick(size, 8'000, 40'000);
+    what.warm_up_connections = what.connections / 20;
+    all.push_back({"churn", std::move(name), std::move(description), 1, what});
+}
+
+void add_churns(std::vector<scenario>& all, scale size) {
+    for (const std::size_t listeners : {1, 4, 16}) {
+        const std::string number = std::to_string(listeners);
+        add_churn(all, size, listeners == 1 ? "sequential" : number + "_listeners",
+                  "connect, accept, one byte, close; listeners: " + number,
+                  {churn_play::one_actor, listeners, 1, 0, 0});
+    }
+    add_churn(all, size, "two_sides", "the same, client and server wait for each other",
+              {churn_play::bursts, 1, 1, 0, 0});
+    add_churn(all, size, "burst_10", "10 connections at once", {churn_play::bursts, 1, 10, 0, 0});
+    add_churn(all, size, "burst_100", "100 connections at once",
+              {churn_play::bursts, 1, 100, 0, 0});
+    add_churn(all, size, "http_1_0", "a connection for each request, closed by the server",
+              {churn_play::http_1_0, 1, 1, 0, 0});
+}
+
 constexpr std::array echo_messages = {
     transfer{"64", 64, 0},
     transfer{"1K", 1 << 10, 0},
@@ -219,6 +242,7 @@ std::vector<scenario> all_scenarios(scale size) {
     }
 
     timer_cases{all, size}.add_all();
+    add_churns(all, size);
     return all;
 }
 

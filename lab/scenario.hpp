@@ -103,8 +103,24 @@ struct timers_case {
     std::uint64_t operations_per_tick;   ///< Of `push_back`: so many every 10 ms. 0: without pause.
 };
 
-using work =
-    std::variant<dispatch_case, throughput_case, latency_case, http_case, echo_case, timers_case>;
+enum class churn_play {
+    one_actor,  ///< One flow of control connects, accepts, sends a byte, reads it, closes both ends.
+    bursts,     ///< Clients and server are independent; clients leave when the server has closed.
+    http_1_0,   ///< As `bursts`, with a request and a response instead of the byte.
+};
+
+/// Connections over TCP that end as soon as they have been of use; the server closes first. See
+/// `churn_load.hpp`.
+struct churn_case {
+    churn_play play;
+    std::size_t listeners;  ///< Connections take turns at them.
+    std::size_t at_once;    ///< Clients that begin together; the next ones begin when all are over.
+    std::uint64_t connections;  ///< In all; like the warm-up, a multiple of `at_once`.
+    std::uint64_t warm_up_connections;
+};
+
+using work = std::variant<dispatch_case, throughput_case, latency_case, http_case, echo_case,
+                          timers_case, churn_case>;
 
 struct scenario {
     std::string suite;

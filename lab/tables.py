@@ -253,6 +253,26 @@ def _timers(run: Run) -> list[Table | None]:
     ]
 
 
+CHURN = {
+    "sequential": "sequential, 1 listener", "4_listeners": "sequential, 4 listeners",
+    "16_listeners": "sequential, 16 listeners", "two_sides": "two sides", "burst_10": "bursts of 10",
+    "burst_100": "bursts of 100", "http_1_0": "HTTP/1.0",
+}
+
+
+def _churn(run: Run) -> list[Table | None]:
+    return [
+        make_table(run, "Connections of one byte, thousands per second (more is better)",
+                   "Scenario", [(label, "churn", case, "throughput")
+                                for case, label in CHURN.items()]),
+        make_table(run, "From connecting to closing, μs (less is better)", "Scenario",
+                   [(f"{label}, {metric}", "churn", case, metric)
+                    for metric in ("mean", "p99") for case, label in CHURN.items()]),
+        make_table(run, "One after the other, distribution, μs (less is better)", "Percentile",
+                   [(metric, "churn", "sequential", metric) for metric in QUANTILES]),
+    ]
+
+
 def _cost(run: Run, suite: str) -> list[Table | None]:
     titles = (("cpu", "Processor time, ns per operation (less is better)"),
               ("allocations", "Allocations per operation (less is better)"))
@@ -262,7 +282,7 @@ def _cost(run: Run, suite: str) -> list[Table | None]:
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": _echo, "timers": _timers}
+          "echo": _echo, "timers": _timers, "churn": _churn}
 
 
 def tables_of(run: Run, suite: str) -> list[Table]:

@@ -382,6 +382,10 @@ public:
         return asio_lab::measure_timers(work);
     }
 
+    lab::outcome churn(const lab::churn_case& work) override {
+        return asio_lab::measure_churn(work);
+    }
+
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
         asio::io_context context{single_threaded};
         asio::co_spawn(context,

@@ -6,6 +6,7 @@
 // work. Executors and sockets have their concrete types, so that nothing is type-erased.
 #pragma once
 
+#include <lab/churn_load.hpp>
 #include <lab/load.hpp>
 #include <lab/scenario.hpp>
 
@@ -22,6 +23,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <span>
 #include <string>
 #include <utility>
@@ -76,7 +78,29 @@ using acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol, exe
     return acceptor{context.get_executor(), tcp, listener.release()};
 }
 
+/// A listener of `churn`, and where clients find it.
+struct port {
+    acceptor listening;
+    stream::endpoint_type address;
+};
+
+[[nodiscard]] inline std::deque<port> listen(asio::io_context& context, std::size_t count) {
+    std::deque<port> all;
+    for (lab::listener& each : lab::listen_on_loopback(count)) {
+        const asio::ip::tcp::endpoint address{asio::ip::address_v4::loopback(), each.port()};
+        all.push_back({adopt_listener(context, std::move(each.socket)), address});
+    }
+    return all;
+}
+
 inline void set_no_delay(stream& socket) { socket.set_option(asio::ip::tcp::no_delay{true}); }
+
+/// A new TCP socket for a client of `churn`.
+inline void open(stream& socket) {
+    socket.open(asio::generic::stream_protocol{AF_INET, IPPROTO_TCP});
+    set_no_delay(socket);
+    lab::set_reset_on_close(socket.native_handle());
+}
 
 [[nodiscard]] inline asio::const_buffer buffer_of(std::span<const std::byte> bytes) noexcept {
     return {bytes.data(), bytes.size()};

@@ -11,5 +11,6 @@
 namespace asio_lab {
 
 [[nodiscard]] lab::outcome measure_timers(const lab::timers_case& work);
+[[nodiscard]] lab::outcome measure_churn(const lab::churn_case& work);
 
 }  // namespace asio_lab

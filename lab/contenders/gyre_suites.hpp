@@ -14,5 +14,7 @@ namespace gyre_lab {
 
 [[nodiscard]] lab::outcome measure_timers(const gyre::io_context_options& options,
                                           const lab::timers_case& work);
+[[nodiscard]] lab::outcome measure_churn(const gyre::io_context_options& options,
+                                         const lab::churn_case& work);
 
 }  // namespace gyre_lab

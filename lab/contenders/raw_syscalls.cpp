@@ -4,6 +4,8 @@
 //
 // Bare system calls in a loop that knows by construction which socket is ready, so that nothing is
 // queued, waited for or dispatched. No library can be faster without asking the kernel for less.
+#include <lab/contenders/raw_suites.hpp>
+
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
 #include <lab/load.hpp>
@@ -200,6 +202,8 @@ public:
         result.amount = result.latency.count();
         return result;
     }
+
+    lab::outcome churn(const lab::churn_case& work) override { return raw::measure_churn(work); }
 };
 
 }  // namespace
