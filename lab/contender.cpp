@@ -44,6 +44,7 @@ outcome contender::latency(const latency_case&) { return no_rows("latency"); }
 outcome contender::http(const http_case&) { return no_rows("http"); }
 outcome contender::timers(const timers_case&) { return no_rows("timers"); }
 outcome contender::churn(const churn_case&) { return no_rows("churn"); }
+outcome contender::fan_out(const fan_out_case&) { return no_rows("fan_out"); }
 void contender::echo(const echo_case&, descriptor) { fail("echo: not written"); }
 
 }  // namespace lab

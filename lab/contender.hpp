@@ -75,6 +75,7 @@ public:
     virtual outcome http(const http_case& work);
     virtual outcome timers(const timers_case& work);
     virtual outcome churn(const churn_case& work);
+    virtual outcome fan_out(const fan_out_case& work);
 
     /// Accepts `work.connections` connections from `listener`, sends back what each sends, and
     /// returns when all of them have ended. Called in a process of its own, only if `can_echo`.

@@ -147,7 +147,14 @@ void add_headline(metric_list& metrics, const churn_case& work, const measuremen
     metrics.add_latency(result.latency);
 }
 
-// What "per operation" means: per item, buffer, round trip, request, timer or connection.
+void add_headline(metric_list& metrics, const fan_out_case& work, const measurement& result) {
+    require(result.amount == work.children(), "fan_out: not every child has ended");
+
+    metrics.add("throughput", "Mops/s", "higher",
+                static_cast<double>(result.amount) / seconds(result) / 1e6);
+}
+
+// What "per operation" means: per item, buffer, round trip, request, timer, connection or child.
 template <class Case>
 std::uint64_t operations_of(const Case&, const measurement& result) {
     return result.amount;
@@ -164,6 +171,7 @@ outcome run(contender& who, const http_case& work) { return who.http(work); }
 outcome run(contender& who, const echo_case& work) { return measure_echo(who, work); }
 outcome run(contender& who, const timers_case& work) { return who.timers(work); }
 outcome run(contender& who, const churn_case& work) { return who.churn(work); }
+outcome run(contender& who, const fan_out_case& work) { return who.fan_out(work); }
 
 json report_of(contender& who, const scenario& chosen) {
     const identity about = who.about();

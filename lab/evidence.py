@@ -34,6 +34,7 @@ HEADLINES = {
     "echo": "cpu",
     "timers": "cpu",
     "churn": "throughput",
+    "fan_out": "throughput",
 }
 
 # What is judged. Other metrics are shown with their ratios, but no claim is made about them.
@@ -45,6 +46,7 @@ JUDGED = {
     "echo": ("cpu", "throughput"),
     "timers": ("cpu",),
     "churn": ("throughput", "p99"),
+    "fan_out": ("throughput",),
 }
 
 METHOD = (

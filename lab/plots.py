@@ -284,8 +284,21 @@ def _churn(run: Run) -> list[tuple[str, str]]:
         "Time from connecting to closing, quantiles on a logarithmic axis")
 
 
+def _fan_out(run: Run) -> list[tuple[str, str]]:
+    cases = {case: label.replace(" ", "\n", 1) for case, label in tables.FAN_OUT.items()
+             if case in run.cases("fan_out")}
+    if not cases:
+        return []
+    figure, axes = pyplot.subplots(figsize=(10.5, 3.9))
+    names = _bars(axes, run, "fan_out", cases, "throughput")
+    axes.set_ylabel("million children per second\n(more is better)")
+    return [("Forks and joins in million children per second",
+             _finish(figure, _patches(run, names)))]
+
+
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": _echo, "timers": _timers, "churn": _churn}
+          "echo": _echo, "timers": _timers, "churn": _churn,
+          "fan_out": _fan_out}
 
 
 def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:

@@ -37,6 +37,7 @@ TITLES = {
     "echo": "Echo server on a core of its own",
     "timers": "Timers",
     "churn": "Short connections",
+    "fan_out": "Forks and joins",
 }
 
 

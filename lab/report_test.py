@@ -24,6 +24,7 @@ SUITES = {
              [(each, "us", "lower") for each in tables.QUANTILES]),
     "churn": (["sequential", "http_1_0"], [("throughput", "ops/s", "higher")] +
               [(each, "us", "lower") for each in tables.QUANTILES]),
+    "fan_out": (["1", "nested"], [("throughput", "Mops/s", "higher")]),
     "timers": (["schedule_cancel_waited", "concurrent_100"], [("throughput", "Mops/s", "higher")]),
 }
 SPEEDS = {"gyre_uring": 2.0, "gyre_epoll": 0.5, "asio_callback": 1.0, "raw_syscalls": 4.0}

@@ -206,6 +206,27 @@ void add_churns(std::vector<scenario>& all, scale size) {
               {churn_play::http_1_0, 1, 1, 0, 0});
 }
 
+void add_fan_out(std::vector<scenario>& all, scale size, std::string name, std::string description,
+                 fan_out_case what) {
+    const std::uint64_t children = pick(size, 960'000, 4'800'000);
+    what.forks_per_parent = children / (what.parents * what.groups * what.children_per_group);
+    what.warm_up_forks_per_parent = what.forks_per_parent / 20;
+    all.push_back({"fan_out", std::move(name), std::move(description), 1, what});
+}
+
+void add_fan_outs(std::vector<scenario>& all, scale size) {
+    for (const std::size_t children : {1, 4, 16, 64}) {
+        const std::string number = std::to_string(children);
+        add_fan_out(all, size, number, "forks of children: " + number, {1, 1, children, 0, 0});
+    }
+    add_fan_out(all, size, "nested", "forks of 4 children that fork 4 each", {1, 4, 4, 0, 0});
+    for (const std::size_t parents : {4, 16}) {
+        const std::string number = std::to_string(parents);
+        add_fan_out(all, size, number + "_parents", "forks of 16 children; parents: " + number,
+                    {parents, 1, 16, 0, 0});
+    }
+}
+
 constexpr std::array echo_messages = {
     transfer{"64", 64, 0},
     transfer{"1K", 1 << 10, 0},
@@ -243,6 +264,7 @@ std::vector<scenario> all_scenarios(scale size) {
 
     timer_cases{all, size}.add_all();
     add_churns(all, size);
+    add_fan_outs(all, size);
     return all;
 }
 

@@ -119,8 +119,22 @@ struct churn_case {
     std::uint64_t warm_up_connections;
 };
 
+/// Parents that start children and wait for all of them, again and again. A child lets the loop go
+/// round once, then ends.
+struct fan_out_case {
+    std::size_t parents;             ///< Independent of each other.
+    std::size_t groups;              ///< Children of a parent that are parents themselves; 1: none.
+    std::size_t children_per_group;  ///< Of each of these, or of the parent.
+    std::uint64_t forks_per_parent;
+    std::uint64_t warm_up_forks_per_parent;
+
+    [[nodiscard]] constexpr std::uint64_t children() const noexcept {
+        return parents * forks_per_parent * groups * children_per_group;
+    }
+};
+
 using work = std::variant<dispatch_case, throughput_case, latency_case, http_case, echo_case,
-                          timers_case, churn_case>;
+                          timers_case, churn_case, fan_out_case>;
 
 struct scenario {
     std::string suite;

@@ -273,6 +273,19 @@ def _churn(run: Run) -> list[Table | None]:
     ]
 
 
+FAN_OUT = {
+    "1": "1 child", "4": "4 children", "16": "16 children", "64": "64 children",
+    "nested": "4 children that fork 4 each", "4_parents": "4 parents of 16",
+    "16_parents": "16 parents of 16",
+}
+
+
+def _fan_out(run: Run) -> list[Table | None]:
+    return [make_table(run, "Children started, ended and joined, millions per second (more is "
+                       "better)", "Fork", [(label, "fan_out", case, "throughput")
+                                           for case, label in FAN_OUT.items()])]
+
+
 def _cost(run: Run, suite: str) -> list[Table | None]:
     titles = (("cpu", "Processor time, ns per operation (less is better)"),
               ("allocations", "Allocations per operation (less is better)"))
@@ -282,7 +295,8 @@ def _cost(run: Run, suite: str) -> list[Table | None]:
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": _echo, "timers": _timers, "churn": _churn}
+          "echo": _echo, "timers": _timers, "churn": _churn,
+          "fan_out": _fan_out}
 
 
 def tables_of(run: Run, suite: str) -> list[Table]:

@@ -378,6 +378,10 @@ public:
         return asio_lab::measure_churn(work);
     }
 
+    lab::outcome fan_out(const lab::fan_out_case& work) override {
+        return asio_lab::measure_fan_out(work);
+    }
+
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
         asio::io_context context{single_threaded};
         asio_lab::acceptor from = asio_lab::adopt_listener(context, std::move(listener));

@@ -12,5 +12,6 @@ namespace asio_lab {
 
 [[nodiscard]] lab::outcome measure_timers(const lab::timers_case& work);
 [[nodiscard]] lab::outcome measure_churn(const lab::churn_case& work);
+[[nodiscard]] lab::outcome measure_fan_out(const lab::fan_out_case& work);
 
 }  // namespace asio_lab

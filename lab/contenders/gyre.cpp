@@ -346,6 +346,10 @@ public:
         return gyre_lab::measure_churn(options_, work);
     }
 
+    lab::outcome fan_out(const lab::fan_out_case& work) override {
+        return gyre_lab::measure_fan_out(options_, work);
+    }
+
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
         io_context loop{options_};
         launch(loop, accept_all(loop, gyre::tcp_acceptor::adopt(loop, listener.release()), work),

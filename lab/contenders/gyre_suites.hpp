@@ -16,5 +16,7 @@ namespace gyre_lab {
                                           const lab::timers_case& work);
 [[nodiscard]] lab::outcome measure_churn(const gyre::io_context_options& options,
                                          const lab::churn_case& work);
+[[nodiscard]] lab::outcome measure_fan_out(const gyre::io_context_options& options,
+                                           const lab::fan_out_case& work);
 
 }  // namespace gyre_lab
