@@ -28,14 +28,21 @@ cannot_run no_rows(std::string_view suite) {
 }  // namespace
 
 stopwatch::stopwatch() noexcept
-    : processor_before_{processor_time()}, allocations_before_{allocations_of_this_thread()} {
+    : processor_before_{processor_time()},
+      allocations_before_{allocations_of_this_thread()},
+      switches_before_{context_switches()},
+      calls_{0} {
     started_ = std::chrono::steady_clock::now();  // Last: the other readings are not the work.
 }
 
 cost stopwatch::stop() const noexcept {
     const auto stopped = std::chrono::steady_clock::now();
-    return {stopped - started_, processor_time() - processor_before_,
-            allocations_of_this_thread() - allocations_before_};
+    const auto processor_after = processor_time();
+    auto calls = calls_.so_far();
+    if (calls) *calls -= 2;  // The last two.
+    return {stopped - started_, processor_after - processor_before_,
+            allocations_of_this_thread() - allocations_before_,
+            context_switches() - switches_before_, calls};
 }
 
 outcome contender::dispatch(const dispatch_case&) { return no_rows("dispatch"); }

@@ -8,12 +8,14 @@
 #pragma once
 
 #include <lab/histogram.hpp>
+#include <lab/kernel_counts.hpp>
 #include <lab/load.hpp>
 #include <lab/scenario.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -22,8 +24,10 @@ namespace lab {
 
 struct cost {
     std::chrono::nanoseconds wall{};
-    std::chrono::nanoseconds processor{};  ///< User and system time of all threads.
-    std::uint64_t allocations = 0;         ///< Made by the thread that holds the stopwatch.
+    std::chrono::nanoseconds processor{};         ///< User and system time of all threads.
+    std::uint64_t allocations = 0;                ///< Made by the thread that holds the stopwatch.
+    std::uint64_t context_switches = 0;           ///< Of all threads.
+    std::optional<std::uint64_t> system_calls{};  ///< Where they are counted (kernel_counts.hpp).
 };
 
 /// Runs from its construction. Must be stopped by the thread that made it.
@@ -37,6 +41,8 @@ private:
     std::chrono::steady_clock::time_point started_;
     std::chrono::nanoseconds processor_before_;
     std::uint64_t allocations_before_;
+    std::uint64_t switches_before_;
+    system_call_counter calls_;
 };
 
 struct measurement {

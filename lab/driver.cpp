@@ -7,6 +7,7 @@
 #include <lab/contender.hpp>
 #include <lab/echo.hpp>
 #include <lab/fail.hpp>
+#include <lab/kernel_counts.hpp>
 #include <lab/scenario.hpp>
 
 #include <CLI/CLI.hpp>
@@ -69,6 +70,12 @@ public:
         add("cpu", "ns/op", "lower", processor / operations);
         // Only one thread's allocations are counted.
         if (threads == 1) add("allocations", "1/op", "lower", allocations / operations);
+        add("context_switches", "1/op", "lower",
+            static_cast<double>(spent.context_switches) / operations);
+        if (spent.system_calls) {
+            add("system_calls", "1/op", "lower",
+                static_cast<double>(*spent.system_calls) / operations);
+        }
     }
 
     void add_memory() { add("memory", "MB", "lower", peak_memory_megabytes()); }
@@ -229,6 +236,9 @@ int drive(int argument_count, char** arguments) {
     app.add_option("--case", name, "a case of this suite; see --list");
     app.add_option("--scale", scale_name, "quick: about 0.2 s, full: about 1 s")
         ->check(CLI::IsMember({"quick", "full"}));
+    bool counts_calls = false;
+    app.add_flag("--count-system-calls", counts_calls,
+                 "count them, if the kernel allows it; the times of such a run mean nothing");
     app.add_option("--backend", backend, "for contenders that have more than one");
     CLI11_PARSE(app, argument_count, arguments);
 
@@ -241,7 +251,10 @@ int drive(int argument_count, char** arguments) {
     const std::vector<scenario> all = all_scenarios(size);
     const scenario& chosen = find_scenario(all, suite, name);
     const std::unique_ptr<contender> who = make_contender(backend);
-    std::puts(report_of(*who, chosen).dump().c_str());
+    const std::string refusal = counts_calls ? count_system_calls() : std::string{};
+    json report = report_of(*who, chosen);
+    if (!refusal.empty()) report["system_calls_not_counted"] = refusal;
+    std::puts(report.dump().c_str());
     return 0;
 }
 

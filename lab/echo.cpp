@@ -9,6 +9,7 @@
 
 #include <lab/churn_load.hpp>
 #include <lab/fail.hpp>
+#include <lab/kernel_counts.hpp>
 #include <lab/load.hpp>
 
 #include <netinet/in.h>
@@ -247,11 +248,15 @@ outcome measure_echo(contender& who, const echo_case& work) {
         histogram warm_up;
         clients.play(work.warm_up, warm_up);
 
+        const system_call_counter calls{child};
+        const auto switches_before = context_switches_of(child);
         const auto processor_before = server.processor_time();
         const auto began = clock::now();
         clients.play(work.measured, result.latency);
         result.spent.wall = clock::now() - began;
         result.spent.processor = server.processor_time() - processor_before;
+        result.spent.context_switches = context_switches_of(child) - switches_before;
+        result.spent.system_calls = calls.so_far();
         result.amount = result.latency.count();
     }
     server.wait_for_end();

@@ -4,7 +4,7 @@
 # What a run says, for people: tables on the terminal, and a report that can be sent to someone.
 """Draws a stored run.
 
-    report.py RESULTS.json [--tables] [--html DIR]
+    report.py RESULTS.json [--tables] [--costs] [--html DIR]
 """
 
 from __future__ import annotations
@@ -41,16 +41,17 @@ TITLES = {
 }
 
 
-def print_tables(document: dict) -> None:
-    """Everything the run holds, as text on standard output."""
+def print_tables(document: dict, with_costs: bool = False) -> None:
+    """What the run found, as text on standard output."""
     run = Run(document)
     print(_machine_line(run), end="\n\n")
     for suite in run.suites():
-        for table in tables.tables_of(run, suite):
+        costs = tables.cost_tables_of(run, suite) if with_costs else []
+        for table in tables.tables_of(run, suite) + costs:
             print(tables.draw(table), end="\n\n")
     print(LEGEND, end="\n\n")
     print(_control_line(run))
-    for line in _refusal_lines(run):
+    for line in _call_lines(run) + _refusal_lines(run):
         print(line)
     print()
     print(draw_losses(run))
@@ -74,6 +75,11 @@ def _control_line(run: Run) -> str:
     return (f"A/A control: median {100 * spreads[len(spreads) // 2]:.1f} %, widest "
             f"{100 * spreads[-1]:.1f} % over {len(spreads)} cases; {len(void)} void, "
             f"{again} measured more than once.")
+
+
+def _call_lines(run: Run) -> list[str]:
+    refusal = run.document.get("system_calls_not_counted")
+    return [f"System calls were not counted: {refusal}."] if refusal else []
 
 
 def _refusal_lines(run: Run) -> list[str]:
@@ -163,7 +169,7 @@ def _section(run: Run, suite: str, pictures: list[tuple[str, str]]) -> str:
         parts.append(f'<img src="{address}" alt="{html.escape(alternative)}">')
     parts += [_html_table(table) for table in tables.tables_of(run, suite)]
     costs = [_html_table(table) for table in tables.cost_tables_of(run, suite)]
-    parts.append(f"<details><summary>What it cost: processor time and allocations</summary>"
+    parts.append(f"<details><summary>What it cost: processor time, allocations, calls</summary>"
                  f"{''.join(costs)}</details>")
     parts.append(_intervals(run, suite))
     parts.append("</section>")
@@ -203,7 +209,8 @@ def _intervals(run: Run, suite: str) -> str:
 
 
 def _paragraphs(run: Run) -> str:
-    lines = [*LEGEND.split("\n"), evidence.METHOD, _control_line(run), *_refusal_lines(run)]
+    lines = [*LEGEND.split("\n"), evidence.METHOD, _control_line(run), *_call_lines(run),
+             *_refusal_lines(run)]
     return "".join(f"<p>{html.escape(line)}</p>" for line in lines)
 
 
@@ -261,12 +268,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, metavar="RESULTS.json", help="from run.py --json")
     parser.add_argument("--tables", action="store_true", help="print tables (the default)")
+    parser.add_argument("--costs", action="store_true", help="print what it cost as well")
     parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
     arguments = parser.parse_args()
     document = json.loads(arguments.results.read_text(encoding="utf-8"))
 
-    if arguments.tables or not arguments.html:
-        print_tables(document)
+    if arguments.tables or arguments.costs or not arguments.html:
+        print_tables(document, arguments.costs)
     if arguments.html:
         print(f"report: {write_html(document, arguments.html)}")
 

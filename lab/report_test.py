@@ -103,6 +103,16 @@ class Tables(unittest.TestCase):
         self.assertEqual([cell.text for cell in table.rows[0].cells], ["2.00", "8.00", "4.00"])
         self.assertEqual(table.rows[0].winner, "raw_syscalls")
 
+    def test_costs_are_printed_if_asked_for(self):
+        given = document(suites=["churn"])
+        given["system_calls_not_counted"] = "no tracefs"
+        stored = io.StringIO()
+        with contextlib.redirect_stdout(stored):
+            report.print_tables(given, with_costs=True)
+        self.assertIn("Processor time, ns per operation", stored.getvalue())
+        self.assertNotIn("Processor time, ns per operation", printed(given))
+        self.assertIn("System calls were not counted: no tracefs.", printed(given))
+
     def test_a_contender_without_any_row_has_no_column(self):
         given = document(suites=["dispatch"])
         given["contenders"].append({"name": "raw_epoll", "family": "floor"})

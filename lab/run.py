@@ -5,7 +5,7 @@
 """One command from executables to tables, raw samples and a report.
 
     run.py SUITE... --build DIR [--quick] [--repetitions N] [--contenders a,b] [--case GLOB]
-                    [--json FILE] [--html DIR] [--tables]
+                    [--json FILE] [--html DIR] [--tables] [--costs]
 
 Each case is measured in rounds. A round runs every contender once, and the next round runs them in
 the opposite order, so that whatever drifts favours nobody. One contender takes part twice in every
@@ -130,7 +130,14 @@ class Bench:
 
     def run(self, contender: Contender, case: Case) -> dict:
         """One run. A program that fails, hangs or prints nonsense cannot run, and says why."""
-        arguments = ["--suite", case.suite, "--case", case.name, "--scale", self._scale]
+        return self._run(contender, case, ["--scale", self._scale])
+
+    def count_system_calls(self, contender: Contender, case: Case) -> dict:
+        """A quick run whose times mean nothing, as counting slows the calls down."""
+        return self._run(contender, case, ["--scale", "quick", "--count-system-calls"])
+
+    def _run(self, contender: Contender, case: Case, how: list[str]) -> dict:
+        arguments = ["--suite", case.suite, "--case", case.name, *how]
         try:
             report = json.loads(self._start(contender, arguments, machine.cores_for(case.threads)))
         except subprocess.TimeoutExpired:
@@ -225,6 +232,24 @@ def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, r
     return sorted(attempts, key=lambda each: each.control_spread(headline))
 
 
+class SystemCalls:
+    """Counts once for each case and contender, until the kernel refuses."""
+
+    def __init__(self, bench: Bench):
+        self._bench = bench
+        self.refusal: str | None = None
+
+    def add_to(self, attempt: Attempt, contenders: list[Contender], case: Case) -> None:
+        for contender in contenders:
+            if self.refusal is not None or contender.name not in attempt.samples:
+                continue
+            report = self._bench.count_system_calls(contender, case)
+            self.refusal = report.get("system_calls_not_counted")
+            counted = [each for each in report.get("metrics", [])
+                       if each["metric"] == "system_calls"]
+            attempt.add(contender.name, {"metrics": counted})
+
+
 def rows_of(case: Case, attempt: Attempt) -> list[dict]:
     rows = []
     for name, metrics in attempt.samples.items():
@@ -250,10 +275,12 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
     progress = Progress(sum(len(taking_part[each.suite]) + 1 for each in cases) * rounds)
     identities: dict[str, dict] = {}
     rows, controls, refusals, discarded = [], [], [], []
+    calls = SystemCalls(bench)
 
     for case in cases:
         first, *others = measure_until_quiet(bench, taking_part[case.suite], case, rounds, reruns,
                                              progress, identities)
+        calls.add_to(first, taking_part[case.suite], case)
         rows += rows_of(case, first)
         discarded += [row for each in others for row in rows_of(case, each)]
         refusals += [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}
@@ -282,6 +309,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
         "rows": rows,
         "cannot_run": refusals,
         "controls": controls,
+        "system_calls_not_counted": calls.refusal,
         "discarded": discarded,
     }
 
@@ -302,6 +330,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
     parser.add_argument("--tables", action="store_true",
                         help="print tables (the default if neither --json nor --html is given)")
+    parser.add_argument("--costs", action="store_true",
+                        help="print processor time, allocations, system calls and context switches")
     return parser.parse_args()
 
 
@@ -352,8 +382,8 @@ def main() -> None:
 
     import report  # Not at the top: loading the plotting library would warm up nothing but itself.
 
-    if arguments.tables or not (arguments.json or arguments.html):
-        report.print_tables(document)
+    if arguments.tables or arguments.costs or not (arguments.json or arguments.html):
+        report.print_tables(document, arguments.costs)
     if arguments.html:
         print(f"report: {report.write_html(document, arguments.html)}")
 

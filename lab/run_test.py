@@ -19,10 +19,21 @@ CASE = Case("dispatch", "post", "", 1)
 class FakeBench:
     """Remembers who ran, and answers from a list of values per contender."""
 
-    def __init__(self, values=None, refusing=()):
+    def __init__(self, values=None, refusing=(), refuses_to_count=False):
         self.ran = []
+        self.counted = []
+        self._refuses_to_count = refuses_to_count
         self._values = values or {}
         self._refusing = refusing
+
+    def count_system_calls(self, contender, case):
+        self.counted.append(contender.name)
+        if self._refuses_to_count:
+            return {"metrics": [], "system_calls_not_counted": "no tracefs"}
+        return {"metrics": [{"metric": "throughput", "unit": "Mops/s", "better": "higher",
+                             "value": 0.1},
+                            {"metric": "system_calls", "unit": "1/op", "better": "lower",
+                             "value": 9.0}]}
 
     def run(self, contender, case):
         self.ran.append(contender.name)
@@ -90,6 +101,33 @@ class Repetitions(unittest.TestCase):
     def test_a_case_that_stays_void_is_given_up_after_two_more_attempts(self):
         attempts = self.attempts(FakeBench({"gyre_uring": [1.0, 2.0, 2.0, 1.0] * 5}))
         self.assertEqual(len(attempts), 3)
+
+
+class SystemCalls(unittest.TestCase):
+    def count(self, bench) -> tuple[run.SystemCalls, Attempt]:
+        attempt = measure(bench, rounds=3)
+        calls = run.SystemCalls(bench)
+        calls.add_to(attempt, [OURS, CALLBACK, FLOOR], CASE)
+        return calls, attempt
+
+    def test_they_are_counted_once_and_the_times_of_that_run_are_not_kept(self):
+        bench = FakeBench()
+        _, attempt = self.count(bench)
+        self.assertEqual(bench.counted, ["gyre_uring", "asio_callback", "raw_syscalls"])
+        self.assertEqual(attempt.samples["gyre_uring"]["system_calls"], [9.0])
+        self.assertEqual(attempt.samples["gyre_uring"]["throughput"], [1.0, 1.0, 1.0])
+
+    def test_a_kernel_that_refuses_is_asked_once(self):
+        bench = FakeBench(refuses_to_count=True)
+        calls, attempt = self.count(bench)
+        self.assertEqual(bench.counted, ["gyre_uring"])
+        self.assertEqual(calls.refusal, "no tracefs")
+        self.assertNotIn("system_calls", attempt.samples["gyre_uring"])
+
+    def test_who_has_no_row_is_not_counted(self):
+        bench = FakeBench(refusing=("raw_syscalls",))
+        self.count(bench)
+        self.assertNotIn("raw_syscalls", bench.counted)
 
 
 if __name__ == "__main__":

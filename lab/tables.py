@@ -288,7 +288,9 @@ def _fan_out(run: Run) -> list[Table | None]:
 
 def _cost(run: Run, suite: str) -> list[Table | None]:
     titles = (("cpu", "Processor time, ns per operation (less is better)"),
-              ("allocations", "Allocations per operation (less is better)"))
+              ("allocations", "Allocations per operation (less is better)"),
+              ("system_calls", "System calls per operation (less is better)"),
+              ("context_switches", "Context switches per operation (less is better)"))
     return [make_table(run, f"{title}: {suite}", "Case",
                        [(case, suite, case, metric) for case in run.cases(suite)])
             for metric, title in titles]

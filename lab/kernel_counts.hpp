@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What the kernel counts for us: context switches always, system calls where it may be asked.
+//
+// Both explain a time rather than add to it. System calls are counted by a tracepoint, which makes each
+// of them a little slower, so they get a run of their own, whose times are thrown away.
+#pragma once
+
+#include <lab/load.hpp>
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace lab {
+
+/// Of all threads of this process, wanted and unwanted.
+[[nodiscard]] std::uint64_t context_switches() noexcept;
+
+/// Of the threads that another process has at the moment.
+[[nodiscard]] std::uint64_t context_switches_of(pid_t process);
+
+/// From now on, counters count.
+///
+/// @return Why they cannot, for people; empty if they do.
+[[nodiscard]] std::string count_system_calls();
+
+/// Counts from its construction on, if `count_system_calls` was called and succeeded.
+class system_call_counter {
+public:
+    /// @param process  One with a single thread, or 0 for the calling thread; threads and processes
+    ///                 that it starts from now on are counted as well.
+    explicit system_call_counter(pid_t process);
+
+    /// None if they are not counted. The call that this makes is the caller's.
+    [[nodiscard]] std::optional<std::uint64_t> so_far() const noexcept;
+
+private:
+    descriptor counter_;
+};
+
+}  // namespace lab

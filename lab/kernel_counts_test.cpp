@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Counts are compared between contenders, so they must be neither missing nor somebody else's.
+#include <lab/kernel_counts.hpp>
+
+#include <doctest/doctest.h>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <optional>
+#include <thread>
+
+TEST_CASE("a wait of this process is a context switch of it") {
+    const auto before = lab::context_switches();
+
+    std::thread{[] {}}.join();
+    std::thread{[] {}}.join();
+
+    CHECK(lab::context_switches() > before);
+    CHECK(lab::context_switches_of(::getpid()) > 0);
+}
+
+TEST_CASE("system calls are counted where the kernel allows it, and nothing is said where not") {
+    CHECK_FALSE(lab::system_call_counter{0}.so_far().has_value());
+    const std::string refusal = lab::count_system_calls();
+    if (!refusal.empty()) {
+        MESSAGE("not counted here: " << refusal);
+        CHECK_FALSE(lab::system_call_counter{0}.so_far().has_value());
+        return;
+    }
+
+    const lab::system_call_counter calls{0};
+    for (int i = 0; i < 10; ++i) ::syscall(SYS_getppid);
+
+    CHECK(calls.so_far() == 11);  // Reading is a call, too.
+}
