@@ -5,9 +5,22 @@
 
 namespace gyre {
 
-root::root(executor_ref where, gyre::loop& home, work::function on_start,
+root::root(executor_ref where, gyre::loop* home, work::function on_start,
            callback_frame::function on_done, destroyer destroy) noexcept
-    : callback_frame{on_done}, work{on_start}, env_{where, &home, &chain}, destroy_{destroy} {}
+    : callback_frame{on_done},
+      work{on_start},
+      env_{where, home, &chain},
+      destroy_{destroy},
+      settled_{home != nullptr} {}
+
+// Either the request finds the root settled, or this finds the request: both are sequentially
+// consistent.
+void root::settle(executor_ref where, gyre::loop& home) noexcept {
+    env_.executor = where;
+    env_.loop = &home;
+    settled_.store(true);
+    chain.request(wanted_.load());
+}
 
 void root::enlist() noexcept { env_.loop->roots().push_back(*this); }
 
@@ -32,6 +45,7 @@ void root::request(stop_level level) noexcept {
     stop_level before = wanted_.load(std::memory_order_relaxed);
     while (before < level && !wanted_.compare_exchange_weak(before, level)) {
     }
+    if (!settled_.load()) return;
     if (stop_posted_.exchange(true)) return;
 
     references_.fetch_add(1, std::memory_order_relaxed);

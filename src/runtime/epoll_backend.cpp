@@ -136,6 +136,7 @@ error epoll_backend::turn(time_point deadline) noexcept {
 
 // One wait; a signal counts as a harvest of nothing.
 int epoll_backend::wait(time_point deadline) noexcept {
+    visits_.add();
     if (deadline == no_wait) return ::epoll_wait(epoll_, events_.data(), events_max, 0);
 
     deadline = latest_awakening(deadline);

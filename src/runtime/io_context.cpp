@@ -14,6 +14,7 @@
 #include <gyre/coro/task_dump.hpp>
 #include <gyre/runtime/thread_pool.hpp>
 #include <runtime/choose_backend.hpp>
+#include <runtime/pool_member.hpp>
 #include <runtime/receive_pool.hpp>
 #include <runtime/system_host.hpp>
 #include <runtime/timer_queue.hpp>
@@ -21,10 +22,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <thread>
 
 namespace gyre {
 namespace {
 
+constexpr int shared_items_first = 16;
 constexpr int items_per_clock_reading = 64;  // A reading costs 22 ns: a third of a ns an item.
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
@@ -106,6 +109,8 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
 io_context::~io_context() {
     if (has_work()) end_roots();
     workers_.reset();
+    // What was posted has run, but who posted it may not have left yet: a matter of instructions.
+    while (posts_expected_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
     descriptors_.for_each([](descriptor& it) {
         // Sockets may outlive their loop; all that is left to do with them is to close them.
         it.unlink();
@@ -122,20 +127,35 @@ void io_context::end_roots() noexcept {
     stopped_.store(false, std::memory_order_relaxed);
     for (;;) {
         take_inbox();
-        // Each time anew: a handler may launch while the loop dies.
-        roots().for_each([](root& each) { each.chain.request(stop_level::stop); });
-        if (!ready_.empty()) {
+        if (stop_roots()) {
             run_ready(no_limit);
             turn(loop_backend::no_wait);
             continue;
         }
         if (roots().empty()) return;
-        const bool can_move =
-            backend_->in_flight() > 0 || timers_->size() > 0 || !postponed_.empty() ||
-            calls_in_flight_.load(std::memory_order_acquire) > 0 || !inbox_.empty();
-        expects(can_move, "coroutines remain that nothing will ever resume");
+        expects(can_move() || posts_expected_.load(std::memory_order_acquire) > 0,
+                "coroutines remain that nothing will ever resume");
         turn(never);
     }
+}
+
+// Each time anew: a handler may launch while the loop dies. Returns whether anything is ready now.
+bool io_context::stop_roots() noexcept {
+    roots().for_each([](root& each) { each.chain.request(stop_level::stop); });
+    return !ready_.empty();
+}
+
+// Whether something may still happen without anybody's posting.
+bool io_context::can_move() const noexcept {
+    return backend_->in_flight() > 0 || timers_->size() > 0 || !postponed_.empty() ||
+           calls_in_flight_.load(std::memory_order_acquire) > 0 || !inbox_.empty();
+}
+
+// With nothing ready: whether it will have something to do only if somebody posts it. When its pool
+// ends, that holds for roots as well that wait for another loop.
+bool io_context::rests(bool ending) noexcept {
+    if (guards_.load(std::memory_order_acquire) > 0) return false;
+    return roots().empty() || (ending && !can_move());
 }
 
 std::size_t io_context::run() { return run_until(never, no_limit); }
@@ -151,7 +171,8 @@ std::size_t io_context::run_until(time_point limit, std::size_t items_max) {
     std::size_t ran = 0;
     while (!stopped()) {
         ran += run_ready(items_max - ran);
-        if (ran >= items_max || now_ >= limit || stopped() || !has_work()) break;
+        if (ran >= items_max || now_ >= limit || stopped()) break;
+        if (member_ == nullptr && !has_work()) break;  // A pool's loop runs until it is stopped.
         turn(limit);
     }
     return ran;
@@ -172,13 +193,14 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     std::size_t ran = 0;
     budget_ = units_per_turn;
     int next_reading = units_per_turn - items_per_clock_reading;
-    while (!ready_.empty() && budget_ > 0 && ran < items_max &&
-           !stopped_.load(std::memory_order_relaxed)) {
+    int shared_left = shared_items_first;
+    while (budget_ > 0 && ran < items_max && !stopped_.load(std::memory_order_relaxed)) {
+        work* const item = next_item(shared_left);
+        if (item == nullptr) break;
         --budget_;
         streak_ = steps_per_streak;
         ++ran;
-        work& item = ready_.pop();
-        item.run(item);
+        item->run(*item);
         if (budget_ <= next_reading) {
             refresh_clock();
             next_reading = budget_ - items_per_clock_reading;
@@ -187,24 +209,74 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     return ran;
 }
 
+// In a pool, a few of the shared items come first in each turn, so that a loop which is never out of
+// work of its own does its part; the rest when nothing else is left.
+work* io_context::next_item(int& shared_left) noexcept {
+    if (member_ != nullptr && (shared_left > 0 || ready_.empty())) {
+        if (work* const shared = member_->take()) {
+            --shared_left;
+            return shared;
+        }
+        shared_left = 0;
+    }
+    return ready_.empty() ? nullptr : &ready_.pop();
+}
+
 void io_context::turn(time_point limit) noexcept {
+    turns_.add();
+    turn_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     time_point deadline = loop_backend::no_wait;
-    if (ready_.empty() && postponed_.empty() && limit != loop_backend::no_wait) {
+    if (limit != loop_backend::no_wait && may_sleep()) {
         deadline = std::min(limit, timers_->next());
+        if (options_.spin_max > duration::zero()) look_for_work(deadline);
+    }
+    if (deadline != loop_backend::no_wait) {
         asleep_.store(true, std::memory_order_seq_cst);
-        if (!inbox_.empty() || !cancels_.empty() || stopped()) deadline = loop_backend::no_wait;
+        if (!nothing_posted() || stopped() || !ready_.empty() ||
+            (member_ != nullptr && !member_->lie_down())) {
+            deadline = loop_backend::no_wait;
+        }
     }
     // With nothing in flight and no wish to wait, the kernel has nothing to say.
     if (deadline != loop_backend::no_wait || !backend_->idle()) {
         if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
     }
     asleep_.store(false, std::memory_order_relaxed);
+    if (member_ != nullptr) member_->get_up();
     others_wait_ = false;
     begin_postponed();
     refresh_clock();
     timers_->advance(now_);
     take_inbox();
     take_cancels();
+}
+
+// Whether nothing is left to do here; of what its pool shares it then takes something, if it can.
+bool io_context::may_sleep() noexcept {
+    if (!ready_.empty() || !postponed_.empty()) return false;
+    if (member_ == nullptr) return true;
+    work* const found = member_->search();
+    if (found != nullptr) ready_.push(*found);
+    return found == nullptr;
+}
+
+// Instead of sleeping at once. Where it has been in vain for long it is tried one time in sixteen, so that
+// an idle program does not stay busy and one that wakes up is noticed.
+void io_context::look_for_work(time_point deadline) noexcept {
+    constexpr std::uint64_t out_of_luck_period = 16;
+    if (spin_luck_ == 0 && turns_.value() % out_of_luck_period != 0) return;
+    const time_point until = std::min(deadline, deadline_after(host_.now(), options_.spin_max));
+    do {
+        if (const error refusal = backend_->turn(loop_backend::no_wait)) withdraw_backend(refusal);
+        if (!ready_.empty() || !nothing_posted() || stopped() ||
+            (member_ != nullptr && member_->work_in_sight())) {
+            spin_luck_ = spin_luck_max;
+            spins_won_.add();
+            return;
+        }
+    } while (host_.now() < until);
+    if (spin_luck_ > 0) --spin_luck_;
+    spins_lost_.add();
 }
 
 void io_context::refresh_clock() noexcept { now_ = host_.now(); }
@@ -231,12 +303,16 @@ void io_context::post_from_outside(work& item) noexcept {
 void io_context::wake_if_asleep() noexcept {
     if (!asleep_.load(std::memory_order_seq_cst)) return;
     if (asleep_.exchange(false, std::memory_order_seq_cst)) {
+        wakeups_.fetch_add(1, std::memory_order_relaxed);
         waker_.load(std::memory_order_acquire)->wake();
     }
 }
 
 void io_context::take_inbox() noexcept {
-    inbox_.take_all([this](work& item) noexcept { ready_.push(item); });
+    inbox_.take_all([this](work& item) noexcept {
+        received_.add();
+        ready_.push(item);
+    });
 }
 
 void io_context::retract(work& item) noexcept {
@@ -316,6 +392,18 @@ void io_context::provide_memory(lease_operation& op) noexcept {
 receive_memory_use io_context::receive_memory() const noexcept {
     if (received_into_ == nullptr) return {options_.receive_block_size, 0, 0};
     return {received_into_->block_size(), received_into_->lent(), received_into_->kept()};
+}
+
+loop_counters io_context::counters() const noexcept {
+    loop_counters now;
+    now.turns = turns_.value();
+    now.visits = waker_.load(std::memory_order_acquire)->visits();
+    now.operations = operations_.value();
+    now.received = received_.value();
+    now.wakeups = wakeups_.load(std::memory_order_relaxed);
+    now.spins_won = spins_won_.value();
+    now.spins_lost = spins_lost_.value();
+    return now;
 }
 
 thread_pool& io_context::workers() {

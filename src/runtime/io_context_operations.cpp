@@ -37,6 +37,7 @@ void note_room(operation& op) noexcept {
 bool io_context::submit(operation& op) noexcept {
     op.home = this;
     op.state.store(operation_state::armed, std::memory_order_relaxed);
+    operations_.add();
     if (op.code == opcode::call) {
         calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
         workers().submit(static_cast<call_operation&>(op));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gyre/base/build.hpp>
+#include <gyre/base/counter.hpp>
 #include <gyre/base/error.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/runtime/io_context.hpp>
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace gyre {
 
@@ -68,6 +70,12 @@ public:
     [[nodiscard]] virtual bool idle() const noexcept { return in_flight() == 0; }
 
     [[nodiscard]] virtual backend_info info() const noexcept = 0;
+
+    /// System calls made to hear of the kernel's news. Any thread.
+    [[nodiscard]] std::uint64_t visits() const noexcept { return visits_.value(); }
+
+protected:
+    counter visits_;
 };
 
 /// When a sleep in the kernel that is meant to last until `deadline` ends at the latest: sooner where a

@@ -28,12 +28,12 @@ descriptor& system_host::enter(int number) noexcept {
     descriptor& it = chunk_at(index / chunk_size)[index % chunk_size];
     expects(!it.open(), "a descriptor number has one owner");
     it.number = number;
-    ++it.generation;
     it.maybe_readable = it.maybe_writable = true;
     it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
     it.filled = it.portions_known = it.answering = false;
     it.duplex = it.prompt = false;
     it.portion_max = INT32_MAX;
+    it.generation.fetch_add(1, std::memory_order_relaxed);
     return it;
 }
 
@@ -45,8 +45,10 @@ int system_host::close(descriptor& it) noexcept {
 
 int system_host::release(descriptor& it) noexcept {
     expects(it.open() && it.pending.empty() && it.home == nullptr, "idle and detached");
-    ++it.generation;  // A late event for this number must not match its next owner.
-    return it.number;
+    const int number = it.number;
+    // A late event for this number must not match its next owner.
+    it.generation.fetch_add(1, std::memory_order_release);
+    return number;
 }
 
 descriptor* system_host::find(int number, std::uint32_t generation) noexcept {

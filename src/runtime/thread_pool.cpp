@@ -5,30 +5,9 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/runtime/io_context.hpp>
-
-#include <pthread.h>
-#include <signal.h>
+#include <runtime/quiet_thread.hpp>
 
 namespace gyre {
-namespace {
-
-// Threads start with every signal blocked: handlers run on the program's own threads.
-class signals_blocked {
-public:
-    signals_blocked() noexcept {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    signals_blocked(const signals_blocked&) = delete;
-    signals_blocked& operator=(const signals_blocked&) = delete;
-    ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_{};
-};
-
-}  // namespace
 
 thread_pool::thread_pool(unsigned threads_max) noexcept : threads_max_{threads_max} {
     expects(threads_max > 0, "a pool without threads would never run anything");

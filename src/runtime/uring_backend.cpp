@@ -337,6 +337,7 @@ error uring_backend::turn(time_point deadline) noexcept {
     ++turns_;
     for (int harvest = 0; harvest < harvests_max; ++harvest) {
         const bool wait = deadline != no_wait && !ring_.has_results();
+        visits_.add();
         int failed = withdrawn_ != 0
                          ? withdrawn_
                          : ring_.enter(wait, wait ? latest_awakening(deadline) : no_wait);

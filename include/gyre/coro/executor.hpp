@@ -14,27 +14,36 @@ namespace gyre {
 
 class loop;
 
-/// A place to run work.
+/// Takes work and runs it later, once.
 ///
 /// `post(item)` is callable from any thread, never runs `item` inside the call, never allocates and
-/// never fails; items posted by one thread run in the order of posting. `home()` is the loop whose
-/// timers and operations coroutines on this executor use.
-template <class Executor>
-concept executor = requires(Executor& target, work& item) {
+/// never fails.
+template <class Target>
+concept post_target = requires(Target& target, work& item) {
     { target.post(item) } noexcept;
+};
+
+/// A place for coroutines.
+///
+/// Items posted by one thread run in the order of posting, one at a time. `home()` is the loop whose
+/// timers and operations coroutines on this executor use. A pool of loops is none: what it begins stays
+/// on one of them, and that is the executor then.
+template <class Executor>
+concept executor = post_target<Executor> && requires(Executor& target) {
     { target.home() } noexcept -> std::same_as<loop&>;
 };
 
-/// A borrowed executor of any type; two words. Two references are equal when they mean the same
-/// executor object.
+/// A borrowed executor of any type, or what stands for one until a coroutine begins; two words. Two
+/// references are equal when they mean the same object.
 class executor_ref {
 public:
     executor_ref() noexcept = default;
 
-    template <executor Executor>
-    executor_ref(Executor& target) noexcept
+    template <post_target Target>
+        requires(!std::same_as<Target, executor_ref> && !std::same_as<Target, const executor_ref>)
+    executor_ref(Target& target) noexcept
         : target_{&target},
-          post_{[](void* it, work& item) noexcept { static_cast<Executor*>(it)->post(item); }} {}
+          post_{[](void* it, work& item) noexcept { static_cast<Target*>(it)->post(item); }} {}
 
     /// @pre  refers to an executor.
     void post(work& item) const noexcept { post_(target_, item); }

@@ -13,6 +13,7 @@
 #include <gyre/coro/task.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -51,12 +52,17 @@ public:
 protected:
     using destroyer = void (*)(root&) noexcept;
 
-    root(executor_ref where, gyre::loop& home, work::function on_start,
+    /// @param  home  The loop of `where`; null for a root that will `settle` when it starts.
+    root(executor_ref where, gyre::loop* home, work::function on_start,
          callback_frame::function on_done, destroyer destroy) noexcept;
     ~root() = default;
 
     /// Posts the start.
     void post() noexcept { env_.executor.post(*this); }
+
+    /// The first thing in a start that any of several loops may have run: `home` is where the
+    /// coroutine stays. Carries out what was asked for meanwhile.
+    void settle(executor_ref where, gyre::loop& home) noexcept;
 
     /// On the loop's thread: joins and leaves the loop's list of roots.
     void enlist() noexcept;
@@ -87,6 +93,7 @@ private:
     environment env_;
     destroyer destroy_;
     stop_message stop_{*this};
+    std::atomic<bool> settled_;        // `env_` is final.
     std::atomic<int> references_ = 2;  // The run's, and that of the handle that launch returns.
     std::atomic<stop_level> wanted_ = stop_level::none;
     std::atomic<bool> stop_posted_ = false;
@@ -137,10 +144,14 @@ stop_handle launch(Executor& where, task<Result> coroutine, Handler handler);
 
 // Implementation
 
-template <class Result, class Handler>
+/// How most roots start: on the loop that was named when they were launched.
+struct settled_before {};
+
+/// `Settling` is that, or has `here()`, which returns the executor that runs the start.
+template <class Result, class Handler, class Settling = settled_before>
 class launched final : public root {
 public:
-    launched(executor_ref where, gyre::loop& home, task<Result> coroutine, Handler handler) noexcept
+    launched(executor_ref where, gyre::loop* home, task<Result> coroutine, Handler handler) noexcept
         : root{where, home, &start, &finish, &destroy},
           coroutine_{std::move(coroutine)},
           handler_{std::move(handler)} {
@@ -157,6 +168,10 @@ public:
 private:
     static void start(work& item) noexcept {
         auto& self = static_cast<launched&>(of(item));
+        if constexpr (!std::same_as<Settling, settled_before>) {
+            auto& here = Settling::here();
+            self.settle(here, here.home());
+        }
         self.enlist();
         gyre::resume(self.coroutine_.await_suspend(self.on_done(), &self.env()));
     }
@@ -181,7 +196,7 @@ private:
 
 template <executor Executor, class Result, class Handler>
 stop_handle launch(Executor& where, task<Result> coroutine, Handler handler) {
-    auto* record = new launched<Result, Handler>{executor_ref{where}, where.home(),
+    auto* record = new launched<Result, Handler>{executor_ref{where}, &where.home(),
                                                  std::move(coroutine), std::move(handler)};
     stop_handle stop{*record};
     record->post();

@@ -10,6 +10,7 @@
 #include <gyre/runtime/operation.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,7 +22,11 @@ struct descriptor : list_link<> {
     list<operation, descriptor> pending;  ///< Armed operations, oldest first.
     io_context* home = nullptr;           ///< The loop that uses it; null until first use.
     int number = -1;
-    std::uint32_t generation = 0;  ///< Raised at each opening and closing: odd while open.
+
+    /// Raised at each opening and closing: odd while open. A number that one thread closes may be opened
+    /// by another one at once, which only the kernel knows; so whoever opens it acquires here what was
+    /// released by closing.
+    std::atomic<std::uint32_t> generation = 0;
 
     // Hints of readiness. True means "trying may succeed", so a wrong true costs one failed call and
     // a wrong false would hang: they are lowered only on proof.
@@ -48,7 +53,9 @@ struct descriptor : list_link<> {
         return size <= whole_max ? size : std::min<std::size_t>(size, portion_max);
     }
 
-    [[nodiscard]] bool open() const noexcept { return generation % 2 == 1; }
+    [[nodiscard]] bool open() const noexcept {
+        return generation.load(std::memory_order_acquire) % 2 == 1;
+    }
 };
 
 /// The operating system as programs see it.

@@ -8,6 +8,7 @@
 // time behind src/runtime/loop_backend.hpp.
 #pragma once
 
+#include <gyre/base/counter.hpp>
 #include <gyre/base/mpsc_stack.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/environment.hpp>
@@ -25,6 +26,7 @@
 namespace gyre {
 
 class loop_backend;
+class pool_member;
 class receive_pool;
 class thread_pool;
 class timer_queue;
@@ -58,10 +60,27 @@ struct io_context_options {
     unsigned ring_completions = 2048;  ///< Entries; a power of two. io_uring only.
     unsigned worker_threads_max = 4;   ///< For `blocking`; started on demand.
 
+    /// How long to look for work before sleeping. Waking a thread takes the kernel 10 us and more, and a
+    /// message that comes while we look is met awake; the price is a busy processor. Looking that has been
+    /// in vain for a while is tried less often. 0: never.
+    duration spin_max{};
+
     /// What stream_socket::read reads at most at once, and how many free blocks of that size the loop
     /// keeps. Pages of a block that no read has reached take no memory.
     std::size_t receive_block_size = 64 * 1024;
     std::size_t receive_blocks_kept = 16;
+};
+
+/// What a loop has done so far. Any thread may ask; figures are slightly old.
+struct loop_counters {
+    std::uint64_t turns = 0;       ///< Each: some ready work, then what the kernel has to say.
+    std::uint64_t visits = 0;      ///< Calls of io_uring_enter, or of epoll_wait.
+    std::uint64_t operations = 0;  ///< Submitted.
+    std::uint64_t received = 0;    ///< Items that other threads posted.
+    std::uint64_t wakeups = 0;     ///< Times another thread had to wake it: one system call each.
+    std::uint64_t spins_won =
+        0;  ///< Times that work came while it looked for some before sleeping.
+    std::uint64_t spins_lost = 0;  ///< Times it looked in vain.
 };
 
 /// What a loop's leased reads use; see stream_socket::read.
@@ -119,7 +138,14 @@ public:
     template <class Function>
         requires std::invocable<Function&>
     void post(Function function) {
-        post(static_cast<work&>(*new posted<Function>{std::move(function)}));
+        post(make_work(std::move(function)));
+    }
+
+    /// `function` as an item that may be posted once to any executor, and then frees itself.
+    template <class Function>
+        requires std::invocable<Function&>
+    [[nodiscard]] static work& make_work(Function function) {
+        return *new posted<Function>{std::move(function)};
     }
 
     void retract(work& item) noexcept override;
@@ -139,6 +165,22 @@ public:
 
     /// What reads into leased memory use at the moment.
     [[nodiscard]] receive_memory_use receive_memory() const noexcept;
+
+    [[nodiscard]] loop_counters counters() const noexcept;
+
+    /// When the current turn began, or the last one if the loop sleeps: one that lies long ago while the
+    /// loop is not asleep means that a coroutine holds it up. Any thread.
+    [[nodiscard]] time_point last_turn() const noexcept {
+        return time_point{duration{turn_began_.load(std::memory_order_relaxed)}};
+    }
+
+    /// Whether it sleeps in the kernel, or is not being run. Any thread.
+    [[nodiscard]] bool asleep() const noexcept { return asleep_.load(std::memory_order_relaxed); }
+
+    /// Tasks that other loops have sent here with `on` and that have not ended. Any thread.
+    [[nodiscard]] std::size_t guests() const noexcept {
+        return guests_.load(std::memory_order_relaxed);
+    }
 
     /// Which backend serves this loop, and the reason for it.
     [[nodiscard]] const backend_info& backend() const noexcept { return info_; }
@@ -170,7 +212,18 @@ public:
         io_context* of_;
     };
 
-    // For submit.hpp, handle.hpp and the backends.
+    // For submit.hpp, handle.hpp, elsewhere.hpp and the backends.
+
+    /// The loop whose run is innermost on the calling thread; null outside of loops.
+    [[nodiscard]] static io_context* current() noexcept { return running_here; }
+
+    void guest_came() noexcept { guests_.fetch_add(1, std::memory_order_relaxed); }
+    void guest_left() noexcept { guests_.fetch_sub(1, std::memory_order_relaxed); }
+
+    /// Another thread will post an item, which nobody here can see it do; the loop lives until it says
+    /// that it has.
+    void expect_post() noexcept { posts_expected_.fetch_add(1, std::memory_order_relaxed); }
+    void posted_as_expected() noexcept { posts_expected_.fetch_sub(1, std::memory_order_release); }
 
     [[nodiscard]] gyre::host& host() noexcept { return host_; }
 
@@ -226,10 +279,16 @@ private:
     };
 
     class occupation;
+    friend class pool_member;
+    friend struct pool_company;
+    friend class io_pool;
 
     std::size_t run_until(time_point limit, std::size_t items_max);
     std::size_t run_ready(std::size_t items_max) noexcept;
     void turn(time_point limit) noexcept;
+    [[nodiscard]] work* next_item(int& shared_left) noexcept;
+    [[nodiscard]] bool may_sleep() noexcept;
+    void look_for_work(time_point deadline) noexcept;
     void refresh_clock() noexcept;
     void take_inbox() noexcept;
     void take_cancels() noexcept;
@@ -237,6 +296,14 @@ private:
     void wake_if_asleep() noexcept;
     void release_guard() noexcept;
     void end_roots() noexcept;
+    bool stop_roots() noexcept;
+    [[nodiscard]] bool can_move() const noexcept;
+    [[nodiscard]] bool nothing_posted() const noexcept {
+        return inbox_.empty() && cancels_.empty();
+    }
+    [[nodiscard]] bool rests(bool ending) noexcept;
+    void join_company(pool_member& as) noexcept { member_ = &as; }
+    void leave_company() noexcept { member_ = nullptr; }
     [[nodiscard]] bool has_work() noexcept;
     [[nodiscard]] bool may_touch(const descriptor& it) const noexcept;
     void bind_to_this_thread() noexcept;
@@ -260,9 +327,20 @@ private:
     io_context_options options_;
     std::shared_ptr<waker> wake_;
     std::unique_ptr<thread_pool> workers_;
+    pool_member* member_ = nullptr;          // What it shares with the other loops of an io_pool.
     receive_pool* received_into_ = nullptr;  // Made on first use; may outlive the loop.
     std::uint64_t bound_thread_ =
-        0;  // The name of the thread that runs it; 0 before the first run.
+        0;                           // The name of the thread that runs it; 0 before the first run.
+    int spin_luck_ = spin_luck_max;  // How worthwhile spinning has been of late.
+    static constexpr int spin_luck_max = 16;
+
+    // Written by this loop, read by anyone.
+    counter turns_;
+    counter operations_;
+    counter received_;
+    counter spins_won_;
+    counter spins_lost_;
+    std::atomic<duration::rep> turn_began_ = 0;
 
     // What other threads touch, away from what this one does.
     alignas(64) mpsc_stack<work, &work::next> inbox_;
@@ -273,6 +351,9 @@ private:
     std::atomic<bool> stopped_ = false;
     std::atomic<int> guards_ = 0;
     std::atomic<int> calls_in_flight_ = 0;
+    std::atomic<std::uint64_t> wakeups_ = 0;
+    std::atomic<std::size_t> guests_ = 0;
+    std::atomic<int> posts_expected_ = 0;
 };
 
 /// The io_context that `env` belongs to; there is no other kind of loop.

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A task that runs on another loop and is awaited on this one.
+//
+// A coroutine never changes threads; work moves between loops as whole tasks. The one sent away is a root
+// over there, so it appears in that loop's dump and keeps that loop running; what connects the two ends is
+// one message each way, and one more if the waiting side is stopped.
+#pragma once
+
+#include <gyre/base/exception.hpp>
+#include <gyre/coro/launch.hpp>
+#include <gyre/runtime/io_context.hpp>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace gyre {
+
+/// The waiting end, in the awaiting coroutine's frame. `Target` is where the task goes: `launch`es
+/// roots, and may have `guest_came` and `guest_left`.
+template <class Target, class Result>
+class [[nodiscard]] task_elsewhere final : private work, public stop_target {
+public:
+    task_elsewhere(Target& where, task<Result> it) noexcept
+        : work{[](work& item) noexcept { static_cast<task_elsewhere&>(item).go_on(); }},
+          where_{where},
+          it_{std::move(it)} {}
+    task_elsewhere(task_elsewhere&& other) noexcept
+        : task_elsewhere{other.where_, std::move(other.it_)} {}
+    ~task_elsewhere() {
+        expects(!away_, "a frame is destroyed while its task runs on another loop");
+    }
+
+    void request(stop_level level) noexcept override {
+        if (level == stop_level::stop) {
+            stop_.request_stop();
+        } else {
+            stop_.request_drain();
+        }
+    }
+    [[nodiscard]] const char* waiting_for() const noexcept override { return "another loop"; }
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> waiter, const environment* given) noexcept {
+        waiter_ = waiter;
+        parent_ = given;
+        away_ = true;
+        context_of(*given).expect_post();
+        if constexpr (counts_guests) where_.guest_came();
+        auto* there = new errand{*this, where_, std::move(it_)};
+        stop_ = stop_handle{*there};
+        if (given->chain->level() != stop_level::none) request(given->chain->level());
+        given->chain->enter(*this);
+        there->post();
+    }
+    Result await_resume() {
+        failure_.rethrow_if_any();
+        if constexpr (!std::is_void_v<Result>) return std::move(*result_);
+    }
+
+private:
+    static constexpr bool counts_guests = requires(Target& it) { it.guest_came(); };
+    using kept = std::conditional_t<std::is_void_v<Result>, bool, Result>;
+
+    /// The running end: a root of its own over there.
+    class errand final : public root {
+    public:
+        errand(task_elsewhere& from, Target& where, task<Result> it) noexcept
+            : root{executor_ref{where}, home_of(where), &start, &finish, &destroy},
+              from_{from},
+              it_{std::move(it)} {
+            chain.top = it_.node();
+        }
+
+        static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+        static void operator delete(void* memory, std::size_t size) noexcept {
+            frame_stock::release(memory, size);
+        }
+
+        using root::post;
+
+    private:
+        [[nodiscard]] static loop* home_of(Target& where) noexcept {
+            if constexpr (executor<Target>) {
+                return &where.home();
+            } else {
+                return nullptr;
+            }
+        }
+
+        static void start(work& item) noexcept {
+            auto& self = static_cast<errand&>(of(item));
+            if constexpr (!executor<Target>) {
+                io_context& here = *io_context::current();
+                self.settle(here, here);
+            }
+            self.enlist();
+            gyre::resume(self.it_.await_suspend(self.on_done(), &self.env()));
+        }
+
+        static void finish(callback_frame* frame) {
+            auto& self = static_cast<errand&>(of(frame));
+            self.retire();
+            task_elsewhere& back = self.from_;
+            {
+                // The task ends here, on the thread that it ran on, before anybody hears of its result.
+                task<Result> ended = std::move(self.it_);
+                run_catching(back.failure_, [&] {
+                    if constexpr (std::is_void_v<Result>) {
+                        ended.await_resume();
+                    } else {
+                        back.result_.emplace(ended.await_resume());
+                    }
+                });
+            }
+            if constexpr (counts_guests) back.where_.guest_left();
+            io_context& home = context_of(*back.parent_);
+            back.parent_->executor.post(back);  // From here on `back` may be gone.
+            home.posted_as_expected();
+            self.drop();
+        }
+
+        static void destroy(root& self) noexcept { delete static_cast<errand*>(&self); }
+
+        task_elsewhere& from_;
+        task<Result> it_;
+    };
+
+    void go_on() noexcept {
+        parent_->chain->leave();
+        away_ = false;
+        gyre::resume(waiter_);
+    }
+
+    Target& where_;
+    task<Result> it_;
+    const environment* parent_ = nullptr;
+    std::coroutine_handle<> waiter_;
+    stop_handle stop_;
+    std::optional<kept> result_;
+    [[no_unique_address]] exception_slot failure_;
+    bool away_ = false;
+};
+
+/// Awaits `it`, run on the loop `where`; the caller resumes on its own executor.
+///
+/// @param  where  Borrowed; the caller's own loop or another one, run by whatever thread.
+/// @param  it     Owned. What it refers to must be safe to use on that thread; sockets of this loop go
+///                with `release` and `adopt`.
+/// @return Its result; its frame is gone by then. A user's exception travels back.
+///
+/// Errors:        those of `it`.
+/// Cancellation:  a stop is passed on by message; the caller waits for the task's end all the same.
+/// Threads:       `it` on the thread of `where`, all of it.
+/// Cost:          one block, two posts from outside, and a wake-up for each side that sleeps.
+template <class Result>
+[[nodiscard]] task_elsewhere<io_context, Result> on(io_context& where, task<Result> it) noexcept {
+    return {where, std::move(it)};
+}
+
+}  // namespace gyre

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Several loops on as many threads, sharing what has not begun yet.
+//
+// What is posted to or launched on the pool is begun by whichever loop comes first; once begun, a
+// coroutine stays on that loop with its children, sockets and timers, and needs no lock there. So only
+// beginnings are stolen, and everything below them costs what it costs on one thread; why not ready
+// coroutines as well is in docs/decisions/0008-pools.md. elsewhere.hpp sends a task to a loop of one's
+// choice, sharded.hpp keeps an object on each.
+#pragma once
+
+#include <gyre/runtime/elsewhere.hpp>
+#include <gyre/runtime/io_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace gyre {
+
+struct pool_company;
+
+struct io_pool_options {
+    io_pool_options() noexcept = default;
+
+    unsigned threads = 0;     ///< 0 to 256. 0: as many as processors that this process may use.
+    io_context_options loop;  ///< Of each of them.
+
+    /// Keeps the first thread on the first processor that this process may use, and so on.
+    bool pin_threads = false;
+
+    /// What the threads are called, with their number behind; the system shows 15 characters.
+    std::string thread_name = "gyre";
+
+    /// How many beginnings may wait on one loop before a sleeping one is woken to help. Waking costs
+    /// 10 us and more, so pools of very short items do better with more.
+    unsigned steal_threshold = 1;
+};
+
+/// What a pool has done so far; see loop_counters for each of its loops.
+struct io_pool_counters {
+    std::uint64_t searches = 0;  ///< Times a loop without work looked into the others' queues.
+    std::uint64_t stolen = 0;    ///< Items that it found there.
+};
+
+/// N loops on N threads, which run from construction to destruction. Does not move.
+///
+/// Threads:  everything here is for any thread, unless it says otherwise.
+class io_pool {
+public:
+    explicit io_pool(const io_pool_options& options = {});
+    io_pool(const io_pool&) = delete;
+    io_pool& operator=(const io_pool&) = delete;
+
+    /// Stops every root, waits until all have ended, ends the threads. Not on one of them. Roots that
+    /// nothing could ever resume are a failed check.
+    ~io_pool();
+
+    /// Makes `item` ready on one of the loops. From a thread of the pool an array slot; from others an
+    /// atomic exchange, and a wake-up only if somebody sleeps and nobody is looking for work.
+    void post(work& item) noexcept;
+
+    /// Runs `function()` on one of the loops. It must not throw.
+    template <class Function>
+        requires std::invocable<Function&>
+    void post(Function function) {
+        post(io_context::make_work(std::move(function)));
+    }
+
+    /// Waits until no root is left and nothing is ready on any loop. Not on one of them. The pool then
+    /// goes on.
+    void wait();
+
+    /// Asks every root to stop, those included that begin later. There is no way back.
+    void request_stop() noexcept;
+
+    [[nodiscard]] std::size_t size() const noexcept;
+
+    /// @pre  index < size().
+    [[nodiscard]] io_context& operator[](std::size_t index) noexcept;
+
+    /// The loop with the fewest guests: tasks that were sent there with `on`. In turns among equals.
+    [[nodiscard]] io_context& least_loaded() noexcept;
+
+    /// The error of the first loop whose required backend cannot run; see io_context::status.
+    [[nodiscard]] error status() const noexcept;
+
+    [[nodiscard]] io_pool_counters counters() const noexcept;
+
+private:
+    void run_member(unsigned number) noexcept;
+
+    std::unique_ptr<pool_company> company_;
+    io_pool_options options_;
+    std::atomic<unsigned> next_ = 0;
+};
+
+/// The executor that a root launched on a pool stays on: the loop that began it.
+struct settling_here {
+    [[nodiscard]] static io_context& here() noexcept { return *io_context::current(); }
+};
+
+/// Starts `coroutine` on whichever loop of `where` comes first, where it then stays.
+///
+/// As the other `launch`; the handler is called on that loop's thread.
+template <class Result, class Handler>
+stop_handle launch(io_pool& where, task<Result> coroutine, Handler handler) {
+    using record_type = launched<Result, Handler, settling_here>;
+    auto* record =
+        new record_type{executor_ref{where}, nullptr, std::move(coroutine), std::move(handler)};
+    stop_handle stop{*record};
+    record->post();
+    return stop;
+}
+
+/// Awaits `it`, run on whichever loop of `where` comes first; the caller resumes on its own executor.
+///
+/// Everything else is as with one loop: see elsewhere.hpp.
+template <class Result>
+[[nodiscard]] task_elsewhere<io_pool, Result> on(io_pool& where, task<Result> it) noexcept {
+    return {where, std::move(it)};
+}
+
+}  // namespace gyre

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The threads of include/gyre/runtime/io_pool.hpp; pool_member.hpp is how they share work.
+#include <gyre/runtime/io_pool.hpp>
+
+#include <gyre/base/check.hpp>
+#include <runtime/pool_member.hpp>
+#include <runtime/quiet_thread.hpp>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace gyre {
+namespace {
+
+std::vector<int> processors_allowed() {
+    std::vector<int> found;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return found;
+    for (int each = 0; each < CPU_SETSIZE; ++each) {
+        if (CPU_ISSET(each, &allowed)) found.push_back(each);
+    }
+    return found;
+}
+
+void pin_to(int processor) noexcept {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    // Taken away meanwhile: then the thread runs wherever it may.
+    ::pthread_setaffinity_np(::pthread_self(), sizeof one, &one);
+}
+
+unsigned count_of(const io_pool_options& options) {
+    if (options.threads != 0) return options.threads;
+    return std::max(1U, static_cast<unsigned>(processors_allowed().size()));
+}
+
+}  // namespace
+
+io_pool::io_pool(const io_pool_options& options)
+    : company_{std::make_unique<pool_company>()}, options_{options} {
+    const unsigned count = std::min(count_of(options), member_set::members_max);
+    company_->steal_threshold = options.steal_threshold;
+    for (unsigned number = 0; number < count; ++number) {
+        company_->members.push_back(std::make_unique<pool_member>(*company_, number, options.loop));
+    }
+    const signals_blocked quiet;
+    for (auto& each : company_->members) {
+        each->thread = std::thread{[this, number = each->number] { run_member(number); }};
+    }
+}
+
+void io_pool::run_member(unsigned number) noexcept {
+    constexpr std::size_t name_max = 15;
+    std::string name = "/" + std::to_string(number);
+    name = options_.thread_name.substr(0, name_max - name.size()) + name;
+    ::pthread_setname_np(::pthread_self(), name.c_str());
+    if (options_.pin_threads) {
+        const std::vector<int> allowed = processors_allowed();
+        if (!allowed.empty()) pin_to(allowed[number % allowed.size()]);
+    }
+    company_->members[number]->loop.run();
+}
+
+io_pool::~io_pool() {
+    request_stop();
+    wait();
+    for (auto& each : company_->members) {
+        expects(!each->stuck.load(), "coroutines remain that nothing will ever resume");
+    }
+    for (auto& each : company_->members) each->loop.stop();
+    for (auto& each : company_->members) each->thread.join();
+    for (auto& each : company_->members) each->loop.leave_company();
+}
+
+void io_pool::post(work& item) noexcept {
+    io_context* const here = io_context::current();
+    if (here != nullptr && here->member_ != nullptr && &here->member_->company == company_.get()) {
+        here->member_->share(item);
+        return;
+    }
+    company_->inbox.push(item);
+    company_->wake_one();
+}
+
+void io_pool::wait() {
+    for (auto& each : company_->members) {
+        expects(!each->loop.running_on_this_thread(), "a pool's own thread cannot wait for it");
+    }
+    std::unique_lock lock{company_->mutex};
+    company_->waiting.fetch_add(1);
+    company_->rested.wait(lock, [this] { return company_->at_rest(); });
+    company_->waiting.fetch_sub(1);
+}
+
+void io_pool::request_stop() noexcept {
+    company_->ending.store(true);
+    // Who is awake looks before it sleeps.
+    for (auto& each : company_->members) each->loop.wake_if_asleep();
+}
+
+std::size_t io_pool::size() const noexcept { return company_->members.size(); }
+
+io_context& io_pool::operator[](std::size_t index) noexcept {
+    expects(index < size(), "a loop of the pool");
+    return company_->members[index]->loop;
+}
+
+io_context& io_pool::least_loaded() noexcept {
+    const std::size_t first = next_.fetch_add(1, std::memory_order_relaxed) % size();
+    io_context* best = &(*this)[first];
+    for (std::size_t step = 1; step < size(); ++step) {
+        io_context& other = (*this)[(first + step) % size()];
+        if (other.guests() < best->guests()) best = &other;
+    }
+    return *best;
+}
+
+error io_pool::status() const noexcept {
+    for (const auto& each : company_->members) {
+        if (const error failed = each->loop.status()) return failed;
+    }
+    return {};
+}
+
+io_pool_counters io_pool::counters() const noexcept {
+    io_pool_counters sum;
+    for (const auto& each : company_->members) {
+        sum.searches += each->searches.value();
+        sum.stolen += each->stolen.value();
+    }
+    return sum;
+}
+
+}  // namespace gyre

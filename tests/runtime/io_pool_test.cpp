@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a pool promises: everything begun once, nothing forgotten asleep, and an end that is one.
+#include <gyre/runtime/io_pool.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/strand.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <support/harness.hpp>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+void on_pools(unsigned threads, const std::function<void(io_pool&)>& body) {
+    with_every_backend([&](const io_context_options& each) {
+        io_pool_options options;
+        options.threads = threads;
+        options.loop = each;
+        io_pool pool{options};
+        REQUIRE_FALSE(pool.status());
+        body(pool);
+    });
+}
+
+/// Posts two more of its kind until it is a leaf.
+void grow(io_pool& pool, int depth, std::atomic<int>& leaves) {
+    if (depth == 0) {
+        leaves.fetch_add(1);
+        return;
+    }
+    for (int child = 0; child < 2; ++child) {
+        pool.post([&pool, depth, &leaves] { grow(pool, depth - 1, leaves); });
+    }
+}
+
+task<> stay(std::atomic<int>& moved) {
+    const io_context* const begun_on = io_context::current();
+    const std::thread::id begun_by = std::this_thread::get_id();
+    for (int step = 0; step < 3; ++step) {
+        co_await yield();
+        if (step == 1) static_cast<void>(co_await sleep_for(1ms));
+        if (io_context::current() != begun_on || std::this_thread::get_id() != begun_by) ++moved;
+    }
+}
+
+task<> sleep_long(std::atomic<int>& canceled) {
+    const io_result<> slept = co_await sleep_for(1h);
+    if (slept.error() == errc::canceled) ++canceled;
+}
+
+task<> with_children(std::atomic<int>& canceled) {
+    const auto body = [&canceled](task_group& group) -> task<> {
+        group.spawn(sleep_long(canceled));
+        group.spawn(sleep_long(canceled));
+        co_return;
+    };
+    co_await with_group(body);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "everything that other threads post to a pool runs, once, and wait returns after the last") {
+    on_pools(4, [](io_pool& pool) {
+        constexpr int posters = 3;
+        constexpr int each_posts = 20'000;
+        std::vector<std::atomic<int>> runs(posters * each_posts);
+
+        std::vector<std::thread> threads;
+        for (int poster = 0; poster < posters; ++poster) {
+            threads.emplace_back([&pool, &runs, poster] {
+                for (int item = 0; item < each_posts; ++item) {
+                    auto& slot = runs[static_cast<std::size_t>(poster * each_posts + item)];
+                    pool.post([&slot] { slot.fetch_add(1, std::memory_order_relaxed); });
+                }
+            });
+        }
+        for (std::thread& each : threads) each.join();
+        pool.wait();
+
+        int once = 0;
+        for (const auto& each : runs) once += each.load() == 1 ? 1 : 0;
+        CHECK(once == posters * each_posts);
+    });
+}
+
+TEST_CASE("everything that items post from within a pool runs, however many that are") {
+    on_pools(3, [](io_pool& pool) {
+        std::atomic<int> leaves = 0;
+
+        pool.post([&] { grow(pool, 14, leaves); });
+        pool.wait();
+
+        CHECK(leaves == 1 << 14);
+    });
+}
+
+TEST_CASE("wait does not return between two hops of a message that wanders from loop to loop") {
+    on_pools(3, [](io_pool& pool) {
+        struct wanderer {
+            io_pool& pool;
+            std::atomic<int> hops_left;
+
+            void hop() {
+                if (hops_left.fetch_sub(1) <= 0) return;
+                const auto next = static_cast<std::size_t>(hops_left.load() % 3 + 3) % 3;
+                pool[next].post([this] { hop(); });
+            }
+        };
+        for (int round = 0; round < 300; ++round) {
+            wanderer it{pool, 20};
+            pool.post([&it] { it.hop(); });
+
+            pool.wait();
+
+            REQUIRE(it.hops_left < 0);
+        }
+    });
+}
+
+TEST_CASE("a coroutine stays on the loop that began it") {
+    on_pools(4, [](io_pool& pool) {
+        std::atomic<int> moved = 0;
+        std::atomic<int> ended = 0;
+        constexpr int count = 500;
+
+        for (int each = 0; each < count; ++each) {
+            launch(pool, stay(moved), [&ended](task_outcome<void> outcome) {
+                outcome.get();
+                ++ended;
+            });
+        }
+        pool.wait();
+
+        CHECK(ended == count);
+        CHECK(moved == 0);
+    });
+}
+
+TEST_CASE("what waits behind an item that holds its loop up is done by another one") {
+    on_pools(2, [](io_pool& pool) {
+        std::atomic<int> done = 0;
+        std::atomic<bool> in_time = false;
+        pool.post([&] {
+            for (int each = 0; each < 10; ++each) {
+                pool.post([&done] { done.fetch_add(1); });
+            }
+            const auto patient_until = std::chrono::steady_clock::now() + patience;
+            while (done.load() < 10 && std::chrono::steady_clock::now() < patient_until) {
+                std::this_thread::yield();
+            }
+            in_time = done.load() == 10;
+        });
+
+        pool.wait();
+
+        CHECK(in_time);
+        CHECK(pool.counters().stolen >= 1);
+        CHECK(pool.counters().searches >= 1);
+    });
+}
+
+TEST_CASE("the end of a pool stops whatever still runs, children included") {
+    std::atomic<int> canceled = 0;
+    int pools = 0;
+    on_pools(3, [&](io_pool& pool) {
+        ++pools;
+        for (int each = 0; each < 20; ++each) {
+            launch(pool, with_children(canceled), or_terminate{});
+        }
+    });
+
+    CHECK(canceled == pools * 40);
+}
+
+TEST_CASE("a root that is stopped before any loop has begun it is stopped when it begins") {
+    on_pools(1, [](io_pool& pool) {
+        std::atomic<int> canceled = 0;
+        std::atomic<bool> asked = false;
+        pool.post([&asked] {
+            while (!asked.load()) std::this_thread::yield();
+        });
+        const stop_handle stop = launch(pool, sleep_long(canceled), or_terminate{});
+
+        stop.request_stop();
+        asked = true;
+        pool.wait();
+
+        CHECK(canceled == 1);
+        CHECK(stop.ended());
+    });
+}
+
+TEST_CASE("stop requests from other threads meet roots in every phase of their beginning") {
+    on_pools(2, [](io_pool& pool) {
+        std::atomic<int> canceled = 0;
+        constexpr int count = 3000;
+        std::vector<stop_handle> handles(count);
+        std::atomic<int> launched_up_to = 0;
+        std::thread stopper{[&] {
+            for (int each = 0; each < count; ++each) {
+                while (launched_up_to.load() <= each) std::this_thread::yield();
+                handles[static_cast<std::size_t>(each)].request_stop();
+            }
+        }};
+
+        for (int each = 0; each < count; ++each) {
+            handles[static_cast<std::size_t>(each)] =
+                launch(pool, sleep_long(canceled), or_terminate{});
+            launched_up_to = each + 1;
+        }
+        stopper.join();
+        pool.wait();
+
+        CHECK(canceled == count);
+    });
+}
+
+TEST_CASE("requesting the stop of a pool ends what runs and what begins later") {
+    on_pools(2, [](io_pool& pool) {
+        std::atomic<int> canceled = 0;
+        for (int each = 0; each < 10; ++each) launch(pool, sleep_long(canceled), or_terminate{});
+
+        pool.request_stop();
+        for (int each = 0; each < 10; ++each) launch(pool, sleep_long(canceled), or_terminate{});
+        pool.wait();
+
+        CHECK(canceled == 20);
+    });
+}
+
+TEST_CASE("a strand on a loop of a pool runs what all loops post to it one at a time, in order") {
+    on_pools(3, [](io_pool& pool) {
+        strand one_at_a_time{pool[1]};
+        constexpr int posters = 3;
+        constexpr int each_posts = 2'000;
+        std::atomic<int> inside = 0;
+        std::atomic<int> overlaps = 0;
+        std::array<int, posters> last{};  // Only touched on the strand.
+        int out_of_order = 0;
+        int ran = 0;
+
+        for (std::size_t poster = 0; poster < posters; ++poster) {
+            pool[poster].post([&, poster] {
+                for (int number = 1; number <= each_posts; ++number) {
+                    one_at_a_time.post(io_context::make_work([&, poster, number] {
+                        if (inside.fetch_add(1) != 0) ++overlaps;
+                        if (number != last[poster] + 1) ++out_of_order;
+                        last[poster] = number;
+                        ++ran;
+                        inside.fetch_sub(1);
+                    }));
+                }
+            });
+        }
+        pool.wait();
+
+        CHECK(ran == posters * each_posts);
+        CHECK(overlaps == 0);
+        CHECK(out_of_order == 0);
+    });
+}
+
+TEST_CASE("threads of a pool have names, and a processor each if asked") {
+    io_pool_options options;
+    options.threads = 2;
+    options.pin_threads = true;
+    options.thread_name = "a name that is too long";
+    std::mutex lock;
+    std::set<std::string> names;
+    std::atomic<int> pinned = 0;
+    {
+        io_pool pool{options};
+        for (std::size_t each = 0; each < pool.size(); ++each) {
+            pool[each].post([&] {
+                std::array<char, 32> name{};
+                ::pthread_getname_np(::pthread_self(), name.data(), name.size());
+                cpu_set_t allowed;
+                CPU_ZERO(&allowed);
+                ::sched_getaffinity(0, sizeof allowed, &allowed);
+                if (CPU_COUNT(&allowed) == 1) ++pinned;
+                const std::lock_guard held{lock};
+                names.insert(name.data());
+            });
+        }
+        pool.wait();
+    }
+
+    CHECK(names == std::set<std::string>{"a name that i/0", "a name that i/1"});
+    CHECK(pinned == 2);
+}
+
+TEST_CASE("a pool without a number of threads has one for each processor it may use") {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    ::sched_getaffinity(0, sizeof allowed, &allowed);
+
+    const io_pool pool;
+
+    CHECK(pool.size() == static_cast<std::size_t>(CPU_COUNT(&allowed)));
+}
+
+TEST_CASE("a loop that looks for work before it sleeps runs everything, and counts how it went") {
+    with_every_backend([](const io_context_options& each) {
+        io_pool_options options;
+        options.threads = 2;
+        options.loop = each;
+        options.loop.spin_max = 50us;
+        io_pool pool{options};
+        std::atomic<int> done = 0;
+
+        for (int round = 0; round < 200; ++round) {
+            pool.post([&done] { ++done; });
+            pool[0].post([&done] { ++done; });
+            pool.wait();
+        }
+
+        CHECK(done == 400);
+        CHECK(pool[0].counters().spins_won + pool[0].counters().spins_lost > 0);
+    });
+}
+
+TEST_CASE("the counters of a loop count what it did") {
+    on_pools(1, [](io_pool& pool) {
+        const loop_counters before = pool[0].counters();
+        std::atomic<int> done = 0;
+        std::uint64_t posted = 0;
+        // Whether the loop has fallen asleep again by the time of a post is not ours to say.
+        const auto unchanged = [&] {
+            const loop_counters now = pool[0].counters();
+            return now.wakeups == before.wakeups || now.visits == before.visits;
+        };
+        while (unchanged()) {
+            pool[0].post([&done] { ++done; });
+            ++posted;
+            pool.wait();
+        }
+
+        const loop_counters after = pool[0].counters();
+
+        CHECK(after.received - before.received == posted);
+        CHECK(after.wakeups - before.wakeups <= posted);
+        CHECK(after.turns > before.turns);
+    });
+}
+
+TEST_CASE("a loop that is held up shows it by the age of its last turn") {
+    on_pools(1, [](io_pool& pool) {
+        std::atomic<bool> held = false;
+        std::atomic<bool> go_on = false;
+        pool.post([&] {
+            held = true;
+            while (!go_on.load()) std::this_thread::yield();
+        });
+        while (!held.load()) std::this_thread::yield();
+
+        const time_point first = pool[0].last_turn();
+        const bool asleep = pool[0].asleep();
+        // However long we look, it makes no turn.
+        const time_point until = std::chrono::steady_clock::now() + 5ms;
+        while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
+        const time_point second = pool[0].last_turn();
+        go_on = true;
+        pool.wait();
+
+        CHECK_FALSE(asleep);
+        CHECK(first == second);
+        CHECK(std::chrono::steady_clock::now() - second >= 5ms);
+    });
+}
