@@ -32,7 +32,15 @@ message_parts::message_parts(mutable_buffers into) noexcept {
     }
 }
 
-std::int32_t message_parts::prepare(message_operation& op, io_context&) noexcept {
+std::int32_t busy_if_written(descriptor& on) noexcept {
+    bool busy = false;
+    on.pending.for_each([&](const operation& other) {
+        busy = busy || other.code == opcode::send || other.code == opcode::send_gather;
+    });
+    return busy ? -EBUSY : 0;
+}
+
+std::int32_t message_parts::prepare(message_operation& op, io_context& on) noexcept {
     static_assert(sizeof(part) == sizeof(iovec) && offsetof(iovec, iov_len) == sizeof(void*));
     msghdr header{};
     header.msg_iov = reinterpret_cast<iovec*>(parts_.data());
@@ -40,7 +48,8 @@ std::int32_t message_parts::prepare(message_operation& op, io_context&) noexcept
     std::memcpy(header_.data(), &header, sizeof header);
     op.message = reinterpret_cast<msghdr*>(header_.data());
     op.size = bytes_;
-    return bytes_ == 0 ? nothing_to_transfer : 0;
+    if (bytes_ == 0) return nothing_to_transfer;
+    return op.code == opcode::send_gather ? refuse_second_writer(op, on) : 0;
 }
 
 io_result<std::size_t> message_parts::operator()(const message_operation& op) const noexcept {

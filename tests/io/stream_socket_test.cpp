@@ -385,6 +385,37 @@ TEST_CASE("a reader goes on while a writer of the same socket is stuck") {
     });
 }
 
+TEST_CASE("a second writer is refused while one waits for room, and tears nothing") {
+    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
+        shrink(pair);
+        const bytes much = patterned(4 << 20);
+        const bytes intruder(8, std::byte{0xff});
+        std::array parts{const_buffer{intruder}};
+        io_result<std::size_t> written{errc::malformed};
+        bytes got;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_write_all(pair.client, much, written));
+            static_cast<void>(co_await sleep_for(1ms));
+
+            const auto plain = co_await pair.client.write_some(intruder);
+            const auto gathered = co_await pair.client.write_some(const_buffers{parts});
+            CHECK(plain.error() == errc::busy);
+            CHECK(gathered.error() == errc::busy);
+            bytes rest(much.size());
+            const io_result<std::size_t> all = co_await read_exactly(pair.server, rest);
+            CHECK(all.ok());
+            got = std::move(rest);
+        };
+
+        co_await with_group(body);
+
+        CHECK(written.ok());
+        CHECK(got == much);
+        const auto afterwards = co_await pair.client.write_some(intruder);
+        CHECK(afterwards.value() == 8);
+    });
+}
+
 TEST_CASE("wait tells of input, of room, of the end and of a reset") {
     on_every_backend([](io_context& io) -> task<> {
         socket_pair pair = connected_pair(io);

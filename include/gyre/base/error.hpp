@@ -24,6 +24,7 @@ enum class errc : std::int32_t {
     already_connected = EISCONN,
     bad_descriptor = EBADF,
     broken_pipe = EPIPE,
+    busy = EBUSY,  ///< Another write to the same socket is under way.
     connection_aborted = ECONNABORTED,
     connection_refused = ECONNREFUSED,
     connection_reset = ECONNRESET,

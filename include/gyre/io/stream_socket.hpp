@@ -40,6 +40,18 @@ enum class readiness : std::uint8_t { readable, writable };
 /// No errno value, so that it cannot be mistaken for a failure.
 inline constexpr std::int32_t nothing_to_transfer = std::numeric_limits<std::int32_t>::min();
 
+/// -EBUSY if a write to `on` is pending.
+[[nodiscard]] std::int32_t busy_if_written(descriptor& on) noexcept;
+
+/// Two writers would mix their bytes: a mistake in the program, and one that shows only when the peer is
+/// slow. So the second is refused (docs/decisions/0009-one-writer.md).
+[[nodiscard]] inline std::int32_t refuse_second_writer(const descriptor_operation& op,
+                                                       const io_context& on) noexcept {
+    // A socket of another loop must not even be looked at; `io_context::submit` will say so.
+    const bool idle = op.target->home != &on || op.target->pending.empty();
+    return idle ? 0 : busy_if_written(*op.target);
+}
+
 /// Of a read: 0 bytes into a non-empty buffer is the end of the stream.
 struct finish_read {
     [[nodiscard]] std::int32_t prepare(receive_operation& op, io_context&) const noexcept {
@@ -67,8 +79,8 @@ struct finish_lease {
 };
 
 struct finish_write {
-    [[nodiscard]] std::int32_t prepare(send_operation& op, io_context&) const noexcept {
-        return op.size == 0 ? nothing_to_transfer : 0;
+    [[nodiscard]] std::int32_t prepare(send_operation& op, io_context& on) const noexcept {
+        return op.size == 0 ? nothing_to_transfer : refuse_second_writer(op, on);
     }
     [[nodiscard]] io_result<std::size_t> operator()(const send_operation& op) const noexcept {
         if (op.result == nothing_to_transfer) return std::size_t{0};
@@ -121,7 +133,8 @@ private:
 
 /// A connected socket, or none. Moves; closes at the latest when destroyed.
 ///
-/// Belongs to the loop it is first used on. One reader and one writer at a time.
+/// Belongs to the loop it is first used on. One writer at a time, which is checked; a stream is rarely of
+/// use to several readers, but they are served in their order.
 class stream_socket {
 public:
     /// Not open; only `close`, `shutdown`, options and endpoints may be asked of it (`errc::closed`).
@@ -152,7 +165,7 @@ public:
     ///
     /// Errors:        `errc::eof` at the end of the stream, `errc::connection_reset`, ...
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
-    /// Threads:       resumes on the caller's executor. One read at a time.
+    /// Threads:       resumes on the caller's executor. Several reads are served in their order.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
     [[nodiscard]] auto read_some(mutable_buffer into) noexcept {
         return submission<receive_operation, finish_read>{receive_operation{slot(), into}};
@@ -176,7 +189,7 @@ public:
     ///
     /// Errors:        `errc::eof`, `errc::connection_reset`, ...
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
-    /// Threads:       resumes on the caller's executor. One read at a time, of either kind.
+    /// Threads:       resumes on the caller's executor. Several reads are served in their order.
     /// Cost:          no allocation in steady state; one system call when something is there, else one
     ///                more, or an entry of the turn's batch, to wait for it.
     [[nodiscard]] auto read() noexcept {
@@ -191,6 +204,8 @@ public:
     ///         are slower, not faster (docs/decisions/0005-fast-paths.md).
     ///
     /// Errors:        `errc::broken_pipe`, `errc::connection_reset`, ... Never raises SIGPIPE.
+    ///                `errc::busy` while another write is under way: a message that several coroutines
+    ///                write parts of would be torn, so they take turns with a mutex or a channel.
     /// Cancellation:  `errc::canceled`; nothing was sent then.
     /// Threads:       resumes on the caller's executor. One write at a time.
     /// Cost:          no allocation; usually one system call and no suspension.
