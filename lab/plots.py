@@ -251,7 +251,7 @@ def _echo(run: Run) -> list[tuple[str, str]]:
 
 
 def _timers(run: Run) -> list[tuple[str, str]]:
-    groups = ({"schedule_cancel_waited": "schedule, cancel", "schedule_cancel_unwaited": "unwaited",
+    groups = ({"schedule_cancel_waited": "schedule,\ncancel", "schedule_cancel_unwaited": "unwaited",
                "push_back_10K": "push back,\n10,000", "push_back_1M": "push back,\n1,000,000",
                "push_back_1M_paced": "the same,\n100,000/s"},
               {case: f"{label}\npending" for case, label in tables.TIMERS_TOGETHER.items()})
@@ -285,8 +285,8 @@ def _churn(run: Run) -> list[tuple[str, str]]:
 
 
 def _fan_out(run: Run) -> list[tuple[str, str]]:
-    cases = {case: label.replace(" ", "\n", 1) for case, label in tables.FAN_OUT.items()
-             if case in run.cases("fan_out")}
+    cases = {case: label.replace(" that", "\nthat").replace(" of", "\nof")
+             for case, label in tables.FAN_OUT.items() if case in run.cases("fan_out")}
     if not cases:
         return []
     figure, axes = pyplot.subplots(figsize=(10.5, 3.9))

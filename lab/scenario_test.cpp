@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Contenders trust these numbers: one that does not divide evenly would be more work for some of them.
+#include <lab/scenario.hpp>
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace {
+
+// Calls `check(name, case)` for every case of one kind, at both scales.
+template <class Case, class Check>
+void for_each_case(Check check) {
+    for (const lab::scale size : {lab::scale::quick, lab::scale::full}) {
+        for (const lab::scenario& each : lab::all_scenarios(size)) {
+            if (const auto* work = std::get_if<Case>(&each.what)) check(each.name, *work);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a case is named once in its suite, and both scales have the same") {
+    std::set<std::pair<std::string, std::string>> quick;
+    std::set<std::pair<std::string, std::string>> full;
+    for (const auto& each : lab::all_scenarios(lab::scale::quick)) {
+        CHECK_MESSAGE(quick.insert({each.suite, each.name}).second, each.suite << ' ' << each.name);
+    }
+    for (const auto& each : lab::all_scenarios(lab::scale::full)) {
+        full.insert({each.suite, each.name});
+    }
+    CHECK(quick == full);
+}
+
+TEST_CASE("every timer of a crowd fires equally often") {
+    for_each_case<lab::timers_case>([](const std::string& name, const lab::timers_case& work) {
+        CAPTURE(name);
+        CHECK(work.operations > 0);
+        CHECK(work.delay_min <= work.delay_max);
+        if (work.use == lab::timer_use::fire_together) {
+            CHECK(work.operations % work.timers == 0);
+            CHECK(work.delay_min < work.delay_max);
+        }
+    });
+}
+
+TEST_CASE("bursts of connections are full, while warming up too") {
+    for_each_case<lab::churn_case>([](const std::string& name, const lab::churn_case& work) {
+        CAPTURE(name);
+        CHECK(work.connections > 0);
+        CHECK(work.connections % work.at_once == 0);
+        CHECK(work.warm_up_connections % work.at_once == 0);
+        if (work.play != lab::churn_play::one_actor) CHECK(work.listeners == 1);
+    });
+}
+
+TEST_CASE("forks of every shape start about as many children") {
+    for_each_case<lab::fan_out_case>([](const std::string& name, const lab::fan_out_case& work) {
+        CAPTURE(name);
+        const auto all = work.children();
+        CHECK((all == 960'000 || all == 4'800'000));
+        CHECK(work.warm_up_forks_per_parent > 0);
+    });
+}
