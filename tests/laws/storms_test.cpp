@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Load at the edges: no memory to receive into, rings that are too small, cancellation without end, descriptor
-// numbers that change owners faster than events travel. Nothing may be lost, nothing delivered twice,
-// nothing stall.
+// Load at the edges: no memory to receive into, rings that are too small, cancellation without end,
+// descriptor numbers that change owners faster than events travel. Nothing may be lost, nothing
+// delivered twice, nothing stall.
 //
 // GYRE_STORM_SECONDS says for how long on each backend; without it a quarter of a second. Round trips are
 // reported, and only a stall of a second is an error.

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What has bitten others who drive io_uring and epoll, and must not bite here.
+//
+// Here are the traps that no other test walks into. Memory limits, filters that come late and refused rings
+// are in tests/runtime/fallback_test.cpp; accepts that are given up, and whose peer an address is, in
+// tests/io/acceptor_test.cpp; harvests of more than one enter surfaces in backend_laws_test.cpp; reads
+// without a free buffer in storms_test.cpp; the order of ring entries in tests/runtime/uring_ring_test.cpp.
+#include <gyre/io/acceptor.hpp>
+#include <gyre/io/stream_socket.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <support/child.hpp>
+#include <support/harness.hpp>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+duration thread_cpu() {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+task<> accept_for_ever(stream_acceptor& from) {
+    for (;;) {
+        const io_result<stream_socket> next = co_await from.accept();
+        if (!next.ok()) co_return;
+    }
+}
+
+task<> read_for_ever(stream_socket from) {
+    std::array<std::byte, 16> space;
+    for (;;) {
+        const io_result<std::size_t> got = co_await from.read_some(space);
+        if (!got.ok()) co_return;
+    }
+}
+
+task<> serve_without_end(stream_acceptor listening, std::vector<stream_socket> held) {
+    const auto body = [&](task_group& group) -> task<> {
+        for (int each = 0; each < 4; ++each) group.spawn(accept_for_ever(listening));
+        for (stream_socket& each : held) group.spawn(read_for_ever(std::move(each)));
+        co_return;
+    };
+    co_await with_group(body);
+}
+
+}  // namespace
+
+// io_uring, closed with an accept in flight, keeps the port for up to a second.
+TEST_CASE(
+    "trap: a port can be bound again as soon as its loop is gone, accepts and reads in flight") {
+    with_every_backend([](const io_context_options& options) {
+        endpoint where{ipv4::loopback(), 0};
+        listen_options alone;
+        alone.address_reused = false;  // So that nothing helps.
+        for (int round = 0; round < 20; ++round) {
+            io_context io{options};
+            io_result<stream_acceptor> listening = stream_acceptor::listen(io, where, alone);
+            REQUIRE_FALSE(listening.error());
+            stream_acceptor acceptor = listening.take();
+            where = acceptor.local_endpoint().value();
+
+            std::vector<stream_socket> held;
+            for (int each = 0; each < 3; ++each) {
+                auto [near, far] = local_pair(io);
+                held.push_back(std::move(near));
+                held.push_back(std::move(far));
+            }
+            launch(io, serve_without_end(std::move(acceptor), std::move(held)), or_terminate{});
+            io.poll();
+        }
+    });
+}
+
+// The mappings of a ring are inherited, and a child that touched them would submit for its parent.
+TEST_CASE("trap: a forked child leaves its parent's loop alone and makes one of its own") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [near, far] = local_pair(io);
+        std::array<std::byte, 5> got{};
+        io_result<std::size_t> result{errc::malformed};
+        const auto listen = [&]() -> task<> { result = co_await read_exactly(far, got); };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(listen());
+            co_await yield();  // In flight now.
+
+            const int child = start_child([&near, kind = io.backend().kind]() -> int {
+                // The inherited socket is a plain descriptor here; the loop is a new one.
+                const int number = ::dup(near.native_handle());
+                io_context_options options;
+                options.backend = kind;
+                io_context own{options};
+                bool sent = false;
+                const auto send = [&]() -> task<> {
+                    stream_socket socket = stream_socket::adopt(own, number);
+                    const auto written = co_await write_all(socket, bytes_of("child"));
+                    sent = written.ok();
+                    static_cast<void>(co_await sleep_for(1ms));
+                };
+                launch(own, send(), or_terminate{});
+                own.run();
+                return sent ? 0 : 1;
+            });
+            CHECK(wait_for_child(child) == 0);
+            static_cast<void>(co_await sleep_for(1ms));
+        };
+        co_await with_group(body);
+
+        CHECK(result.value() == 5);
+        CHECK(const_buffer{got}.front() == std::byte{'c'});
+    });
+}
+
+// epoll watches the file behind a number: closed, it would go on reporting for a duplicate of it.
+TEST_CASE(
+    "trap: a duplicate of a closed socket neither wakes the loop nor speaks for a new socket") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [near, far] = local_pair(io);
+        std::array<std::byte, 8> space{};
+        const io_result<std::size_t> first =
+            co_await with_timeout(1ms, near.read_some(space));  // Known to the backend now.
+        CHECK(first.error() == errc::timed_out);
+        const int number = near.native_handle();
+        const int duplicate = ::dup(number);
+        REQUIRE(duplicate >= 0);
+        static_cast<void>(near.close());
+
+        // The next one gets the number that has become free.
+        auto [other, peer] = local_pair(io);
+        CHECK(other.native_handle() == number);
+        const auto sent = co_await write_all(far, bytes_of("for the duplicate"));
+        CHECK(sent.ok());
+        const duration before = thread_cpu();
+        const io_result<std::size_t> got = co_await with_timeout(200ms, other.read_some(space));
+        const duration used = thread_cpu() - before;
+
+        CHECK(got.error() == errc::timed_out);
+        CHECK(used < 20ms);
+        ::close(duplicate);
+    });
+}
