@@ -8,8 +8,8 @@
 #pragma once
 
 #include <gyre/base/build.hpp>
-#include <gyre/base/counter.hpp>
 #include <gyre/base/error.hpp>
+#include <gyre/base/single_writer_counter.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/operation.hpp>
@@ -75,7 +75,7 @@ public:
     [[nodiscard]] std::uint64_t visits() const noexcept { return visits_.value(); }
 
 protected:
-    counter visits_;
+    single_writer_counter visits_;
 };
 
 /// When a sleep in the kernel that is meant to last until `deadline` ends at the latest: sooner where a

@@ -9,7 +9,7 @@
 // nobody else is woken, so a search that was worth it wakes the next searcher.
 #pragma once
 
-#include <gyre/base/counter.hpp>
+#include <gyre/base/single_writer_counter.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <runtime/shared_inbox.hpp>
 #include <runtime/steal_queue.hpp>
@@ -126,8 +126,8 @@ public:
     const unsigned number;
     io_context loop;
     std::thread thread;
-    counter stolen;    // Items it took from others' queues.
-    counter searches;  // How often it looked for some.
+    single_writer_counter stolen;    // Items it took from others' queues.
+    single_writer_counter searches;  // How often it looked for some.
 
     std::atomic<bool> stuck = false;  // It rests, but has roots left.
 

@@ -29,6 +29,9 @@ void limit_base::prepare(const environment& parent) noexcept {
     branches_.push_back(chain);
     const time_point end = std::min(limit_.until, deadline_after(parent.loop->now(), limit_.wait));
     if (end != never) parent.loop->arm(*this, end);
+    if (silence_ == nullptr) return;
+    expects(silence_->limits_ == nullptr, "an idle time-out limits one thing at a time");
+    silence_->limits_ = this;
 }
 
 void limit_base::finish() noexcept {
@@ -37,6 +40,17 @@ void limit_base::finish() noexcept {
     parent_->chain->leave();
     chain.unlink();
     parent_ = nullptr;
+    if (silence_ != nullptr) silence_->limits_ = nullptr;
+}
+
+void limit_base::begin_anew() noexcept {
+    if (!timer::armed()) return;  // It has fired.
+    loop& home = *parent_->loop;
+    home.arm(*this, deadline_after(home.now(), limit_.wait));
+}
+
+void idle_timeout::push_back() noexcept {
+    if (limits_ != nullptr) limits_->begin_anew();
 }
 
 void limit_base::request(stop_level level) noexcept { chain.request(heard(level, hears_)); }

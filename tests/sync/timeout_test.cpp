@@ -356,3 +356,55 @@ TEST_CASE("a million limits on tasks that end at once need no stack") {
         CHECK(sum == 1'000'000);
     });
 }
+
+namespace {
+
+/// Hears something every millisecond, `words` times, and then nothing more.
+task<io_result<int>> talk_and_fall_silent(idle_timeout& silence, int words) {
+    for (int word = 0; word < words; ++word) {
+        const io_result<> slept = co_await sleep_for(1ms);
+        if (!slept.ok()) co_return io_result<int>{slept.error(), word};
+        silence.push_back();
+    }
+    const io_result<> slept = co_await sleep_for(very_long);
+    co_return io_result<int>{slept.error(), words};
+}
+
+task<> talk_a_little(idle_timeout& silence) {
+    co_await yield();
+    silence.push_back();
+}
+
+}  // namespace
+
+TEST_CASE("an idle time-out that is pushed back lets go on, and ends what falls silent") {
+    on_every_backend([](io_context& io) -> task<> {
+        idle_timeout silence{60ms};
+        silence.push_back();  // Nothing is limited yet.
+        const time_point begun = io.now();
+
+        const io_result<int> ended =
+            co_await with_idle_timeout(silence, talk_and_fall_silent(silence, 100));
+
+        CHECK(ended.error() == errc::timed_out);
+        CHECK(ended.value() == 100);
+        CHECK(io.now() - begun >= 160ms);
+        silence.push_back();  // And nothing any more.
+    });
+}
+
+TEST_CASE("an idle time-out may limit one thing after the other, and is told from a stop") {
+    on_every_backend([](io_context&) -> task<> {
+        idle_timeout silence{5ms};
+
+        const io_result<> first = co_await with_idle_timeout(silence, talk_a_little(silence));
+        const io_result<int> second =
+            co_await with_idle_timeout(silence, talk_and_fall_silent(silence, 0));
+        const io_result<int> around = co_await with_timeout(
+            1ms, with_idle_timeout(silence, talk_and_fall_silent(silence, 0)));
+
+        CHECK(first.ok());
+        CHECK(second.error() == errc::timed_out);
+        CHECK(around.error() == errc::timed_out);
+    });
+}

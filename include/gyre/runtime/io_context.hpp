@@ -8,8 +8,8 @@
 // time behind src/runtime/loop_backend.hpp.
 #pragma once
 
-#include <gyre/base/counter.hpp>
 #include <gyre/base/mpsc_stack.hpp>
+#include <gyre/base/single_writer_counter.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/environment.hpp>
 #include <gyre/coro/frame_allocator.hpp>
@@ -335,11 +335,11 @@ private:
     static constexpr int spin_luck_max = 16;
 
     // Written by this loop, read by anyone.
-    counter turns_;
-    counter operations_;
-    counter received_;
-    counter spins_won_;
-    counter spins_lost_;
+    single_writer_counter turns_;
+    single_writer_counter operations_;
+    single_writer_counter received_;
+    single_writer_counter spins_won_;
+    single_writer_counter spins_lost_;
     std::atomic<duration::rep> turn_began_ = 0;
 
     // What other threads touch, away from what this one does.

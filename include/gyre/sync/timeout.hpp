@@ -22,6 +22,32 @@ enum class hearing : std::uint8_t {
     drain_as_stop  ///< `idle`: this wait is intake, so a drain ends it.
 };
 
+class limit_base;
+
+/// A limit on silence, which whoever hears something pushes back; for `with_idle_timeout`.
+///
+/// Belongs to the loop of the coroutine that awaits it. Does not move.
+class idle_timeout {
+public:
+    /// @param  limit  How long it may be silent.
+    explicit idle_timeout(duration limit) noexcept : limit_{limit} {}
+    idle_timeout(const idle_timeout&) = delete;
+    idle_timeout& operator=(const idle_timeout&) = delete;
+
+    /// Something was heard: the limit counts anew from the loop's current time. Outside of
+    /// `with_idle_timeout` nothing happens. Cost: a store; the loop's heap is left alone until the moment
+    /// comes that was meant before.
+    void push_back() noexcept;
+
+    [[nodiscard]] duration limit() const noexcept { return limit_; }
+
+private:
+    friend class limit_base;
+
+    const duration limit_;
+    limit_base* limits_ = nullptr;  // What is being awaited under it.
+};
+
 /// The untyped part of a limited await.
 class limit_base : public branch_base, public stop_target, private timer {
 public:
@@ -35,9 +61,10 @@ protected:
         time_point until = never;
     };
 
-    limit_base(span limit, hearing hears) noexcept
-        : branch_base{nullptr}, timer{&expired}, limit_{limit}, hears_{hears} {}
-    limit_base(limit_base&& other) noexcept : limit_base{other.limit_, other.hears_} {}
+    limit_base(span limit, hearing hears, idle_timeout* silence = nullptr) noexcept
+        : branch_base{nullptr}, timer{&expired}, limit_{limit}, hears_{hears}, silence_{silence} {}
+    limit_base(limit_base&& other) noexcept
+        : limit_base{other.limit_, other.hears_, other.silence_} {}
     ~limit_base();
 
     void prepare(const environment& parent) noexcept;
@@ -47,11 +74,15 @@ protected:
     [[nodiscard]] bool expired() const noexcept { return expired_; }
 
 private:
+    friend class idle_timeout;
+
     static void expired(timer& it) noexcept;
+    void begin_anew() noexcept;
 
     span limit_;
     hearing hears_;
     bool expired_ = false;
+    idle_timeout* silence_;                // What pushes it back, if anything does.
     const environment* parent_ = nullptr;  // Set from `prepare` until `finish`.
     list<stop_chain> branches_;            // Only ever `chain`; a list for the task dump's sake.
 };
@@ -69,6 +100,8 @@ public:
         : limit_base{{wait, never}, hears}, it_{std::move(it)} {}
     limited(Awaitable&& it, time_point until) noexcept
         : limit_base{{duration::max(), until}, hearing::everything}, it_{std::move(it)} {}
+    limited(Awaitable&& it, idle_timeout& silence) noexcept
+        : limit_base{{silence.limit(), never}, hearing::everything, &silence}, it_{std::move(it)} {}
     limited(limited&& other) noexcept : limit_base{std::move(other)}, it_{std::move(other.it_)} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -117,6 +150,24 @@ template <awaitable Awaitable>
 template <awaitable Awaitable>
 [[nodiscard]] limited<Awaitable> with_deadline(time_point until, Awaitable it) noexcept {
     return {std::move(it), until};
+}
+
+/// Awaits `it` until `silence` has not been pushed back for as long as it allows.
+///
+///     idle_timeout silence{30s};
+///     auto ended = co_await with_idle_timeout(silence, session(peer, silence));
+///
+/// @param  silence  Borrowed; limits one thing at a time.
+/// @param  it       Owned. Yields an `io_result`, or nothing.
+/// @return As `with_timeout`.
+///
+/// Errors:        `errc::timed_out` in place of `errc::canceled` if the silence ended it.
+/// Cancellation:  as `it`.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          as `with_timeout`, once for all of `it`.
+template <awaitable Awaitable>
+[[nodiscard]] limited<Awaitable> with_idle_timeout(idle_timeout& silence, Awaitable it) noexcept {
+    return {std::move(it), silence};
 }
 
 /// Awaits `it` to its end although everything around it stops, but not for longer than `limit`: for

@@ -11,7 +11,7 @@
 
 namespace gyre {
 
-class counter {
+class single_writer_counter {
 public:
     /// One thread only. Cost: a load and a store.
     void add(std::uint64_t amount = 1) noexcept {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // One writer, many readers, no number that never was.
-#include <gyre/base/counter.hpp>
+#include <gyre/base/single_writer_counter.hpp>
 
 #include <doctest/doctest.h>
 
 #include <thread>
 
 TEST_CASE("a counter that another thread watches only ever grows, to what was added") {
-    gyre::counter it;
+    gyre::single_writer_counter it;
     bool fell = false;
     std::thread watcher{[&] {
         std::uint64_t last = 0;
