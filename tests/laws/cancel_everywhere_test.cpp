@@ -10,6 +10,7 @@
 #include <gyre/io/signals.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/call.hpp>
+#include <gyre/runtime/io_pool.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/buffered.hpp>
 #include <gyre/stream/memory_pipe.hpp>
@@ -118,6 +119,11 @@ struct row {
     std::function<task<error>(silence&)> wait;
     bool ends_by_drain = false;
 };
+
+task<error> sleep_an_hour() {
+    const io_result<> slept = co_await sleep_for(1h);
+    co_return slept.error();
+}
 
 // One per awaitable. Each returns the error that its wait ended with.
 const std::vector<row>& rows() {
@@ -274,6 +280,26 @@ const std::vector<row>& rows() {
         {"task",
          [](silence& in) -> task<error> {
              const error failed = co_await pass_on(wait_for(in.never_set));
+             co_return failed;
+         }},
+        {"with_idle_timeout",
+         [](silence& in) -> task<error> {
+             idle_timeout quiet{1h};
+             const auto got = co_await with_idle_timeout(
+                 quiet, in.empty.server.read_some(mutable_buffer{in.space}));
+             co_return got.error();
+         }},
+        {"on its own loop",
+         [](silence&) -> task<error> {
+             const error failed = co_await on(*io_context::current(), sleep_an_hour());
+             co_return failed;
+         }},
+        {"on another loop",
+         [](silence&) -> task<error> {
+             io_pool_options one;
+             one.threads = 1;
+             io_pool pool{one};
+             const error failed = co_await on(pool[0], sleep_an_hour());
              co_return failed;
          }},
         {"with_timeout",
