@@ -17,11 +17,15 @@
 #include <gyre/io/endpoint.hpp>
 #include <gyre/io/run.hpp>
 #include <gyre/io/serve.hpp>
+#include <gyre/io/serve_pool.hpp>
 #include <gyre/io/signals.hpp>
 #include <gyre/io/socket_options.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/call.hpp>
+#include <gyre/runtime/elsewhere.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/sharded.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/buffered.hpp>
 #include <gyre/stream/concepts.hpp>

@@ -191,6 +191,24 @@ TEST_CASE("in the chat everybody hears what everybody says, and who comes and go
     }
 }
 
+TEST_CASE("counting_pool counts words over all its connections, whichever loop has them") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program server{GYRE_COUNTING_POOL, {"127.0.0.1:0"}, {{"GYRE_BACKEND", name}}};
+        const endpoint where = server.listening_on();
+        for (int visitor = 1; visitor <= 12; ++visitor) {
+            person it{where};
+            it.says("whale\nword " + std::to_string(visitor) + "\n");
+            CHECK(it.hears() == std::to_string(visitor));
+            CHECK(it.hears() == "1");
+        }
+        server.send(SIGTERM);
+        CHECK(server.rest_of_output() == "counted 13 different words\n");
+        CHECK(server.wait() == 0);
+    }
+}
+
 TEST_CASE("in the chat a name must be a name, and nobody else's") {
     program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}};
     const endpoint where = server.listening_on();
