@@ -390,8 +390,9 @@ void io_context::provide_memory(lease_operation& op) noexcept {
 }
 
 receive_memory_use io_context::receive_memory() const noexcept {
-    if (received_into_ == nullptr) return {options_.receive_block_size, 0, 0};
-    return {received_into_->block_size(), received_into_->lent(), received_into_->kept()};
+    if (received_into_ == nullptr) return {options_.receive_block_size};
+    return {received_into_->block_size(), received_into_->lent(), received_into_->kept(),
+            received_into_->offered()};
 }
 
 loop_counters io_context::counters() const noexcept {

@@ -2,8 +2,9 @@
 //
 // The blocks that one loop receives into: last in, first out, so that the next one is warm.
 //
-// Blocks are lent on the loop's thread and come back on any. The pool outlives its loop while blocks are
-// out: whoever returns the last one frees it.
+// Blocks are lent on the loop's thread and come back on any. Some may be with the kernel, which fills
+// them when bytes come (buffer_ring.hpp). The pool outlives its loop while blocks are out: whoever
+// returns the last one frees it.
 #pragma once
 
 #include <gyre/base/check.hpp>
@@ -33,12 +34,28 @@ public:
     [[nodiscard]] std::byte* lend() noexcept override;
     void take_back(std::byte* block) noexcept override;
 
-    [[nodiscard]] std::size_t block_size() const noexcept { return block_size_; }
-
-    /// Blocks that are out. Exact when no other thread is returning one.
-    [[nodiscard]] std::size_t lent() const noexcept {
-        return static_cast<std::size_t>(out_ - balance_.load(std::memory_order_acquire));
+    /// A block for the kernel to fill: out, but nobody's lease yet.
+    [[nodiscard]] std::byte* offer() noexcept {
+        ++offered_;
+        return lend();
     }
+    /// The kernel has filled one of those: it counts as lent from now on.
+    void note_taken() noexcept { --offered_; }
+    /// The kernel no longer knows `block`, and has not filled it. May be the end of the pool.
+    void withdraw(std::byte* block) noexcept {
+        --offered_;
+        take_back(block);
+    }
+
+    [[nodiscard]] std::size_t block_size() const noexcept { return block_size_; }
+    [[nodiscard]] std::size_t blocks_kept_max() const noexcept { return blocks_kept_; }
+
+    /// Blocks that leases hold. Exact when no other thread is returning one.
+    [[nodiscard]] std::size_t lent() const noexcept {
+        return static_cast<std::size_t>(out_ - balance_.load(std::memory_order_acquire)) - offered_;
+    }
+    /// Blocks that the kernel may fill.
+    [[nodiscard]] std::size_t offered() const noexcept { return offered_; }
     /// Free blocks at hand, without those that other threads have returned meanwhile.
     [[nodiscard]] std::size_t kept() const noexcept { return kept_; }
 
@@ -55,7 +72,8 @@ private:
     std::size_t blocks_kept_;
     block* first_ = nullptr;
     std::size_t kept_ = 0;
-    std::int64_t out_ = 0;  // Lent, less those returned on the loop's own thread.
+    std::size_t offered_ = 0;
+    std::int64_t out_ = 0;  // Lent or offered, less those returned on the loop's own thread.
     std::atomic<bool> closed_ = false;
 
     // Returned by other threads. `close` subtracts what is out, so whoever makes it 0 is the last.

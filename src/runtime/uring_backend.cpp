@@ -75,6 +75,10 @@ constexpr timespec teardown_pause{0, 20'000'000};
 constexpr unsigned harvest_cap = 20;
 constexpr int harvests_max = 16;
 
+// What leases of one turn may hold before no further blocks are fetched for it. Each of them is cold;
+// those that are in use now will be warm in the next turn.
+constexpr std::size_t leased_bytes_warm = 128 * 1024;
+
 std::string sentence(const char* what, int failed) {
     return std::string{what} + ": " + std::strerror(failed);
 }
@@ -143,9 +147,11 @@ error uring_backend::bind_thread() noexcept {
     if (waker_source_ != nullptr) {
         sources_.release(*waker_source_);
         waker_source_ = nullptr;
-        if (const int failed = set_up_patiently(tier_); failed != 0) {
-            return error::from_errno(failed, activity::ring_setup);
-        }
+        const int failed = set_up_patiently(tier_);
+        // Known to the old ring only, which is closed and received nothing any more.
+        buffers_.close();
+        buffers_refused_ = false;
+        if (failed != 0) return error::from_errno(failed, activity::ring_setup);
         announcement_.reset();  // It told of the old ring; asked for again, it tells of this one.
     }
     if (const int failed = ring_.bind_thread(); failed != 0) {
@@ -176,6 +182,7 @@ void uring_backend::watch_waker() noexcept {
 io_uring_sqe& uring_backend::entry() noexcept {
     io_uring_sqe* free = ring_.next_entry();
     while (free == nullptr) {
+        if (withdrawn_ == 0) buffers_.refill(leases_in_flight_);
         withdrawn_ = ring_.submit();
         if (withdrawn_ == EBUSY || withdrawn_ == EAGAIN) {
             withdrawn_ = 0;
@@ -193,6 +200,7 @@ bool uring_backend::submit(operation& op) noexcept {
     if (try_now(op)) return true;
     prepare(op, entry());
     ++in_flight_;
+    if (op.code == opcode::receive_lease) ++leases_in_flight_;
     return false;
 }
 
@@ -244,12 +252,17 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
             to.opcode = IORING_OP_RECV;
             to.addr = reinterpret_cast<std::uint64_t>(it.data);
             to.len = static_cast<std::uint32_t>(std::min<std::size_t>(it.size, INT32_MAX));
-            // Known to be empty: an attempt before the wait would be in vain, unless the peer is so quick
-            // that the bytes are there by the time of the visit, as they were last time.
-            if (tells_nonempty() && !op.retried && !it.target->prompt) {
-                to.ioprio = IORING_RECVSEND_POLL_FIRST;
-            }
-            it.target->asked_in = turns_;
+            polls_first(op, to);
+            return;
+        }
+        case opcode::receive_lease: {
+            auto& it = static_cast<lease_operation&>(op);
+            if (!lets_kernel_choose(it)) return prepare_wait(op, POLLIN, to);
+            to.opcode = IORING_OP_RECV;
+            to.flags = IOSQE_BUFFER_SELECT;
+            to.buf_group = buffer_ring::group;
+            to.len = static_cast<std::uint32_t>(it.size);
+            polls_first(op, to);
             return;
         }
         case opcode::send: {
@@ -288,13 +301,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
             return;
         }
         case opcode::wait_ready:
-            to.opcode = IORING_OP_POLL_ADD;
-            to.poll32_events = static_cast<wait_ready_operation&>(op).events;
-            return;
-        case opcode::receive_lease:
-            to.opcode = IORING_OP_POLL_ADD;
-            to.poll32_events = POLLIN;
-            return;
+            return prepare_wait(op, static_cast<wait_ready_operation&>(op).events, to);
         case opcode::open_socket:
         case opcode::bind:
         case opcode::listen:
@@ -306,6 +313,30 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::call: break;
     }
     fail_check("unreachable", "answered elsewhere, never by the ring");
+}
+
+// Known to be empty: an attempt before the wait would be in vain, unless the peer is so quick that the
+// bytes are there by the time of the visit, as they were last time.
+void uring_backend::polls_first(operation& op, io_uring_sqe& to) noexcept {
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    if (tells_nonempty() && !op.retried && !on.prompt) to.ioprio = IORING_RECVSEND_POLL_FIRST;
+    on.asked_in = turns_;
+}
+
+void uring_backend::prepare_wait(operation& op, std::uint32_t events, io_uring_sqe& to) noexcept {
+    to.opcode = IORING_OP_POLL_ADD;
+    to.user_data = data_of(op);
+    to.fd = static_cast<descriptor_operation&>(op).target->number;
+    to.poll32_events = events;
+}
+
+// Whether the kernel may take the memory of a receive from our blocks; arranged for on first use.
+bool uring_backend::lets_kernel_choose(const lease_operation& op) noexcept {
+    if (buffers_.is_open()) return true;
+    if (buffers_refused_ || tier_ == backend_choice::uring_c || withdrawn_ != 0) return false;
+    // The loop's own pool, which is of this kind (io_context::provide_memory).
+    buffers_refused_ = buffers_.open(ring_, static_cast<receive_pool&>(*op.pool)) != 0;
+    return !buffers_refused_;
 }
 
 // Whatever the cancel itself reports, the operation's own result is what ends it.
@@ -335,9 +366,11 @@ error uring_backend::turn(time_point deadline) noexcept {
     // Before the harvest, so that what comes during it is announced anew.
     if (announcement_) announcement_->clear();
     ++turns_;
+    leased_bytes_ = 0;
     for (int harvest = 0; harvest < harvests_max; ++harvest) {
         const bool wait = deadline != no_wait && !ring_.has_results();
         visits_.add();
+        if (leased_bytes_ <= leased_bytes_warm) buffers_.refill(leases_in_flight_);
         int failed = withdrawn_ != 0
                          ? withdrawn_
                          : ring_.enter(wait, wait ? latest_awakening(deadline) : no_wait);
@@ -347,22 +380,30 @@ error uring_backend::turn(time_point deadline) noexcept {
             withdrawn_ = failed;
             return error::from_errno(failed, activity::ring_setup);
         }
-        if (count < harvest_cap) break;
+        if (count < harvest_cap || !goes_on_harvesting()) break;
         deadline = no_wait;
     }
     return {};
 }
 
+// Not where the next results would have to be received into cold memory.
+bool uring_backend::goes_on_harvesting() const noexcept {
+    if (!buffers_.is_open() || leased_bytes_ <= leased_bytes_warm) return true;
+    return buffers_.offered() >= std::min<std::size_t>(harvest_cap, leases_in_flight_);
+}
+
 // Ends every request without io_uring_enter. Cancelling by register is exact; if that is refused as
 // well, closing the ring does it, but in the kernel's own time, of which nothing tells.
 void uring_backend::abandon() noexcept {
+    buffers_.disarm();  // The blocks will soon be somebody's.
     const bool canceled = ring_.cancel_everything() == 0;
     ring_.reap([this](const io_uring_cqe& result) {
         if (result.res != -ECANCELED) deliver(result);
     });
     ring_.close();
     if (!canceled) ::nanosleep(&teardown_pause, nullptr);
-    in_flight_ = 0;
+    buffers_.close();
+    in_flight_ = leases_in_flight_ = 0;
 }
 
 void uring_backend::deliver(const io_uring_cqe& result) noexcept {
@@ -400,13 +441,9 @@ void uring_backend::cancel_again(std::uint64_t data) noexcept {
 
 void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept {
     descriptor& on = *static_cast<descriptor_operation&>(op).target;
-    if (op.code == opcode::receive_lease && result >= 0) {
-        // There is something: only now a block is taken for it. Nothing after all, and it waits on.
-        result = perform(op);
-        if (result == -EAGAIN || result == -EINTR) {
-            if (!op.cancel_requested) return prepare(op, entry());
-            result = -ECANCELED;
-        }
+    if (op.code == opcode::receive_lease &&
+        !fill(static_cast<lease_operation&>(op), result, flags)) {
+        return;
     }
     // An adopted descriptor may carry O_NONBLOCK, which old kernels take as "do not wait either".
     if (result == -EAGAIN && !op.retried && !op.cancel_requested) {
@@ -418,19 +455,51 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         return;
     }
     --in_flight_;
+    if (op.code == opcode::receive_lease) {
+        --leases_in_flight_;
+        if (result > 0) leased_bytes_ += static_cast<std::size_t>(result);
+    }
     if (receives_plainly(op)) {
+        const bool by_ring = op.code == opcode::receive || (flags & IORING_CQE_F_BUFFER) != 0;
         on.prompt = on.asked_in + 1 == turns_;
         on.answering = true;
         op.result = result;
-        on.maybe_readable = tells_nonempty() && op.code == opcode::receive
-                                ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
-                                : result > 0 && !is_short_read(op);
+        on.maybe_readable = tells_nonempty() && by_ring ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
+                                                        : result > 0 && !is_short_read(op);
     } else if (op.code == opcode::send || op.code == opcode::send_gather) {
         on.maybe_writable = true;
         on.answering = false;
     }
     // A request that was being executed when it was cancelled reports the interruption.
     loop_->complete(op, result == -EINTR ? -ECANCELED : result);
+}
+
+// A leased read has had a result. True if it has its block, or has failed; false if it waits on.
+//
+// Where the kernel has chosen, the result names the block. Else there is something to read, but memory
+// has to be found yet: the wait was a poll, or the kernel had no block left. The latter ends in one
+// call, or in a poll, which needs none; it is never just tried again, or everybody would.
+bool uring_backend::fill(lease_operation& op, std::int32_t& result, std::uint32_t flags) noexcept {
+    if ((flags & IORING_CQE_F_BUFFER) != 0) {
+        std::byte* const block =
+            buffers_.take(static_cast<std::uint16_t>(flags >> IORING_CQE_BUFFER_SHIFT));
+        if (result > 0) {
+            op.block = block;
+            return true;
+        }
+        op.pool->take_back(block);
+    }
+    const bool at_end = result == 0 && (flags & IORING_CQE_F_BUFFER) == 0;
+    if (at_end || (result < 0 && result != -ENOBUFS)) return true;
+
+    result = perform(op);
+    if (result != -EAGAIN && result != -EINTR) return true;
+    if (op.cancel_requested) {
+        result = -ECANCELED;
+        return true;
+    }
+    prepare_wait(op, POLLIN, entry());
+    return false;
 }
 
 }  // namespace gyre

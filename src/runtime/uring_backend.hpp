@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gyre/runtime/source.hpp>
+#include <runtime/buffer_ring.hpp>
 #include <runtime/loop_backend.hpp>
 #include <runtime/uring_ring.hpp>
 #include <runtime/waker.hpp>
@@ -52,6 +53,9 @@ private:
     [[nodiscard]] int set_up_patiently(backend_choice tier) noexcept;
     [[nodiscard]] io_uring_sqe& entry() noexcept;
     void prepare(operation& op, io_uring_sqe& to) noexcept;
+    void polls_first(operation& op, io_uring_sqe& to) noexcept;
+    void prepare_wait(operation& op, std::uint32_t events, io_uring_sqe& to) noexcept;
+    [[nodiscard]] bool lets_kernel_choose(const lease_operation& op) noexcept;
     [[nodiscard]] bool try_now(operation& op) noexcept;
     [[nodiscard]] bool joins_batch(const operation& op) const noexcept;
     void watch_waker() noexcept;
@@ -62,16 +66,23 @@ private:
     void cancel_again(std::uint64_t data) noexcept;
     void deliver(const io_uring_cqe& result) noexcept;
     void finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept;
+    [[nodiscard]] bool goes_on_harvesting() const noexcept;
+    [[nodiscard]] bool fill(lease_operation& op, std::int32_t& result,
+                            std::uint32_t flags) noexcept;
 
     std::shared_ptr<waker> waker_;
     io_context_options options_;
     io_context* loop_ = nullptr;
+    buffer_ring buffers_;  // Before the ring, so that it outlives it.
     uring_ring ring_;
     backend_choice tier_ = backend_choice::uring_c;
     std::string reason_;
     source_table sources_;
     source* waker_source_ = nullptr;
     std::size_t in_flight_ = 0;
+    std::size_t leases_in_flight_ = 0;  // Of these, receives into leased blocks.
+    std::size_t leased_bytes_ = 0;      // Received in this turn.
+    bool buffers_refused_ = false;      // The kernel takes no ring of buffers from us.
     // Told by the kernel of results; made when first asked for.
     std::optional<waker> announcement_;
     // For entries, once the kernel refuses us.

@@ -108,6 +108,15 @@ int uring_ring::announce_on(int event) noexcept {
     return result < 0 ? -result : 0;
 }
 
+int uring_ring::offer_buffers(void* entries, unsigned count, std::uint16_t group) const noexcept {
+    io_uring_buf_reg about{};
+    about.ring_addr = reinterpret_cast<std::uint64_t>(entries);
+    about.ring_entries = count;
+    about.bgid = group;
+    const int result = register_with(number_, IORING_REGISTER_PBUF_RING, &about, 1);
+    return result < 0 ? -result : 0;
+}
+
 io_uring_sqe* uring_ring::next_entry() noexcept {
     const unsigned head = std::atomic_ref{*submission_head_}.load(std::memory_order_acquire);
     if (tail_ - head > submission_mask_) return nullptr;

@@ -49,6 +49,12 @@ public:
     /// value.
     [[nodiscard]] int announce_on(int event) noexcept;
 
+    /// Registers a ring of `count` buffer descriptions at `entries`, zeroed pages, under the name
+    /// `group` (Linux 5.19). It is the caller's, and must outlive what receives from it. Returns an
+    /// errno value.
+    [[nodiscard]] int offer_buffers(void* entries, unsigned count,
+                                    std::uint16_t group) const noexcept;
+
     /// The next free entry, zeroed; null when the queue is full until the next `enter`.
     [[nodiscard]] io_uring_sqe* next_entry() noexcept;
 

@@ -10,11 +10,18 @@
 #include <io/connections.hpp>
 #include <support/harness.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace gyre;
@@ -25,6 +32,78 @@ namespace {
 
 task<> note_lease(stream_socket& from, io_result<buffer_lease>& outcome) {
     outcome = co_await from.read();
+}
+
+// From outside of the loop, so that everything is there by its next visit to the kernel.
+void put(const stream_socket& into, std::string_view text) {
+    REQUIRE(::write(into.native_handle(), text.data(), text.size()) ==
+            static_cast<ssize_t>(text.size()));
+}
+
+// Whether the kernel takes the memory from a ring of buffers; it has to, where it can.
+bool kernel_chooses(const io_context& io) {
+    return io.backend().kind == backend_choice::uring_a ||
+           io.backend().kind == backend_choice::uring_b;
+}
+
+std::string text_for(std::size_t number) { return "for connection " + std::to_string(number); }
+
+// Loops whose reads find few blocks, or none, where the kernel chooses the memory.
+template <class Body>
+void with_few_blocks(const Body& body) {
+    for (const std::size_t kept : {0U, 1U, 2U, 64U}) {
+        INFO("blocks kept ", kept);
+        with_every_backend([&](io_context_options options) {
+            options.receive_blocks_kept = kept;
+            body(options);
+        });
+    }
+}
+
+void run_to_end(io_context& io, task<> it) {
+    launch(io, std::move(it), or_terminate{});
+    io.run_for(patience);
+    CHECK(io.roots().empty());
+}
+
+// Reads `total` bytes, plainly or leased and with less patience than the writer needs, as chance has it.
+task<bytes> read_impatiently(stream_socket& from, std::size_t total, std::mt19937& random) {
+    bytes all;
+    std::array<std::byte, 700> space;
+    std::vector<buffer_lease> held;
+    while (all.size() < total) {
+        const auto limit = std::chrono::microseconds{random() % 60};
+        const_buffer arrived;
+        error failed;
+        if (random() % 4 == 0) {
+            const auto got = co_await with_timeout(limit, from.read_some(space));
+            arrived = const_buffer{space}.first(got.value());
+            failed = got.error();
+        } else {
+            io_result<buffer_lease> got = co_await with_timeout(limit, from.read());
+            failed = got.error();
+            if (got.ok()) {
+                held.push_back(got.take());
+                arrived = held.back().bytes();
+            }
+        }
+        all.insert(all.end(), arrived.begin(), arrived.end());
+        if (failed && failed != errc::timed_out) break;
+        if (random() % 8 == 0) held.clear();
+    }
+    co_return all;
+}
+
+task<> write_in_pieces(stream_socket& to, const bytes& all, std::mt19937& random) {
+    for (std::size_t at = 0; at < all.size();) {
+        const std::size_t size = std::min<std::size_t>(all.size() - at, 1 + random() % 3000);
+        const auto sent = co_await write_all(to, const_buffer{all}.subspan(at, size));
+        if (!sent.ok()) co_return;
+        at += size;
+        if (random() % 3 == 0) {
+            static_cast<void>(co_await sleep_for(std::chrono::microseconds{random() % 40}));
+        }
+    }
 }
 
 }  // namespace
@@ -91,11 +170,10 @@ TEST_CASE("much arrives in blocks of the size that was asked for, warm ones, byt
             co_await with_group(body);
             CHECK(received == sent);
             CHECK(largest == 4096);
-            CHECK(io.receive_memory().blocks_kept == 1);
+            const receive_memory_use use = io.receive_memory();
+            CHECK(use.blocks_kept + use.blocks_offered <= 2);
         };
-        launch(io, root(), or_terminate{});
-        io.run_for(patience);
-        CHECK(io.roots().empty());
+        run_to_end(io, root());
     });
 }
 
@@ -171,10 +249,186 @@ TEST_CASE("a lease may outlive its loop, which tells nobody and loses nothing") 
                 static_cast<void>(co_await write_all(pair.client, bytes_of("still here")));
                 survivor = (co_await pair.server.read()).take();
             };
-            launch(io, root(), or_terminate{});
-            io.run_for(patience);
+            run_to_end(io, root());
         }
         CHECK(text_of(survivor.bytes()) == "still here");
+    });
+}
+
+TEST_CASE("many silent connections together hold no more blocks than are kept") {
+    with_few_blocks([](const io_context_options& options) {
+        constexpr std::size_t connections = 100;
+        io_context io{options};
+        std::vector<socket_pair> pairs;
+        for (std::size_t i = 0; i < connections; ++i) pairs.push_back(local_pair(io));
+        std::vector<io_result<buffer_lease>> outcomes(connections);
+        const auto body = [&](task_group& group) -> task<> {
+            for (std::size_t i = 0; i < connections; ++i) {
+                group.spawn(note_lease(pairs[i].server, outcomes[i]));
+            }
+            static_cast<void>(co_await sleep_for(1ms));
+
+            const receive_memory_use use = io.receive_memory();
+            CHECK(use.blocks_lent == 0);
+            CHECK(use.blocks_offered == (kernel_chooses(io) ? options.receive_blocks_kept : 0));
+            for (socket_pair& each : pairs) static_cast<void>(each.client.close());
+        };
+        const auto root = [&]() -> task<> { co_await with_group(body); };
+        run_to_end(io, root());
+        CHECK(io.receive_memory().blocks_lent == 0);
+    });
+}
+
+TEST_CASE(
+    "with every lease held and more reads than blocks, all get their bytes and nobody spins") {
+    with_few_blocks([](const io_context_options& options) {
+        constexpr std::size_t connections = 100;
+        io_context io{options};
+        std::vector<socket_pair> pairs;
+        for (std::size_t i = 0; i < connections; ++i) pairs.push_back(local_pair(io));
+        std::vector<io_result<buffer_lease>> first(connections);
+        std::vector<io_result<buffer_lease>> second(connections);
+        const auto body = [&](task_group& group) -> task<> {
+            for (std::size_t i = 0; i < connections; ++i) {
+                group.spawn(note_lease(pairs[i].server, first[i]));
+            }
+            static_cast<void>(co_await sleep_for(1ms));
+            for (std::size_t i = 0; i < connections; ++i) put(pairs[i].client, text_for(i));
+            while (io.receive_memory().blocks_lent < connections) {
+                static_cast<void>(co_await sleep_for(1ms));
+            }
+            CHECK(io.receive_memory().blocks_lent == connections);
+
+            for (std::size_t i = 0; i < connections; ++i) {
+                group.spawn(note_lease(pairs[i].server, second[i]));
+            }
+            const duration before = thread_cpu_time();
+            static_cast<void>(co_await sleep_for(100ms));
+            CHECK(thread_cpu_time() - before < 60ms);
+            for (std::size_t i = 0; i < connections; ++i) put(pairs[i].client, text_for(2 * i));
+        };
+        const auto root = [&]() -> task<> { co_await with_group(body); };
+        run_to_end(io, root());
+
+        for (std::size_t i = 0; i < connections; ++i) {
+            const buffer_lease one = first[i].take();
+            const buffer_lease other = second[i].take();
+            CHECK(text_of(one.bytes()) == text_for(i));
+            CHECK(text_of(other.bytes()) == text_for(2 * i));
+        }
+        CHECK(io.receive_memory().blocks_lent == 0);
+        CHECK(io.receive_memory().blocks_kept <= options.receive_blocks_kept);
+    });
+}
+
+TEST_CASE("reads that are given up as their bytes arrive lose none of them, and no block") {
+    const unsigned seed = std::random_device{}();
+    MESSAGE("seed ", seed);
+    with_few_blocks([seed](const io_context_options& options) {
+        constexpr std::size_t connections = 4;
+        io_context io{options};
+        std::mt19937 random{seed};
+        const bytes sent = patterned(200'000);
+        std::vector<socket_pair> pairs;
+        for (std::size_t i = 0; i < connections; ++i) {
+            pairs.push_back(i % 2 == 0 ? connected_pair(io) : local_pair(io));
+        }
+        std::vector<bytes> received(connections);
+        const auto note = [&](std::size_t number) -> task<> {
+            received[number] = co_await read_impatiently(pairs[number].server, sent.size(), random);
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            for (std::size_t i = 0; i < connections; ++i) {
+                group.spawn(note(i));
+                group.spawn(write_in_pieces(pairs[i].client, sent, random));
+            }
+            co_return;
+        };
+        const auto root = [&]() -> task<> { co_await with_group(body); };
+        run_to_end(io, root());
+
+        for (const bytes& each : received) CHECK(each == sent);
+        CHECK(io.receive_memory().blocks_lent == 0);
+    });
+}
+
+TEST_CASE("closing a connection ends its leased read, whether or not bytes have just come") {
+    on_every_backend([](io_context& io) -> task<> {
+        for (int round = 0; round < 50; ++round) {
+            socket_pair pair = connected_pair(io);
+            socket_pair other = connected_pair(io);
+            io_result<buffer_lease> outcome;
+            io_result<buffer_lease> undisturbed;
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(note_lease(pair.server, outcome));
+                group.spawn(note_lease(other.server, undisturbed));
+                co_await yield();
+                if (round % 2 == 1) put(pair.client, "just now");
+                static_cast<void>(pair.server.close());
+                put(other.client, "not yours");
+            };
+            co_await with_group(body);
+
+            if (outcome.ok()) {
+                CHECK(round % 2 == 1);
+                CHECK(text_of(outcome.take().bytes()) == "just now");
+            } else {
+                CHECK(outcome.error() == errc::canceled);
+            }
+            CHECK(text_of(undisturbed.take().bytes()) == "not yours");
+            CHECK(io.receive_memory().blocks_lent == 0);
+        }
+    });
+}
+
+TEST_CASE("a loop that has moved to another thread goes on lending its blocks there") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        socket_pair pair = connected_pair(io);
+        const auto exchange = [&]() -> task<> {
+            for (std::size_t i = 0; i < 100; ++i) {
+                io_result<buffer_lease> outcome;
+                const auto body = [&](task_group& group) -> task<> {
+                    group.spawn(note_lease(pair.server, outcome));
+                    co_await yield();
+                    static_cast<void>(co_await write_all(pair.client, bytes_of(text_for(i))));
+                };
+                co_await with_group(body);
+                CHECK(io.receive_memory().blocks_offered == 0);  // It was that block.
+                CHECK(text_of(outcome.take().bytes()) == text_for(i));
+            }
+        };
+        for (int move = 0; move < 3; ++move) {
+            std::thread{[&] { run_to_end(io, exchange()); }}.join();
+            CHECK(io.receive_memory().blocks_lent == 0);
+        }
+        run_to_end(io, exchange());
+        const receive_memory_use use = io.receive_memory();
+        CHECK(use.blocks_kept + use.blocks_offered <= 4);
+    });
+}
+
+TEST_CASE("a loop that dies while reads wait for memory of the kernel's choice loses no block") {
+    with_every_backend([](const io_context_options& options) {
+        std::vector<buffer_lease> survivors;
+        {
+            io_context io{options};
+            std::vector<socket_pair> pairs;
+            for (int i = 0; i < 8; ++i) pairs.push_back(local_pair(io));
+            const auto keep_reading = [&](stream_socket& from) -> task<> {
+                for (;;) {
+                    io_result<buffer_lease> got = co_await from.read();
+                    if (!got.ok()) co_return;
+                    survivors.push_back(got.take());
+                }
+            };
+            for (socket_pair& each : pairs) launch(io, keep_reading(each.server), or_terminate{});
+            io.poll();
+            for (socket_pair& each : pairs) put(each.client, "still here");
+            while (survivors.size() < pairs.size()) io.poll();
+        }
+        for (const buffer_lease& each : survivors) CHECK(text_of(each.bytes()) == "still here");
+        std::thread{[taken = std::move(survivors)] { CHECK(taken.size() == 8); }}.join();
     });
 }
 

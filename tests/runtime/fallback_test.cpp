@@ -61,6 +61,7 @@ void forbid(const std::array<unsigned, Count>& calls) {
 
 void forbid_setup() { forbid(std::array<unsigned, 1>{SYS_io_uring_setup}); }
 void forbid_enter() { forbid(std::array<unsigned, 1>{SYS_io_uring_enter}); }
+void forbid_register() { forbid(std::array<unsigned, 1>{SYS_io_uring_register}); }
 void forbid_everything() {
     forbid(std::array<unsigned, 3>{SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register});
 }
@@ -152,7 +153,10 @@ public:
     // Has everything pending, calls `change`, and then makes everything complete.
     task<> run(const std::function<void()>& change) {
         const auto body = [&](task_group& group) -> task<> {
-            for (std::size_t each = 0; each < readers; ++each) group.spawn(read_from(each));
+            for (std::size_t each = 0; each < readers; ++each) {
+                group.spawn(read_from(each));
+                group.spawn(lease_from(each));
+            }
             group.spawn(read_scattered());
             group.spawn(accept_one());
             group.spawn(wait_until_readable());
@@ -164,15 +168,13 @@ public:
             while (round_trips_ < 100) static_cast<void>(co_await sleep_for(1ms));
 
             before_ = std::chrono::steady_clock::now();
-            put(pairs_[0].server, "0");  // Arrives before; its completion may not have been seen.
+            tell(0);  // Arrives before; its completion may not have been seen.
             change();
-            put(pairs_[1].server, "1");  // Arrives before the loop has noticed.
+            tell(1);  // Arrives before the loop has noticed.
             const int trips = round_trips_;
             while (round_trips_ < trips + 100) static_cast<void>(co_await sleep_for(1ms));
 
-            for (std::size_t each = 2; each < readers; ++each) {
-                put(pairs_[each].server, std::to_string(each));
-            }
+            for (std::size_t each = 2; each < readers; ++each) tell(each);
             put(scattered_.server, "both parts");
             put(waited_for_.server, "!");
             static_cast<void>(co_await stream_socket::connect(acceptor_.local_endpoint().value()));
@@ -187,6 +189,9 @@ public:
             me_.check(
                 read_[each] == std::to_string(each),
                 "read " + std::to_string(each) + " gets its byte, not \"" + read_[each] + '"');
+            me_.check(leased_[each] == std::to_string(each), "leased read " + std::to_string(each) +
+                                                                 " gets its byte, not \"" +
+                                                                 leased_[each] + '"');
         }
         me_.check(scattered_text_ == "both parts", "the scattered read gets all of its text");
         me_.check(accepted_, "the accept gets its connection");
@@ -199,6 +204,15 @@ public:
     }
 
 private:
+    void tell(std::size_t which) {
+        put(pairs_[which].server, std::to_string(which));
+        put(pairs_[which].client, std::to_string(which));
+    }
+    task<> lease_from(std::size_t which) {
+        io_result<buffer_lease> got = co_await pairs_[which].server.read();
+        leased_[which] =
+            got.ok() ? std::string{text_of(got.take().bytes())} : got.error().message();
+    }
     task<> read_from(std::size_t which) {
         std::array<std::byte, 16> space{};
         const io_result<std::size_t> got = co_await pairs_[which].client.read_some(space);
@@ -286,6 +300,7 @@ private:
     std::vector<std::byte> much_;
 
     std::array<std::string, readers> read_;
+    std::array<std::string, readers> leased_;
     std::string scattered_text_;
     bool accepted_ = false;
     bool readable_ = false;
@@ -308,6 +323,8 @@ void check_goes_on_after(void (*change)()) {
             run_to_end(me, io, work.run(change));
             work.check_everything_came();
         }
+        me.check(io.receive_memory().blocks_lent == 0 && io.receive_memory().blocks_offered == 0,
+                 "the kernel's blocks have come back");
         me.check(io.backend().kind == backend_choice::epoll, "it goes on with epoll");
         me.check(says(io.backend().reason, "withdrew io_uring") &&
                      says(io.backend().reason, "Operation not permitted"),
@@ -478,6 +495,70 @@ TEST_CASE("when io_uring is refused later but required, pending operations say s
             me.check(says(io.backend().reason, "withdrew io_uring"),
                      "and the reason says why, not \"" + io.backend().reason + '"');
         });
+    }
+}
+
+TEST_CASE("where the kernel takes no buffers to choose from, leased reads wait without") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_context io{require(tier)};
+            if (io.status()) return me.say("skipped: this kernel lacks the tier");
+            run_to_end(me, io, use_a_little(io, me));  // What set-up itself registers.
+            forbid_register();
+            socket_pair pair = connected_pair(io);
+            std::string text;
+            const auto read = [&]() -> task<> {
+                io_result<buffer_lease> got = co_await pair.client.read();
+                if (got.ok()) text = text_of(got.take().bytes());
+            };
+            const auto use = [&]() -> task<> {
+                const auto body = [&](task_group& group) -> task<> {
+                    group.spawn(read());
+                    static_cast<void>(co_await sleep_for(1ms));
+                    me.check(io.receive_memory().blocks_offered == 0, "nothing is offered");
+                    put(pair.server, "all the same");
+                };
+                co_await with_group(body);
+            };
+
+            run_to_end(me, io, use());
+
+            me.check(text == "all the same", "it reads \"" + text + '"');
+            me.check(is_uring(io), "and stays what it was");
+        });
+    }
+}
+
+TEST_CASE("a leased read that was told of a refusal leaves blocks and socket alone") {
+    for (void (*change)() : {&forbid_enter, &forbid_everything}) {
+        for (const backend_choice tier : tiers()) {
+            check_in_child([change, tier](child_process& me) {
+                io_context io{require(tier)};
+                if (io.status()) return me.say("skipped: this kernel lacks the tier");
+                socket_pair pair = connected_pair(io);
+                bool over = false;
+                const auto read = [&]() -> task<> {
+                    const io_result<buffer_lease> got = co_await pair.client.read();
+                    over = !got.ok();
+                };
+                launch(io, read(), or_terminate{});
+                io.run_for(1ms);
+                change();
+                io.run_for(child_patience);
+                me.check(over, "the read is over");
+                me.check(io.receive_memory().blocks_offered == 0, "the kernel has no block");
+
+                put(pair.server, "not for that read");
+                for (int tries = 0; tries < 100; ++tries) {
+                    static_cast<void>(::getppid());
+                    static_cast<void>(io.poll());
+                }
+                std::array<char, 32> rest{};
+                const ssize_t left =
+                    ::recv(pair.client.native_handle(), rest.data(), rest.size(), MSG_DONTWAIT);
+                me.check(left == 17, "input that came later is left alone");
+            });
+        }
     }
 }
 

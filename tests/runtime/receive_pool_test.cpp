@@ -101,6 +101,44 @@ TEST_CASE("blocks returned by other threads are lent again") {
     for (std::byte* each : lent) pool.take_back(each);
 }
 
+TEST_CASE("what the kernel may fill counts apart from what leases hold") {
+    io_context io;
+    owned_pool owned{io};
+    receive_pool& pool = owned.pool;
+    on_loop(io, [&] {
+        std::byte* const filled = pool.offer();
+        std::byte* const unused = pool.offer();
+        CHECK(pool.offered() == 2);
+        CHECK(pool.lent() == 0);
+
+        pool.note_taken();
+        CHECK(pool.offered() == 1);
+        CHECK(pool.lent() == 1);
+
+        pool.withdraw(unused);
+        CHECK(pool.offered() == 0);
+        CHECK(pool.lent() == 1);
+        pool.take_back(filled);
+        CHECK(pool.lent() == 0);
+        CHECK(pool.kept() == 2);
+    });
+}
+
+TEST_CASE("a closed pool waits for what the kernel had, and the last block frees it") {
+    io_context io;
+    auto* const pool = new receive_pool{io, block_size, kept_max};
+    std::byte* lent = nullptr;
+    std::byte* offered = nullptr;
+    on_loop(io, [&] {
+        lent = pool->lend();
+        offered = pool->offer();
+    });
+    pool->close();
+    std::thread{[&] { pool->take_back(lent); }}.join();
+    CHECK(pool->offered() == 1);
+    pool->withdraw(offered);
+}
+
 TEST_CASE("a pool lives until its last block has come back, from whichever thread") {
     constexpr int blocks = 64;
     constexpr int rounds = 50;

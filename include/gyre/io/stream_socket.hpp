@@ -179,10 +179,10 @@ public:
 
     /// Reads at least one byte into memory that the loop lends.
     ///
-    /// The block is taken when there is something to read, so a silent connection holds none; it is the
-    /// one that was returned last, so it is warm. Prefer this to `read_some` where connections are many
-    /// and mostly silent; a busy one is served for less by `read_some` on io_uring
-    /// (docs/decisions/0007-leases.md).
+    /// The block is taken when there is something to read, so silent connections hold none: on epoll the
+    /// loop takes it after the wait, on io_uring the kernel takes one of a few that all reads share. It is
+    /// one that was returned lately, so it is warm. Prefer this to `read_some` where connections are many,
+    /// and mostly silent or their messages large (docs/decisions/0007-leases.md).
     ///
     /// @return The lease: between 1 and `io_context_options::receive_block_size` bytes. Empty with an
     ///         error. It may be kept, moved and dropped anywhere; each one that is kept costs a block.
@@ -190,8 +190,9 @@ public:
     /// Errors:        `errc::eof`, `errc::connection_reset`, ...
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
     /// Threads:       resumes on the caller's executor. Several reads are served in their order.
-    /// Cost:          no allocation in steady state; one system call when something is there, else one
-    ///                more, or an entry of the turn's batch, to wait for it.
+    /// Cost:          no allocation in steady state; an entry of the turn's batch, or one system call
+    ///                when something is there. Where the kernel cannot take blocks by itself (epoll, Linux
+    ///                before 5.19, more at once than it was offered) one call more after a wait.
     [[nodiscard]] auto read() noexcept {
         return submission<lease_operation, finish_lease>{lease_operation{slot()}};
     }

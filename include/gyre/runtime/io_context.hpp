@@ -66,9 +66,11 @@ struct io_context_options {
     duration spin_max{};
 
     /// What stream_socket::read reads at most at once, and how many free blocks of that size the loop
-    /// keeps. Pages of a block that no read has reached take no memory.
+    /// keeps. Apart from these, io_uring is offered blocks to receive into: one for each read that waits,
+    /// but no more than are kept, rounded down to a power of two, and no more than 64. Pages of a block
+    /// that no read has reached take no memory.
     std::size_t receive_block_size = 64 * 1024;
-    std::size_t receive_blocks_kept = 16;
+    std::size_t receive_blocks_kept = 64;
 };
 
 /// What a loop has done so far. Any thread may ask; figures are slightly old.
@@ -85,9 +87,10 @@ struct loop_counters {
 
 /// What a loop's leased reads use; see stream_socket::read.
 struct receive_memory_use {
-    std::size_t block_size = 0;   ///< Bytes.
-    std::size_t blocks_lent = 0;  ///< Held by leases.
-    std::size_t blocks_kept = 0;  ///< Free, and ready for the next read.
+    std::size_t block_size = 0;      ///< Bytes.
+    std::size_t blocks_lent = 0;     ///< Held by leases.
+    std::size_t blocks_kept = 0;     ///< Free, and ready for the next read.
+    std::size_t blocks_offered = 0;  ///< With the kernel, for whichever read has bytes first.
 };
 
 /// A loop that belongs to one thread.
