@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 extern "C" {
 
@@ -162,6 +163,40 @@ TEST_CASE("100,000 echo round trips through leased memory allocate nothing") {
             group.spawn(echo());
             co_await expect_none(round);
             static_cast<void>(near.close());
+        };
+        co_await with_group(body);
+    });
+}
+
+TEST_CASE("100,000 echoes through leased memory on many connections at once allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        constexpr std::size_t connections = 50;
+        std::vector<socket_pair> pairs;
+        for (std::size_t i = 0; i < connections; ++i) pairs.push_back(local_pair(io));
+        const auto echo = [](stream_socket& far) -> task<> {
+            for (;;) {
+                auto got = co_await far.read();
+                if (!got.ok()) co_return;
+                const buffer_lease lease = got.take();
+                const auto sent = co_await write_all(far, lease.bytes());
+                if (!sent.ok()) co_return;
+            }
+        };
+        std::array<std::byte, 64> message{};
+        const auto round = [&]() -> task<> {
+            for (socket_pair& each : pairs) {
+                const auto sent = co_await write_all(each.client, const_buffer{message});
+                CHECK(sent.ok());
+            }
+            for (socket_pair& each : pairs) {
+                const auto back = co_await read_exactly(each.client, mutable_buffer{message});
+                CHECK(back.ok());
+            }
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            for (socket_pair& each : pairs) group.spawn(echo(each.server));
+            co_await expect_none(round, rounds / static_cast<int>(connections));
+            for (socket_pair& each : pairs) static_cast<void>(each.client.close());
         };
         co_await with_group(body);
     });
