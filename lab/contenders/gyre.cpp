@@ -236,8 +236,8 @@ void begin(io_context& loop, http_connection& connection, std::uint64_t requests
     launch(loop, ask_requests(connection, requests, latency), gyre::or_terminate{});
 }
 
-// With a buffer of its own: through leases it took more processor time on io_uring
-// (docs/decisions/0007-leases.md).
+// With a buffer of its own: through leases it took up to a few percent more processor time on io_uring,
+// depending on the case (docs/decisions/0007-leases.md).
 task<> echo(stream_socket peer, std::size_t buffer_bytes) {
     std::vector<std::byte> space(buffer_bytes);
     for (;;) {
