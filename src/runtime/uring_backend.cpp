@@ -371,9 +371,8 @@ error uring_backend::turn(time_point deadline) noexcept {
         const bool wait = deadline != no_wait && !ring_.has_results();
         visits_.add();
         if (leased_bytes_ <= leased_bytes_warm) buffers_.refill(leases_in_flight_);
-        int failed = withdrawn_ != 0
-                         ? withdrawn_
-                         : ring_.enter(wait, wait ? latest_awakening(deadline) : no_wait);
+        int failed =
+            withdrawn_ != 0 ? withdrawn_ : ring_.enter(wait, wait ? awakening(deadline) : no_wait);
         if (failed == EBUSY || failed == EAGAIN) failed = 0;  // Results first; then it goes on.
         const unsigned count = ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
         if (failed != 0) {
@@ -384,6 +383,10 @@ error uring_backend::turn(time_point deadline) noexcept {
         deadline = no_wait;
     }
     return {};
+}
+
+time_point uring_backend::awakening(time_point deadline) const noexcept {
+    return latest_awakening(deadline_after(deadline, options_.timer_slack));
 }
 
 // Not where the next results would have to be received into cold memory.

@@ -8,6 +8,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <support/harness.hpp>
 
+#include <array>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -235,4 +236,32 @@ TEST_CASE("GYRE_BACKEND chooses where the program leaves the choice") {
     CHECK(by_environment.backend().reason == "epoll required by GYRE_BACKEND");
     CHECK(by_option.backend().kind == backend_choice::uring_c);
     CHECK_FALSE(by_default.status());
+}
+
+namespace {
+
+task<> note_time_after(io_context& io, duration wait, time_point& woken) {
+    static_cast<void>(co_await sleep_for(wait));
+    woken = io.now();
+}
+
+}  // namespace
+
+TEST_CASE("timers within the slack of the nearest one share its awakening (io_uring only)") {
+    with_every_backend([](io_context_options options) {
+        if (options.backend == backend_choice::epoll) return;  // There it is the kernel's own.
+        options.timer_slack = 15ms;
+        io_context io{options};
+        std::array<time_point, 3> woken{};
+        const time_point begun = std::chrono::steady_clock::now();
+        launch(io, note_time_after(io, 1ms, woken[0]), or_terminate{});
+        launch(io, note_time_after(io, 5ms, woken[1]), or_terminate{});
+        launch(io, note_time_after(io, 10ms, woken[2]), or_terminate{});
+
+        io.run();
+
+        CHECK(woken[0] == woken[1]);
+        CHECK(woken[1] == woken[2]);
+        CHECK(woken[0] - begun >= 16ms);
+    });
 }

@@ -17,6 +17,7 @@
 #include <gyre/runtime/operation.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -59,6 +60,11 @@ struct io_context_options {
     unsigned ring_submissions = 256;   ///< Entries; a power of two. io_uring only.
     unsigned ring_completions = 2048;  ///< Entries; a power of two. io_uring only.
     unsigned worker_threads_max = 4;   ///< For `blocking`; started on demand.
+
+    /// How much later than its nearest timer a sleeping loop may wake up, so that timers close together
+    /// are served by one awakening. The default is what Linux allows every program that sleeps
+    /// (prctl(2), PR_SET_TIMERSLACK) but does not apply to waits on io_uring; there alone it is heeded.
+    duration timer_slack = std::chrono::microseconds{50};
 
     /// How long to look for work before sleeping. Waking a thread takes the kernel 10 us and more, and a
     /// message that comes while we look is met awake; the price is a busy processor. Looking that has been
