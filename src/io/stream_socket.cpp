@@ -65,11 +65,14 @@ std::int32_t finish_connect::prepare(connect_operation& op, io_context& on) noex
     const endpoint::family kind = peer_.kind();
     if (kind == endpoint::family::none) return -EINVAL;
 
-    open_socket_operation open{peer_.address_family(), SOCK_STREAM};
+    // Readiness needs it, and here it takes no call of its own; a ring would only be disturbed.
+    const bool tried = on.backend().kind == backend_choice::epoll;
+    open_socket_operation open{peer_.address_family(), SOCK_STREAM | (tried ? SOCK_NONBLOCK : 0)};
     const int number = on.host().perform_now(open);
     if (number < 0) return number;
     socket_ = handle{on.host(), number};
     op.target = &socket_.slot();
+    op.target->nonblocking = tried;
     op.peer = &peer_.raw();
     if (kind == endpoint::family::local) return 0;
 

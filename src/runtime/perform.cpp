@@ -87,26 +87,20 @@ int try_accept(accept_operation& op) noexcept {
     return outcome(accepted);
 }
 
-int socket_error(int number) noexcept {
-    int pending = 0;
-    socklen_t size = sizeof pending;
-    if (::getsockopt(number, SOL_SOCKET, SO_ERROR, &pending, &size) < 0) return -errno;
-    return -pending;
-}
-
-// connect(2): the first call starts it, writability ends it, and SO_ERROR tells how. A Unix socket
-// whose listener is full says EAGAIN, which nothing can be waited for; it is passed on as a failure.
+// connect(2) once starts it, and again tells how it stands; on the loopback interface it is through by
+// then, and nothing has to be waited for. A Unix socket whose listener is full says EAGAIN, for which
+// nothing can be waited either; it is passed on as a failure.
 int try_connect(connect_operation& op) noexcept {
-    if (op.retried) {
-        pollfd state{op.target->number, POLLOUT, 0};
-        if (::poll(&state, 1, 0) == 0) return -EAGAIN;
-        return socket_error(op.target->number);
-    }
     if (const int failed = make_nonblocking(*op.target); failed < 0) return failed;
+    const auto call = [&op] {
+        return outcome(::connect(op.target->number, raw(*op.peer), op.peer->size));
+    };
+    int result = call();
+    if (result == -EAGAIN && !op.retried) return -ENOBUFS;
     op.retried = true;
-    const int result = outcome(::connect(op.target->number, raw(*op.peer), op.peer->size));
-    if (result == -EINPROGRESS) return -EAGAIN;
-    return result == -EAGAIN ? -ENOBUFS : result;
+    if (result == -EINPROGRESS) result = call();
+    if (result == -EALREADY || result == -EINPROGRESS) return -EAGAIN;
+    return result == -EISCONN ? 0 : result;  // It was through before we asked.
 }
 
 int try_wait(wait_ready_operation& op) noexcept {
