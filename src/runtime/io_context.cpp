@@ -392,13 +392,16 @@ void io_context::provide_memory(lease_operation& op) noexcept {
 receive_memory_use io_context::receive_memory() const noexcept {
     if (received_into_ == nullptr) return {options_.receive_block_size};
     return {received_into_->block_size(), received_into_->lent(), received_into_->kept(),
-            received_into_->offered()};
+            received_into_->offered(), received_into_->made()};
 }
 
 loop_counters io_context::counters() const noexcept {
     loop_counters now;
     now.turns = turns_.value();
-    now.visits = waker_.load(std::memory_order_acquire)->visits();
+    const loop_backend& backend = *waker_.load(std::memory_order_acquire);
+    now.visits = backend.visits();
+    now.rearms = backend.rearms();
+    now.shortages = backend.shortages();
     now.operations = operations_.value();
     now.received = received_.value();
     now.wakeups = wakeups_.load(std::memory_order_relaxed);

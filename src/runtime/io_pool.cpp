@@ -45,7 +45,8 @@ unsigned count_of(const io_pool_options& options) {
 
 io_pool::io_pool(const io_pool_options& options)
     : company_{std::make_unique<pool_company>()}, options_{options} {
-    const unsigned count = std::min(count_of(options), member_set::members_max);
+    const unsigned count = count_of(options);
+    expects(count <= member_set::members_max, "a pool of at most 256 threads");
     company_->steal_threshold = options.steal_threshold;
     for (unsigned number = 0; number < count; ++number) {
         company_->members.push_back(std::make_unique<pool_member>(*company_, number, options.loop));

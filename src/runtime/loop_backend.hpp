@@ -74,8 +74,16 @@ public:
     /// System calls made to hear of the kernel's news. Any thread.
     [[nodiscard]] std::uint64_t visits() const noexcept { return visits_.value(); }
 
+    /// Operations begun once more, because what was to be there was not. Any thread.
+    [[nodiscard]] std::uint64_t rearms() const noexcept { return rearms_.value(); }
+
+    /// Receives for which the kernel had no block at hand. Any thread.
+    [[nodiscard]] std::uint64_t shortages() const noexcept { return shortages_.value(); }
+
 protected:
     single_writer_counter visits_;
+    single_writer_counter rearms_;
+    single_writer_counter shortages_;
 };
 
 /// When a sleep in the kernel that is meant to last until `deadline` ends at the latest: sooner where a

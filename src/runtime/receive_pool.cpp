@@ -32,6 +32,7 @@ std::byte* receive_pool::lend() noexcept {
         --kept_;
     } else {
         memory = std::malloc(block_size_);
+        made_.add();
         ensures(memory != nullptr, "out of memory for a block to receive into");
     }
     ++out_;

@@ -10,6 +10,7 @@
 #include <gyre/base/check.hpp>
 #include <gyre/base/lease.hpp>
 #include <gyre/base/mpsc_stack.hpp>
+#include <gyre/base/single_writer_counter.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -56,6 +57,8 @@ public:
     }
     /// Blocks that the kernel may fill.
     [[nodiscard]] std::size_t offered() const noexcept { return offered_; }
+    /// Blocks that had to be fetched from malloc because none was free.
+    [[nodiscard]] std::uint64_t made() const noexcept { return made_.value(); }
     /// Free blocks at hand, without those that other threads have returned meanwhile.
     [[nodiscard]] std::size_t kept() const noexcept { return kept_; }
 
@@ -72,6 +75,7 @@ private:
     std::size_t blocks_kept_;
     block* first_ = nullptr;
     std::size_t kept_ = 0;
+    single_writer_counter made_;
     std::size_t offered_ = 0;
     std::int64_t out_ = 0;  // Lent or offered, less those returned on the loop's own thread.
     std::atomic<bool> closed_ = false;

@@ -454,6 +454,7 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         const int status = ::fcntl(on.number, F_GETFL);
         ::fcntl(on.number, F_SETFL, status & ~O_NONBLOCK);
         on.nonblocking = false;
+        rearms_.add();
         prepare(op, entry());
         return;
     }
@@ -495,12 +496,14 @@ bool uring_backend::fill(lease_operation& op, std::int32_t& result, std::uint32_
     const bool at_end = result == 0 && (flags & IORING_CQE_F_BUFFER) == 0;
     if (at_end || (result < 0 && result != -ENOBUFS)) return true;
 
+    if (result == -ENOBUFS) shortages_.add();
     result = perform(op);
     if (result != -EAGAIN && result != -EINTR) return true;
     if (op.cancel_requested) {
         result = -ECANCELED;
         return true;
     }
+    rearms_.add();
     prepare_wait(op, POLLIN, entry());
     return false;
 }

@@ -318,6 +318,11 @@ TEST_CASE(
         }
         CHECK(io.receive_memory().blocks_lent == 0);
         CHECK(io.receive_memory().blocks_kept <= options.receive_blocks_kept);
+        // A block for each that was held, and none was asked for again and again.
+        CHECK(io.receive_memory().blocks_made >= 2 * connections);
+        CHECK(io.receive_memory().blocks_made <= 3 * connections);
+        CHECK(io.counters().shortages <= 2 * connections);
+        CHECK(io.counters().rearms <= 2 * connections);
     });
 }
 

@@ -84,6 +84,8 @@ struct loop_counters {
     std::uint64_t turns = 0;       ///< Each: some ready work, then what the kernel has to say.
     std::uint64_t visits = 0;      ///< Calls of io_uring_enter, or of epoll_wait.
     std::uint64_t operations = 0;  ///< Submitted.
+    std::uint64_t rearms = 0;      ///< Begun once more, because nothing was there after all.
+    std::uint64_t shortages = 0;   ///< Leased reads for which the kernel had no block at hand.
     std::uint64_t received = 0;    ///< Items that other threads posted.
     std::uint64_t wakeups = 0;     ///< Times another thread had to wake it: one system call each.
     std::uint64_t spins_won =
@@ -97,6 +99,7 @@ struct receive_memory_use {
     std::size_t blocks_lent = 0;     ///< Held by leases.
     std::size_t blocks_kept = 0;     ///< Free, and ready for the next read.
     std::size_t blocks_offered = 0;  ///< With the kernel, for whichever read has bytes first.
+    std::uint64_t blocks_made = 0;   ///< Fetched from malloc so far, none being free.
 };
 
 /// A loop that belongs to one thread.
