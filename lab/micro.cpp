@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 namespace {
@@ -34,6 +35,12 @@ void on_a_loop(benchmark::State& state, const Body& body) {
     loop.run();
 }
 
+// For instructions.py, which counts exactly and so wants to know how often.
+void fix_iterations(benchmark::internal::Benchmark* it) {
+    const char* const asked = std::getenv("LAB_MICRO_ITERATIONS");
+    if (asked != nullptr) it->Iterations(std::atoi(asked));
+}
+
 task<> nothing() { co_return; }
 task<int> number() { co_return 1; }
 
@@ -44,7 +51,7 @@ void await_a_set_event(benchmark::State& state) {
         for (auto _ : in) static_cast<void>(co_await set.wait());
     });
 }
-BENCHMARK(await_a_set_event);
+BENCHMARK(await_a_set_event)->Apply(&fix_iterations);
 
 void call_a_task(benchmark::State& state) {
     on_a_loop(state, [](benchmark::State& in, io_context&) -> task<> {
@@ -54,7 +61,7 @@ void call_a_task(benchmark::State& state) {
         }
     });
 }
-BENCHMARK(call_a_task);
+BENCHMARK(call_a_task)->Apply(&fix_iterations);
 
 void spawn_and_join_a_child(benchmark::State& state) {
     on_a_loop(state, [](benchmark::State& in, io_context&) -> task<> {
@@ -67,14 +74,14 @@ void spawn_and_join_a_child(benchmark::State& state) {
         co_await gyre::with_group(body);
     });
 }
-BENCHMARK(spawn_and_join_a_child);
+BENCHMARK(spawn_and_join_a_child)->Apply(&fix_iterations);
 
 void yield_to_the_loop(benchmark::State& state) {
     on_a_loop(state, [](benchmark::State& in, io_context&) -> task<> {
         for (auto _ : in) co_await gyre::yield();
     });
 }
-BENCHMARK(yield_to_the_loop);
+BENCHMARK(yield_to_the_loop)->Apply(&fix_iterations);
 
 void post_on_the_own_loop(benchmark::State& state) {
     on_a_loop(state, [](benchmark::State& in, io_context& loop) -> task<> {
@@ -90,7 +97,7 @@ void post_on_the_own_loop(benchmark::State& state) {
                                benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
     });
 }
-BENCHMARK(post_on_the_own_loop);
+BENCHMARK(post_on_the_own_loop)->Apply(&fix_iterations);
 
 void post_to_a_loop_that_runs_elsewhere(benchmark::State& state) {
     io_context loop;
@@ -130,7 +137,7 @@ void arm_and_disarm_a_timer(benchmark::State& state) {
         co_return;
     });
 }
-BENCHMARK(arm_and_disarm_a_timer);
+BENCHMARK(arm_and_disarm_a_timer)->Apply(&fix_iterations);
 
 void push_a_timer_back(benchmark::State& state) {
     on_a_loop(state, [](benchmark::State& in, io_context& loop) -> task<> {
@@ -142,7 +149,7 @@ void push_a_timer_back(benchmark::State& state) {
         co_return;
     });
 }
-BENCHMARK(push_a_timer_back);
+BENCHMARK(push_a_timer_back)->Apply(&fix_iterations);
 
 void await_with_a_timeout(benchmark::State& state) {
     on_a_loop(state, [](benchmark::State& in, io_context&) -> task<> {
@@ -153,7 +160,7 @@ void await_with_a_timeout(benchmark::State& state) {
         }
     });
 }
-BENCHMARK(await_with_a_timeout);
+BENCHMARK(await_with_a_timeout)->Apply(&fix_iterations);
 
 void channel_send_and_receive(benchmark::State& state) {
     on_a_loop(state, [](benchmark::State& in, io_context&) -> task<> {
@@ -164,7 +171,7 @@ void channel_send_and_receive(benchmark::State& state) {
         }
     });
 }
-BENCHMARK(channel_send_and_receive);
+BENCHMARK(channel_send_and_receive)->Apply(&fix_iterations);
 
 void start_a_loop(benchmark::State& state) {
     for (auto _ : state) {
@@ -172,7 +179,7 @@ void start_a_loop(benchmark::State& state) {
         loop.poll();
     }
 }
-BENCHMARK(start_a_loop);
+BENCHMARK(start_a_loop)->Apply(&fix_iterations);
 
 // Frames are asked for through the promise; this one writes down how large they are.
 struct measured {
