@@ -25,6 +25,8 @@ cannot_run no_rows(std::string_view suite) {
     return {"takes no part in the suite " + std::string{suite}};
 }
 
+cannot_run one_thread_only() { return {"takes no part in rows of several threads"}; }
+
 }  // namespace
 
 stopwatch::stopwatch() noexcept
@@ -49,6 +51,9 @@ outcome contender::dispatch(const dispatch_case&) { return no_rows("dispatch"); 
 outcome contender::throughput(const throughput_case&) { return no_rows("throughput"); }
 outcome contender::latency(const latency_case&) { return no_rows("latency"); }
 outcome contender::http(const http_case&) { return no_rows("http"); }
+outcome contender::shared_dispatch(const shared_dispatch_case&) { return one_thread_only(); }
+outcome contender::threads_throughput(const threads_throughput_case&) { return one_thread_only(); }
+outcome contender::threads_http(const threads_http_case&) { return one_thread_only(); }
 outcome contender::timers(const timers_case&) { return no_rows("timers"); }
 outcome contender::churn(const churn_case&) { return no_rows("churn"); }
 outcome contender::fan_out(const fan_out_case&) { return no_rows("fan_out"); }

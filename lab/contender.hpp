@@ -79,6 +79,9 @@ public:
     virtual outcome throughput(const throughput_case& work);
     virtual outcome latency(const latency_case& work);
     virtual outcome http(const http_case& work);
+    virtual outcome shared_dispatch(const shared_dispatch_case& work);
+    virtual outcome threads_throughput(const threads_throughput_case& work);
+    virtual outcome threads_http(const threads_http_case& work);
     virtual outcome timers(const timers_case& work);
     virtual outcome churn(const churn_case& work);
     virtual outcome fan_out(const fan_out_case& work);

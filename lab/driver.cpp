@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -62,14 +63,13 @@ public:
         add("max", "us", "lower", microseconds(static_cast<double>(nanoseconds.max())));
     }
 
-    void add_cost(const cost& spent, std::uint64_t operation_count, std::size_t threads) {
+    void add_cost(const cost& spent, std::uint64_t operation_count, bool one_thread) {
         const auto operations = static_cast<double>(operation_count);
         const auto processor = static_cast<double>(spent.processor.count());
         const auto allocations = static_cast<double>(spent.allocations);
 
         add("cpu", "ns/op", "lower", processor / operations);
-        // Only one thread's allocations are counted.
-        if (threads == 1) add("allocations", "1/op", "lower", allocations / operations);
+        if (one_thread) add("allocations", "1/op", "lower", allocations / operations);
         add("context_switches", "1/op", "lower",
             static_cast<double>(spent.context_switches) / operations);
         if (spent.system_calls) {
@@ -90,7 +90,9 @@ double seconds(const measurement& result) {
     return std::chrono::duration<double>{result.spent.wall}.count();
 }
 
-void add_headline(metric_list& metrics, const dispatch_case& work, const measurement& result) {
+template <class Case>
+    requires std::same_as<Case, dispatch_case> || std::same_as<Case, shared_dispatch_case>
+void add_headline(metric_list& metrics, const Case& work, const measurement& result) {
     require(result.amount == work.items, "dispatch: not every item ran");
     const auto items = static_cast<double>(work.items);
 
@@ -104,6 +106,13 @@ void add_headline(metric_list& metrics, const throughput_case& work, const measu
     require(result.amount == bytes, "throughput: not every byte arrived");
 
     metrics.add("throughput", "MB/s", "higher", static_cast<double>(bytes) / seconds(result) / 1e6);
+}
+
+void add_headline(metric_list& metrics, const threads_throughput_case& work,
+                  const measurement& result) {
+    throughput_case all = work.each;
+    all.bytes_per_direction *= work.threads;
+    add_headline(metrics, all, result);
 }
 
 void add_headline(metric_list& metrics, const latency_case& work, const measurement& result) {
@@ -122,6 +131,10 @@ void add_headline(metric_list& metrics, const http_case& work, const measurement
     metrics.add("throughput", "ops/s", "higher",
                 static_cast<double>(result.amount) / seconds(result));
     metrics.add_latency(result.latency);
+}
+
+void add_headline(metric_list& metrics, const threads_http_case& work, const measurement& result) {
+    add_headline(metrics, work.all, result);
 }
 
 void add_headline(metric_list& metrics, const echo_case&, const measurement& result) {
@@ -171,10 +184,26 @@ std::uint64_t operations_of(const throughput_case& work, const measurement& resu
     return result.amount / work.buffer_bytes;
 }
 
+std::uint64_t operations_of(const threads_throughput_case& work, const measurement& result) {
+    return operations_of(work.each, result);
+}
+
+// Allocations are counted for the thread that holds the stopwatch, and so only where it does all the
+// work.
+template <class Case>
+constexpr bool runs_on_others =
+    std::same_as<Case, shared_dispatch_case> || std::same_as<Case, threads_throughput_case> ||
+    std::same_as<Case, threads_http_case>;
+
 outcome run(contender& who, const dispatch_case& work) { return who.dispatch(work); }
 outcome run(contender& who, const throughput_case& work) { return who.throughput(work); }
 outcome run(contender& who, const latency_case& work) { return who.latency(work); }
 outcome run(contender& who, const http_case& work) { return who.http(work); }
+outcome run(contender& who, const shared_dispatch_case& work) { return who.shared_dispatch(work); }
+outcome run(contender& who, const threads_http_case& work) { return who.threads_http(work); }
+outcome run(contender& who, const threads_throughput_case& work) {
+    return who.threads_throughput(work);
+}
 outcome run(contender& who, const echo_case& work) { return measure_echo(who, work); }
 outcome run(contender& who, const timers_case& work) { return who.timers(work); }
 outcome run(contender& who, const churn_case& work) { return who.churn(work); }
@@ -197,9 +226,11 @@ json report_of(contender& who, const scenario& chosen) {
             const auto& measured = std::get<measurement>(result);
             metric_list metrics;
             add_headline(metrics, work, measured);
-            metrics.add_cost(measured.spent, operations_of(work, measured), chosen.threads);
+            using case_type = std::decay_t<decltype(work)>;
+            metrics.add_cost(measured.spent, operations_of(work, measured),
+                             chosen.threads == 1 && !runs_on_others<case_type>);
             // This process's, which is not the server's in `echo`.
-            if (!std::is_same_v<std::decay_t<decltype(work)>, echo_case>) metrics.add_memory();
+            if (!std::same_as<case_type, echo_case>) metrics.add_memory();
             report["metrics"] = metrics.values();
         },
         chosen.what);

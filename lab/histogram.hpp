@@ -31,6 +31,17 @@ public:
         max_ = std::max(max_, value);
     }
 
+    /// Adds everything that `other` has recorded.
+    void add(const histogram& other) noexcept {
+        for (std::size_t bucket = 0; bucket < bucket_count; ++bucket) {
+            counts_[bucket] += other.counts_[bucket];
+        }
+        count_ += other.count_;
+        sum_ += other.sum_;
+        min_ = std::min(min_, other.min_);
+        max_ = std::max(max_, other.max_);
+    }
+
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     [[nodiscard]] std::uint64_t min() const noexcept { return count_ == 0 ? 0 : min_; }
     [[nodiscard]] std::uint64_t max() const noexcept { return max_; }

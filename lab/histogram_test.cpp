@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,25 @@ double relative_error(std::uint64_t actual, std::uint64_t expected) {
 }
 
 }  // namespace
+
+TEST_CASE("adding a histogram to another one is as if all had been recorded in one") {
+    lab::histogram whole;
+    std::array<lab::histogram, 2> parts;
+    for (std::uint64_t value = 1; value < 100'000; value += 7) {
+        whole.record(value);
+        parts[value % 2].record(value);
+    }
+
+    lab::histogram sum;
+    for (const lab::histogram& each : parts) sum.add(each);
+
+    CHECK(sum.count() == whole.count());
+    CHECK(sum.min() == whole.min());
+    CHECK(sum.max() == whole.max());
+    CHECK(sum.mean() == whole.mean());
+    CHECK(sum.quantile(0.5) == whole.quantile(0.5));
+    CHECK(sum.quantile(0.99) == whole.quantile(0.99));
+}
 
 TEST_CASE("an empty histogram reports zeros") {
     const lab::histogram empty;

@@ -97,6 +97,37 @@ def _bars(axes, run: Run, suite: str, cases: dict[str, str], metric: str) -> lis
     return present
 
 
+def _scaling(run: Run, suite: str) -> list[tuple[str, str]]:
+    """Throughput over threads: one panel for each family of rows."""
+    panels = [(pattern, what) for pattern, what in tables.SCALING[suite].items()
+              if sum(pattern.format(each) in run.cases(suite) for each in tables.THREADS) > 1]
+    if not panels:
+        return []
+    lines, columns = (len(panels) + 1) // 2, min(2, len(panels))
+    figure, grid = pyplot.subplots(lines, columns, figsize=(10.5, 3.5 * lines), squeeze=False)
+    names: set[str] = set()
+    for axes, (pattern, what) in zip(grid.flat, panels):
+        for contender in run.contenders():
+            points = []
+            for place, threads in enumerate(tables.THREADS):
+                row = run.row(suite, pattern.format(threads), "throughput", contender)
+                if row:
+                    scale = 1000 if row["unit"] == "ops/s" else 1
+                    summary = evidence.summarise([each / scale for each in row["samples"]])
+                    points.append((place, summary.median, summary.low, summary.high))
+                    names.add(contender)
+            _draw_band(axes, run, contender, points)
+        axes.set_title(what)
+        axes.set_ylim(bottom=0)
+        axes.set_xticks(range(len(tables.THREADS)), tables.THREADS)
+        axes.set_xlabel("threads")
+        axes.set_ylabel(f"{tables.SCALING_UNITS[suite]} (more is better)")
+    for axes in list(grid.flat)[len(panels):]:
+        axes.remove()
+    return [("Throughput by number of threads",
+             _finish(figure, [each for each in _lines(run) if each.get_label() in names]))]
+
+
 def _dispatch(run: Run) -> list[tuple[str, str]]:
     hows = ("all, then run", "1,000 at a time\non the loop", "100 at a time\nbetween runs",
             "from another\nthread")
@@ -106,13 +137,16 @@ def _dispatch(run: Run) -> list[tuple[str, str]]:
     present = {kind: {case: how for case, how in zip(cases, hows) if case in run.cases("dispatch")}
                for kind, cases in kinds.items()}
     present = {kind: cases for kind, cases in present.items() if cases}
+    if not present:
+        return _scaling(run, "dispatch")
     figure, grid = pyplot.subplots(1, len(present), figsize=(10.5, 3.9), squeeze=False)
     names: list[str] = []
     for axes, (kind, cases) in zip(grid[0], present.items()):
         names += _bars(axes, run, "dispatch", cases, "throughput")
         axes.set_title(kind)
         axes.set_ylabel("million per second (more is better)")
-    return [("Handler dispatch in millions per second", _finish(figure, _patches(run, names)))]
+    return [("Handler dispatch in millions per second", _finish(figure, _patches(run, names))),
+            *_scaling(run, "dispatch")]
 
 
 def _logarithmic(axes) -> None:
@@ -129,9 +163,12 @@ def _throughput(run: Run) -> list[tuple[str, str]]:
               for direction, how in (("uni", "one way"), ("bidi", "both ways"))]
     panels = [(prefix, title) for prefix, title in panels
               if any(case.startswith(prefix) for case in run.cases("throughput"))]
+    if not panels:
+        return _scaling(run, "throughput")
     return [("Throughput by buffer size", _by_buffer(run, panels, _curve, "MB/s")),
             ("Throughput by buffer size, as a ratio to the best Asio row",
-             _by_buffer(run, panels, _ratio_curve, "ratio to Asio"))]
+             _by_buffer(run, panels, _ratio_curve, "ratio to Asio")),
+            *_scaling(run, "throughput")]
 
 
 def _by_buffer(run: Run, panels: list[tuple[str, str]], curve, label: str) -> str:
@@ -221,7 +258,7 @@ def _http(run: Run) -> list[tuple[str, str]]:
         axes.set_ylabel("thousand requests per second\n(more is better)")
         axes.set_title("HTTP requests")
         pictures.append(("HTTP throughput by connections", _finish(figure, _patches(run, names))))
-    return pictures + _quantile_panels(
+    return pictures + _scaling(run, "http") + _quantile_panels(
         run, "http", [("1_sequential", "1 connection"), ("4", "4 connections"),
                       ("32", "32 connections")], "HTTP latency quantiles on a logarithmic axis")
 

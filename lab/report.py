@@ -107,7 +107,7 @@ def draw_losses(run: Run) -> str:
     lost = evidence.losses(run)
     lines = [f"Where gyre loses. {loss_heading(run, lost)}"]
     for each in lost:
-        lines.append(f"  {each.suite:<11}{each.case:<20}{each.metric:<11}{each.contender:<12}"
+        lines.append(f"  {each.suite:<11}{each.case:<24}{each.metric:<11}{each.contender:<12}"
                      f"{tables.format_ratio(each.ratio):>6} of {each.peer:<15} {each.remark}")
     return "\n".join(lines)
 

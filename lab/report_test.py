@@ -15,7 +15,7 @@ import tables
 from evidence import Run
 
 SUITES = {
-    "dispatch": (["post", "spawn"], [("throughput", "Mops/s", "higher")]),
+    "dispatch": (["post", "spawn", "threads_1", "threads_8"], [("throughput", "Mops/s", "higher")]),
     "throughput": (["uni_tcp_1K", "uni_tcp_64K"], [("throughput", "MB/s", "higher")]),
     "latency": (["tcp_64", "unix_64"], [(each, "us", "lower") for each in tables.QUANTILES]),
     "http": (["1_sequential", "32"], [("throughput", "ops/s", "higher")] +
@@ -112,6 +112,19 @@ class Tables(unittest.TestCase):
         self.assertIn("Processor time, ns per operation", stored.getvalue())
         self.assertNotIn("Processor time, ns per operation", printed(given))
         self.assertIn("System calls were not counted: no tracefs.", printed(given))
+
+    def test_rows_of_several_threads_are_held_against_the_one_of_one_thread(self):
+        given = document(suites=("dispatch",))
+        for row in given["rows"]:
+            if row["case"] == "threads_8" and row["contender"] == "gyre_uring":
+                row["samples"] = [1.5 * each for each in row["samples"]]
+        tables_found = {each.title: each for each in tables.tables_of(Run(given), "dispatch")}
+        speedup = tables_found["Threads: continuations from one other thread, speedup over one "
+                               "thread"]
+        self.assertEqual(["8"], [row.label for row in speedup.rows])
+        ours, theirs = (speedup.rows[0].cells[speedup.columns.index(each)].text
+                        for each in ("gyre_uring", "asio_callback"))
+        self.assertEqual(("1.50", "1.00"), (ours, theirs))
 
     def test_a_contender_without_any_row_has_no_column(self):
         given = document(suites=["dispatch"])

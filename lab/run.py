@@ -40,6 +40,10 @@ class Contender:
     family: str
     command: tuple[str, ...]
     suites: tuple[str, ...]
+    cases: str = "*"
+
+    def takes_part(self, case: Case) -> bool:
+        return case.suite in self.suites and fnmatch.fnmatchcase(case.name, self.cases)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ class Bench:
         self._scale = scale
         self.info = json.loads((self._folder / "build_info.json").read_text(encoding="utf-8"))
         self.contenders = [Contender(each["name"], each["family"], tuple(each["command"]),
-                                     tuple(each["suites"]))
+                                     tuple(each["suites"]), each["cases"])
                            for each in self.info["contenders"]]
 
     def cases(self) -> list[Case]:
@@ -270,17 +274,16 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
     started = time.monotonic()
     steal = machine.StealMeter()
     load_before = machine.load_average()
-    taking_part = {case.suite: [each for each in contenders if case.suite in each.suites]
-                   for case in cases}
-    progress = Progress(sum(len(taking_part[each.suite]) + 1 for each in cases) * rounds)
+    taking_part = {case: [each for each in contenders if each.takes_part(case)] for case in cases}
+    progress = Progress(sum(len(taking_part[each]) + 1 for each in cases) * rounds)
     identities: dict[str, dict] = {}
     rows, controls, refusals, discarded = [], [], [], []
     calls = SystemCalls(bench)
 
     for case in cases:
-        first, *others = measure_until_quiet(bench, taking_part[case.suite], case, rounds, reruns,
+        first, *others = measure_until_quiet(bench, taking_part[case], case, rounds, reruns,
                                              progress, identities)
-        calls.add_to(first, taking_part[case.suite], case)
+        calls.add_to(first, taking_part[case], case)
         rows += rows_of(case, first)
         discarded += [row for each in others for row in rows_of(case, each)]
         refusals += [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}

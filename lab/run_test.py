@@ -77,6 +77,13 @@ class Turns(unittest.TestCase):
         self.assertEqual(attempt.refusals, {"raw_syscalls": "because"})
         self.assertNotIn("raw_syscalls", attempt.samples)
 
+    def test_a_contender_may_take_part_in_some_cases_of_its_suites_only(self):
+        on_threads = Contender("asio_per_thread", "asio", ("b",), ("dispatch",), "threads_*")
+        self.assertTrue(on_threads.takes_part(Case("dispatch", "threads_8", "", 9)))
+        self.assertFalse(on_threads.takes_part(Case("dispatch", "post", "", 1)))
+        self.assertFalse(on_threads.takes_part(Case("http", "threads_8", "", 8)))
+        self.assertTrue(CALLBACK.takes_part(Case("dispatch", "post", "", 1)))
+
     def test_nobody_can_run(self):
         attempt = measure(FakeBench(refusing=("gyre_uring", "asio_callback", "raw_syscalls")))
         self.assertEqual((attempt.samples, attempt.controlled), ({}, None))

@@ -52,6 +52,48 @@ void add_dispatch(std::vector<scenario>& all, scale size, dispatch_item item) {
         dispatch_order::from_another_thread, 2, foreign, foreign);
 }
 
+constexpr std::array<std::size_t, 4> thread_counts = {1, 2, 4, 8};
+
+std::string on_threads(std::size_t threads) {
+    return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
+class shared_dispatch_cases {
+public:
+    shared_dispatch_cases(std::vector<scenario>& all, scale size, dispatch_item item)
+        : all_{all},
+          item_{item},
+          spawns_{item == dispatch_item::coroutine},
+          items_{spawns_ ? pick(size, 200'000, 500'000) : pick(size, 400'000, 1'000'000)} {}
+
+    void add_all() {
+        for (const std::size_t threads : thread_counts) {
+            const std::string name = "threads_" + std::to_string(threads);
+            add(name, " by one other thread, run by " + on_threads(threads),
+                {item_, shared_order::from_outside, threads, 1, items_, items_});
+            add(name + "_batched", " 1,000 at a time, and run, by " + on_threads(threads),
+                {item_, shared_order::batches_from_inside, threads, 0, items_, 1'000});
+        }
+        add("threads_4_from_4", " by 4 other threads, run by 4",
+            {item_, shared_order::from_outside, 4, 4, items_, items_ / 4});
+        add(spawns_ ? "concurrent" : "concurrent_post",
+            " and run by 4 threads at once, 250,000 each",
+            {item_, shared_order::post_then_run, 4, 0, items_, items_ / 4});
+    }
+
+private:
+    void add(const std::string& name, const std::string& how, const shared_dispatch_case& what) {
+        all_.push_back({"dispatch", name + (spawns_ ? "_spawn" : ""),
+                        (spawns_ ? "coroutines spawned" : "continuations posted") + how,
+                        what.threads + what.posters, what});
+    }
+
+    std::vector<scenario>& all_;
+    dispatch_item item_;
+    bool spawns_;
+    std::uint64_t items_;
+};
+
 struct transfer {
     std::string_view label;
     std::size_t buffer_bytes;
@@ -77,6 +119,19 @@ void add_throughput(std::vector<scenario>& all, scale size, flow direction, tran
 
         all.push_back({"throughput", name, how + std::string{each.label}, 1,
                        throughput_case{via, direction, each.buffer_bytes, bytes, bytes / 16}});
+    }
+}
+
+void add_throughput_on_threads(std::vector<scenario>& all, scale size) {
+    constexpr std::size_t buffer_bytes = 64 << 10;
+    constexpr std::uint64_t full_bytes = std::uint64_t{4096} << 20;
+    for (const std::size_t threads : thread_counts) {
+        const std::uint64_t bytes = pick(size, full_bytes / 4, full_bytes) / (2 * threads);
+        all.push_back(
+            {"throughput", "threads_" + std::to_string(threads),
+             "a pair for each of " + on_threads(threads) + ", both ways, buffers of 64K", threads,
+             threads_throughput_case{
+                 threads, {transport::tcp, flow::both_ways, buffer_bytes, bytes, bytes / 16}}});
     }
 }
 
@@ -109,6 +164,16 @@ void add_http(std::vector<scenario>& all, scale size, std::string name, std::siz
     const std::uint64_t requests = pick(size, 24'000, 160'000) / connections;
     all.push_back({"http", name, name + " of kept-alive connections, client and server on one loop",
                    1, http_case{connections, requests, requests / 10}});
+}
+
+void add_http_on_threads(std::vector<scenario>& all, scale size) {
+    constexpr std::size_t connections = 32;
+    const std::uint64_t requests = pick(size, 48'000, 160'000) / connections;
+    for (const std::size_t threads : thread_counts) {
+        all.push_back({"http", "threads_" + std::to_string(threads),
+                       "32 kept-alive connections on " + on_threads(threads), threads,
+                       threads_http_case{threads, {connections, requests, requests / 10}}});
+    }
 }
 
 void add_echo(std::vector<scenario>& all, scale size, const transfer& message,
@@ -241,11 +306,14 @@ std::vector<scenario> all_scenarios(scale size) {
 
     add_dispatch(all, size, dispatch_item::continuation);
     add_dispatch(all, size, dispatch_item::coroutine);
+    shared_dispatch_cases{all, size, dispatch_item::continuation}.add_all();
+    shared_dispatch_cases{all, size, dispatch_item::coroutine}.add_all();
 
     add_throughput(all, size, flow::one_way, transport::tcp);
     add_throughput(all, size, flow::both_ways, transport::tcp);
     add_throughput(all, size, flow::one_way, transport::unix_stream);
     add_throughput(all, size, flow::both_ways, transport::unix_stream);
+    add_throughput_on_threads(all, size);
 
     add_latencies(all, size, transport::tcp);
     add_latencies(all, size, transport::unix_stream);
@@ -255,6 +323,7 @@ std::vector<scenario> all_scenarios(scale size) {
     for (const std::size_t connections : {1, 4, 16, 32}) {
         add_http(all, size, std::to_string(connections), connections);
     }
+    add_http_on_threads(all, size);
 
     for (const transfer& message : echo_messages) {
         for (const std::size_t connections : {1, 16, 100, 1'000}) {

@@ -40,6 +40,22 @@ struct dispatch_case {
     std::uint64_t batch_items;  ///< A divisor of `items`; equal to it where there are no batches.
 };
 
+enum class shared_order {
+    from_outside,         ///< Others post everything while the threads run.
+    batches_from_inside,  ///< On each thread something posts a batch, then itself behind it.
+    post_then_run,        ///< Each thread posts its share, then runs whatever has been posted.
+};
+
+/// Several threads share what is posted: each item is for any of them.
+struct shared_dispatch_case {
+    dispatch_item item;
+    shared_order order;
+    std::size_t threads;  ///< They run items.
+    std::size_t posters;  ///< Of `from_outside`: further threads, which post. Else 0.
+    std::uint64_t items;  ///< A multiple of whatever divides them.
+    std::uint64_t batch_items;
+};
+
 enum class flow { one_way, both_ways };
 
 /// Writer and reader share one loop. Both use buffers of `buffer_bytes`; a write may be partial.
@@ -49,6 +65,13 @@ struct throughput_case {
     std::size_t buffer_bytes;
     std::uint64_t bytes_per_direction;
     std::uint64_t warm_up_bytes_per_direction;  ///< Verified byte for byte, outside of the timing.
+};
+
+/// As many pairs of sockets as threads, where `each` is one pair's work. A pair belongs to a thread,
+/// unless the threads share everything.
+struct threads_throughput_case {
+    std::size_t threads;
+    throughput_case each;
 };
 
 enum class ping_pong {
@@ -70,6 +93,13 @@ struct http_case {
     std::size_t connections;
     std::uint64_t requests_per_connection;
     std::uint64_t warm_up_requests_per_connection;
+};
+
+/// The same with the connections spread evenly over several threads, both ends of one on the same
+/// thread, unless the threads share everything.
+struct threads_http_case {
+    std::size_t threads;
+    http_case all;
 };
 
 /// Server and load are two processes on two cores. Each connection sends a message, waits until all of
@@ -133,14 +163,16 @@ struct fan_out_case {
     }
 };
 
-using work = std::variant<dispatch_case, throughput_case, latency_case, http_case, echo_case,
-                          timers_case, churn_case, fan_out_case>;
+using work = std::variant<dispatch_case, shared_dispatch_case, throughput_case,
+                          threads_throughput_case, latency_case, http_case, threads_http_case,
+                          echo_case, timers_case, churn_case, fan_out_case>;
 
 struct scenario {
     std::string suite;
     std::string name;         ///< Unique within its suite.
     std::string description;  ///< One line for people.
-    std::size_t threads;      ///< How many the case keeps busy: as many cores are granted to it.
+    std::size_t threads;      ///< How many the case keeps busy: as many cores are granted to it, or
+                              ///< all that there are.
     work what;
 };
 

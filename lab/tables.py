@@ -119,6 +119,49 @@ def make_table(run: Run, title: str, corner: str,
     return Table(title, corner, columns, rows) if rows else None
 
 
+THREADS = (1, 2, 4, 8)
+SCALING = {
+    "dispatch": {
+        "threads_{}": "continuations from one other thread",
+        "threads_{}_batched": "continuations from within, 1,000 at a time",
+        "threads_{}_spawn": "coroutines from one other thread",
+        "threads_{}_batched_spawn": "coroutines from within, 1,000 at a time",
+    },
+    "throughput": {"threads_{}": "a pair on each thread, both ways, TCP, 64K"},
+    "http": {"threads_{}": "32 connections"},
+}
+SCALING_UNITS = {"dispatch": "Mops/s", "throughput": "MB/s", "http": "Kops/s"}
+
+
+def _scaling(run: Run, suite: str) -> list[Table | None]:
+    """For each family of rows that differ in the number of threads: how fast, and how much faster than
+    on one."""
+    found = []
+    for pattern, what in SCALING[suite].items():
+        lines = [(str(threads), suite, pattern.format(threads), "throughput")
+                 for threads in THREADS]
+        found.append(make_table(run, f"Threads: {what}, {SCALING_UNITS[suite]} (more is better)",
+                                "Threads", lines))
+        found.append(_speedup(run, f"Threads: {what}, speedup over one thread", lines))
+    return found
+
+
+def _speedup(run: Run, title: str, lines: list[tuple[str, str, str, str]]) -> Table | None:
+    """Ratios of medians: rows of different cases have no rounds in common."""
+    _, suite, first, metric = lines[0]
+    columns = [each for each in run.contenders() if run.row(suite, first, metric, each)]
+    alone = {each: run.summary(suite, first, metric, each).median for each in columns}
+    rows = []
+    for label, _, case, _ in lines[1:]:
+        summaries = [run.summary(suite, case, metric, each) for each in columns]
+        if any(summaries):
+            cells = [Cell(f"{summary.median / alone[each]:.2f}" if summary else "-")
+                     for each, summary in zip(columns, summaries)]
+            rows.append(Row(label, cells, "", run.is_void(suite, case) or
+                            run.is_void(suite, first)))
+    return Table(title, "Threads", columns, rows) if rows else None
+
+
 def _dispatch(run: Run) -> list[Table | None]:
     labels = {
         "post": "post, then run", "post_batched": "post on the loop, 1,000 at a time",
@@ -127,9 +170,16 @@ def _dispatch(run: Run) -> list[Table | None]:
         "interleaved_spawn": "interleaved spawn/run, 100",
         "foreign_spawn": "spawn from another thread",
     }
-    return [make_table(run, "Handler dispatch, Mops/s (more is better)", "Scenario",
-                       [(label, "dispatch", case, "throughput")
-                        for case, label in labels.items()])]
+    together = {
+        "concurrent_post": "4 threads post, then run", "threads_4_from_4": "4 others post, 4 run",
+        "concurrent_spawn": "4 threads spawn, then run",
+        "threads_4_from_4_spawn": "4 others spawn, 4 run",
+    }
+    return [make_table(run, title, "Scenario", [(label, "dispatch", case, "throughput")
+                                                for case, label in cases.items()])
+            for title, cases in (("Handler dispatch, Mops/s (more is better)", labels),
+                                 ("Concurrent post and run, Mops/s (more is better)", together))
+            ] + _scaling(run, "dispatch")
 
 
 BUFFERS = ("1K", "4K", "16K", "64K", "256K", "1M")
@@ -143,7 +193,7 @@ def _throughput(run: Run) -> list[Table | None]:
                      for size in BUFFERS]
             tables.append(make_table(
                 run, f"{how} throughput, {named}, MB/s (more is better)", "Buffer", lines))
-    return tables
+    return tables + _scaling(run, "throughput")
 
 
 QUANTILES = ("mean", "p50", "p90", "p99", "p99.9", "min", "max")
@@ -183,6 +233,10 @@ def _http(run: Run) -> list[Table | None]:
         make_table(run, "HTTP, latency under concurrency, μs (less is better)", "Connections",
                    [(f"{each}, {metric}", "http", str(each), metric)
                     for metric in ("mean", "p99") for each in connections]),
+        *_scaling(run, "http"),
+        make_table(run, "HTTP, 32 connections on threads, latency, μs (less is better)", "Threads",
+                   [(f"{each}, {metric}", "http", f"threads_{each}", metric)
+                    for metric in ("mean", "p99") for each in THREADS]),
     ]
 
 

@@ -5,6 +5,7 @@
 // Every handler captures little enough for Asio's recycling allocator, and reads and writes are
 // resumed by hand instead of through the composed operations. asio_sockets.hpp has the rest of the
 // configuration.
+#include <lab/contenders/asio_callback_sessions.hpp>
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>
 
@@ -31,44 +32,15 @@ namespace {
 namespace asio = boost::asio;
 
 using asio_lab::buffer_of;
+using asio_lab::direction;
+using asio_lab::error_code;
 using asio_lab::executor;
+using asio_lab::http_connection;
+using asio_lab::receive_all;
+using asio_lab::send_all;
 using asio_lab::single_threaded;
 using asio_lab::stream;
 using asio_lab::stream_pair;
-using error_code = boost::system::error_code;
-
-template <class Next>
-void send_all(stream& socket, std::span<const std::byte> bytes, Next next) {
-    socket.async_write_some(buffer_of(bytes),
-                            [&socket, bytes, next](error_code error, std::size_t size) {
-                                lab::require(!error, "asio: write");
-                                if (size < bytes.size())
-                                    return send_all(socket, bytes.subspan(size), next);
-                                next();
-                            });
-}
-
-template <class Next>
-void receive_all(stream& socket, std::span<std::byte> space, Next next) {
-    socket.async_read_some(buffer_of(space),
-                           [&socket, space, next](error_code error, std::size_t size) {
-                               lab::require(!error, "asio: read");
-                               if (size < space.size())
-                                   return receive_all(socket, space.subspan(size), next);
-                               next();
-                           });
-}
-
-template <class Next>
-void receive_message(stream& socket, lab::http_inbox& inbox, Next next) {
-    socket.async_read_some(buffer_of(inbox.space()),
-                           [&socket, &inbox, next](error_code error, std::size_t size) {
-                               lab::require(!error, "asio: read");
-                               if (!inbox.received(size))
-                                   return receive_message(socket, inbox, next);
-                               next();
-                           });
-}
 
 // Posts the next batch whenever the loop comes back to it, which is after the last batch has run.
 struct batch_poster {
@@ -124,46 +96,6 @@ void dispatch_items(asio::io_context& context, const lab::dispatch_case& work,
         case lab::dispatch_order::from_another_thread: dispatch_foreign(context, work, done); break;
     }
 }
-
-// One direction of `throughput`: two independent chains of handlers.
-struct direction {
-    direction(stream& source, stream& sink, std::size_t buffer_bytes)
-        : from{source}, to{sink}, outgoing{buffer_bytes}, incoming{buffer_bytes} {}
-
-    void begin(std::uint64_t size, lab::verification how) {
-        outgoing.begin(size);
-        incoming.begin(size, how);
-        write();
-        read();
-    }
-
-    void write() {
-        const auto next = outgoing.next();
-        if (next.empty()) return;
-
-        from.async_write_some(buffer_of(next), [this](error_code error, std::size_t size) {
-            lab::require(!error, "asio: write");
-            outgoing.sent(size);
-            write();
-        });
-    }
-
-    void read() {
-        const auto space = incoming.space();
-        if (space.empty()) return;
-
-        to.async_read_some(buffer_of(space), [this](error_code error, std::size_t size) {
-            lab::require(!error, "asio: read");
-            incoming.received(size);
-            read();
-        });
-    }
-
-    stream& from;
-    stream& to;
-    lab::outgoing_stream outgoing;
-    lab::incoming_stream incoming;
-};
 
 class ping_pong_pair {
 public:
@@ -228,44 +160,6 @@ private:
     std::uint64_t server_rounds_left_ = 0;
 };
 
-class http_connection {
-public:
-    explicit http_connection(asio::io_context& context) : sockets_{context, lab::transport::tcp} {}
-
-    void begin(std::uint64_t requests, lab::histogram& latency) {
-        timer_.emplace(latency);
-        to_ask_ = requests;
-        to_answer_ = requests;
-        answer();
-        ask();
-    }
-
-private:
-    void ask() {
-        if (to_ask_-- == 0) return;
-        send_all(sockets_.client, lab::bytes_of(lab::http_request), [this] {
-            receive_message(sockets_.client, responses_, [this] {
-                timer_->lap();
-                ask();
-            });
-        });
-    }
-
-    void answer() {
-        if (to_answer_-- == 0) return;
-        receive_message(sockets_.server, requests_, [this] {
-            send_all(sockets_.server, lab::bytes_of(lab::http_response), [this] { answer(); });
-        });
-    }
-
-    stream_pair sockets_;
-    lab::http_inbox requests_{lab::http_request};
-    lab::http_inbox responses_{lab::http_response};
-    std::optional<lab::lap_timer> timer_;
-    std::uint64_t to_ask_ = 0;
-    std::uint64_t to_answer_ = 0;
-};
-
 // One connection of `echo`; owns itself until its peer has left.
 class echo_session {
 public:
@@ -313,8 +207,12 @@ void run_all(asio::io_context& context, Group& group, Begin begin) {
 
 class asio_callback : public lab::contender {
 public:
+    explicit asio_callback(asio_lab::layout on_threads) : on_threads_{on_threads} {}
+
     lab::identity about() const override {
-        return {"asio_callback", "Boost.Asio", asio_lab::version(), "epoll"};
+        const bool shares = on_threads_ == asio_lab::layout::shared;
+        return {shares ? "asio_callback" : "asio_callback_per_thread", "Boost.Asio",
+                asio_lab::version(), "epoll"};
     }
 
     lab::outcome dispatch(const lab::dispatch_case& work) override {
@@ -334,10 +232,12 @@ public:
         asio::io_context context{single_threaded};
         stream_pair sockets{context, work.via};
         std::deque<direction> directions;
-        directions.emplace_back(sockets.client, sockets.server, work.buffer_bytes);
-        if (work.direction == lab::flow::both_ways) {
-            directions.emplace_back(sockets.server, sockets.client, work.buffer_bytes);
-        }
+        const auto add = [&](stream& from, stream& to) {
+            directions.push_back({from, to, lab::outgoing_stream{work.buffer_bytes},
+                                  lab::incoming_stream{work.buffer_bytes}});
+        };
+        add(sockets.client, sockets.server);
+        if (work.direction == lab::flow::both_ways) add(sockets.server, sockets.client);
 
         run_all(context, directions, [&](direction& each) {
             each.begin(work.warm_up_bytes_per_direction, lab::verification::every_byte);
@@ -370,6 +270,18 @@ public:
                               work.requests_per_connection);
     }
 
+    lab::outcome shared_dispatch(const lab::shared_dispatch_case& work) override {
+        return asio_lab::measure_shared_dispatch(on_threads_, work);
+    }
+
+    lab::outcome threads_throughput(const lab::threads_throughput_case& work) override {
+        return asio_lab::measure_threads_throughput(on_threads_, work);
+    }
+
+    lab::outcome threads_http(const lab::threads_http_case& work) override {
+        return asio_lab::measure_threads_http(on_threads_, work);
+    }
+
     lab::outcome timers(const lab::timers_case& work) override {
         return asio_lab::measure_timers(work);
     }
@@ -391,6 +303,8 @@ public:
     [[nodiscard]] bool can_echo() const override { return true; }
 
 private:
+    asio_lab::layout on_threads_;
+
     template <class Group>
     static lab::measurement measure_rounds(asio::io_context& context, Group& group,
                                            std::uint64_t warm_up_rounds, std::uint64_t rounds) {
@@ -409,6 +323,8 @@ private:
 }  // namespace
 
 std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
-    require(backend.empty(), "asio_callback has no backends to choose from");
-    return std::make_unique<asio_callback>();
+    require(backend.empty() || backend == "per_thread",
+            "asio_callback runs on nothing or on per_thread");
+    return std::make_unique<asio_callback>(backend.empty() ? asio_lab::layout::shared
+                                                           : asio_lab::layout::per_thread);
 }

@@ -5,6 +5,7 @@
 // Awaiting `deferred` operations is the variant without a coroutine frame per operation. A short
 // write or read is continued in the loop that awaits it, which spares the composed operations.
 // asio_sockets.hpp has the rest of the configuration.
+#include <lab/contenders/asio_coroutine_sessions.hpp>
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>
 
@@ -36,15 +37,14 @@ namespace {
 namespace asio = boost::asio;
 
 using asio_lab::buffer_of;
+using asio_lab::direction;
 using asio_lab::executor;
+using asio_lab::expect_success;
+using asio_lab::http_connection;
 using asio_lab::single_threaded;
 using asio_lab::stream;
 using asio_lab::stream_pair;
-
-using task = asio::awaitable<void, executor>;
-
-// Unlike `detached`, ends the run when a coroutine ended with an exception.
-void expect_success(std::exception_ptr error) { lab::require(!error, "asio: a coroutine threw"); }
+using asio_lab::task;
 
 // All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
 
@@ -100,40 +100,9 @@ void dispatch_items(asio::io_context& context, const lab::dispatch_case& work,
     }
 }
 
-struct direction {
-    stream& from;
-    stream& to;
-    lab::outgoing_stream outgoing;
-    lab::incoming_stream incoming;
-};
-
-task write_stream(direction& each) {
-    auto next = each.outgoing.next();
-    while (!next.empty()) {
-        const std::size_t size =
-            co_await each.from.async_write_some(buffer_of(next), asio::deferred);
-        each.outgoing.sent(size);
-        next = each.outgoing.next();
-    }
-}
-
-task read_stream(direction& each) {
-    auto space = each.incoming.space();
-    while (!space.empty()) {
-        const std::size_t size = co_await each.to.async_read_some(buffer_of(space), asio::deferred);
-        each.incoming.received(size);
-        space = each.incoming.space();
-    }
-}
-
 void run_streams(asio::io_context& context, std::deque<direction>& directions, std::uint64_t size,
                  lab::verification how) {
-    for (direction& each : directions) {
-        each.outgoing.begin(size);
-        each.incoming.begin(size, how);
-        asio::co_spawn(context, write_stream(each), expect_success);
-        asio::co_spawn(context, read_stream(each), expect_success);
-    }
+    for (direction& each : directions) begin(context, each, size, how);
     context.restart();
     context.run();
 }
@@ -225,56 +194,6 @@ void begin(asio::io_context& context, ping_pong_pair& pair, std::uint64_t rounds
     asio::co_spawn(context, ask_pings(pair, rounds, latency), expect_success);
 }
 
-struct http_connection {
-    explicit http_connection(asio::io_context& context) : sockets{context, lab::transport::tcp} {}
-
-    stream_pair sockets;
-    lab::http_inbox requests{lab::http_request};
-    lab::http_inbox responses{lab::http_response};
-};
-
-task ask_requests(http_connection& connection, std::uint64_t requests, lab::histogram& latency) {
-    stream& client = connection.sockets.client;
-    lab::lap_timer timer{latency};
-    for (std::uint64_t request = 0; request < requests; ++request) {
-        for (auto left = lab::bytes_of(lab::http_request); !left.empty();) {
-            const std::size_t size =
-                co_await client.async_write_some(buffer_of(left), asio::deferred);
-            left = left.subspan(size);
-        }
-        for (bool complete = false; !complete;) {
-            const auto space = connection.responses.space();
-            const std::size_t size =
-                co_await client.async_read_some(buffer_of(space), asio::deferred);
-            complete = connection.responses.received(size);
-        }
-        timer.lap();
-    }
-}
-
-task answer_requests(http_connection& connection, std::uint64_t requests) {
-    stream& server = connection.sockets.server;
-    for (std::uint64_t request = 0; request < requests; ++request) {
-        for (bool complete = false; !complete;) {
-            const auto space = connection.requests.space();
-            const std::size_t size =
-                co_await server.async_read_some(buffer_of(space), asio::deferred);
-            complete = connection.requests.received(size);
-        }
-        for (auto left = lab::bytes_of(lab::http_response); !left.empty();) {
-            const std::size_t size =
-                co_await server.async_write_some(buffer_of(left), asio::deferred);
-            left = left.subspan(size);
-        }
-    }
-}
-
-void begin(asio::io_context& context, http_connection& connection, std::uint64_t requests,
-           lab::histogram& latency) {
-    asio::co_spawn(context, answer_requests(connection, requests), expect_success);
-    asio::co_spawn(context, ask_requests(connection, requests, latency), expect_success);
-}
-
 // Begins `rounds` on every member of the group and runs the loop until all of them are over.
 template <class Group>
 void run_rounds(asio::io_context& context, Group& group, std::uint64_t rounds,
@@ -322,8 +241,12 @@ task accept_all(asio_lab::acceptor from, const lab::echo_case& work) {
 
 class asio_coroutine : public lab::contender {
 public:
+    explicit asio_coroutine(asio_lab::layout on_threads) : on_threads_{on_threads} {}
+
     lab::identity about() const override {
-        return {"asio_coroutine", "Boost.Asio", asio_lab::version(), "epoll"};
+        const bool shares = on_threads_ == asio_lab::layout::shared;
+        return {shares ? "asio_coroutine" : "asio_coroutine_per_thread", "Boost.Asio",
+                asio_lab::version(), "epoll"};
     }
 
     lab::outcome dispatch(const lab::dispatch_case& work) override {
@@ -378,6 +301,18 @@ public:
                               work.requests_per_connection);
     }
 
+    lab::outcome shared_dispatch(const lab::shared_dispatch_case& work) override {
+        return asio_lab::measure_shared_dispatch(on_threads_, work);
+    }
+
+    lab::outcome threads_throughput(const lab::threads_throughput_case& work) override {
+        return asio_lab::measure_threads_throughput(on_threads_, work);
+    }
+
+    lab::outcome threads_http(const lab::threads_http_case& work) override {
+        return asio_lab::measure_threads_http(on_threads_, work);
+    }
+
     lab::outcome timers(const lab::timers_case& work) override {
         return asio_lab::measure_timers(work);
     }
@@ -398,11 +333,16 @@ public:
         context.run();
     }
     [[nodiscard]] bool can_echo() const override { return true; }
+
+private:
+    asio_lab::layout on_threads_;
 };
 
 }  // namespace
 
 std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
-    require(backend.empty(), "asio_coroutine has no backends to choose from");
-    return std::make_unique<asio_coroutine>();
+    require(backend.empty() || backend == "per_thread",
+            "asio_coroutine runs on nothing or on per_thread");
+    return std::make_unique<asio_coroutine>(backend.empty() ? asio_lab::layout::shared
+                                                            : asio_lab::layout::per_thread);
 }

@@ -10,8 +10,19 @@
 
 namespace asio_lab {
 
+/// What several threads run.
+enum class layout {
+    shared,      ///< One context, in which every thread calls `run`.
+    per_thread,  ///< A context for each of them.
+};
+
 [[nodiscard]] lab::outcome measure_timers(const lab::timers_case& work);
 [[nodiscard]] lab::outcome measure_churn(const lab::churn_case& work);
 [[nodiscard]] lab::outcome measure_fan_out(const lab::fan_out_case& work);
+[[nodiscard]] lab::outcome measure_shared_dispatch(layout how,
+                                                   const lab::shared_dispatch_case& work);
+[[nodiscard]] lab::outcome measure_threads_throughput(layout how,
+                                                      const lab::threads_throughput_case& work);
+[[nodiscard]] lab::outcome measure_threads_http(layout how, const lab::threads_http_case& work);
 
 }  // namespace asio_lab

@@ -4,6 +4,7 @@
 //
 // Plain reads and writes in loops, as in the other contenders; a posted lambda stands for the bare
 // continuation, a launched task for the spawned coroutine. Nothing here is private to the library.
+#include <lab/contenders/gyre_sessions.hpp>
 #include <lab/contenders/gyre_suites.hpp>
 
 #include <lab/contender.hpp>
@@ -33,6 +34,9 @@ namespace {
 using gyre::io_context;
 using gyre::stream_socket;
 using gyre::task;
+using gyre_lab::direction;
+using gyre_lab::http_connection;
+using gyre_lab::socket_pair;
 
 // All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
 
@@ -87,51 +91,9 @@ void dispatch_items(io_context& loop, const lab::dispatch_case& work, std::uint6
     }
 }
 
-struct socket_pair {
-    socket_pair(io_context& loop, lab::transport via) : socket_pair{loop, lab::connect_pair(via)} {}
-    socket_pair(io_context& loop, lab::connected_pair pair)
-        : client{stream_socket::adopt(loop, pair.client.release())},
-          server{stream_socket::adopt(loop, pair.server.release())} {}
-
-    stream_socket client;
-    stream_socket server;
-};
-
-struct direction {
-    stream_socket& from;
-    stream_socket& to;
-    lab::outgoing_stream outgoing;
-    lab::incoming_stream incoming;
-};
-
-task<> write_stream(direction& each) {
-    auto next = each.outgoing.next();
-    while (!next.empty()) {
-        const auto sent = co_await each.from.write_some(next);
-        lab::require(sent.ok(), "gyre: a write failed");
-        each.outgoing.sent(sent.value());
-        next = each.outgoing.next();
-    }
-}
-
-task<> read_stream(direction& each) {
-    auto space = each.incoming.space();
-    while (!space.empty()) {
-        const auto got = co_await each.to.read_some(space);
-        lab::require(got.ok(), "gyre: a read failed");
-        each.incoming.received(got.value());
-        space = each.incoming.space();
-    }
-}
-
 void run_streams(io_context& loop, std::deque<direction>& directions, std::uint64_t size,
                  lab::verification how) {
-    for (direction& each : directions) {
-        each.outgoing.begin(size);
-        each.incoming.begin(size, how);
-        launch(loop, write_stream(each), gyre::or_terminate{});
-        launch(loop, read_stream(each), gyre::or_terminate{});
-    }
+    for (direction& each : directions) begin(loop, each, size, how);
     loop.run();
 }
 
@@ -192,48 +154,6 @@ void begin(io_context& loop, ping_pong_pair& pair, std::uint64_t rounds, lab::hi
     }
     launch(loop, answer_pings(pair, rounds), gyre::or_terminate{});
     launch(loop, ask_pings(pair, rounds, latency), gyre::or_terminate{});
-}
-
-struct http_connection {
-    explicit http_connection(io_context& loop) : sockets{loop, lab::transport::tcp} {}
-
-    socket_pair sockets;
-    lab::http_inbox requests{lab::http_request};
-    lab::http_inbox responses{lab::http_response};
-};
-
-task<> ask_requests(http_connection& connection, std::uint64_t requests, lab::histogram& latency) {
-    stream_socket& client = connection.sockets.client;
-    lab::lap_timer timer{latency};
-    for (std::uint64_t request = 0; request < requests; ++request) {
-        const auto asked = co_await gyre::write_all(client, lab::bytes_of(lab::http_request));
-        lab::require(asked.ok(), "gyre: a request failed");
-        for (bool complete = false; !complete;) {
-            const auto got = co_await client.read_some(connection.responses.space());
-            lab::require(got.ok(), "gyre: a response failed");
-            complete = connection.responses.received(got.value());
-        }
-        timer.lap();
-    }
-}
-
-task<> answer_requests(http_connection& connection, std::uint64_t requests) {
-    stream_socket& server = connection.sockets.server;
-    for (std::uint64_t request = 0; request < requests; ++request) {
-        for (bool complete = false; !complete;) {
-            const auto got = co_await server.read_some(connection.requests.space());
-            lab::require(got.ok(), "gyre: a request failed");
-            complete = connection.requests.received(got.value());
-        }
-        const auto answered = co_await gyre::write_all(server, lab::bytes_of(lab::http_response));
-        lab::require(answered.ok(), "gyre: a response failed");
-    }
-}
-
-void begin(io_context& loop, http_connection& connection, std::uint64_t requests,
-           lab::histogram& latency) {
-    launch(loop, answer_requests(connection, requests), gyre::or_terminate{});
-    launch(loop, ask_requests(connection, requests, latency), gyre::or_terminate{});
 }
 
 // With a buffer of its own: through leases it took up to a few percent more processor time on io_uring,
@@ -336,6 +256,18 @@ public:
 
         return measure_rounds(loop, connections, work.warm_up_requests_per_connection,
                               work.requests_per_connection);
+    }
+
+    lab::outcome shared_dispatch(const lab::shared_dispatch_case& work) override {
+        return gyre_lab::measure_shared_dispatch(options_, work);
+    }
+
+    lab::outcome threads_throughput(const lab::threads_throughput_case& work) override {
+        return gyre_lab::measure_threads_throughput(options_, work);
+    }
+
+    lab::outcome threads_http(const lab::threads_http_case& work) override {
+        return gyre_lab::measure_threads_http(options_, work);
     }
 
     lab::outcome timers(const lab::timers_case& work) override {

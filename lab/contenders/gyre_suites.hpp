@@ -18,5 +18,11 @@ namespace gyre_lab {
                                          const lab::churn_case& work);
 [[nodiscard]] lab::outcome measure_fan_out(const gyre::io_context_options& options,
                                            const lab::fan_out_case& work);
+[[nodiscard]] lab::outcome measure_shared_dispatch(const gyre::io_context_options& options,
+                                                   const lab::shared_dispatch_case& work);
+[[nodiscard]] lab::outcome measure_threads_throughput(const gyre::io_context_options& options,
+                                                      const lab::threads_throughput_case& work);
+[[nodiscard]] lab::outcome measure_threads_http(const gyre::io_context_options& options,
+                                                const lab::threads_http_case& work);
 
 }  // namespace gyre_lab
