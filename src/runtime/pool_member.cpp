@@ -3,6 +3,8 @@
 // Taking, stealing, sleeping: see pool_member.hpp.
 #include <runtime/pool_member.hpp>
 
+#include <utility>
+
 namespace gyre {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr std::size_t batch_from_inbox = 32;
 }  // namespace
 
 void pool_company::wake_one() noexcept {
-    if (searching.load() != 0) return;
+    if (searching.load() != 0 || looked_after()) return;
     const unsigned sleeper = sleepers.remove_any();
     if (sleeper == member_set::members_max) return;
     searching.fetch_add(1);  // In its name; it notices when it gets up.
@@ -35,20 +37,14 @@ pool_member::pool_member(pool_company& of, unsigned which, const io_context_opti
 }
 
 void pool_member::share(work& item) noexcept {
-    if (!queue_.push(item)) {
-        spill();
-        static_cast<void>(queue_.push(item));  // The owner alone adds, so there is room now.
+    if (queue_.push(item)) {
+        note_wealth();
+        return;
     }
-    note_wealth();
-}
-
-// Somebody else may do the older half: it goes where everybody looks.
-void pool_member::spill() noexcept {
-    for (std::uint64_t each = 0; each < steal_queue::capacity / 2; ++each) {
-        work* const oldest = queue_.pop();
-        if (oldest == nullptr) break;
-        company.inbox.push(*oldest);
-    }
+    // The new one, not the old ones: what was posted first is to run first, or something that posts
+    // again and again, itself last, would be back before what it has posted.
+    company.inbox.push(item);
+    company.wake_one();
 }
 
 void pool_member::note_wealth() noexcept {
@@ -75,6 +71,7 @@ work* pool_member::take_own() noexcept {
 
 work* pool_member::take() noexcept {
     if (work* const own = take_own()) return own;
+    if (watching_) return nullptr;  // Not before `search` has looked whether that is needed.
     work* first = nullptr;
     company.inbox.take_some(batch_from_inbox, [&](work& item) noexcept {
         if (first == nullptr) {
@@ -84,26 +81,38 @@ work* pool_member::take() noexcept {
         }
     });
     if (first != nullptr) {
+        fed_ = true;
         stop_searching(true);
         note_wealth();
+        // Who saw us taking may have gone to sleep over it.
+        if (!company.inbox.empty()) company.wake_one();
         return first;
     }
-    return searching_ ? search() : nullptr;
+    if (!searching_ || !search()) return nullptr;
+    return queue_.pop();  // Unless another thief was quicker.
 }
 
-work* pool_member::search() noexcept {
-    // A turn may end with some left; what is stolen needs an empty queue.
-    if (work* const own = take_own()) return own;
-    if (company.rich.empty()) {
+bool pool_member::search() noexcept {
+    // What the watch has seen may be as little as need not be announced.
+    const bool has_watched = watching_;
+    if (watch_instead() || (!has_watched && company.rich.empty())) {
         stop_searching(false);
-        return nullptr;
+        return false;
     }
     if (!searching_) {
         unsigned nobody = 0;
-        if (!company.searching.compare_exchange_strong(nobody, 1)) return nullptr;
+        if (!company.searching.compare_exchange_strong(nobody, 1)) return false;
         searching_ = true;
     }
     searches.add();
+    const bool found = steal();
+    stop_searching(found);
+    if (found) note_wealth();
+    return found;
+}
+
+// Begins with any of the others, so that not everybody comes to the same one.
+bool pool_member::steal() noexcept {
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;
     random_ ^= random_ << 17;
@@ -114,14 +123,11 @@ work* pool_member::search() noexcept {
         if (&other == this) continue;
         if (const std::uint64_t some = other.queue_.give_half(queue_)) {
             stolen.add(some);
-            break;
+            return true;
         }
         other.deny_wealth();
     }
-    work* const first = queue_.pop();
-    stop_searching(first != nullptr);
-    if (first != nullptr) note_wealth();
-    return first;
+    return false;
 }
 
 // Where there was something there may be more; nobody was woken for that while we were looking.
@@ -132,15 +138,86 @@ void pool_member::stop_searching(bool found) noexcept {
     if (found && work_in_sight()) company.wake_one();
 }
 
+// Whether there is something that nobody else sees to: whoever is searching wakes the next one if there
+// is more, and so does whoever is taking from the inbox.
+bool pool_member::must_look() const noexcept {
+    if (company.searching.load() != 0 || company.looked_after()) return false;
+    return !company.rich.empty() || (!company.inbox.empty() && !company.inbox.being_taken());
+}
+
 bool pool_member::work_in_sight() const noexcept {
     return !company.inbox.empty() || !company.rich.empty();
 }
 
+// Being woken takes longer than some items. Where these are posted without end a second loop is awake only
+// to fight over them, and on a busy machine it takes the processor from whoever posts. So if items have
+// been short and somebody is awake, one member sleeps for a while only, and nobody else is woken; it
+// joins in when something that it saw last time is still there. True if it is, or becomes, that one.
+bool pool_member::watch_instead() noexcept {
+    const bool in_company =
+        company.brisk.load() && company.sleepers.size() + 1 < company.members.size();
+    if (watching_) {
+        if (in_company && !something_still_waits()) return true;
+        watching_ = false;
+        company.watched.store(false);
+        return false;
+    }
+    // Who was woken for something that is gone by now would be woken for the next one just so.
+    const bool worth_it = searching_ || work_in_sight();
+    if (!in_company || !worth_it || company.watched.exchange(true)) return false;
+    watching_ = true;
+    remember_what_waits();
+    return true;
+}
+
+bool pool_member::expects_more() noexcept {
+    const bool fed = std::exchange(fed_, false);
+    return fed && !watching_ && company.brisk.load() &&
+           company.sleepers.size() + 1 == company.members.size();
+}
+
+void pool_member::end_watch() noexcept {
+    if (!watching_) return;
+    watching_ = false;
+    company.watched.store(false);
+    if (work_in_sight()) company.wake_one();
+}
+
+void pool_member::remember_what_waits() noexcept {
+    inbox_rounds_ = company.inbox.rounds();
+    inbox_waited_ = !company.inbox.empty();
+    added_before_.resize(company.members.size());
+    for (std::size_t each = 0; each < added_before_.size(); ++each) {
+        added_before_[each] = company.members[each]->queue_.added();
+    }
+}
+
+bool pool_member::something_still_waits() const noexcept {
+    if (inbox_waited_ && !company.inbox.empty() && company.inbox.rounds() - inbox_rounds_ < 2) {
+        return true;
+    }
+    for (std::size_t each = 0; each < added_before_.size(); ++each) {
+        if (company.members[each]->queue_.taken() < added_before_[each]) return true;
+    }
+    return false;
+}
+
+// The second bound is wider, so that one pause of a thread among many items does not make them long.
+void pool_member::note_pace(int count, duration took) noexcept {
+    constexpr duration short_item = std::chrono::microseconds{1};
+    constexpr duration pause = std::chrono::microseconds{10};
+    constexpr int count_min = 64;
+    const bool before = company.brisk.load(std::memory_order_relaxed);
+    if (before && took > count * short_item + pause) company.brisk.store(false);
+    if (!before && count >= count_min && took <= count * short_item) company.brisk.store(true);
+}
+
 bool pool_member::lie_down() noexcept {
     stop_searching(false);
+    if (watching_) remember_what_waits();
     company.sleepers.add(number);
     lying_ = true;
-    if (work_in_sight()) {
+    if (must_look()) {
         get_up();
         return false;
     }

@@ -3,13 +3,15 @@
 // How the loops of an io_pool share work, and how they fall asleep and are woken.
 //
 // Each loop has a queue from which the others may steal; what comes from outside of the pool waits in one
-// inbox. A loop with nothing left first looks into these, one loop at a time, and then sleeps. Two
+// inbox. A loop with nothing left first looks into these, one loop at a time, and then sleeps. Three
 // rules keep anything from being forgotten. Whoever adds work looks for sleepers afterwards, and whoever
-// is about to sleep says so before it looks for work a last time. And as long as somebody is searching
-// nobody else is woken, so a search that was worth it wakes the next searcher.
+// is about to sleep says so before it looks for work a last time. As long as somebody is searching
+// nobody else is woken, so a search that was worth it wakes the next searcher. And while items are
+// short, one member keeps watch in place of all this (docs/decisions/0010-short-items.md).
 #pragma once
 
 #include <gyre/base/single_writer_counter.hpp>
+#include <gyre/base/time.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <runtime/shared_inbox.hpp>
 #include <runtime/steal_queue.hpp>
@@ -17,6 +19,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +47,15 @@ public:
             if (each.load() != 0) return false;
         }
         return true;
+    }
+
+    /// How many there are.
+    [[nodiscard]] std::size_t size() const noexcept {
+        std::size_t count = 0;
+        for (const auto& each : words_) {
+            count += static_cast<std::size_t>(std::popcount(each.load()));
+        }
+        return count;
     }
 
     /// Removes any one; `members_max` if it was empty.
@@ -85,12 +97,22 @@ struct pool_company {
     std::atomic<unsigned> waiting = 0;    // Threads that wait for `at_rest`.
     unsigned steal_threshold = 1;
 
+    /// Items have been short of late: about as short as waking somebody takes, or shorter.
+    std::atomic<bool> brisk = false;
+    std::atomic<bool> watched = false;  // One member is `watching_`.
+
     std::mutex mutex;
     std::condition_variable rested;
     std::vector<std::unique_ptr<pool_member>> members;
 
     /// Wakes a sleeper to look for work, unless somebody is at it already. Any thread.
     void wake_one() noexcept;
+
+    /// Whether what is added need not wake anybody: somebody is awake, who will come to it soon, and a
+    /// watch sees to it if he does not. Any thread.
+    [[nodiscard]] bool looked_after() const noexcept {
+        return brisk.load() && watched.load() && sleepers.size() < members.size();
+    }
 
     /// Whether no member has anything to do or can get anything from another one. Any thread.
     [[nodiscard]] bool at_rest() const noexcept;
@@ -108,14 +130,37 @@ public:
     /// The next of what is shared and need not be searched for; null if there is none.
     [[nodiscard]] work* take() noexcept;
 
-    /// Looks for work among the others. Null if there is none, or somebody else is looking.
-    [[nodiscard]] work* search() noexcept;
+    /// Whether a turn has ended with something left in its own queue.
+    [[nodiscard]] bool has_own() const noexcept { return queue_.size() > 0; }
+
+    /// With nothing of its own left, takes some of what the others have, to where `take` finds it and
+    /// others may take it again. False if there was nothing, or somebody else is looking.
+    [[nodiscard]] bool search() noexcept;
+
+    /// Whether more short items are likely to follow those that it has just run, with nobody else awake.
+    /// Asking again, without any since, says no.
+    [[nodiscard]] bool expects_more() noexcept;
 
     /// The loop has nothing to do and is about to sleep. False if it must look for work again.
     [[nodiscard]] bool lie_down() noexcept;
 
+    /// When it must be awake again although nothing happens.
+    [[nodiscard]] time_point alarm(time_point now) const noexcept {
+        return watching_ ? now + watch_period : never;
+    }
+
     /// It is awake again; before it takes what it was woken for.
     void get_up() noexcept;
+
+    /// The loop has something of its own to do.
+    void end_watch() noexcept;
+
+    /// `count` items in a row took so long.
+    void note_pace(int count, duration took) noexcept;
+
+    [[nodiscard]] bool believes_brisk() const noexcept {
+        return company.brisk.load(std::memory_order_relaxed);
+    }
 
     /// Adds `item` to what may be stolen; from a thread of this member.
     void share(work& item) noexcept;
@@ -136,17 +181,30 @@ public:
 
 private:
     [[nodiscard]] work* take_own() noexcept;
-    void spill() noexcept;
+    [[nodiscard]] bool steal() noexcept;
+    [[nodiscard]] bool must_look() const noexcept;
+    [[nodiscard]] bool watch_instead() noexcept;
+    void remember_what_waits() noexcept;
+    [[nodiscard]] bool something_still_waits() const noexcept;
     void note_wealth() noexcept;
     void deny_wealth() noexcept;
     void stop_searching(bool found) noexcept;
+
+    static constexpr duration watch_period = std::chrono::milliseconds{1};
 
     steal_queue queue_;
     std::atomic<bool> said_rich_ = false;  // A hint; thieves take it back.
     bool searching_ = false;
     bool lying_ = false;    // In `sleepers`, or taken out of it by whoever woke us.
     bool resting_ = false;  // Not counted in `active`.
+    bool watching_ = false;
+    bool fed_ = false;  // From the inbox, since it was last asked what it expects.
     std::uint64_t random_;
+
+    // What waited when the watch last looked.
+    bool inbox_waited_ = false;
+    std::uint64_t inbox_rounds_ = 0;
+    std::vector<std::uint64_t> added_before_;  // To the queue of each member.
 };
 
 }  // namespace gyre

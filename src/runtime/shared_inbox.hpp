@@ -7,11 +7,13 @@
 // finds another one at it does not wait: what is there is being taken care of.
 #pragma once
 
+#include <gyre/base/counter.hpp>
 #include <gyre/base/mpsc_stack.hpp>
 #include <gyre/coro/work.hpp>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace gyre {
 
@@ -25,17 +27,29 @@ public:
         return added_.empty() && !some_sorted_.load(std::memory_order_seq_cst);
     }
 
+    /// Whether a thread is taking right now. Any thread. Sequentially consistent, and so is its end.
+    [[nodiscard]] bool being_taken() const noexcept {
+        return taking_.load(std::memory_order_seq_cst);
+    }
+
+    /// How often what was there has been set out for taking, all of it at once. If that has happened
+    /// twice since a moment, then all that was there at that moment has been taken. Any thread.
+    [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.value(); }
+
     /// Calls `take(work&)` for the oldest ones, up to `count_max`. Returns how many; 0 also while another
     /// thread is taking. Any thread.
     template <class Taker>
     std::size_t take_some(std::size_t count_max, Taker&& take) noexcept {
         if (empty() || taking_.exchange(true, std::memory_order_acquire)) return 0;
         some_sorted_.store(true, std::memory_order_seq_cst);  // Never is nothing seen meanwhile.
-        if (sorted_.empty()) added_.take_all([this](work& item) noexcept { sorted_.push(item); });
+        if (sorted_.empty()) {
+            added_.take_all([this](work& item) noexcept { sorted_.push(item); });
+            rounds_.add();
+        }
         std::size_t count = 0;
         for (; count < count_max && !sorted_.empty(); ++count) take(sorted_.pop());
         some_sorted_.store(!sorted_.empty(), std::memory_order_seq_cst);
-        taking_.store(false, std::memory_order_release);
+        taking_.store(false, std::memory_order_seq_cst);
         return count;
     }
 
@@ -43,7 +57,8 @@ private:
     mpsc_stack<work, &work::next> added_;
     alignas(64) std::atomic<bool> taking_ = false;
     std::atomic<bool> some_sorted_ = false;  // False only while `sorted_` is empty.
-    work_queue sorted_;                      // Oldest first. Under `taking_`.
+    work_queue sorted_;                      // Oldest first. Under `taking_`, like the next one.
+    counter rounds_;
 };
 
 }  // namespace gyre

@@ -18,7 +18,7 @@ namespace gyre {
 
 class steal_queue {
 public:
-    static constexpr std::uint64_t capacity = 256;
+    static constexpr std::uint64_t capacity = 1024;
 
     /// Adds `item` behind the others. False if it is full. The owner only.
     [[nodiscard]] bool push(work& item) noexcept {
@@ -73,6 +73,14 @@ public:
         const std::uint64_t head = head_.load(std::memory_order_relaxed);
         const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
         return tail > head ? tail - head : 0;
+    }
+
+    /// How many have ever been added, and how many taken. Any thread; at once out of date.
+    [[nodiscard]] std::uint64_t added() const noexcept {
+        return tail_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint64_t taken() const noexcept {
+        return head_.load(std::memory_order_relaxed);
     }
 
 private:

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -27,10 +28,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-void on_pools(unsigned threads, const std::function<void(io_pool&)>& body) {
+void on_pools(unsigned threads, const std::function<void(io_pool&)>& body,
+              unsigned steal_threshold = 1) {
     with_every_backend([&](const io_context_options& each) {
         io_pool_options options;
         options.threads = threads;
+        options.steal_threshold = steal_threshold;
         options.loop = each;
         io_pool pool{options};
         REQUIRE_FALSE(pool.status());
@@ -48,6 +51,29 @@ void grow(io_pool& pool, int depth, std::atomic<int>& leaves) {
         pool.post([&pool, depth, &leaves] { grow(pool, depth - 1, leaves); });
     }
 }
+
+/// Items that hold their loops up until enough of them have begun, or patience has ended.
+class meeting {
+public:
+    explicit meeting(int size) : size_{size} {}
+
+    void attend() {
+        came_.fetch_add(1);
+        const auto patient_until = std::chrono::steady_clock::now() + patience;
+        while (came_.load() < size_ && std::chrono::steady_clock::now() < patient_until) {
+            std::this_thread::yield();
+        }
+        if (came_.load() == size_) met_.fetch_add(1);
+    }
+
+    /// Once all is over.
+    [[nodiscard]] bool all_came() const { return met_.load() == size_; }
+
+private:
+    int size_;
+    std::atomic<int> came_ = 0;
+    std::atomic<int> met_ = 0;
+};
 
 task<> stay(std::atomic<int>& moved) {
     const io_context* const begun_on = io_context::current();
@@ -173,6 +199,87 @@ TEST_CASE("what waits behind an item that holds its loop up is done by another o
         CHECK(in_time);
         CHECK(pool.counters().stolen >= 1);
         CHECK(pool.counters().searches >= 1);
+    });
+}
+
+TEST_CASE("items that wait for each other all begin, even after many that were short") {
+    const auto body = [](io_pool& pool) {
+        for (int round = 0; round < 20; ++round) {
+            meeting of_four{4};
+            // With short items it pays to leave one loop alone with them; these now need all four.
+            for (int item = 0; item < 5'000; ++item) pool.post([] {});
+            for (int item = 0; item < 4; ++item) pool.post([&of_four] { of_four.attend(); });
+            for (int item = 0; item < 5'000; ++item) pool.post([] {});
+
+            pool.wait();
+
+            REQUIRE(of_four.all_came());
+        }
+    };
+    on_pools(4, body, 0);
+}
+
+TEST_CASE("items that were posted from within and wait for each other all begin as well") {
+    const auto body = [](io_pool& pool) {
+        for (int round = 0; round < 20; ++round) {
+            meeting of_three{3};
+            pool.post([&pool, &of_three] {
+                for (int item = 0; item < 5'000; ++item) pool.post([] {});
+                for (int item = 0; item < 3; ++item) {
+                    pool.post([&of_three] { of_three.attend(); });
+                }
+            });
+
+            pool.wait();
+
+            REQUIRE(of_three.all_came());
+        }
+    };
+    on_pools(3, body, 0);
+}
+
+TEST_CASE("a loop that watches over short items does what is posted to it alone") {
+    on_pools(2, [](io_pool& pool) {
+        std::atomic<bool> posted = false;
+        std::thread poster{[&pool, &posted] {
+            while (!posted.load()) pool.post([] {});
+        }};
+        std::atomic<int> done = 0;
+
+        for (int message = 0; message < 200; ++message) {
+            for (std::size_t each = 0; each < pool.size(); ++each) {
+                pool[each].post([&done] { ++done; });
+            }
+            std::this_thread::yield();
+        }
+        const auto patient_until = std::chrono::steady_clock::now() + patience;
+        while (done.load() < 400 && std::chrono::steady_clock::now() < patient_until) {
+            std::this_thread::yield();
+        }
+        const int done_meanwhile = done.load();
+        posted = true;
+        poster.join();
+        pool.wait();
+
+        CHECK(done_meanwhile == 400);
+    });
+}
+
+TEST_CASE("what one item posts runs in that order on a pool of one loop, however much it is") {
+    on_pools(1, [](io_pool& pool) {
+        constexpr int count = 10'000;
+        std::vector<int> order;
+        order.reserve(count);
+
+        pool.post([&] {
+            for (int item = 0; item < count; ++item) {
+                pool.post([&order, item] { order.push_back(item); });
+            }
+        });
+        pool.wait();
+
+        REQUIRE(order.size() == count);
+        CHECK(std::is_sorted(order.begin(), order.end()));
     });
 }
 

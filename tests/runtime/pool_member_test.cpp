@@ -15,6 +15,7 @@ TEST_CASE("a set of members gives back each one that was added, once") {
     CHECK(sleepers.remove_any() == member_set::members_max);
     for (const unsigned each : {0U, 63U, 64U, 200U, 255U}) sleepers.add(each);
     sleepers.add(64);
+    CHECK(sleepers.size() == 5);
 
     CHECK(sleepers.remove(200));
     CHECK_FALSE(sleepers.remove(200));

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -36,6 +37,29 @@ TEST_CASE("a shared inbox hands out the oldest first, as many as are asked for")
 
     REQUIRE(got.size() == 5);
     for (std::size_t each = 0; each < 5; ++each) CHECK(got[each] == &items[each]);
+}
+
+TEST_CASE("after two more rounds of a shared inbox everything from before is taken") {
+    shared_inbox inbox;
+    std::vector<numbered> items(3);
+    const auto take = [](work& item) { ++static_cast<numbered&>(item).taken; };
+    inbox.push(items[0]);
+    inbox.push(items[1]);
+    inbox.take_some(1, take);  // The second one is set out and waits.
+    inbox.push(items[2]);
+    const std::uint64_t before = inbox.rounds();
+    CHECK_FALSE(inbox.being_taken());
+
+    inbox.take_some(10, [&](work& item) {
+        CHECK(inbox.being_taken());
+        take(item);
+    });
+    inbox.take_some(10, take);
+    CHECK(inbox.rounds() - before == 1);
+    inbox.take_some(10, take);
+
+    CHECK(items[1].taken == 1);
+    CHECK(items[2].taken == 1);
 }
 
 TEST_CASE("with several posters and takers a shared inbox loses nothing and doubles nothing") {

@@ -31,6 +31,8 @@ TEST_CASE("a steal queue hands its owner the oldest first") {
 
     CHECK(queue.size() == 3);
     CHECK(queue.pop() == &items[0]);
+    CHECK(queue.added() == 3);
+    CHECK(queue.taken() == 1);
     CHECK(queue.pop() == &items[1]);
     CHECK(queue.pop() == &items[2]);
     CHECK(queue.pop() == nullptr);

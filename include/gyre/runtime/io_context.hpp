@@ -300,8 +300,10 @@ private:
     void turn(time_point limit) noexcept;
     [[nodiscard]] work* next_item(int& shared_left) noexcept;
     [[nodiscard]] bool may_sleep() noexcept;
+    [[nodiscard]] bool await_more() noexcept;
     void look_for_work(time_point deadline) noexcept;
     void refresh_clock() noexcept;
+    void note_pace(int items) noexcept;
     void take_inbox() noexcept;
     void take_cancels() noexcept;
     void post_from_outside(work& item) noexcept;

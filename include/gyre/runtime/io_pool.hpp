@@ -34,8 +34,9 @@ struct io_pool_options {
     /// What the threads are called, with their number behind; the system shows 15 characters.
     std::string thread_name = "gyre";
 
-    /// How many beginnings may wait on one loop before a sleeping one is woken to help. Waking costs
-    /// 10 us and more, so pools of very short items do better with more.
+    /// How many beginnings may wait on one loop before a sleeping one is woken to help. While items take
+    /// less than a microsecond or so and somebody is awake, only what still waits a millisecond later
+    /// wakes another one.
     unsigned steal_threshold = 1;
 };
 
