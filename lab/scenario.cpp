@@ -64,21 +64,22 @@ public:
         : all_{all},
           item_{item},
           spawns_{item == dispatch_item::coroutine},
-          items_{spawns_ ? pick(size, 200'000, 500'000) : pick(size, 400'000, 1'000'000)} {}
+          backlog_{spawns_ ? pick(size, 200'000, 500'000) : pick(size, 400'000, 1'000'000)},
+          steady_{spawns_ ? pick(size, 500'000, 2'500'000) : pick(size, 2'000'000, 5'000'000)} {}
 
     void add_all() {
         for (const std::size_t threads : thread_counts) {
             const std::string name = "threads_" + std::to_string(threads);
             add(name, " by one other thread, run by " + on_threads(threads),
-                {item_, shared_order::from_outside, threads, 1, items_, items_});
+                {item_, shared_order::from_outside, threads, 1, backlog_, backlog_});
             add(name + "_batched", " 1,000 at a time, and run, by " + on_threads(threads),
-                {item_, shared_order::batches_from_inside, threads, 0, items_, 1'000});
+                {item_, shared_order::batches_from_inside, threads, 0, steady_, 1'000});
         }
         add("threads_4_from_4", " by 4 other threads, run by 4",
-            {item_, shared_order::from_outside, 4, 4, items_, items_ / 4});
+            {item_, shared_order::from_outside, 4, 4, backlog_, backlog_ / 4});
         add(spawns_ ? "concurrent" : "concurrent_post",
-            " and run by 4 threads at once, 250,000 each",
-            {item_, shared_order::post_then_run, 4, 0, items_, items_ / 4});
+            " by each of 4 threads, which then run them",
+            {item_, shared_order::post_then_run, 4, 0, backlog_, backlog_ / 4});
     }
 
 private:
@@ -91,7 +92,8 @@ private:
     std::vector<scenario>& all_;
     dispatch_item item_;
     bool spawns_;
-    std::uint64_t items_;
+    std::uint64_t backlog_;  // Where all of it may come to wait.
+    std::uint64_t steady_;
 };
 
 struct transfer {
