@@ -134,7 +134,8 @@ void io_context::end_roots() noexcept {
             continue;
         }
         if (roots().empty()) return;
-        expects(can_move() || posts_expected_.load(std::memory_order_acquire) > 0,
+        // In this order: what was expected first and is posted by now is seen by the second.
+        expects(posts_expected_.load(std::memory_order_acquire) > 0 || can_move(),
                 "coroutines remain that nothing will ever resume");
         turn(never);
     }
@@ -156,7 +157,8 @@ bool io_context::can_move() const noexcept {
 // ends, that holds for roots as well that wait for another loop.
 bool io_context::rests(bool ending) noexcept {
     if (guards_.load(std::memory_order_acquire) > 0) return false;
-    return roots().empty() || (ending && !can_move());
+    if (roots().empty()) return true;
+    return ending && posts_from_outside_.load(std::memory_order_acquire) == 0 && !can_move();
 }
 
 std::size_t io_context::run() { return run_until(never, no_limit); }
@@ -236,6 +238,7 @@ work* io_context::next_item(int& shared_left) noexcept {
 }
 
 void io_context::turn(time_point limit) noexcept {
+    if (member_ != nullptr && member_->company.ending.load(std::memory_order_relaxed)) stop_roots();
     turns_.add();
     turn_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     time_point deadline = loop_backend::no_wait;
@@ -322,7 +325,9 @@ void io_context::stop() noexcept {
 }
 
 void io_context::release_guard() noexcept {
+    expect_post(true);  // After the last guard the loop may end, and be destroyed.
     if (guards_.fetch_sub(1, std::memory_order_seq_cst) == 1) wake_if_asleep();
+    posted_as_expected(true);
 }
 
 void io_context::post_from_outside(work& item) noexcept {
@@ -417,6 +422,10 @@ void io_context::provide_memory(lease_operation& op) noexcept {
     }
     op.pool = received_into_;
     op.size = received_into_->block_size();
+}
+
+const void* io_context::company() const noexcept {
+    return member_ == nullptr ? nullptr : &member_->company;
 }
 
 receive_memory_use io_context::receive_memory() const noexcept {

@@ -38,7 +38,8 @@ void pin_to(int processor) noexcept {
 
 unsigned count_of(const io_pool_options& options) {
     if (options.threads != 0) return options.threads;
-    return std::max(1U, static_cast<unsigned>(processors_allowed().size()));
+    return std::clamp(static_cast<unsigned>(processors_allowed().size()), 1U,
+                      member_set::members_max);
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ void io_pool::wait() {
 
 void io_pool::request_stop() noexcept {
     company_->ending.store(true);
-    // Who is awake looks before it sleeps.
+    // Who is awake looks in each turn.
     for (auto& each : company_->members) each->loop.wake_if_asleep();
 }
 

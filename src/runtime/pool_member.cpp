@@ -13,26 +13,33 @@ constexpr std::size_t batch_from_inbox = 32;
 }  // namespace
 
 void pool_company::wake_one() noexcept {
-    if (searching.load() != 0 || looked_after()) return;
-    const unsigned sleeper = sleepers.remove_any();
-    if (sleeper == member_set::members_max) return;
-    searching.fetch_add(1);  // In its name; it notices when it gets up.
-    members[sleeper]->loop.wake_if_asleep();
+    while (searching.load() == 0 && !looked_after() && !sleepers.empty()) {
+        searching.fetch_add(1);  // In the name of whom we wake, who notices when getting up.
+        const unsigned sleeper = sleepers.remove_any();
+        if (sleeper != member_set::members_max) {
+            members[sleeper]->loop.wake_if_asleep();
+            return;
+        }
+        // In vain; but somebody may have gone to sleep because we seemed to be searching.
+        searching.fetch_sub(1);
+        if (inbox.empty() && rich.empty()) return;
+    }
 }
 
 // A member that wakes counts itself as active before it takes what it was woken by. So if nothing is
-// posted anywhere, and nobody was active before and after that was seen, then nothing is on its way.
+// posted anywhere, and nobody was active nor became so while that was looked at, nothing is on its way.
 bool pool_company::at_rest() const noexcept {
-    if (active.load() != 0 || !inbox.empty()) return false;
+    const std::uint64_t before = active.load();
+    if (!nobody(before) || !inbox.empty()) return false;
     for (const auto& each : members) {
         if (!each->loop.nothing_posted()) return false;
     }
-    return active.load() == 0;
+    return active.load() == before;
 }
 
 pool_member::pool_member(pool_company& of, unsigned which, const io_context_options& options)
     : company{of}, number{which}, loop{options}, random_{which * 0x9e3779b97f4a7c15U + 1} {
-    company.active.fetch_add(1);
+    company.active.fetch_add(one_active);
     loop.join_company(*this);
 }
 
@@ -48,19 +55,16 @@ void pool_member::share(work& item) noexcept {
 }
 
 void pool_member::note_wealth() noexcept {
-    if (said_rich_.load(std::memory_order_relaxed) || queue_.size() <= company.steal_threshold)
-        return;
-    said_rich_.store(true, std::memory_order_relaxed);
+    if (queue_.size() <= company.steal_threshold || company.rich.contains(number)) return;
     company.rich.add(number);
     company.wake_one();
 }
 
 // By the owner, or by a thief that has found nothing. If the owner adds something at this very moment,
-// that stays unannounced until it adds more; it is awake and will do it itself.
+// that stays unannounced until it adds more; it is awake and will do it itself. If it says so after
+// everything is gone, the next thief denies it again.
 void pool_member::deny_wealth() noexcept {
-    if (!said_rich_.load(std::memory_order_relaxed)) return;
-    said_rich_.store(false, std::memory_order_relaxed);
-    company.rich.remove(number);
+    if (company.rich.contains(number)) company.rich.remove(number);
 }
 
 work* pool_member::take_own() noexcept {
@@ -70,8 +74,18 @@ work* pool_member::take_own() noexcept {
 }
 
 work* pool_member::take() noexcept {
-    if (work* const own = take_own()) return own;
+    // What comes from outside must not wait for ever behind items that post themselves again.
+    const bool overdue = ++own_in_a_row_ > own_in_a_row_max;
+    if (!overdue) {
+        if (work* const own = take_own()) return own;
+    }
+    own_in_a_row_ = 0;
     if (watching_) return nullptr;  // Not before `search` has looked whether that is needed.
+    if (overdue) {
+        work* one = nullptr;
+        company.inbox.take_some(1, [&one](work& item) noexcept { one = &item; });
+        return one != nullptr ? one : take_own();
+    }
     work* first = nullptr;
     company.inbox.take_some(batch_from_inbox, [&](work& item) noexcept {
         if (first == nullptr) {
@@ -82,7 +96,7 @@ work* pool_member::take() noexcept {
     });
     if (first != nullptr) {
         fed_ = true;
-        stop_searching(true);
+        stop_searching();
         note_wealth();
         // Who saw us taking may have gone to sleep over it.
         if (!company.inbox.empty()) company.wake_one();
@@ -96,7 +110,7 @@ bool pool_member::search() noexcept {
     // What the watch has seen may be as little as need not be announced.
     const bool has_watched = watching_;
     if (watch_instead() || (!has_watched && company.rich.empty())) {
-        stop_searching(false);
+        stop_searching();
         return false;
     }
     if (!searching_) {
@@ -106,7 +120,7 @@ bool pool_member::search() noexcept {
     }
     searches.add();
     const bool found = steal();
-    stop_searching(found);
+    stop_searching();
     if (found) note_wealth();
     return found;
 }
@@ -130,12 +144,12 @@ bool pool_member::steal() noexcept {
     return false;
 }
 
-// Where there was something there may be more; nobody was woken for that while we were looking.
-void pool_member::stop_searching(bool found) noexcept {
+// There may be more, or something new: nobody was woken for that while we were looking.
+void pool_member::stop_searching() noexcept {
     if (!searching_) return;
     searching_ = false;
     company.searching.fetch_sub(1);
-    if (found && work_in_sight()) company.wake_one();
+    if (must_look()) company.wake_one();
 }
 
 // Whether there is something that nobody else sees to: whoever is searching wakes the next one if there
@@ -213,7 +227,7 @@ void pool_member::note_pace(int count, duration took) noexcept {
 }
 
 bool pool_member::lie_down() noexcept {
-    stop_searching(false);
+    stop_searching();
     if (watching_) remember_what_waits();
     company.sleepers.add(number);
     lying_ = true;
@@ -230,7 +244,7 @@ bool pool_member::lie_down() noexcept {
     if (!loop.rests(ending)) return true;
     stuck = !loop.roots().empty();
     resting_ = true;
-    if (company.active.fetch_sub(1) == 1 && company.waiting.load() > 0) {
+    if (nobody(company.active.fetch_sub(1) - 1) && company.waiting.load() > 0) {
         {
             const std::lock_guard lock{company.mutex};
         }
@@ -244,7 +258,7 @@ void pool_member::get_up() noexcept {
     lying_ = false;
     if (resting_) {
         resting_ = false;
-        company.active.fetch_add(1);
+        company.active.fetch_add(one_active);
     }
     // Whoever took us out of the set wants us to search, and has counted us.
     if (!company.sleepers.remove(number)) searching_ = true;

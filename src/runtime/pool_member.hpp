@@ -42,6 +42,10 @@ public:
         return (word(member).fetch_and(~bit(member)) & bit(member)) != 0;
     }
 
+    [[nodiscard]] bool contains(unsigned member) const noexcept {
+        return (words_[member / bits].load() & bit(member)) != 0;
+    }
+
     [[nodiscard]] bool empty() const noexcept {
         for (const auto& each : words_) {
             if (each.load() != 0) return false;
@@ -86,15 +90,23 @@ private:
 
 class pool_member;
 
+/// One more member has something to do.
+inline constexpr std::uint64_t one_active = (std::uint64_t{1} << 32) + 1;
+[[nodiscard]] constexpr bool nobody(std::uint64_t active) noexcept {
+    return static_cast<std::uint32_t>(active) == 0;
+}
+
 /// What the members of one pool have in common.
 struct pool_company {
     shared_inbox inbox;
     member_set sleepers;  // Whom to wake; one who wakes on his own leaves by himself.
     member_set rich;      // Whose queue is worth a thief's way.
     std::atomic<unsigned> searching = 0;  // Members that are looking for work, or were woken to.
-    std::atomic<unsigned> active = 0;     // Members that have, or may still get, something to do.
-    std::atomic<bool> ending = false;     // Every root is asked to stop.
-    std::atomic<unsigned> waiting = 0;    // Threads that wait for `at_rest`.
+    // How many members have something to do, or may still get it, in the lower half; how often one more
+    // did in the upper half, so that a moment with none is told from the next one.
+    std::atomic<std::uint64_t> active = 0;
+    std::atomic<bool> ending = false;   // Every root is asked to stop.
+    std::atomic<unsigned> waiting = 0;  // Threads that wait for `at_rest`.
     unsigned steal_threshold = 1;
 
     /// Items have been short of late: about as short as waking somebody takes, or shorter.
@@ -188,12 +200,13 @@ private:
     [[nodiscard]] bool something_still_waits() const noexcept;
     void note_wealth() noexcept;
     void deny_wealth() noexcept;
-    void stop_searching(bool found) noexcept;
+    void stop_searching() noexcept;
 
+    static constexpr std::uint64_t own_in_a_row_max = 4 * steal_queue::capacity;
     static constexpr duration watch_period = std::chrono::milliseconds{1};
 
     steal_queue queue_;
-    std::atomic<bool> said_rich_ = false;  // A hint; thieves take it back.
+    std::uint64_t own_in_a_row_ = 0;  // Taken from it since the inbox was last looked into.
     bool searching_ = false;
     bool lying_ = false;    // In `sleepers`, or taken out of it by whoever woke us.
     bool resting_ = false;  // Not counted in `active`.

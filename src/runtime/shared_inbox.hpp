@@ -7,8 +7,8 @@
 // finds another one at it does not wait: what is there is being taken care of.
 #pragma once
 
-#include <gyre/base/counter.hpp>
 #include <gyre/base/mpsc_stack.hpp>
+#include <gyre/base/single_writer_counter.hpp>
 #include <gyre/coro/work.hpp>
 
 #include <atomic>
@@ -58,7 +58,7 @@ private:
     alignas(64) std::atomic<bool> taking_ = false;
     std::atomic<bool> some_sorted_ = false;  // False only while `sorted_` is empty.
     work_queue sorted_;                      // Oldest first. Under `taking_`, like the next one.
-    counter rounds_;
+    single_writer_counter rounds_;
 };
 
 }  // namespace gyre

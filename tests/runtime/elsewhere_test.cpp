@@ -126,6 +126,46 @@ TEST_CASE("a stop reaches the task on the other loop, and its result comes back"
     });
 }
 
+TEST_CASE("a pool that ends waits for its tasks on loops that are not of it") {
+    with_every_backend([](const io_context_options& each) {
+        io_pool_options one;
+        one.threads = 1;
+        one.loop = each;
+        io_pool elsewhere{one};
+        std::atomic<bool> let_go = false;
+        std::atomic<bool> busy = false;
+        std::atomic<bool> returned = false;
+        const auto hold = [&]() -> task<> {
+            busy = true;
+            while (!let_go.load()) std::this_thread::yield();  // It does not even hear of the stop.
+            co_return;
+        };
+        const auto ask = [&]() -> task<> {
+            co_await on(elsewhere[0], hold());
+            returned = true;
+        };
+        std::thread opener;
+        {
+            io_pool pool{one};
+            launch(pool, ask(), or_terminate{});
+            while (!busy.load()) std::this_thread::yield();
+            pool.request_stop();
+            // Its loop has heard of the stop and sleeps again, or is about to.
+            const std::uint64_t turns = pool[0].counters().turns;
+            while (pool[0].counters().turns < turns + 1 && !pool[0].asleep()) {
+                std::this_thread::yield();
+            }
+            opener = std::thread{[&let_go, &pool] {
+                while (!pool[0].asleep()) std::this_thread::yield();
+                let_go = true;
+            }};
+            pool.wait();
+            CHECK(returned);
+            opener.join();
+        }
+    });
+}
+
 TEST_CASE("guests are counted, and the least loaded loop is the one with the fewest") {
     with_pools(4, [](io_context& io, io_pool& pool) {
         const auto crowd = [&]() -> task<> {

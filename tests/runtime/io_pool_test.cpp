@@ -339,6 +339,70 @@ TEST_CASE("stop requests from other threads meet roots in every phase of their b
     });
 }
 
+namespace {
+
+/// Hands control to and fro with its twin for ever: something is always ready.
+task<> play(event& mine, event& other, std::atomic<int>& canceled) {
+    for (;;) {
+        other.set();
+        const io_result<> heard = co_await mine.wait();
+        mine.reset();
+        if (!heard.ok()) break;
+    }
+    ++canceled;
+}
+
+task<> play_pair(std::atomic<int>& canceled) {
+    event left;
+    event right;
+    const auto body = [&](task_group& group) -> task<> {
+        group.spawn(play(left, right, canceled));
+        group.spawn(play(right, left, canceled));
+        co_return;
+    };
+    co_await with_group(body);
+}
+
+}  // namespace
+
+TEST_CASE("the end of a pool reaches coroutines that never leave their loop without work") {
+    std::atomic<int> canceled = 0;
+    int pools = 0;
+    on_pools(2, [&](io_pool& pool) {
+        ++pools;
+        for (int each = 0; each < 4; ++each) launch(pool, play_pair(canceled), or_terminate{});
+    });
+
+    CHECK(canceled == pools * 8);
+}
+
+TEST_CASE("what comes from outside begins although items inside post themselves again and again") {
+    on_pools(1, [](io_pool& pool) {
+        struct restless {
+            io_pool& pool;
+            std::atomic<bool>& enough;
+
+            void run() {
+                if (!enough.load()) pool.post([this] { run(); });
+            }
+        };
+        std::atomic<bool> enough = false;
+        restless one{pool, enough};
+        restless two{pool, enough};
+        pool.post([&] { one.run(); });
+        pool.post([&] { two.run(); });
+        std::atomic<bool> begun = false;
+
+        pool.post([&] {
+            begun = true;
+            enough = true;
+        });
+        pool.wait();
+
+        CHECK(begun);
+    });
+}
+
 TEST_CASE("requesting the stop of a pool ends what runs and what begins later") {
     on_pools(2, [](io_pool& pool) {
         std::atomic<int> canceled = 0;

@@ -17,8 +17,8 @@
 
 namespace gyre {
 
-/// The waiting end, in the awaiting coroutine's frame. `Target` is where the task goes: `launch`es
-/// roots, and may have `guest_came` and `guest_left`.
+/// The waiting end, in the awaiting coroutine's frame. `Target` is where the task goes: it takes work,
+/// has a `company`, and may have `guest_came` and `guest_left`.
 template <class Target, class Result>
 class [[nodiscard]] task_elsewhere final : private work, public stop_target {
 public:
@@ -46,7 +46,9 @@ public:
         waiter_ = waiter;
         parent_ = given;
         away_ = true;
-        context_of(*given).expect_post();
+        io_context& home = context_of(*given);
+        outside_ = where_.company() == nullptr || where_.company() != home.company();
+        home.expect_post(outside_);
         if constexpr (counts_guests) where_.guest_came();
         auto* there = new errand{*this, where_, std::move(it_)};
         stop_ = stop_handle{*there};
@@ -116,8 +118,9 @@ private:
             }
             if constexpr (counts_guests) back.where_.guest_left();
             io_context& home = context_of(*back.parent_);
+            const bool outside = back.outside_;
             back.parent_->executor.post(back);  // From here on `back` may be gone.
-            home.posted_as_expected();
+            home.posted_as_expected(outside);
             self.drop();
         }
 
@@ -141,6 +144,7 @@ private:
     std::optional<kept> result_;
     [[no_unique_address]] exception_slot failure_;
     bool away_ = false;
+    bool outside_ = false;  // The target is not of the pool of the caller's loop.
 };
 
 /// Awaits `it`, run on the loop `where`; the caller resumes on its own executor.

@@ -189,7 +189,7 @@ public:
     /// Whether it sleeps in the kernel, or is not being run. Any thread.
     [[nodiscard]] bool asleep() const noexcept { return asleep_.load(std::memory_order_relaxed); }
 
-    /// Tasks that other loops have sent here with `on` and that have not ended. Any thread.
+    /// Tasks that were sent to this very loop with `on` and have not ended. Any thread.
     [[nodiscard]] std::size_t guests() const noexcept {
         return guests_.load(std::memory_order_relaxed);
     }
@@ -234,8 +234,18 @@ public:
 
     /// Another thread will post an item, which nobody here can see it do; the loop lives until it says
     /// that it has.
-    void expect_post() noexcept { posts_expected_.fetch_add(1, std::memory_order_relaxed); }
-    void posted_as_expected() noexcept { posts_expected_.fetch_sub(1, std::memory_order_release); }
+    /// @param  outside  Not a thread of the same pool.
+    void expect_post(bool outside) noexcept {
+        if (outside) posts_from_outside_.fetch_add(1, std::memory_order_relaxed);
+        posts_expected_.fetch_add(1, std::memory_order_relaxed);
+    }
+    void posted_as_expected(bool outside) noexcept {
+        if (outside) posts_from_outside_.fetch_sub(1, std::memory_order_release);
+        posts_expected_.fetch_sub(1, std::memory_order_release);
+    }
+
+    /// What tells the loops of one pool from others; null for a loop on its own. Only compared.
+    [[nodiscard]] const void* company() const noexcept;
 
     [[nodiscard]] gyre::host& host() noexcept { return host_; }
 
@@ -368,6 +378,7 @@ private:
     std::atomic<std::uint64_t> wakeups_ = 0;
     std::atomic<std::size_t> guests_ = 0;
     std::atomic<int> posts_expected_ = 0;
+    std::atomic<int> posts_from_outside_ = 0;  // Of these.
 };
 
 /// The io_context that `env` belongs to; there is no other kind of loop.

@@ -60,7 +60,8 @@ public:
     ~io_pool();
 
     /// Makes `item` ready on one of the loops. From a thread of the pool an array slot; from others an
-    /// atomic exchange, and a wake-up only if somebody sleeps and nobody is looking for work.
+    /// atomic exchange, and a wake-up only if somebody sleeps and nobody is looking for work; such calls
+    /// must have returned before the pool is destroyed.
     void post(work& item) noexcept;
 
     /// Runs `function()` on one of the loops. It must not throw.
@@ -70,8 +71,8 @@ public:
         post(io_context::make_work(std::move(function)));
     }
 
-    /// Waits until no root is left and nothing is ready on any loop. Not on one of them. The pool then
-    /// goes on.
+    /// Waits until no root is left and nothing is ready on any loop; after `request_stop`, until nothing
+    /// is left but roots that nothing can resume. Not on one of them. The pool then goes on.
     void wait();
 
     /// Asks every root to stop, those included that begin later. There is no way back.
@@ -82,13 +83,17 @@ public:
     /// @pre  index < size().
     [[nodiscard]] io_context& operator[](std::size_t index) noexcept;
 
-    /// The loop with the fewest guests: tasks that were sent there with `on`. In turns among equals.
+    /// The loop with the fewest guests: tasks that were sent to it by name with `on`. In turns among
+    /// equals.
     [[nodiscard]] io_context& least_loaded() noexcept;
 
     /// The error of the first loop whose required backend cannot run; see io_context::status.
     [[nodiscard]] error status() const noexcept;
 
     [[nodiscard]] io_pool_counters counters() const noexcept;
+
+    /// As io_context::company.
+    [[nodiscard]] const void* company() const noexcept { return company_.get(); }
 
 private:
     void run_member(unsigned number) noexcept;

@@ -85,7 +85,7 @@ public:
     template <class Function>
     [[nodiscard]] auto at(std::size_t index, Function function) {
         expects(index < parts_.size(), "a part of this object");
-        return on((*pool_)[index], call(*parts_[index], std::move(function)));
+        return on((*pool_)[index], call(parts_[index], std::move(function)));
     }
 
     /// Calls `function(Part&)` on every loop, on all at the same time.
@@ -96,7 +96,7 @@ public:
     template <class Function>
     [[nodiscard]] task<> on_all(Function function) {
         const auto one = [&](std::size_t index) -> task<> {
-            co_await on((*pool_)[index], call_borrowed(*parts_[index], function));
+            co_await on((*pool_)[index], call_borrowed(parts_[index], function));
         };
         const auto body = [&](task_group& group) -> task<> {
             for (std::size_t index = 0; index < parts_.size(); ++index) group.spawn(one(index));
@@ -130,20 +130,23 @@ private:
 
     template <class Function, class Result = std::invoke_result_t<Function&, Part&>>
         requires(!is_task<Result>)
-    static task<Result> call(Part& part, Function function) {
-        co_return function(part);
+    static task<Result> call(std::optional<Part>& part, Function function) {
+        expects(part.has_value(), "a sharded object is used before it is stopped");
+        co_return function(*part);
     }
     template <class Function, class Result = std::invoke_result_t<Function&, Part&>>
         requires is_task<Result>
-    static Result call(Part& part, Function function) {
-        co_return co_await function(part);
+    static Result call(std::optional<Part>& part, Function function) {
+        expects(part.has_value(), "a sharded object is used before it is stopped");
+        co_return co_await function(*part);
     }
     template <class Function>
-    static task<> call_borrowed(Part& part, Function& function) {
+    static task<> call_borrowed(std::optional<Part>& part, Function& function) {
+        expects(part.has_value(), "a sharded object is used before it is stopped");
         if constexpr (is_task<std::invoke_result_t<Function&, Part&>>) {
-            co_await function(part);
+            co_await function(*part);
         } else {
-            function(part);
+            function(*part);
         }
         co_return;
     }
