@@ -40,16 +40,19 @@ public:
     /// thread is taking. Any thread.
     template <class Taker>
     std::size_t take_some(std::size_t count_max, Taker&& take) noexcept {
-        if (empty() || taking_.exchange(true, std::memory_order_acquire)) return 0;
-        some_sorted_.store(true, std::memory_order_seq_cst);  // Never is nothing seen meanwhile.
-        if (sorted_.empty()) {
-            added_.take_all([this](work& item) noexcept { sorted_.push(item); });
-            rounds_.add();
-        }
         std::size_t count = 0;
-        for (; count < count_max && !sorted_.empty(); ++count) take(sorted_.pop());
-        some_sorted_.store(!sorted_.empty(), std::memory_order_seq_cst);
-        taking_.store(false, std::memory_order_seq_cst);
+        // Again if something came while there was nothing: who added it may have seen us taking.
+        while (count == 0 && !empty() && !taking_.exchange(true, std::memory_order_acquire)) {
+            some_sorted_.store(true,
+                               std::memory_order_seq_cst);  // Never is nothing seen meanwhile.
+            if (sorted_.empty()) {
+                added_.take_all([this](work& item) noexcept { sorted_.push(item); });
+                rounds_.add();
+            }
+            for (; count < count_max && !sorted_.empty(); ++count) take(sorted_.pop());
+            some_sorted_.store(!sorted_.empty(), std::memory_order_seq_cst);
+            taking_.store(false, std::memory_order_seq_cst);
+        }
         return count;
     }
 

@@ -17,7 +17,9 @@ TEST_CASE("a set of members gives back each one that was added, once") {
     sleepers.add(64);
     CHECK(sleepers.size() == 5);
 
+    CHECK(sleepers.contains(200));
     CHECK(sleepers.remove(200));
+    CHECK_FALSE(sleepers.contains(200));
     CHECK_FALSE(sleepers.remove(200));
     std::set<unsigned> found;
     for (int each = 0; each < 4; ++each) found.insert(sleepers.remove_any());
