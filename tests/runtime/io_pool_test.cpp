@@ -381,8 +381,10 @@ TEST_CASE("what comes from outside begins although items inside post themselves 
         struct restless {
             io_pool& pool;
             std::atomic<bool>& enough;
+            std::atomic<int> runs = 0;
 
             void run() {
+                ++runs;
                 if (!enough.load()) pool.post([this] { run(); });
             }
         };
@@ -392,6 +394,8 @@ TEST_CASE("what comes from outside begins although items inside post themselves 
         pool.post([&] { one.run(); });
         pool.post([&] { two.run(); });
         std::atomic<bool> begun = false;
+        // Both go round inside by now, so that what follows does not come in with them.
+        while (one.runs < 1'000 || two.runs < 1'000) std::this_thread::yield();
 
         pool.post([&] {
             begun = true;
