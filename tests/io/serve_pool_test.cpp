@@ -6,11 +6,11 @@
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>
+#include <support/pools.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -21,29 +21,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-void with_pools(unsigned threads, const std::function<void(io_context&, io_pool&)>& body) {
-    with_every_backend([&](const io_context_options& each) {
-        const std::size_t before = open_descriptors();
-        {
-            io_pool_options options;
-            options.threads = threads;
-            options.loop = each;
-            io_pool pool{options};
-            io_context io{each};
-            body(io, pool);
-        }
-        CHECK(open_descriptors() == before);
-    });
-}
-
-void run_here(io_context& io, task<> coroutine) {
-    bool ended = false;
-    launch(io, std::move(coroutine), [&ended](task_outcome<void> outcome) {
-        outcome.get();
-        ended = true;
-    });
-    io.run_for(patience);
-    REQUIRE(ended);
+template <class Body>
+void leaving_no_descriptor(unsigned threads, const Body& body) {
+    const std::size_t before = open_descriptors();
+    with_pools(threads, body);
+    CHECK(open_descriptors() == before);
 }
 
 /// Which loops sessions ran on, and how many at once.
@@ -90,7 +72,7 @@ task<> ask_for_byte(const endpoint& server, std::atomic<int>& answered) {
 }  // namespace
 
 TEST_CASE("with a listener for each loop every connection is served, on a loop of the pool") {
-    with_pools(3, [](io_context& io, io_pool& pool) {
+    leaving_no_descriptor(3, [](io_context& io, io_pool& pool) {
         record seen;
         std::atomic<int> answered = 0;
         const auto all = [&]() -> task<> {
@@ -130,7 +112,7 @@ TEST_CASE("with a listener for each loop every connection is served, on a loop o
 
 TEST_CASE(
     "with one listener connections go to the loop with the fewest sessions, up to the bound") {
-    with_pools(2, [](io_context& io, io_pool& pool) {
+    leaving_no_descriptor(2, [](io_context& io, io_pool& pool) {
         record seen;
         std::atomic<int> answered = 0;
         const auto all = [&]() -> task<> {
@@ -169,7 +151,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a stop ends sessions on every loop and the server with them") {
-    with_pools(2, [](io_context& io, io_pool& pool) {
+    leaving_no_descriptor(2, [](io_context& io, io_pool& pool) {
         record seen;
         const auto all = [&]() -> task<> {
             auto listening = listen_on_each(pool, endpoint{ipv4::loopback(), 0});
@@ -199,7 +181,7 @@ TEST_CASE("a stop ends sessions on every loop and the server with them") {
 }
 
 TEST_CASE("listening on each loop fails as a whole if the address is taken") {
-    with_pools(2, [](io_context& io, io_pool& pool) {
+    leaving_no_descriptor(2, [](io_context& io, io_pool& pool) {
         const auto taken = stream_acceptor::listen(io, endpoint{ipv4::loopback(), 0});
         REQUIRE(taken.ok());
 

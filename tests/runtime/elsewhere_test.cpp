@@ -10,11 +10,11 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
+#include <support/pools.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -26,28 +26,6 @@ using namespace gyre::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-void with_pools(unsigned threads, const std::function<void(io_context&, io_pool&)>& body) {
-    with_every_backend([&](const io_context_options& each) {
-        io_pool_options options;
-        options.threads = threads;
-        options.loop = each;
-        io_pool pool{options};
-        io_context io{each};
-        body(io, pool);
-    });
-}
-
-/// Runs `coroutine` on `io` to its end.
-void run_here(io_context& io, task<> coroutine) {
-    bool ended = false;
-    launch(io, std::move(coroutine), [&ended](task_outcome<void> outcome) {
-        outcome.get();
-        ended = true;
-    });
-    io.run_for(patience);
-    REQUIRE(ended);
-}
 
 task<const io_context*> name_the_loop() { co_return io_context::current(); }
 

@@ -4,10 +4,10 @@
 #include <gyre/runtime/sharded.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>
+#include <support/pools.hpp>
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -50,27 +50,6 @@ public:
     int strangers = 0;
 };
 
-void with_pools(const std::function<void(io_context&, io_pool&)>& body) {
-    with_every_backend([&](const io_context_options& each) {
-        io_pool_options options;
-        options.threads = 3;
-        options.loop = each;
-        io_pool pool{options};
-        io_context io{each};
-        body(io, pool);
-    });
-}
-
-void run_here(io_context& io, task<> coroutine) {
-    bool ended = false;
-    launch(io, std::move(coroutine), [&ended](task_outcome<void> outcome) {
-        outcome.get();
-        ended = true;
-    });
-    io.run_for(patience);
-    REQUIRE(ended);
-}
-
 task<int> add_later(part& it) {
     static_cast<void>(co_await sleep_for(1ms));
     co_return it.add(100);
@@ -79,7 +58,7 @@ task<int> add_later(part& it) {
 }  // namespace
 
 TEST_CASE("each part is made, asked and destroyed on its own loop") {
-    with_pools([](io_context& io, io_pool& pool) {
+    with_pools(3, [](io_context& io, io_pool& pool) {
         std::atomic<int> alive = 0;
         const auto use = [&]() -> task<> {
             const auto make = [&alive](io_context& home, std::size_t index) {
