@@ -156,28 +156,6 @@ void begin(io_context& loop, ping_pong_pair& pair, std::uint64_t rounds, lab::hi
     launch(loop, ask_pings(pair, rounds, latency), gyre::or_terminate{});
 }
 
-// With a buffer of its own: through leases it took up to a few percent more processor time on io_uring,
-// depending on the case (docs/decisions/0007-leases.md).
-task<> echo(stream_socket peer, std::size_t buffer_bytes) {
-    std::vector<std::byte> space(buffer_bytes);
-    for (;;) {
-        const auto got = co_await peer.read_some(std::span{space});
-        if (!got.ok()) co_return;
-        const auto sent = co_await gyre::write_all(peer, std::span{space}.first(got.value()));
-        lab::require(sent.ok(), "gyre: an echo failed");
-    }
-}
-
-task<> accept_all(io_context& loop, gyre::tcp_acceptor acceptor, const lab::echo_case& work) {
-    for (std::size_t count = 0; count < work.connections; ++count) {
-        auto accepted = co_await acceptor.accept();
-        lab::require(accepted.ok(), "gyre: accept");
-        stream_socket peer = accepted.take();
-        lab::require(peer.set_option(gyre::no_delay{{true}}).ok(), "gyre: no_delay");
-        launch(loop, echo(std::move(peer), work.buffer_bytes), gyre::or_terminate{});
-    }
-}
-
 // Begins `rounds` on every member of the group and runs the loop until all of them are over.
 template <class Group>
 void run_rounds(io_context& loop, Group& group, std::uint64_t rounds, lab::histogram& latency) {
@@ -201,12 +179,16 @@ lab::measurement measure_rounds(io_context& loop, Group& group, std::uint64_t wa
 
 class gyre_contender : public lab::contender {
 public:
-    explicit gyre_contender(gyre::backend_choice choice) { options_.backend = choice; }
+    gyre_contender(gyre::backend_choice choice, gyre_lab::echo_reads reads) : reads_{reads} {
+        options_.backend = choice;
+    }
 
     lab::identity about() const override {
         const io_context loop{options_};
         const bool on_epoll = options_.backend == gyre::backend_choice::epoll;
-        return {on_epoll ? "gyre_epoll" : "gyre_uring", "gyre", "0.1.0",
+        const bool leased = reads_ == gyre_lab::echo_reads::leased;
+        return {std::string{on_epoll ? "gyre_epoll" : "gyre_uring"} + (leased ? "_leases" : ""),
+                "gyre", "0.1.0",
                 std::string{describe(loop.backend().kind)} + ": " + loop.backend().reason};
     }
 
@@ -283,21 +265,26 @@ public:
     }
 
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
-        io_context loop{options_};
-        launch(loop, accept_all(loop, gyre::tcp_acceptor::adopt(loop, listener.release()), work),
-               gyre::or_terminate{});
-        loop.run();
+        gyre_lab::serve_echo(options_, reads_, work, std::move(listener));
     }
     [[nodiscard]] bool can_echo() const override { return true; }
 
 private:
     gyre::io_context_options options_;
+    gyre_lab::echo_reads reads_;
 };
 
 }  // namespace
 
 std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
-    require(backend == "uring" || backend == "epoll", "gyre runs on --backend uring or epoll");
-    return std::make_unique<gyre_contender>(backend == "uring" ? gyre::backend_choice::uring
-                                                               : gyre::backend_choice::epoll);
+    using gyre::backend_choice;
+    using gyre_lab::echo_reads;
+    const auto make = [](backend_choice choice, echo_reads reads) {
+        return std::make_unique<gyre_contender>(choice, reads);
+    };
+    if (backend == "uring") return make(backend_choice::uring, echo_reads::into_own_buffer);
+    if (backend == "epoll") return make(backend_choice::epoll, echo_reads::into_own_buffer);
+    if (backend == "uring_leases") return make(backend_choice::uring, echo_reads::leased);
+    if (backend == "epoll_leases") return make(backend_choice::epoll, echo_reads::leased);
+    fail("gyre runs on --backend uring, epoll, uring_leases or epoll_leases");
 }

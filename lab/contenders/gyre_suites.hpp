@@ -7,6 +7,7 @@
 #pragma once
 
 #include <lab/contender.hpp>
+#include <lab/load.hpp>
 
 #include <gyre/runtime/io_context.hpp>
 
@@ -24,5 +25,12 @@ namespace gyre_lab {
                                                       const lab::threads_throughput_case& work);
 [[nodiscard]] lab::outcome measure_threads_http(const gyre::io_context_options& options,
                                                 const lab::threads_http_case& work);
+
+/// Where a server's reads put what arrives: both ways are the library's, and which one is better depends on
+/// how many connections there are and how large their messages.
+enum class echo_reads { into_own_buffer, leased };
+
+void serve_echo(const gyre::io_context_options& options, echo_reads how, const lab::echo_case& work,
+                lab::descriptor listener);
 
 }  // namespace gyre_lab
