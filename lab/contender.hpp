@@ -19,8 +19,16 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace lab {
+
+/// Something that a library counts of its own accord, such as how often it asked the kernel for events:
+/// it explains a row, and is nothing to win by.
+struct counter {
+    std::string_view name;  ///< Of the metric; a literal.
+    double count = 0;       ///< Meanwhile.
+};
 
 struct cost {
     std::chrono::nanoseconds wall{};
@@ -28,6 +36,7 @@ struct cost {
     std::uint64_t allocations = 0;                ///< Made by the thread that holds the stopwatch.
     std::uint64_t context_switches = 0;           ///< Of all threads.
     std::optional<std::uint64_t> system_calls{};  ///< Where they are counted (kernel_counts.hpp).
+    std::vector<counter> counted{};
 };
 
 /// Runs from its construction. Must be stopped by the thread that made it.
@@ -90,6 +99,9 @@ public:
     /// returns when all of them have ended. Called in a process of its own, only if `can_echo`.
     virtual void echo(const echo_case& work, descriptor listener);
     [[nodiscard]] virtual bool can_echo() const { return false; }
+
+    /// What it counted during the `echo` that has just ended.
+    [[nodiscard]] virtual std::vector<counter> counted_in_echo() const { return {}; }
 };
 
 /// Defined by each file in contenders/.

@@ -76,6 +76,9 @@ public:
             add("system_calls", "1/op", "lower",
                 static_cast<double>(*spent.system_calls) / operations);
         }
+        for (const counter& each : spent.counted) {
+            add(each.name, "1/op", "lower", each.count / operations);
+        }
     }
 
     void add_memory() { add("memory", "MB", "lower", peak_memory_megabytes()); }

@@ -113,6 +113,20 @@ class Tables(unittest.TestCase):
         self.assertNotIn("Processor time, ns per operation", printed(given))
         self.assertIn("System calls were not counted: no tracefs.", printed(given))
 
+    def test_what_loops_count_is_shown_where_somebody_counted_and_nobody_wins(self):
+        given = document(suites=["churn"])
+        for metric, value in (("rearms", 0.25), ("stolen", 0.0)):
+            for name in ("gyre_uring", "gyre_epoll"):
+                given["rows"].append({"suite": "churn", "case": "sequential", "contender": name,
+                                      "metric": metric, "unit": "1/op", "better": "lower",
+                                      "samples": [value] * 5, "median": value})
+        found = {each.title: each for each in tables.cost_tables_of(Run(given), "churn")}
+        again = found[tables.COUNTED["rearms"] + ": churn"]
+        self.assertEqual(["gyre_uring", "gyre_epoll"], again.columns)
+        self.assertRegex(again.rows[0].cells[0].text, r"^0\.25")
+        self.assertEqual("", again.rows[0].winner)
+        self.assertNotIn(tables.COUNTED["stolen"] + ": churn", found)
+
     def test_rows_of_several_threads_are_held_against_the_one_of_one_thread(self):
         given = document(suites=("dispatch",))
         for row in given["rows"]:

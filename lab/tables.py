@@ -15,6 +15,17 @@ import evidence
 from evidence import Run
 
 
+# What gyre's loops count themselves; see loop_counters and io_pool_counters.
+COUNTED = {
+    "visits": "Calls of io_uring_enter or epoll_wait per operation",
+    "wakeups": "Sleeping loops woken by another thread, per operation",
+    "rearms": "Operations begun again because nothing was there, per operation",
+    "shortages": "Leased reads without a block at hand, per operation",
+    "blocks_made": "Blocks fetched from malloc, per operation",
+    "stolen": "Items stolen from another loop, per operation",
+}
+
+
 @dataclass
 class Cell:
     text: str
@@ -90,6 +101,8 @@ def _cell(run: Run, suite: str, case: str, metric: str, contender: str) -> Cell:
 
 def find_winner(run: Run, suite: str, case: str, metric: str) -> tuple[str | None, str]:
     """The best median, and how many times better it is than the best of any other library."""
+    if metric in COUNTED:
+        return None, ""  # These explain a row; more is not worse.
     players = [each for each in run.contenders() if run.family(each) != evidence.FLOOR_FAMILY]
     winner = run.best(suite, case, metric, players)
     if winner is None:
@@ -340,14 +353,28 @@ def _fan_out(run: Run) -> list[Table | None]:
                                            for case, label in FAN_OUT.items()])]
 
 
+COSTS = {
+    "cpu": "Processor time, ns per operation (less is better)",
+    "allocations": "Allocations per operation (less is better)",
+    "system_calls": "System calls per operation (less is better)",
+    "context_switches": "Context switches per operation (less is better)",
+}
+
+def _per_case(run: Run, suite: str, metric: str, title: str) -> Table | None:
+    return make_table(run, f"{title}: {suite}", "Case",
+                      [(case, suite, case, metric) for case in run.cases(suite)])
+
+
 def _cost(run: Run, suite: str) -> list[Table | None]:
-    titles = (("cpu", "Processor time, ns per operation (less is better)"),
-              ("allocations", "Allocations per operation (less is better)"),
-              ("system_calls", "System calls per operation (less is better)"),
-              ("context_switches", "Context switches per operation (less is better)"))
-    return [make_table(run, f"{title}: {suite}", "Case",
-                       [(case, suite, case, metric) for case in run.cases(suite)])
-            for metric, title in titles]
+    counted = {metric: title for metric, title in COUNTED.items() if _ever(run, suite, metric)}
+    return [_per_case(run, suite, metric, title) for metric, title in (COSTS | counted).items()]
+
+
+def _ever(run: Run, suite: str, metric: str) -> bool:
+    """Whether anybody counted more than none."""
+    rows = [run.row(suite, case, metric, each)
+            for case in run.cases(suite) for each in run.contenders()]
+    return any(max(row["samples"]) > 0 for row in rows if row)
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,

@@ -4,6 +4,7 @@
 //
 // Plain reads and writes in loops, as in the other contenders; a posted lambda stands for the bare
 // continuation, a launched task for the spawned coroutine. Nothing here is private to the library.
+#include <lab/contenders/gyre_counters.hpp>
 #include <lab/contenders/gyre_sessions.hpp>
 #include <lab/contenders/gyre_suites.hpp>
 
@@ -170,7 +171,7 @@ lab::measurement measure_rounds(io_context& loop, Group& group, std::uint64_t wa
     run_rounds(loop, group, warm_up_rounds, warm_up);
 
     lab::measurement result;
-    const lab::stopwatch watch;
+    const gyre_lab::counting_watch watch{loop};
     run_rounds(loop, group, rounds, result.latency);
     result.spent = watch.stop();
     result.amount = result.latency.count();
@@ -196,7 +197,7 @@ public:
         io_context loop{options_};
         std::uint64_t done = 0;
 
-        const lab::stopwatch watch;
+        const gyre_lab::counting_watch watch{loop};
         dispatch_items(loop, work, done);
         return lab::measurement{.spent = watch.stop(), .amount = done};
     }
@@ -215,7 +216,7 @@ public:
         run_streams(loop, directions, work.warm_up_bytes_per_direction,
                     lab::verification::every_byte);
 
-        const lab::stopwatch watch;
+        const gyre_lab::counting_watch watch{loop};
         run_streams(loop, directions, work.bytes_per_direction, lab::verification::edges);
 
         lab::measurement result{.spent = watch.stop()};
@@ -265,13 +266,17 @@ public:
     }
 
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
-        gyre_lab::serve_echo(options_, reads_, work, std::move(listener));
+        counted_in_echo_ = gyre_lab::serve_echo(options_, reads_, work, std::move(listener));
     }
     [[nodiscard]] bool can_echo() const override { return true; }
+    [[nodiscard]] std::vector<lab::counter> counted_in_echo() const override {
+        return counted_in_echo_;
+    }
 
 private:
     gyre::io_context_options options_;
     gyre_lab::echo_reads reads_;
+    std::vector<lab::counter> counted_in_echo_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 //
 // `gyre::serve` would add its bound, its counters and its drain; like the others' servers, this one
 // knows how many connections will come.
+#include <lab/contenders/gyre_counters.hpp>
 #include <lab/contenders/gyre_suites.hpp>
 
 #include <lab/churn_load.hpp>
@@ -202,7 +203,7 @@ lab::outcome gyre_lab::measure_churn(const gyre::io_context_options& options,
     run(loop, all, work.warm_up_connections, warm_up);
 
     lab::measurement result;
-    const lab::stopwatch watch;
+    const gyre_lab::counting_watch watch{loop};
     run(loop, all, work.connections, result.latency);
     result.spent = watch.stop();
     result.amount = result.latency.count();

@@ -4,6 +4,7 @@
 //
 // A buffer per connection is the plain way. A lease is a block that the loop lends for as long as a message
 // is being sent back: silent connections hold none, and few blocks serve all (docs/decisions/0007-leases.md).
+#include <lab/contenders/gyre_counters.hpp>
 #include <lab/contenders/gyre_suites.hpp>
 
 #include <lab/contender.hpp>
@@ -64,12 +65,14 @@ task<> accept_all(gyre::io_context& loop, gyre::tcp_acceptor acceptor, const lab
 
 }  // namespace
 
-void gyre_lab::serve_echo(const gyre::io_context_options& options, echo_reads how,
-                          const lab::echo_case& work, lab::descriptor listener) {
+std::vector<lab::counter> gyre_lab::serve_echo(const gyre::io_context_options& options,
+                                               echo_reads how, const lab::echo_case& work,
+                                               lab::descriptor listener) {
     gyre::io_context_options with_blocks = options;
     with_blocks.receive_block_size = work.buffer_bytes;  // As large as everybody's buffers.
     gyre::io_context loop{with_blocks};
     launch(loop, accept_all(loop, gyre::tcp_acceptor::adopt(loop, listener.release()), work, how),
            gyre::or_terminate{});
     loop.run();
+    return counted_between({}, figures_of(loop));
 }

@@ -5,6 +5,7 @@
 // A parent that forks again and again keeps its group and joins it each time; what forks once, inside
 // a nested fork, has a group for that. `when_all` of a vector of tasks was tried for both: equal from
 // 64 children on, slower below, as it allocates twice for each fork.
+#include <lab/contenders/gyre_counters.hpp>
 #include <lab/contenders/gyre_suites.hpp>
 
 #include <lab/contender.hpp>
@@ -75,7 +76,7 @@ lab::outcome gyre_lab::measure_fan_out(const gyre::io_context_options& options,
     io_context loop{options};
     run(loop, work, work.warm_up_forks_per_parent);
 
-    const lab::stopwatch watch;
+    const gyre_lab::counting_watch watch{loop};
     const std::uint64_t ended = run(loop, work, work.forks_per_parent);
     return lab::measurement{.spent = watch.stop(), .amount = ended};
 }

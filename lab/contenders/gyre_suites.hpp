@@ -11,6 +11,8 @@
 
 #include <gyre/runtime/io_context.hpp>
 
+#include <vector>
+
 namespace gyre_lab {
 
 [[nodiscard]] lab::outcome measure_timers(const gyre::io_context_options& options,
@@ -30,7 +32,9 @@ namespace gyre_lab {
 /// how many connections there are and how large their messages.
 enum class echo_reads { into_own_buffer, leased };
 
-void serve_echo(const gyre::io_context_options& options, echo_reads how, const lab::echo_case& work,
-                lab::descriptor listener);
+/// Returns what its loop counted.
+[[nodiscard]] std::vector<lab::counter> serve_echo(const gyre::io_context_options& options,
+                                                   echo_reads how, const lab::echo_case& work,
+                                                   lab::descriptor listener);
 
 }  // namespace gyre_lab

@@ -4,6 +4,7 @@
 //
 // What is posted goes to the pool, for whichever loop comes first; a connection stays with one loop, to
 // which its tasks are launched.
+#include <lab/contenders/gyre_counters.hpp>
 #include <lab/contenders/gyre_sessions.hpp>
 #include <lab/contenders/gyre_suites.hpp>
 
@@ -133,7 +134,7 @@ lab::outcome gyre_lab::measure_shared_dispatch(const gyre::io_context_options& o
     io_pool pool{pool_of(work.threads, options)};
     lab::thread_tally tally;
 
-    const lab::stopwatch watch;
+    const gyre_lab::counting_watch watch{pool};
     post_everything(pool, work, tally);
     pool.wait();
     return lab::measurement{.spent = watch.stop(), .amount = tally.sum()};
@@ -151,7 +152,7 @@ lab::outcome gyre_lab::measure_threads_http(const gyre::io_context_options& opti
     run_connections(pool, places, work.all.warm_up_requests_per_connection);
     for (connection_place& each : places) each.latency = {};
 
-    const lab::stopwatch watch;
+    const gyre_lab::counting_watch watch{pool};
     run_connections(pool, places, work.all.requests_per_connection);
     lab::measurement result{.spent = watch.stop()};
     for (const connection_place& each : places) result.latency.add(each.latency);
@@ -168,7 +169,7 @@ lab::outcome gyre_lab::measure_threads_throughput(const gyre::io_context_options
 
     run_pairs(pool, places, work.each.warm_up_bytes_per_direction, lab::verification::every_byte);
 
-    const lab::stopwatch watch;
+    const gyre_lab::counting_watch watch{pool};
     run_pairs(pool, places, work.each.bytes_per_direction, lab::verification::edges);
     lab::measurement result{.spent = watch.stop()};
     for (const auto& each : places) {

@@ -2,6 +2,7 @@
 //
 // Timers as gyre's users set them: sleeping where a coroutine waits, `io_context::arm` where none
 // does.
+#include <lab/contenders/gyre_counters.hpp>
 #include <lab/contenders/gyre_suites.hpp>
 
 #include <lab/contender.hpp>
@@ -96,7 +97,7 @@ lab::measurement fire_together(io_context& loop, const lab::timers_case& work) {
     }
     loop.poll();
 
-    const lab::stopwatch watch;
+    const gyre_lab::counting_watch watch{loop};
     all.began = std::chrono::steady_clock::now();
     loop.post([&all] { all.begin.set(); });
     loop.run();
@@ -159,7 +160,7 @@ lab::measurement measure(io_context& loop, const lab::timers_case& work, Start s
     loop.run();
 
     done = 0;
-    const lab::stopwatch watch;
+    const gyre_lab::counting_watch watch{loop};
     launch(loop, start(work.operations, done), gyre::or_terminate{});
     loop.run();
     return {.spent = watch.stop(), .amount = done};
