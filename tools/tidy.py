@@ -49,7 +49,9 @@ TESTED_ELSEWHERE = {
     "runtime/host": "tests/laws/backend_laws_test.cpp",
     "runtime/handle": "tests/laws/backend_laws_test.cpp",
     "runtime/waker": "tests/laws/backend_laws_test.cpp",
+    # Where rings are refused, late or early, is where their lives are judged.
     "runtime/choose_backend": "tests/runtime/fallback_test.cpp",
+    "runtime/uring_backend_life": "tests/runtime/fallback_test.cpp",
     "runtime/call": "tests/runtime/thread_pool_test.cpp",
     # The simulated backend obeys the same laws as the real ones.
     "sim/sim_backend": "tests/laws/backend_laws_test.cpp",

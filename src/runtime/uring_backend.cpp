@@ -10,10 +10,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
-#include <ctime>
 
 namespace gyre {
 namespace {
@@ -40,37 +37,6 @@ std::uint64_t data_of(const descriptor& it) noexcept {
            std::uint64_t{static_cast<std::uint32_t>(it.number)} << 2 | tag_cancel;
 }
 
-// The three ways to run a ring (docs/decisions/0004-tiers.md), best first.
-struct tier {
-    backend_choice name;
-    std::uint32_t flags;
-    const char* meaning;
-};
-
-constexpr std::array tiers{
-    tier{backend_choice::uring_a,
-         IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
-             IORING_SETUP_R_DISABLED,
-         "io_uring with deferred completions"},
-    tier{backend_choice::uring_b,
-         IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
-         "io_uring with cooperative completions"},
-    tier{backend_choice::uring_c, 0, "plain io_uring"},
-};
-
-// Poll multishot came with resource tags (Linux 5.13); the rest is older.
-constexpr std::uint32_t features_needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |
-                                          IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_FAST_POLL |
-                                          IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
-
-// Memory of closed rings is uncharged a little later, so a refusal for lack of it may be transient.
-constexpr int patience_attempts = 25;
-constexpr timespec patience_pause{0, 2'000'000};
-constexpr unsigned submissions_min = 16;
-
-// Measured: a closed ring lets go of its requests within 2 ms.
-constexpr timespec teardown_pause{0, 20'000'000};
-
 // One enter of a ring with deferred completions surfaces about this many; more may be behind them.
 constexpr unsigned harvest_cap = 20;
 constexpr int harvests_max = 16;
@@ -79,92 +45,7 @@ constexpr int harvests_max = 16;
 // those that are in use now will be warm in the next turn.
 constexpr std::size_t leased_bytes_warm = 128 * 1024;
 
-std::string sentence(const char* what, int failed) {
-    return std::string{what} + ": " + std::strerror(failed);
-}
-
 }  // namespace
-
-std::unique_ptr<uring_backend> uring_backend::open(std::shared_ptr<waker> shared,
-                                                   backend_choice wanted,
-                                                   const io_context_options& options,
-                                                   std::string& refusal) {
-    auto it = std::unique_ptr<uring_backend>{new uring_backend{std::move(shared), options}};
-    int failed = EINVAL;
-    for (const tier& each : tiers) {
-        if (wanted != backend_choice::uring && wanted != each.name) continue;
-        failed = it->set_up_patiently(each.name);
-        if (failed == 0) {
-            it->reason_ = each.meaning;
-            return it;
-        }
-        if (failed != EINVAL)
-            break;  // Not a flag this kernel does not know: no other tier will do.
-    }
-    refusal = sentence("io_uring_setup refused", failed);
-    return nullptr;
-}
-
-// A transient ENOMEM is waited for, then met with a smaller ring, and only then believed.
-int uring_backend::set_up_patiently(backend_choice wanted) noexcept {
-    for (;;) {
-        int failed = set_up(wanted);
-        for (int attempt = 0; failed == ENOMEM && attempt < patience_attempts; ++attempt) {
-            ::nanosleep(&patience_pause, nullptr);
-            failed = set_up(wanted);
-        }
-        if (failed != ENOMEM || options_.ring_submissions / 2 < submissions_min) return failed;
-        options_.ring_submissions /= 2;
-        options_.ring_completions /= 2;
-    }
-}
-
-int uring_backend::set_up(backend_choice wanted) noexcept {
-    for (const tier& each : tiers) {
-        if (each.name != wanted) continue;
-        ring_.close();
-        const int failed =
-            ring_.open(options_.ring_submissions, options_.ring_completions, each.flags);
-        if (failed != 0) return failed;
-        if ((ring_.features() & features_needed) != features_needed) {
-            ring_.close();
-            return ENOSYS;
-        }
-        tier_ = wanted;
-        return 0;
-    }
-    return EINVAL;
-}
-
-// Closing a ring cancels asynchronously: an armed accept would hold its port for up to a second. The
-// loop has ended every operation by now; what is left is the waker, which holds nothing of anybody's.
-uring_backend::~uring_backend() = default;
-
-void uring_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
-
-error uring_backend::bind_thread() noexcept {
-    // A ring that has served another thread still belongs to it: a new one takes 27 us.
-    if (waker_source_ != nullptr) {
-        sources_.release(*waker_source_);
-        waker_source_ = nullptr;
-        const int failed = set_up_patiently(tier_);
-        // Known to the old ring only, which is closed and received nothing any more.
-        buffers_.close();
-        buffers_refused_ = false;
-        if (failed != 0) return error::from_errno(failed, activity::ring_setup);
-        announcement_.reset();  // It told of the old ring; asked for again, it tells of this one.
-    }
-    if (const int failed = ring_.bind_thread(); failed != 0) {
-        return error::from_errno(failed, activity::ring_setup);
-    }
-    waker_source_ = &sources_.acquire(
-        [](source& self, std::int32_t, std::uint32_t, bool more) noexcept {
-            if (!more) static_cast<uring_backend*>(self.owner)->watch_waker();
-        },
-        this);
-    watch_waker();
-    return {};
-}
 
 // Edge-triggered and never read: each write to the eventfd is one result.
 void uring_backend::watch_waker() noexcept {
@@ -393,20 +274,6 @@ time_point uring_backend::awakening(time_point deadline) const noexcept {
 bool uring_backend::goes_on_harvesting() const noexcept {
     if (!buffers_.is_open() || leased_bytes_ <= leased_bytes_warm) return true;
     return buffers_.offered() >= std::min<std::size_t>(harvest_cap, leases_in_flight_);
-}
-
-// Ends every request without io_uring_enter. Cancelling by register is exact; if that is refused as
-// well, closing the ring does it, but in the kernel's own time, of which nothing tells.
-void uring_backend::abandon() noexcept {
-    buffers_.disarm();  // The blocks will soon be somebody's.
-    const bool canceled = ring_.cancel_everything() == 0;
-    ring_.reap([this](const io_uring_cqe& result) {
-        if (result.res != -ECANCELED) deliver(result);
-    });
-    ring_.close();
-    if (!canceled) ::nanosleep(&teardown_pause, nullptr);
-    buffers_.close();
-    in_flight_ = leases_in_flight_ = 0;
 }
 
 void uring_backend::deliver(const io_uring_cqe& result) noexcept {
