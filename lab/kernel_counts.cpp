@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -23,7 +24,7 @@ constexpr const char* id_file = "/sys/kernel/tracing/events/raw_syscalls/sys_ent
 // The number of the tracepoint that every system call passes; 0 while nothing is counted.
 constinit std::uint64_t tracepoint = 0;
 
-descriptor open_counter(pid_t process) {
+descriptor open_counter(pid_t thread) {
     perf_event_attr wanted{};
     wanted.size = sizeof(wanted);
     wanted.type = PERF_TYPE_TRACEPOINT;
@@ -31,8 +32,13 @@ descriptor open_counter(pid_t process) {
     wanted.inherit = 1;
     constexpr int any_processor = -1;
     constexpr int no_group = -1;
-    return descriptor{static_cast<int>(::syscall(SYS_perf_event_open, &wanted, process,
+    return descriptor{static_cast<int>(::syscall(SYS_perf_event_open, &wanted, thread,
                                                  any_processor, no_group, PERF_FLAG_FD_CLOEXEC))};
+}
+
+std::filesystem::path threads_of(pid_t process) {
+    const std::string name = process == 0 ? "self" : std::to_string(process);
+    return std::filesystem::path{"/proc"} / name / "task";
 }
 
 std::uint64_t context_switches_in(const std::filesystem::path& status_file) {
@@ -54,9 +60,8 @@ std::uint64_t context_switches() noexcept {
 }
 
 std::uint64_t context_switches_of(pid_t process) {
-    const auto threads = std::filesystem::path{"/proc"} / std::to_string(process) / "task";
     std::uint64_t sum = 0;
-    for (const auto& each : std::filesystem::directory_iterator{threads}) {
+    for (const auto& each : std::filesystem::directory_iterator{threads_of(process)}) {
         sum += context_switches_in(each.path() / "status");
     }
     return sum;
@@ -75,13 +80,28 @@ std::string count_system_calls() {
            " (see /proc/sys/kernel/perf_event_paranoid)";
 }
 
-system_call_counter::system_call_counter(pid_t process)
-    : counter_{tracepoint == 0 ? descriptor{-1} : open_counter(process)} {}
+system_call_counter::system_call_counter(pid_t process) {
+    if (tracepoint == 0) return;
+    std::vector<pid_t> threads;
+    for (const auto& each : std::filesystem::directory_iterator{threads_of(process)}) {
+        threads.push_back(std::stoi(each.path().filename()));
+    }
+    // The calling thread last, so that the calls made here are not among those counted.
+    const pid_t self = ::gettid();
+    std::ranges::partition(threads, [self](pid_t each) { return each != self; });
+    counters_.reserve(threads.size());
+    for (const pid_t each : threads) counters_.push_back(open_counter(each));
+}
 
 std::optional<std::uint64_t> system_call_counter::so_far() const noexcept {
-    std::uint64_t count = 0;
-    if (::read(counter_.get(), &count, sizeof(count)) != sizeof(count)) return std::nullopt;
-    return count;
+    if (counters_.empty()) return std::nullopt;
+    std::uint64_t sum = 0;
+    for (auto each = counters_.rbegin(); each != counters_.rend(); ++each) {
+        std::uint64_t count = 0;
+        if (::read(each->get(), &count, sizeof(count)) != sizeof(count)) return std::nullopt;
+        sum += count;
+    }
+    return sum;
 }
 
 }  // namespace lab

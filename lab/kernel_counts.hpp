@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lab {
 
@@ -30,15 +31,15 @@ namespace lab {
 /// Counts from its construction on, if `count_system_calls` was called and succeeded.
 class system_call_counter {
 public:
-    /// @param process  One with a single thread, or 0 for the calling thread; threads and processes
-    ///                 that it starts from now on are counted as well.
+    /// @param process  Its threads are counted, or this process's if it is 0; threads and processes that
+    ///                 they start from now on as well.
     explicit system_call_counter(pid_t process);
 
     /// None if they are not counted. The call that this makes is the caller's.
     [[nodiscard]] std::optional<std::uint64_t> so_far() const noexcept;
 
 private:
-    descriptor counter_;
+    std::vector<descriptor> counters_;  // One for each thread.
 };
 
 }  // namespace lab

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <latch>
 #include <optional>
 #include <thread>
 
@@ -34,4 +35,24 @@ TEST_CASE("system calls are counted where the kernel allows it, and nothing is s
     for (int i = 0; i < 10; ++i) ::syscall(SYS_getppid);
 
     CHECK(calls.so_far() == 11);  // Reading is a call, too.
+}
+
+TEST_CASE("calls of threads that were there before are counted, and of those that come later") {
+    if (!lab::count_system_calls().empty()) return;  // The case above has said why.
+    std::latch counting{1};
+    const auto call_often = [] {
+        for (int i = 0; i < 1000; ++i) ::syscall(SYS_getppid);
+    };
+    std::thread early{[&] {
+        counting.wait();
+        call_often();
+    }};
+
+    const lab::system_call_counter calls{0};
+    counting.count_down();
+    early.join();
+    std::thread{call_often}.join();
+
+    CHECK(calls.so_far() >= 2000);
+    CHECK(calls.so_far() < 2200);
 }
