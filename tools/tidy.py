@@ -52,6 +52,8 @@ TESTED_ELSEWHERE = {
     # Where rings are refused, late or early, is where their lives are judged.
     "runtime/choose_backend": "tests/runtime/fallback_test.cpp",
     "runtime/uring_backend_life": "tests/runtime/fallback_test.cpp",
+    # What a failed step ends is seen from outside, by whoever listens or binds.
+    "io/socket_steps": "tests/io/acceptor_test.cpp",
     "runtime/call": "tests/runtime/thread_pool_test.cpp",
     # The simulated backend obeys the same laws as the real ones.
     "sim/sim_backend": "tests/laws/backend_laws_test.cpp",
@@ -64,6 +66,8 @@ KERNEL_HEADERS_GRANTED = {
     # io/ names the kernel's numbers and lays out its structs, for the operations it fills in; it calls
     # nothing but conversions of text.
     "src/io/acceptor.cpp": {"sys/socket.h"},
+    "src/io/datagram_batch.cpp": {"sys/socket.h", "sys/uio.h"},
+    "src/io/udp_socket.cpp": {"netinet/in.h", "sys/socket.h", "sys/uio.h"},
     "src/io/endpoint.cpp": {"sys/socket.h", "netinet/in.h", "sys/un.h", "arpa/inet.h"},
     "src/io/serve.cpp": {"sys/socket.h"},
     "src/io/signals.cpp": {"poll.h"},

@@ -3,47 +3,14 @@
 // Listening and accepting: see include/gyre/io/acceptor.hpp.
 #include <gyre/io/acceptor.hpp>
 
+#include <io/socket_steps.hpp>
+
 #include <sys/socket.h>
 
 #include <cerrno>
 
 namespace gyre {
 namespace {
-
-// The steps from a new socket to a listening one; the first that fails ends it.
-class listening {
-public:
-    listening(host& on, handle& socket) noexcept : host_{on}, socket_{socket} {}
-
-    listening& switch_on(int level, int name) noexcept {
-        int enabled = 1;
-        option_operation op{opcode::set_option, socket_.slot(), level, name,
-                            &enabled,           sizeof enabled};
-        return step(op);
-    }
-    listening& bind(const endpoint& local) noexcept {
-        socket_address address = local.raw();
-        address_operation op{opcode::bind, socket_.slot(), address};
-        return step(op);
-    }
-    listening& listen(int backlog) noexcept {
-        number_operation op{opcode::listen, socket_.slot(), backlog};
-        return step(op);
-    }
-    [[nodiscard]] error failure() const noexcept { return failure_; }
-
-private:
-    listening& step(operation& op) noexcept {
-        if (failure_) return *this;
-        op.result = host_.perform_now(op);
-        failure_ = error_of(op);
-        return *this;
-    }
-
-    host& host_;
-    handle& socket_;
-    error failure_;
-};
 
 io_result<stream_socket> accepted(const accept_operation& op, host* on) noexcept {
     if (const error failed = error_of(op)) return failed;
@@ -81,7 +48,7 @@ io_result<stream_acceptor> stream_acceptor::listen(io_context& on, const endpoin
     if (const error failed = error_of(open)) return failed;
 
     handle socket{on.host(), open.result};
-    listening steps{on.host(), socket};
+    socket_steps steps{on.host(), socket.slot()};
     if (local.kind() != endpoint::family::local) {
         // Accepted sockets inherit it on Linux, which saves a call for each of them.
         steps.switch_on(no_delay::level(), no_delay::name());
@@ -91,22 +58,6 @@ io_result<stream_acceptor> stream_acceptor::listen(io_context& on, const endpoin
     steps.bind(local).listen(options.backlog_connections_max);
     if (steps.failure()) return steps.failure();
     return stream_acceptor{std::move(socket)};
-}
-
-io_result<> stream_acceptor::close() noexcept {
-    const int failed = handle_.close();
-    if (failed == -EBADF) return error{errc::closed, activity::close};
-    if (failed < 0) return error::from_errno(-failed, activity::close);
-    return {};
-}
-
-io_result<endpoint> stream_acceptor::local_endpoint() const noexcept {
-    if (!is_open()) return error{errc::closed, activity::endpoint};
-    socket_address found;
-    address_operation op{opcode::local_address, handle_.slot(), found};
-    op.result = handle_.on().perform_now(op);
-    if (const error failed = error_of(op)) return failed;
-    return endpoint{found};
 }
 
 }  // namespace gyre

@@ -30,6 +30,11 @@ int receive_buffer::name() noexcept { return SO_RCVBUF; }
 int send_buffer::level() noexcept { return SOL_SOCKET; }
 int send_buffer::name() noexcept { return SO_SNDBUF; }
 
+static_assert(sizeof(reset_on_close::representation) == sizeof(linger));
+
+int reset_on_close::level() noexcept { return SOL_SOCKET; }
+int reset_on_close::name() noexcept { return SO_LINGER; }
+
 int user_timeout::level() noexcept { return IPPROTO_TCP; }
 int user_timeout::name() noexcept { return TCP_USER_TIMEOUT; }
 

@@ -99,15 +99,7 @@ io_result<> stream_socket::shutdown(shutdown_side side) noexcept {
     if (!is_open()) return error{errc::closed, activity::shutdown};
     constexpr int sides[] = {SHUT_RD, SHUT_WR, SHUT_RDWR};
     number_operation op{opcode::shutdown, slot(), sides[static_cast<std::size_t>(side)]};
-    op.result = handle_.on().perform_now(op);
-    return error_of(op);
-}
-
-io_result<> stream_socket::close() noexcept {
-    const int failed = handle_.close();
-    if (failed == -EBADF) return error{errc::closed, activity::close};
-    if (failed < 0) return error::from_errno(-failed, activity::close);
-    return {};
+    return perform_now(op);
 }
 
 // RFC 9293 3.6: closing with unread input sends a reset, and a reset makes the peer's kernel drop what
@@ -130,31 +122,6 @@ task<io_result<>> stream_socket::close_gracefully(duration limit) {
     if (outcome.ok()) outcome = co_await shielded(drop_input(*this), limit);
     const io_result<> closed = close();
     co_return outcome.ok() ? closed : outcome;
-}
-
-io_result<endpoint> stream_socket::local_endpoint() const noexcept {
-    return ask(opcode::local_address);
-}
-
-io_result<endpoint> stream_socket::remote_endpoint() const noexcept {
-    return ask(opcode::remote_address);
-}
-
-io_result<endpoint> stream_socket::ask(opcode code) const noexcept {
-    if (!is_open()) return error{errc::closed, activity::endpoint};
-    socket_address found;
-    address_operation op{code, slot(), found};
-    op.result = handle_.on().perform_now(op);
-    if (const error failed = error_of(op)) return failed;
-    return endpoint{found};
-}
-
-io_result<> stream_socket::apply(opcode code, int level, int name, void* value,
-                                 std::uint32_t size) const noexcept {
-    if (!is_open()) return error{errc::closed, activity_of(code)};
-    option_operation op{code, slot(), level, name, value, size};
-    op.result = handle_.on().perform_now(op);
-    return error_of(op);
 }
 
 }  // namespace gyre

@@ -24,7 +24,8 @@ std::uint64_t key_of(const descriptor& it) noexcept {
 
 bool reads(const operation& op) noexcept {
     return op.code == opcode::receive || op.code == opcode::receive_scatter ||
-           op.code == opcode::receive_lease || op.code == opcode::accept;
+           op.code == opcode::receive_lease || op.code == opcode::receive_batch ||
+           op.code == opcode::accept;
 }
 
 constexpr std::uint32_t reading = EPOLLIN | EPOLLPRI | EPOLLRDHUP;

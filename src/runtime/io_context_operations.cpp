@@ -22,6 +22,14 @@ bool sends(const operation& op) noexcept {
     return op.code == opcode::send || op.code == opcode::send_gather;
 }
 
+// What a completion on the spot counts for. Only what is sent is counted by its bytes: readers are to be
+// ahead of writers, or what was sent piles up and falls out of the cache.
+std::size_t bytes_sent(const operation& op) noexcept {
+    if (op.result <= 0) return 0;
+    if (op.code == opcode::send_batch) return static_cast<const batch_operation&>(op).size;
+    return sends(op) ? static_cast<std::size_t>(op.result) : 0;
+}
+
 // After a send: less than was asked for means that the buffer is full.
 void note_room(operation& op) noexcept {
     if (op.result <= 0 || !sends(op)) return;
@@ -62,9 +70,7 @@ bool io_context::submit(operation& op) noexcept {
         note_room(op);
     }
     op.state.store(operation_state::done, std::memory_order_relaxed);
-    // Only what is sent is counted by its bytes: readers are to be ahead of writers, or what was sent
-    // piles up and falls out of the cache.
-    if (spend(sends(op) && op.result > 0 ? static_cast<std::size_t>(op.result) : 0)) return true;
+    if (spend(bytes_sent(op))) return true;
     ready_.push(op);  // The turn's share is used up: others come first.
     return false;
 }

@@ -11,12 +11,15 @@
 #include <gyre/base/lease.hpp>
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 
 namespace gyre {
 namespace {
@@ -128,6 +131,13 @@ int get_option(option_operation& op) noexcept {
     return result == 0 ? static_cast<int>(size) : result;
 }
 
+int find_interface(interface_operation& op) noexcept {
+    ifreq request{};
+    ::strncpy(request.ifr_name, op.name, sizeof request.ifr_name - 1);
+    const int failed = outcome(::ioctl(op.target->number, SIOCGIFINDEX, &request));
+    return failed < 0 ? failed : request.ifr_ifindex;
+}
+
 std::size_t room_of(const operation& op) noexcept {
     return op.code == opcode::receive ? static_cast<const receive_operation&>(op).size
                                       : static_cast<const lease_operation&>(op).size;
@@ -140,8 +150,11 @@ bool receives_plainly(const operation& op) noexcept {
 }
 
 bool is_short_read(const operation& op) noexcept {
-    return receives_plainly(op) && op.result > 0 &&
-           static_cast<std::size_t>(op.result) < room_of(op);
+    if (op.result <= 0) return false;
+    const auto got = static_cast<std::size_t>(op.result);
+    if (op.code == opcode::receive_batch)
+        return got < static_cast<const batch_operation&>(op).count;
+    return receives_plainly(op) && got < room_of(op);
 }
 
 int perform(operation& op) noexcept {
@@ -156,6 +169,16 @@ int perform(operation& op) noexcept {
         case opcode::send_gather: {
             auto& it = static_cast<message_operation&>(op);
             return outcome(::sendmsg(it.target->number, it.message, MSG_DONTWAIT | MSG_NOSIGNAL));
+        }
+        case opcode::receive_batch: {
+            auto& it = static_cast<batch_operation&>(op);
+            return outcome(
+                ::recvmmsg(it.target->number, it.messages, it.count, MSG_DONTWAIT, nullptr));
+        }
+        case opcode::send_batch: {
+            auto& it = static_cast<batch_operation&>(op);
+            return outcome(
+                ::sendmmsg(it.target->number, it.messages, it.count, MSG_DONTWAIT | MSG_NOSIGNAL));
         }
         case opcode::accept: return try_accept(static_cast<accept_operation&>(op));
         case opcode::connect: return try_connect(static_cast<connect_operation&>(op));
@@ -177,6 +200,11 @@ int perform(operation& op) noexcept {
             auto& it = static_cast<option_operation&>(op);
             return outcome(::setsockopt(it.target->number, it.level, it.name, it.value, it.size));
         }
+        case opcode::set_peer: {
+            auto& it = static_cast<address_operation&>(op);
+            return outcome(::connect(it.target->number, raw(*it.address), it.address->size));
+        }
+        case opcode::find_interface: return find_interface(static_cast<interface_operation&>(op));
         case opcode::get_option: return get_option(static_cast<option_operation&>(op));
         case opcode::local_address:
         case opcode::remote_address: return address_of(static_cast<address_operation&>(op));

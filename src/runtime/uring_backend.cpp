@@ -41,6 +41,13 @@ std::uint64_t data_of(const descriptor& it) noexcept {
 constexpr unsigned harvest_cap = 20;
 constexpr int harvests_max = 16;
 
+// The readiness that the ring waits for in place of a batch of datagrams, which it has no entry for; 0 for
+// everything else.
+std::uint32_t batch_waits_for(const operation& op) noexcept {
+    if (op.code == opcode::receive_batch) return POLLIN;
+    return op.code == opcode::send_batch ? POLLOUT : 0;
+}
+
 // What leases of one turn may hold before no further blocks are fetched for it. Each of them is cold;
 // those that are in use now will be warm in the next turn.
 constexpr std::size_t leased_bytes_warm = 128 * 1024;
@@ -95,8 +102,12 @@ bool uring_backend::try_now(operation& op) noexcept {
             if (!static_cast<descriptor_operation&>(op).target->maybe_writable) return false;
             if (joins_batch(op)) return false;
             break;
+        case opcode::send_batch:
+            if (!static_cast<descriptor_operation&>(op).target->maybe_writable) return false;
+            break;
         case opcode::receive:
         case opcode::receive_lease:
+        case opcode::receive_batch:
             if (!static_cast<descriptor_operation&>(op).target->maybe_readable) return false;
             break;
         default: return false;
@@ -107,6 +118,8 @@ bool uring_backend::try_now(operation& op) noexcept {
     if (receives_plainly(op)) {
         on.maybe_readable = op.result > 0 && !is_short_read(op);
         on.answering = true;
+    } else if (op.code == opcode::receive_batch) {
+        on.maybe_readable = op.result > 0 && !is_short_read(op);
     } else {
         // Full: the rest waits in the ring, and so do later sends until one has gone through there.
         if (blocked) on.maybe_writable = false;
@@ -164,6 +177,8 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
             to.msg_flags = reading ? 0 : MSG_NOSIGNAL;
             return;
         }
+        case opcode::receive_batch: return prepare_wait(op, POLLIN, to);
+        case opcode::send_batch: return prepare_wait(op, POLLOUT, to);
         case opcode::accept: {
             auto& it = static_cast<accept_operation&>(op);
             to.opcode = IORING_OP_ACCEPT;
@@ -189,6 +204,8 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::shutdown:
         case opcode::set_option:
         case opcode::get_option:
+        case opcode::set_peer:
+        case opcode::find_interface:
         case opcode::local_address:
         case opcode::remote_address:
         case opcode::call: break;
@@ -315,6 +332,8 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         !fill(static_cast<lease_operation&>(op), result, flags)) {
         return;
     }
+    const std::uint32_t ready = batch_waits_for(op);
+    if (ready != 0 && result > 0 && !carry_out(op, result, ready)) return;
     // An adopted descriptor may carry O_NONBLOCK, which old kernels take as "do not wait either".
     if (result == -EAGAIN && !op.retried && !op.cancel_requested) {
         op.retried = true;
@@ -337,7 +356,11 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         op.result = result;
         on.maybe_readable = tells_nonempty() && by_ring ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
                                                         : result > 0 && !is_short_read(op);
-    } else if (op.code == opcode::send || op.code == opcode::send_gather) {
+    } else if (op.code == opcode::receive_batch) {
+        op.result = result;
+        on.maybe_readable = result > 0 && !is_short_read(op);
+    } else if (op.code == opcode::send || op.code == opcode::send_gather ||
+               op.code == opcode::send_batch) {
         on.maybe_writable = true;
         on.answering = false;
     }
@@ -364,6 +387,11 @@ bool uring_backend::fill(lease_operation& op, std::int32_t& result, std::uint32_
     if (at_end || (result < 0 && result != -ENOBUFS)) return true;
 
     if (result == -ENOBUFS) shortages_.add();
+    return carry_out(op, result, POLLIN);
+}
+
+// The ring could only wait for readiness; the call is made here. False if it waits once more.
+bool uring_backend::carry_out(operation& op, std::int32_t& result, std::uint32_t events) noexcept {
     result = perform(op);
     if (result != -EAGAIN && result != -EINTR) return true;
     if (op.cancel_requested) {
@@ -371,7 +399,7 @@ bool uring_backend::fill(lease_operation& op, std::int32_t& result, std::uint32_
         return true;
     }
     rearms_.add();
-    prepare_wait(op, POLLIN, entry());
+    prepare_wait(op, events, entry());
     return false;
 }
 

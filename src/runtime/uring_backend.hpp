@@ -68,6 +68,8 @@ private:
     void finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept;
     [[nodiscard]] bool goes_on_harvesting() const noexcept;
     [[nodiscard]] time_point awakening(time_point deadline) const noexcept;
+    [[nodiscard]] bool carry_out(operation& op, std::int32_t& result,
+                                 std::uint32_t events) noexcept;
     [[nodiscard]] bool fill(lease_operation& op, std::int32_t& result,
                             std::uint32_t flags) noexcept;
 

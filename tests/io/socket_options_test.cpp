@@ -10,6 +10,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <array>
+
 using namespace gyre;
 using namespace gyre::testing;
 using namespace std::chrono_literals;
@@ -123,5 +125,23 @@ TEST_CASE("a closed socket has no options") {
         CHECK(closed.set_option(no_delay{}).error() == errc::closed);
         CHECK(closed.get_option<no_delay>().error() == errc::closed);
         co_return;
+    });
+}
+
+TEST_CASE(
+    "a socket that resets on close does so, and one that does not lets its peer read the rest") {
+    on_every_backend([](io_context& io) -> task<> {
+        std::array<std::byte, 8> space{};
+        for (const bool resets : {true, false}) {
+            socket_pair pair = connected_pair(io);
+            CHECK_FALSE(pair.client.get_option<reset_on_close>().value().on);
+            CHECK(pair.client.set_option(reset_on_close{{resets}}).ok());
+            CHECK(pair.client.get_option<reset_on_close>().value().on == resets);
+            CHECK(pair.client.close().ok());
+
+            const io_result<std::size_t> got = co_await pair.server.read_some(space);
+
+            CHECK(got.error() == (resets ? errc::connection_reset : errc::eof));
+        }
     });
 }

@@ -6,6 +6,7 @@
 // that a law has to know about is a bug in one of them.
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/stream_socket.hpp>
+#include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/source.hpp>
 #include <gyre/sync/event.hpp>
@@ -234,6 +235,35 @@ TEST_CASE("scatter: waits like a plain receive, and ends with the stream") {
 
         CHECK(waited.error() == errc::timed_out);
         CHECK(ended.error() == errc::eof);
+    });
+}
+
+TEST_CASE("batch: waits for the first, takes what is there, sends what there is room for") {
+    on_every_backend([](io_context& io) -> task<> {
+        udp_socket from = udp_socket::bind(io, endpoint{ipv4::loopback(), 0}).take();
+        udp_socket to = udp_socket::bind(io, endpoint{ipv4::loopback(), 0}).take();
+        const endpoint address = to.local_endpoint().value();
+        datagram_batch out{64, 1024};
+        datagram_batch in{64, 1024};
+        const std::vector<std::byte> bytes(1024);
+
+        const auto waited = co_await with_timeout(2ms, to.receive(in));
+        std::size_t sent = 0;
+        std::size_t received = 0;
+        while (received < 1000) {
+            while (sent < 1000 && out.append(bytes, address)) ++sent;
+            const auto gone = co_await from.send(out);
+            CHECK(gone.ok());
+            const auto got = co_await to.receive(in);
+            CHECK(got.ok());
+            if (!got.ok()) co_return;
+            received += got.value();
+        }
+        const auto nothing = co_await with_timeout(2ms, to.receive(in));
+
+        CHECK(waited.error() == errc::timed_out);
+        CHECK(received == 1000);
+        CHECK(nothing.error() == errc::timed_out);
     });
 }
 

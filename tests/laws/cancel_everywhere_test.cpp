@@ -9,6 +9,7 @@
 #include <gyre/io/serve.hpp>
 #include <gyre/io/signals.hpp>
 #include <gyre/io/stream_socket.hpp>
+#include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/io_pool.hpp>
 #include <gyre/stream/algorithms.hpp>
@@ -63,6 +64,7 @@ struct silence {
         }
         auto listening = stream_acceptor::listen(on, endpoint{ipv4::loopback(), 0});
         acceptor = listening.take();
+        datagrams = udp_socket::bind(on, endpoint{ipv4::loopback(), 0}).take();
         saturate();
     }
 
@@ -85,6 +87,8 @@ struct silence {
     socket_pair empty;
     socket_pair full;
     stream_acceptor acceptor;
+    udp_socket datagrams;
+    datagram_batch batch{4, 64};
     stream_acceptor unanswering;
     std::vector<stream_socket> queued;
     memory_pipe pipe;
@@ -154,6 +158,21 @@ const std::vector<row>& rows() {
              const std::array<const_buffer, 1> parts{const_buffer{in.space}};
              const auto put = co_await in.full.client.write_some(const_buffers{parts});
              co_return put.error();
+         }},
+        {"udp_socket::receive",
+         [](silence& in) -> task<error> {
+             const auto got = co_await in.datagrams.receive(mutable_buffer{in.space});
+             co_return got.error();
+         }},
+        {"udp_socket::receive_from",
+         [](silence& in) -> task<error> {
+             const auto got = co_await in.datagrams.receive_from(mutable_buffer{in.space});
+             co_return got.error();
+         }},
+        {"udp_socket::receive, a batch",
+         [](silence& in) -> task<error> {
+             const auto got = co_await in.datagrams.receive(in.batch);
+             co_return got.error();
          }},
         {"accept",
          [](silence& in) -> task<error> {

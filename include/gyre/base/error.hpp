@@ -29,6 +29,7 @@ enum class errc : std::int32_t {
     connection_refused = ECONNREFUSED,
     connection_reset = ECONNRESET,
     connection_timed_out = ETIMEDOUT,  ///< The kernel's timeout, not `timed_out`.
+    destination_required = EDESTADDRREQ,
     file_exists = EEXIST,
     host_unreachable = EHOSTUNREACH,
     interrupted = EINTR,
@@ -37,6 +38,7 @@ enum class errc : std::int32_t {
     name_too_long = ENAMETOOLONG,
     network_unreachable = ENETUNREACH,
     no_buffer_space = ENOBUFS,
+    no_such_device = ENODEV,
     no_such_file = ENOENT,
     not_connected = ENOTCONN,
     not_enough_memory = ENOMEM,

@@ -5,6 +5,7 @@
 // serve.hpp runs a whole server on one of these, with bounds, back-off and draining.
 #pragma once
 
+#include <gyre/io/basic_socket.hpp>
 #include <gyre/io/stream_socket.hpp>
 
 #include <utility>
@@ -41,10 +42,10 @@ private:
 };
 
 /// A listening socket. Moves; closes at the latest when destroyed.
-class stream_acceptor {
+class stream_acceptor : public basic_socket {
 public:
     stream_acceptor() noexcept = default;
-    explicit stream_acceptor(handle listening) noexcept : handle_{std::move(listening)} {}
+    explicit stream_acceptor(handle listening) noexcept : basic_socket{std::move(listening)} {}
 
     /// Opens, binds and listens on `local`; port 0 lets the kernel choose (see `local_endpoint`).
     ///
@@ -77,33 +78,22 @@ public:
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
     [[nodiscard]] auto accept() noexcept {
         return submission<accept_operation, finish_accept>{
-            accept_operation{handle_.slot()}, {}, stop_level::drain};
+            accept_operation{slot()}, {}, stop_level::drain};
     }
 
     /// The same, with the peer's address beside it.
     [[nodiscard]] auto accept_from() noexcept {
         return submission<accept_operation, finish_accept_from>{
-            accept_operation{handle_.slot()}, {}, stop_level::drain};
+            accept_operation{slot()}, {}, stop_level::drain};
     }
 
-    /// Stops listening at once; new connections are refused, waiting accepts end with
-    /// `errc::canceled`.
-    io_result<> close() noexcept;
+    // Of basic_socket. Here it stops listening: new connections are refused.
+    using basic_socket::close;
 
-    /// Where it listens. Errors: `errc::closed`.
-    [[nodiscard]] io_result<endpoint> local_endpoint() const noexcept;
-
-    [[nodiscard]] bool is_open() const noexcept { return handle_.open(); }
-    [[nodiscard]] int native_handle() const noexcept { return handle_.number(); }
-
-    /// Gives the descriptor away, or takes charge of a listening one.
-    [[nodiscard]] int release() noexcept { return handle_.release(); }
+    /// Takes charge of a listening socket that nobody else will close, for use on `on`.
     [[nodiscard]] static stream_acceptor adopt(io_context& on, int number) noexcept {
         return stream_acceptor{handle{on.host(), number}};
     }
-
-private:
-    handle handle_;
 };
 
 using tcp_acceptor = stream_acceptor;

@@ -88,6 +88,23 @@ struct send_buffer : bytes_option<send_buffer> {
     [[nodiscard]] static int name() noexcept;
 };
 
+/// What `close` does with what was not sent yet (socket(7)): goes on in the background, as by default, or
+/// drops it and resets the connection. The third way of SO_LINGER, to block in close, would hold up the
+/// loop, and does not exist here.
+struct reset_on_close : switch_option<reset_on_close> {
+    struct representation {
+        int on;
+        int seconds;
+    };
+
+    [[nodiscard]] representation to_raw() const noexcept { return {on ? 1 : 0, 0}; }
+    [[nodiscard]] static reset_on_close from_raw(representation raw) noexcept {
+        return {{raw.on != 0 && raw.seconds == 0}};
+    }
+    [[nodiscard]] static int level() noexcept;
+    [[nodiscard]] static int name() noexcept;
+};
+
 /// How long sent data may stay unacknowledged before the connection is given up (RFC 5482).
 struct user_timeout {
     using representation = unsigned;
@@ -103,6 +120,6 @@ struct user_timeout {
 };
 
 static_assert(socket_option<no_delay> && socket_option<receive_buffer> &&
-              socket_option<user_timeout>);
+              socket_option<reset_on_close> && socket_option<user_timeout>);
 
 }  // namespace gyre

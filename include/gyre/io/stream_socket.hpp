@@ -12,6 +12,7 @@
 #include <gyre/base/result.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/task.hpp>
+#include <gyre/io/basic_socket.hpp>
 #include <gyre/io/endpoint.hpp>
 #include <gyre/io/socket_options.hpp>
 #include <gyre/runtime/handle.hpp>
@@ -135,13 +136,13 @@ private:
 ///
 /// Belongs to the loop it is first used on. One writer at a time, which is checked; a stream is rarely of
 /// use to several readers, but they are served in their order.
-class stream_socket {
+class stream_socket : public basic_socket {
 public:
     /// Not open; only `close`, `shutdown`, options and endpoints may be asked of it (`errc::closed`).
     stream_socket() noexcept = default;
 
     /// Takes charge of a connected socket.
-    explicit stream_socket(handle connected) noexcept : handle_{std::move(connected)} {}
+    explicit stream_socket(handle connected) noexcept : basic_socket{std::move(connected)} {}
 
     /// Connects to `peer`.
     ///
@@ -234,9 +235,9 @@ public:
     /// Errors: `errc::not_connected`.
     [[nodiscard]] io_result<> shutdown(shutdown_side side) noexcept;
 
-    /// Closes at once. What is pending completes with `errc::canceled`. Unread input makes the kernel
-    /// send a reset, which may destroy what the peer has not read yet: see `close_gracefully`.
-    io_result<> close() noexcept;
+    // Of basic_socket. Here unread input makes `close` send a reset, which may destroy what the peer has not
+    // read yet: see `close_gracefully`.
+    using basic_socket::close;
 
     /// Ends the connection so that the peer gets everything: shuts the sending side, reads and drops
     /// what still comes until the peer has closed too, then closes.
@@ -250,47 +251,10 @@ public:
     /// Cost:          two frames.
     [[nodiscard]] task<io_result<>> close_gracefully(duration limit);
 
-    /// Which addresses the connection joins. Errors: `errc::not_connected`.
-    [[nodiscard]] io_result<endpoint> local_endpoint() const noexcept;
-    [[nodiscard]] io_result<endpoint> remote_endpoint() const noexcept;
-
-    /// Sets an option, as in `set_option(no_delay{true})`.
-    template <socket_option Option>
-    io_result<> set_option(Option option) noexcept {
-        auto raw = option.to_raw();
-        return apply(opcode::set_option, Option::level(), Option::name(), &raw, sizeof raw);
-    }
-
-    /// Reads an option, as in `get_option<no_delay>()`.
-    template <socket_option Option>
-    [[nodiscard]] io_result<Option> get_option() const noexcept {
-        typename Option::representation raw{};
-        const io_result<> done =
-            apply(opcode::get_option, Option::level(), Option::name(), &raw, sizeof raw);
-        if (!done.ok()) return done.error();
-        return Option::from_raw(raw);
-    }
-
-    [[nodiscard]] bool is_open() const noexcept { return handle_.open(); }
-
-    /// The descriptor, still owned by the socket; -1 if closed.
-    [[nodiscard]] int native_handle() const noexcept { return handle_.number(); }
-
-    /// Gives the descriptor away: cancels what is pending, forgets it, and leaves it open.
-    [[nodiscard]] int release() noexcept { return handle_.release(); }
-
     /// Takes charge of a connected stream socket that nobody else will close, for use on `on`.
     [[nodiscard]] static stream_socket adopt(io_context& on, int number) noexcept {
         return stream_socket{handle{on.host(), number}};
     }
-
-private:
-    [[nodiscard]] descriptor& slot() const noexcept { return handle_.slot(); }
-    [[nodiscard]] io_result<> apply(opcode code, int level, int name, void* value,
-                                    std::uint32_t size) const noexcept;
-    [[nodiscard]] io_result<endpoint> ask(opcode code) const noexcept;
-
-    handle handle_;
 };
 
 /// Names for what a stream socket is used as; the type is one.

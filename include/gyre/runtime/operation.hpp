@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+struct mmsghdr;
 struct msghdr;
 
 namespace gyre {
@@ -34,6 +35,8 @@ enum class opcode : std::uint8_t {
     receive_lease,
     send,
     send_gather,
+    receive_batch,
+    send_batch,
     accept,
     connect,
     wait_ready,
@@ -44,6 +47,8 @@ enum class opcode : std::uint8_t {
     shutdown,
     set_option,
     get_option,
+    set_peer,
+    find_interface,
     local_address,
     remote_address,
     // Run on a worker thread.
@@ -140,6 +145,15 @@ struct message_operation : descriptor_operation {
     std::size_t size = 0;       // Bytes in all buffers together.
 };
 
+/// Receives into, or sends, `count` datagrams described by `messages`. Result: how many it were, at least 1.
+struct batch_operation : descriptor_operation {
+    batch_operation(opcode kind, descriptor& on) noexcept : descriptor_operation{kind, on} {}
+
+    mmsghdr* messages = nullptr;  // Borrowed; set before submission.
+    std::uint32_t count = 0;
+    std::size_t size = 0;  // Bytes in all of them together, if they are to be sent.
+};
+
 /// Takes the next connection. Result: its descriptor number, close-on-exec.
 struct accept_operation : descriptor_operation {
     explicit accept_operation(descriptor& on) noexcept : descriptor_operation{opcode::accept, on} {}
@@ -174,7 +188,8 @@ struct open_socket_operation : operation {
     int type;
 };
 
-/// Binds, or asks for an address (`local_address`, `remote_address`, which fill in). Result: 0.
+/// Binds, fixes the peer of a datagram socket (`set_peer`), or asks for an address (`local_address`,
+/// `remote_address`, which fill in). Result: 0.
 struct address_operation : descriptor_operation {
     address_operation(opcode kind, descriptor& on, socket_address& of) noexcept
         : descriptor_operation{kind, on}, address{&of} {}
@@ -206,6 +221,14 @@ struct option_operation : descriptor_operation {
     std::uint32_t size;
 };
 
+/// Finds the number of the network interface called `name`. Result: the number, above 0.
+struct interface_operation : descriptor_operation {
+    interface_operation(descriptor& on, const char* of) noexcept
+        : descriptor_operation{opcode::find_interface, on}, name{of} {}
+
+    const char* name;  // Borrowed; ends with NUL, at most 15 bytes before it.
+};
+
 /// Runs `function(argument)` on a worker thread. Result: 0, or -ECANCELED if it never began.
 struct call_operation : operation {
     using callee = void (*)(void*) noexcept;
@@ -219,8 +242,9 @@ struct call_operation : operation {
 
 static_assert(sizeof(receive_operation) <= 96 && sizeof(send_operation) <= 96 &&
                   sizeof(lease_operation) <= 96 && sizeof(message_operation) <= 96 &&
-                  sizeof(accept_operation) <= 96 && sizeof(connect_operation) <= 96 &&
-                  sizeof(option_operation) <= 96 && sizeof(call_operation) <= 96,
+                  sizeof(accept_operation) <= 96 && sizeof(batch_operation) <= 96 &&
+                  sizeof(connect_operation) <= 96 && sizeof(option_operation) <= 96 &&
+                  sizeof(call_operation) <= 96,
               "an operation is paid for in every frame that awaits one");
 
 /// The system call's name for people: "read", "accept"; static storage.

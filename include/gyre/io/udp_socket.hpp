@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Datagrams: messages that arrive whole or not at all, in any order, from anybody (RFC 768).
+//
+// One socket talks to many peers, or to one after `connect`; it may send to a group of receivers and
+// join such groups (RFC 1112, RFC 3493 5.2). A datagram that is longer than its buffer is cut, and says so.
+#pragma once
+
+#include <gyre/base/buffer.hpp>
+#include <gyre/base/result.hpp>
+#include <gyre/io/basic_socket.hpp>
+#include <gyre/io/datagram_batch.hpp>
+#include <gyre/io/endpoint.hpp>
+#include <gyre/runtime/submit.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace gyre {
+
+struct udp_options {
+    udp_options() noexcept = default;
+
+    bool address_reused =
+        false;                 ///< SO_REUSEADDR: several sockets of a host in one multicast group.
+    bool port_shared = false;  ///< SO_REUSEPORT: several sockets, each datagram to one of them.
+};
+
+/// What a receive has put into its buffer.
+struct received_datagram {
+    std::size_t size = 0;    ///< Bytes in the buffer; a datagram may be empty.
+    bool truncated = false;  ///< There were more, which are lost.
+};
+
+/// A network interface by its number, as `ip link` shows it; 0 lets the kernel choose.
+struct network_interface {
+    std::uint32_t index = 0;
+
+    friend bool operator==(const network_interface&, const network_interface&) = default;
+};
+
+// Implementation: how raw results become results.
+
+/// Holds what sendmsg(2) and recvmsg(2) want to see, opaquely.
+class datagram_message {
+public:
+    static constexpr std::size_t parts_max = 8;
+
+    explicit datagram_message(const_buffers from, const endpoint& to = {}) noexcept;
+    explicit datagram_message(mutable_buffers into) noexcept;
+
+    [[nodiscard]] std::int32_t prepare(message_operation& op, io_context&) noexcept;
+
+    [[nodiscard]] received_datagram received(const message_operation& op) const noexcept;
+    [[nodiscard]] endpoint peer() const noexcept;
+
+private:
+    struct part {
+        void* data;
+        std::size_t size;
+    };
+    static constexpr std::size_t header_words = 7;  // sizeof(msghdr) on every 64-bit Linux.
+
+    void add(const void* data, std::size_t size) noexcept;
+
+    std::array<part, parts_max> parts_;
+    std::size_t count_ = 0;
+    std::size_t bytes_ = 0;
+    bool too_many_ = false;
+    socket_address peer_;
+    std::array<std::uint64_t, header_words> header_{};
+};
+
+struct finish_datagram_send : datagram_message {
+    using datagram_message::datagram_message;
+    [[nodiscard]] io_result<> operator()(const message_operation& op) const noexcept {
+        return error_of(op);
+    }
+};
+
+struct finish_datagram_receive : datagram_message {
+    using datagram_message::datagram_message;
+    [[nodiscard]] io_result<received_datagram> operator()(
+        const message_operation& op) const noexcept {
+        if (op.result < 0) return error_of(op);
+        return received(op);
+    }
+};
+
+struct finish_datagram_receive_from : datagram_message {
+    using datagram_message::datagram_message;
+    [[nodiscard]] io_result<received_datagram, endpoint> operator()(
+        const message_operation& op) const noexcept {
+        if (op.result < 0) return error_of(op);
+        return {error{}, received(op), peer()};
+    }
+};
+
+/// Of a batch in either direction.
+class finish_batch {
+public:
+    explicit finish_batch(datagram_batch& of) noexcept : batch_{&of} {}
+
+    [[nodiscard]] std::int32_t prepare(batch_operation& op, io_context&) noexcept;
+    [[nodiscard]] io_result<std::size_t> operator()(const batch_operation& op) noexcept;
+
+private:
+    static constexpr std::int32_t nothing_to_send = INT32_MIN;  // No errno value.
+
+    datagram_batch* batch_;
+};
+
+/// A UDP socket, or none. Moves; closes at the latest when destroyed.
+///
+/// Sends and receives may overlap, several of each: every datagram goes out whole. Belongs to the loop
+/// it is first used on.
+class udp_socket : public basic_socket {
+public:
+    /// Buffers that one gathered or scattered datagram may have.
+    static constexpr std::size_t buffers_max = datagram_message::parts_max;
+
+    udp_socket() noexcept = default;
+
+    /// Opens a socket on `local`; port 0 lets the kernel choose (see `local_endpoint`). A multicast
+    /// group as the address takes only what is sent to that group, once it was joined.
+    ///
+    /// @param  on     The loop whose host it is opened on. Inside a coroutine leave it out and await.
+    /// @param  local  Copied. IPv4 or IPv6, else `errc::address_family_not_supported`.
+    /// Errors:        `errc::address_in_use`, `errc::address_not_available`, `errc::permission_denied`, ...
+    [[nodiscard]] static io_result<udp_socket> bind(io_context& on, const endpoint& local,
+                                                    const udp_options& options = {}) noexcept;
+
+    /// The same, awaited: the environment provides the loop.
+    ///
+    /// Errors:        as above.
+    /// Cancellation:  none; it completes at once.
+    /// Threads:       resumes on the caller's executor.
+    /// Cost:          two system calls or more, no allocation.
+    [[nodiscard]] static auto bind(const endpoint& local,
+                                   const udp_options& options = {}) noexcept {
+        return immediate{
+            [local, options](io_context& on) noexcept { return bind(on, local, options); }};
+    }
+
+    /// Fixes the peer: from here on only its datagrams are received, `send` goes to it, and what it
+    /// refuses is reported. May be called again. Never waits.
+    /// Errors: `errc::network_unreachable`, `errc::address_family_not_supported`, `errc::closed`, ...
+    io_result<> connect(const endpoint& peer) noexcept;
+
+    /// Sends one datagram to the peer of `connect`.
+    ///
+    /// @param  bytes  Borrowed until completion. May be empty, which sends an empty datagram.
+    /// @return Nothing beyond the error: a datagram goes out whole, or not at all. That it has arrived
+    ///         nobody knows.
+    ///
+    /// Errors:        `errc::message_size` if it is longer than the network takes,
+    ///                `errc::not_connected` or `errc::destination_required` without a peer,
+    ///                `errc::connection_refused` if an earlier one was answered so by the peer's host.
+    /// Cancellation:  `errc::canceled`; nothing was sent then.
+    /// Threads:       resumes on the caller's executor.
+    /// Cost:          no allocation; usually one system call and no suspension.
+    [[nodiscard]] submission<message_operation, finish_datagram_send> send(
+        const_buffer bytes) noexcept {
+        return send_to(const_buffers{&bytes, 1}, endpoint{});
+    }
+
+    /// The same, gathered from at most `buffers_max` buffers; more are `errc::invalid_argument`, since
+    /// a datagram can't be continued. The list itself is copied.
+    [[nodiscard]] submission<message_operation, finish_datagram_send> send(
+        const_buffers parts) noexcept {
+        return send_to(parts, endpoint{});
+    }
+
+    /// Sends one datagram to `peer`, which is copied; as `send` in everything else.
+    [[nodiscard]] submission<message_operation, finish_datagram_send> send_to(
+        const_buffer bytes, const endpoint& peer) noexcept {
+        return send_to(const_buffers{&bytes, 1}, peer);
+    }
+    [[nodiscard]] submission<message_operation, finish_datagram_send> send_to(
+        const_buffers parts, const endpoint& peer) noexcept {
+        return submission<message_operation, finish_datagram_send>{
+            message_operation{opcode::send_gather, slot()}, finish_datagram_send{parts, peer}};
+    }
+
+    /// Receives one datagram.
+    ///
+    /// @param  into  Borrowed until completion. What does not fit is lost, and reported.
+    /// @return Its size, and whether it was cut.
+    ///
+    /// Errors:        on a connected socket `errc::connection_refused`, for something sent earlier.
+    /// Cancellation:  `errc::canceled` and no datagram lost: what had been received is reported instead.
+    /// Threads:       resumes on the caller's executor. Several receives are served in their order.
+    /// Cost:          no allocation; one system call, or an entry of the turn's batch.
+    [[nodiscard]] submission<message_operation, finish_datagram_receive> receive(
+        mutable_buffer into) noexcept {
+        return receive(mutable_buffers{&into, 1});
+    }
+
+    /// The same, scattered over at most `buffers_max` buffers (more are `errc::invalid_argument`).
+    [[nodiscard]] submission<message_operation, finish_datagram_receive> receive(
+        mutable_buffers parts) noexcept {
+        return submission<message_operation, finish_datagram_receive>{
+            message_operation{opcode::receive_scatter, slot()}, finish_datagram_receive{parts}};
+    }
+
+    /// The same, with the sender's address beside it.
+    [[nodiscard]] submission<message_operation, finish_datagram_receive_from> receive_from(
+        mutable_buffer into) noexcept {
+        return receive_from(mutable_buffers{&into, 1});
+    }
+    [[nodiscard]] submission<message_operation, finish_datagram_receive_from> receive_from(
+        mutable_buffers parts) noexcept {
+        return submission<message_operation, finish_datagram_receive_from>{
+            message_operation{opcode::receive_scatter, slot()},
+            finish_datagram_receive_from{parts}};
+    }
+
+    /// Receives what is there, at least one datagram, at most `batch.capacity()`, with one call.
+    ///
+    /// @param  batch  Borrowed until completion; what it held is forgotten.
+    /// @return How many there are in it now.
+    ///
+    /// Errors, cancellation, threads:  as `receive`.
+    /// Cost:          no allocation; one system call, after a wait that is an entry on io_uring.
+    [[nodiscard]] auto receive(datagram_batch& batch) noexcept {
+        return submission<batch_operation, finish_batch>{
+            batch_operation{opcode::receive_batch, slot()}, finish_batch{batch}};
+    }
+
+    /// Sends at least one datagram of `batch`, usually all, with one call. Those that went out leave the
+    /// batch; call again until it is empty.
+    ///
+    /// @param  batch  Borrowed until completion. If empty, nothing happens.
+    /// @return How many went out.
+    ///
+    /// Errors:        of the first one in the batch, which stays in it. Those behind it were not tried.
+    /// Cancellation:  `errc::canceled`; nothing was sent then.
+    /// Threads:       resumes on the caller's executor.
+    /// Cost:          no allocation; usually one system call and no suspension.
+    [[nodiscard]] auto send(datagram_batch& batch) noexcept {
+        return submission<batch_operation, finish_batch>{
+            batch_operation{opcode::send_batch, slot()}, finish_batch{batch}};
+    }
+
+    // Groups of receivers. None of this waits. All: `errc::closed`; and what the kernel says.
+
+    /// Receives what is sent to `group` (its port means nothing here) and arrives through `through`.
+    /// Errors: `errc::invalid_argument` if it is no group, `errc::address_in_use` if joined already,
+    /// `errc::no_such_device`, ...
+    io_result<> join(const endpoint& group, network_interface through = {}) noexcept;
+
+    /// No longer. Errors: `errc::address_not_available` if it was not joined.
+    io_result<> leave(const endpoint& group, network_interface through = {}) noexcept;
+
+    /// Through which interface datagrams to groups leave.
+    io_result<> set_multicast_interface(network_interface through) noexcept;
+
+    /// Whether datagrams to groups come back to sockets of this host that joined; on by default.
+    io_result<> set_multicast_loopback(bool on) noexcept;
+
+    /// How many routers a datagram to a group may pass, plus 1: 0 stays on this host, 1 (the default) on
+    /// this network; at most 255.
+    io_result<> set_multicast_hops(int hops) noexcept;
+
+    /// The same for datagrams to one receiver: 1 to 255.
+    io_result<> set_hops(int hops) noexcept;
+
+    /// The interface of this name, such as "eth0" or "lo".
+    /// Errors: `errc::no_such_device`, `errc::name_too_long` past 15 bytes.
+    [[nodiscard]] io_result<network_interface> find_interface(std::string_view name) const noexcept;
+
+    /// Takes charge of a UDP socket that nobody else will close, for use on `on`.
+    /// @param  family  Of its addresses: v4 or v6.
+    [[nodiscard]] static udp_socket adopt(io_context& on, int number,
+                                          endpoint::family family) noexcept {
+        return udp_socket{handle{on.host(), number}, family};
+    }
+
+private:
+    udp_socket(handle open, endpoint::family family) noexcept
+        : basic_socket{std::move(open)}, family_{family} {}
+
+    [[nodiscard]] io_result<> change_membership(int name, const endpoint& group,
+                                                network_interface through) noexcept;
+    [[nodiscard]] io_result<> set_number(int v4_name, int v6_name, int value) noexcept;
+    [[nodiscard]] int level() const noexcept;
+
+    endpoint::family family_ = endpoint::family::none;
+};
+
+}  // namespace gyre
