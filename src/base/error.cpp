@@ -40,6 +40,8 @@ const char* describe(errc code) noexcept {
         case errc::limit_exceeded: return "limit exceeded";
         case errc::malformed: return "malformed input";
         case errc::backend_unavailable: return "required backend unavailable";
+        case errc::broken_promise: return "dropped without an answer";
+        case errc::foreign: return "failure of another library";
         default: break;
     }
     // strerrordesc_np is static and thread-safe, unlike strerror; null for numbers it does not know.

@@ -31,6 +31,9 @@ public:
         if (held_) std::rethrow_exception(std::exchange(held_, nullptr));
     }
 
+    /// Gives up what it holds; null if that is nothing.
+    [[nodiscard]] std::exception_ptr take() noexcept { return std::exchange(held_, nullptr); }
+
     [[nodiscard]] bool empty() const noexcept { return !held_; }
 
 private:
@@ -56,6 +59,7 @@ public:
     [[noreturn]] void capture() noexcept { std::terminate(); }
     void keep_first(exception_slot&) noexcept {}
     void rethrow_if_any() noexcept {}
+    [[nodiscard]] std::exception_ptr take() noexcept { return nullptr; }
     [[nodiscard]] bool empty() const noexcept { return true; }
 };
 

@@ -116,6 +116,12 @@ public:
         else if constexpr (Index == 1) return first_;
         else return second_;
     }
+    template <std::size_t Index>
+    [[nodiscard]] constexpr const auto& get() const& noexcept {
+        if constexpr (Index == 0) return error_;
+        else if constexpr (Index == 1) return first_;
+        else return second_;
+    }
 
 private:
     gyre::error error_;

@@ -24,13 +24,14 @@ namespace gyre {
 template <class Result>
 class task_outcome {
 public:
-    explicit task_outcome(task<Result>& ended) noexcept : ended_{ended} {}
+    explicit task_outcome(task<Result>& ended) noexcept : ended_{ended.slot()} {}
+    explicit task_outcome(result_slot<Result>& ended) noexcept : ended_{ended} {}
 
     /// The value; rethrows the exception if the task ended with one. At most once.
-    Result get() { return ended_.await_resume(); }
+    Result get() { return ended_.take(); }
 
 private:
-    task<Result>& ended_;
+    result_slot<Result>& ended_;
 };
 
 /// A handler for roots with no result worth reading; a user's exception ends the process.

@@ -20,6 +20,9 @@
 
 namespace gyre {
 
+template <class Result>
+class result_slot;
+
 /// A coroutine that yields one `Result` to one awaiter.
 ///
 /// Owns its frame: a task destroyed before it started just disappears, arguments and all. Moves;
@@ -54,6 +57,9 @@ public:
         return transfer(frame_);
     }
     Result await_resume() { return frame_.promise().take(); }
+
+    /// Where its result stands when it has ended; for those who run tasks.
+    [[nodiscard]] result_slot<Result>& slot() noexcept { return frame_.promise(); }
 
     /// Its place in the tree of awaits; null after a move.
     [[nodiscard]] task_node* node() const noexcept { return frame_ ? &frame_.promise() : nullptr; }
