@@ -64,9 +64,10 @@ public:
     occupation(const occupation&) = delete;
     occupation& operator=(const occupation&) = delete;
     ~occupation() {
+        // In this order: whoever finds the loop asleep sees as well that nobody is inside.
+        in_.occupied_.store(false, std::memory_order_release);
         in_.asleep_.store(true,
                           std::memory_order_seq_cst);  // Posts must now wake whoever waits for us.
-        in_.occupied_.store(false, std::memory_order_release);
         running_here = outer_;
     }
 
@@ -339,6 +340,11 @@ void io_context::wake_if_asleep() noexcept {
     if (!asleep_.load(std::memory_order_seq_cst)) return;
     if (asleep_.exchange(false, std::memory_order_seq_cst)) {
         wakeups_.fetch_add(1, std::memory_order_relaxed);
+        if (wake_hook* const hook = wake_hook_.load(std::memory_order_acquire);
+            hook != nullptr && !occupied_.load(std::memory_order_acquire)) {
+            hook->wake(*hook);
+            return;
+        }
         waker_.load(std::memory_order_acquire)->wake();
     }
 }

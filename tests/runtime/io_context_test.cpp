@@ -265,3 +265,90 @@ TEST_CASE("timers within the slack of the nearest one share its awakening (io_ur
         CHECK(woken[0] - begun >= 16ms);
     });
 }
+
+namespace {
+
+// Counts what an outer loop would be told.
+struct counting_hook : wake_hook {
+    counting_hook()
+        : wake_hook{[](wake_hook& self) noexcept { ++static_cast<counting_hook&>(self).calls; }} {}
+    std::atomic<int> calls = 0;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a wake hook is called once for what is posted between two polls, and not inside of one") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        counting_hook hook;
+        io.set_wake_hook(&hook);
+        int ran = 0;
+
+        io.post([&] { ++ran; });
+        io.post([&] { ++ran; });
+        CHECK(hook.calls == 1);
+        io.poll();
+        CHECK(ran == 2);
+        CHECK(hook.calls == 1);
+
+        io.post([&] { io.post([&] { ++ran; }); });
+        CHECK(hook.calls == 2);
+        io.poll();
+        CHECK(ran == 3);
+        CHECK(hook.calls == 2);
+        io.set_wake_hook(nullptr);
+        io.post([&] { ++ran; });
+        io.poll();
+        CHECK(ran == 4);
+        CHECK(hook.calls == 2);
+    });
+}
+
+TEST_CASE("no post from another thread is lost between a poll and its hook") {
+    with_every_backend([](const io_context_options& options) {
+        constexpr int posts = 20'000;
+        struct polling_hook : wake_hook {
+            polling_hook()
+                : wake_hook{[](wake_hook& self) noexcept {
+                      auto& it = static_cast<polling_hook&>(self);
+                      it.due.store(true);
+                      it.due.notify_one();
+                  }} {}
+            std::atomic<bool> due = false;
+        };
+        io_context io{options};
+        polling_hook hook;
+        io.set_wake_hook(&hook);
+        int ran = 0;
+        std::thread poster{[&] {
+            for (int each = 0; each < posts; ++each) io.post([&ran] { ++ran; });
+        }};
+        while (ran < posts) {
+            // Only what the hook or the loop itself asks for: a wake-up that is lost hangs here.
+            if (io.next_deadline() == never) hook.due.wait(false);
+            hook.due.store(false);
+            io.poll();
+        }
+        poster.join();
+        io.set_wake_hook(nullptr);
+        CHECK(ran == posts);
+    });
+}
+
+TEST_CASE("a loop that runs and sleeps is woken through its backend, hook or not") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        counting_hook hook;
+        io.set_wake_hook(&hook);
+        int ran = 0;
+        std::thread poster{[&, guard = io_context::work_guard{io}] {
+            while (!io.asleep() || io.counters().turns == 0) std::this_thread::yield();
+            io.post([&ran] { ++ran; });
+        }};
+        io.run_for(patience);
+        poster.join();
+        io.set_wake_hook(nullptr);
+        CHECK(ran == 1);
+    });
+}

@@ -102,6 +102,13 @@ struct receive_memory_use {
     std::uint64_t blocks_made = 0;   ///< Fetched from malloc so far, none being free.
 };
 
+/// How a loop that lives inside another one asks to be polled; see `io_context::set_wake_hook`.
+struct wake_hook {
+    /// Called on the thread that has posted; `poll` must follow, on the loop's own thread. Must not run
+    /// anything inside the call.
+    void (*wake)(wake_hook& self) noexcept;
+};
+
 /// A loop that belongs to one thread.
 ///
 /// Posting is safe from every thread; everything else is for the thread that runs it. It binds to
@@ -207,6 +214,16 @@ public:
 
     /// When `poll` is due at the latest: now if something is ready, `never` if nothing waits.
     [[nodiscard]] time_point next_deadline() noexcept;
+
+    /// Whether `run` would go on: something is ready, a root has not ended, or a guard lives.
+    [[nodiscard]] bool has_work() noexcept;
+
+    /// From now on, a post that comes while nobody runs this loop calls `hook` instead of making the
+    /// descriptor readable: at most once until the next `poll`. Null ends that. The hook is borrowed;
+    /// it is set and taken back while no other thread posts.
+    void set_wake_hook(wake_hook* hook) noexcept {
+        wake_hook_.store(hook, std::memory_order_release);
+    }
 
     /// Keeps `run` from returning for lack of work while it lives.
     class work_guard {
@@ -328,7 +345,6 @@ private:
     [[nodiscard]] bool rests(bool ending) noexcept;
     void join_company(pool_member& as) noexcept { member_ = &as; }
     void leave_company() noexcept { member_ = nullptr; }
-    [[nodiscard]] bool has_work() noexcept;
     [[nodiscard]] bool may_touch(const descriptor& it) const noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
@@ -370,8 +386,9 @@ private:
     alignas(64) mpsc_stack<work, &work::next> inbox_;
     mpsc_stack<operation, &operation::cancel_next> cancels_;
     std::atomic<loop_backend*> waker_ = nullptr;  // The backend to wake.
-    std::atomic<bool> asleep_ = true;             // True whenever nobody would look into the inbox.
-    std::atomic<bool> occupied_ = false;          // A thread is inside `run` or `poll`.
+    std::atomic<wake_hook*> wake_hook_ = nullptr;
+    std::atomic<bool> asleep_ = true;     // True whenever nobody would look into the inbox.
+    std::atomic<bool> occupied_ = false;  // A thread is inside `run` or `poll`.
     std::atomic<bool> stopped_ = false;
     std::atomic<int> guards_ = 0;
     std::atomic<int> calls_in_flight_ = 0;
