@@ -85,3 +85,14 @@ TEST_CASE("an exception nobody asks for dies with its slot") {
     }
     CHECK(witness.use_count() == 1);
 }
+
+TEST_CASE("an exception may be taken out of its slot, once") {
+    exception_slot slot;
+    run_catching(slot, [] { throw_number(4); });
+
+    const std::exception_ptr taken = slot.take();
+
+    CHECK(taken != nullptr);
+    CHECK(slot.empty());
+    CHECK(slot.take() == nullptr);
+}

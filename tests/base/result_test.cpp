@@ -76,6 +76,14 @@ TEST_CASE("a result of two values destructures into three") {
     CHECK(text == "five");
 }
 
+TEST_CASE("a constant result of two values destructures, too") {
+    const io_result<int, long> both{errc::eof, 1, 2L};
+    const auto& [failed, first, second] = both;
+    CHECK(failed == errc::eof);
+    CHECK(first == 1);
+    CHECK(second == 2);
+}
+
 TEST_CASE("a payload that cannot be copied leaves a result by take or by destructuring") {
     io_result<std::unique_ptr<int>> owner = std::make_unique<int>(1);
     io_result<std::unique_ptr<int>> other = std::make_unique<int>(2);

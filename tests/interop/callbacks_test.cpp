@@ -296,7 +296,8 @@ TEST_CASE("an operation that is not moved by its cancel keeps the coroutine unti
     });
 }
 
-TEST_CASE("a callback comes from another thread, however the two race, and exactly one call counts") {
+TEST_CASE(
+    "a callback comes from another thread, however the two race, and exactly one call counts") {
     with_every_backend([](const io_context_options& options) {
         constexpr int rounds = 2000;
         io_context io{options};
@@ -308,9 +309,8 @@ TEST_CASE("a callback comes from another thread, however the two race, and exact
                 std::thread second;
                 const auto start = [&](callback<int> done) {
                     first = std::thread{[&, done] { accepted += done(1) ? 1 : 0; }};
-                    second = std::thread{[&, done = std::move(done)] {
-                        accepted += done(2) ? 1 : 0;
-                    }};
+                    second =
+                        std::thread{[&, done = std::move(done)] { accepted += done(2) ? 1 : 0; }};
                 };
                 const auto got = co_await from_callback<int>(start);
                 first.join();
@@ -339,8 +339,7 @@ TEST_CASE("a call from another thread races with a stop, and exactly one of the 
                 const auto start = [&](callback<int> done) {
                     caller = std::thread{[&, done = std::move(done)] { accepted += done(1); }};
                 };
-                const auto raced =
-                    co_await when_any(from_callback<int>(start), sleep_for(20us));
+                const auto raced = co_await when_any(from_callback<int>(start), sleep_for(20us));
                 caller.join();
                 const auto& got = std::get<0>(raced.results);
                 if (got.ok() && got.value() == 1) ++values;

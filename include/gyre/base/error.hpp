@@ -49,15 +49,15 @@ enum class errc : std::int32_t {
     resource_unavailable = EAGAIN,
     system_descriptors_exhausted = ENFILE,
 
-    canceled = 4096,     ///< A stop or drain request ended the operation.
-    timed_out,           ///< `with_timeout` or `with_deadline` ended the operation.
-    eof,                 ///< The peer finished; nothing follows.
-    closed,              ///< Our own side was closed: a socket, a channel, an acceptor.
-    limit_exceeded,      ///< A bound set by the program was reached.
-    malformed,           ///< Text or bytes that do not follow their grammar.
-    backend_unavailable, ///< The required backend cannot run here.
-    broken_promise,      ///< Whoever was to answer is gone: a callback that nobody can call any more.
-    foreign              ///< A failure of another library that has no code here; ask that library.
+    canceled = 4096,      ///< A stop or drain request ended the operation.
+    timed_out,            ///< `with_timeout` or `with_deadline` ended the operation.
+    eof,                  ///< The peer finished; nothing follows.
+    closed,               ///< Our own side was closed: a socket, a channel, an acceptor.
+    limit_exceeded,       ///< A bound set by the program was reached.
+    malformed,            ///< Text or bytes that do not follow their grammar.
+    backend_unavailable,  ///< The required backend cannot run here.
+    broken_promise,  ///< Whoever was to answer is gone: a callback that nobody can call any more.
+    foreign          ///< A failure of another library that has no code here; ask that library.
 };
 
 /// What was being done when it went wrong; only for messages, never compared.

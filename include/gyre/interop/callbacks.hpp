@@ -188,9 +188,7 @@ public:
     bool fail(error failure) const noexcept { return end_with(io_result<Values...>{failure}); }
 
     /// Whether a call would still be heard; may change at any moment.
-    [[nodiscard]] bool wanted() const noexcept {
-        return block_ != nullptr && block_->undecided();
-    }
+    [[nodiscard]] bool wanted() const noexcept { return block_ != nullptr && block_->undecided(); }
 
     /// As the `void*` of an interface in C, which then owns this copy until `adopt` takes it back.
     [[nodiscard]] void* release() noexcept { return std::exchange(block_, nullptr); }

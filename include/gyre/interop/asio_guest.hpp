@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// gyre as a guest in Asio's loop: tasks, timers and stops on the thread that runs an asio::io_context.
+//
+// A program that is ported one function at a time has one loop already. The guest polls a gyre loop
+// from there: when something is posted to it, when its descriptor becomes readable, and when its next
+// deadline has come. Both kinds of code then share one thread, and need no lock between them.
+#pragma once
+
+#include <gyre/base/time.hpp>
+#include <gyre/coro/launch.hpp>
+#include <gyre/runtime/io_context.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace gyre {
+
+/// Lets the thread that runs `host` run `loop`, too. Anything that starts coroutines on `loop` works from
+/// then on, from any thread: `launch`, springboards, futures, posts.
+///
+/// The host's `run` goes on while the loop has work, as the loop's own would. Does not move. Must die
+/// before both. Roots that are left then are stopped, and the host is run until they have ended: other
+/// handlers of the host may run meanwhile.
+///
+/// Threads:  made, used and destroyed on the thread that runs `host`, and only one thread may run it: a
+///           gyre loop belongs to one thread. Posting to the loop is safe from any.
+/// Cost:     a turn per burst of posts: an Asio post and a poll of the loop, which visits the kernel only
+///           if it has operations in flight there.
+class asio_guest final : private wake_hook {
+public:
+    asio_guest(boost::asio::io_context& host, io_context& loop);
+    asio_guest(const asio_guest&) = delete;
+    asio_guest& operator=(const asio_guest&) = delete;
+    ~asio_guest();
+
+    [[nodiscard]] boost::asio::io_context& host() noexcept { return host_; }
+    [[nodiscard]] io_context& loop() noexcept { return loop_; }
+
+private:
+    using executor = boost::asio::io_context::executor_type;
+    using descriptor = boost::asio::posix::basic_stream_descriptor<executor>;
+    using steady_timer = boost::asio::basic_waitable_timer<
+        std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, executor>;
+
+    void request_turn() noexcept;
+    void turn();
+    void arrange();
+    void watch_descriptor();
+    void watch_deadline();
+    void rest();
+
+    // Handlers may be called after the guest is gone: each asks this first.
+    template <class Function>
+    [[nodiscard]] auto while_alive(Function function) {
+        return [alive = std::weak_ptr<bool>{alive_}, function](auto failure) {
+            if (!failure && !alive.expired()) function();
+        };
+    }
+
+    boost::asio::io_context& host_;
+    io_context& loop_;
+    descriptor readable_;
+    steady_timer due_;
+    std::optional<boost::asio::executor_work_guard<executor>> busy_;  // While the loop has work.
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    time_point armed_for_ = never;                        // What `due_` waits for.
+    backend_choice watched_ = backend_choice::automatic;  // Whose descriptor; `automatic`: none.
+    std::uint64_t watches_ = 0;
+    bool waiting_ = false;  // For the descriptor.
+};
+
+// Implementation
+
+inline asio_guest::asio_guest(boost::asio::io_context& host, io_context& loop)
+    : wake_hook{[](wake_hook& self) noexcept { static_cast<asio_guest&>(self).request_turn(); }},
+      host_{host},
+      loop_{loop},
+      readable_{host},
+      due_{host} {
+    loop_.set_wake_hook(this);
+    if (loop_.has_work()) request_turn();
+}
+
+inline asio_guest::~asio_guest() {
+    if (!loop_.roots().empty()) {
+        loop_.post([this] {
+            loop_.roots().for_each([](root& each) { each.chain.request(stop_level::stop); });
+        });
+        if (host_.stopped()) host_.restart();
+        while (!loop_.roots().empty() && host_.run_one() > 0) {
+        }
+    }
+    rest();
+    loop_.set_wake_hook(nullptr);
+}
+
+inline void asio_guest::request_turn() noexcept {
+    boost::asio::post(host_, [alive = std::weak_ptr<bool>{alive_}, this] {
+        if (!alive.expired()) turn();
+    });
+}
+
+inline void asio_guest::turn() {
+    loop_.poll();
+    arrange();
+}
+
+inline void asio_guest::arrange() {
+    if (!loop_.has_work()) return rest();
+    if (!busy_) busy_.emplace(host_.get_executor());
+    watch_descriptor();
+    watch_deadline();
+}
+
+// Asio may watch the descriptor, but it stays gyre's: release() instead of close().
+inline void asio_guest::watch_descriptor() {
+    if (watched_ != loop_.backend().kind) {
+        if (readable_.is_open()) readable_.release();
+        readable_.assign(loop_.native_wait_handle());
+        watched_ = loop_.backend().kind;
+        waiting_ = false;
+    }
+    if (waiting_) return;
+    waiting_ = true;
+    const auto readable = [this, watch = ++watches_] {
+        if (watch != watches_) return;  // Of a watch that was given up since.
+        waiting_ = false;
+        turn();
+    };
+    readable_.async_wait(descriptor::wait_read, while_alive(readable));
+}
+
+inline void asio_guest::watch_deadline() {
+    const time_point deadline = loop_.next_deadline();
+    if (deadline <= loop_.now()) return request_turn();
+    if (deadline >= armed_for_) return;  // It fires early, looks, and is armed anew.
+    armed_for_ = deadline;
+    due_.expires_at(deadline);  // Ends the wait for the deadline before.
+    due_.async_wait(while_alive([this] {
+        armed_for_ = never;
+        turn();
+    }));
+}
+
+inline void asio_guest::rest() {
+    if (readable_.is_open()) readable_.release();
+    watched_ = backend_choice::automatic;
+    waiting_ = false;
+    due_.cancel();
+    armed_for_ = never;
+    busy_.reset();
+}
+
+}  // namespace gyre

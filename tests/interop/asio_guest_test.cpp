@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/interop/asio_guest.hpp promises: gyre tasks on the thread that runs an Asio loop.
+#include <interop/asio_threads.hpp>
+
+#include <gyre/io/acceptor.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/timeout.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <array>
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A host, a loop, and the guest between them.
+struct household {
+    explicit household(const io_context_options& options) : loop{options} {}
+
+    void run() { host.run_for(patience); }
+
+    asio::io_context host;
+    io_context loop;
+    asio_guest guest{host, loop};
+};
+
+void on_every_guest(const auto& body) {
+    with_every_backend([&](const io_context_options& options) {
+        household home{options};
+        body(home);
+    });
+}
+
+task<> sleep_then_set(duration how_long, bool& woke) {
+    const auto slept = co_await sleep_for(how_long);
+    woke = slept.ok();
+}
+
+task<> keep_outcome_of_long_sleep(error& outcome) {
+    const auto slept = co_await sleep_for(1h);
+    outcome = slept.error();
+}
+
+}  // namespace
+
+TEST_CASE("a task launched before the host runs ends, and with it the host's run") {
+    on_every_guest([](household& home) {
+        bool woke = false;
+        launch(home.loop, sleep_then_set(2ms, woke), or_terminate{});
+        home.run();
+        CHECK(woke);
+        CHECK(home.host.stopped());  // For lack of work, not of time.
+    });
+}
+
+TEST_CASE("a loop that has work before the guest is made is not forgotten") {
+    with_every_backend([](const io_context_options& options) {
+        asio::io_context host;
+        io_context loop{options};
+        bool woke = false;
+        launch(loop, sleep_then_set(1ms, woke), or_terminate{});
+        const asio_guest guest{host, loop};
+        host.run_for(patience);
+        CHECK(woke);
+    });
+}
+
+TEST_CASE("a host that was out of work is restarted and serves the next task") {
+    on_every_guest([](household& home) {
+        for (int time = 0; time < 3; ++time) {
+            bool woke = false;
+            launch(home.loop, sleep_then_set(1ms, woke), or_terminate{});
+            home.run();
+            CHECK(woke);
+            home.host.restart();
+        }
+    });
+}
+
+TEST_CASE("timers fire in the order of their deadlines, whichever was armed first") {
+    on_every_guest([](household& home) {
+        std::string order;
+        const auto wait = [&](duration how_long, char name) -> task<> {
+            static_cast<void>(co_await sleep_for(how_long));
+            order += name;
+        };
+        launch(home.loop, wait(30ms, 'c'), or_terminate{});
+        launch(home.loop, wait(2ms, 'a'), or_terminate{});
+        launch(home.loop, wait(15ms, 'b'), or_terminate{});
+        home.run();
+        CHECK(order == "abc");
+    });
+}
+
+TEST_CASE("gyre's sockets work on the host's thread, in both directions and in turns") {
+    on_every_guest([](household& home) {
+        auto [client, server] = connected_pair(home.loop);
+        stream_socket& near = client;
+        stream_socket& far = server;
+        int rounds = 0;
+        const auto echo = [&]() -> task<> {
+            std::array<std::byte, 64> space;
+            for (;;) {
+                const auto got = co_await far.read_some(mutable_buffer{space});
+                if (!got.ok()) co_return;
+                const auto sent = co_await write_all(far, std::span{space}.first(got.value()));
+                if (!sent.ok()) co_return;
+            }
+        };
+        const auto talk = [&]() -> task<> {
+            std::array<std::byte, 8> message{};
+            for (; rounds < 200; ++rounds) {
+                const auto sent = co_await write_all(near, const_buffer{message});
+                const auto back = co_await read_exactly(near, mutable_buffer{message});
+                if (!sent.ok() || !back.ok()) co_return;
+            }
+            static_cast<void>(near.close());
+        };
+        launch(home.loop, echo(), or_terminate{});
+        launch(home.loop, talk(), or_terminate{});
+        home.run();
+        CHECK(rounds == 200);
+        CHECK(home.loop.roots().empty());
+    });
+}
+
+TEST_CASE(
+    "an Asio handler sets an event that a gyre task waits for, on one thread, without a lock") {
+    on_every_guest([](household& home) {
+        event happened;
+        std::thread::id resumed_on;
+        const auto wait = [&]() -> task<> {
+            static_cast<void>(co_await happened.wait());
+            resumed_on = std::this_thread::get_id();
+        };
+        launch(home.loop, wait(), or_terminate{});
+        asio::steady_timer timer{home.host, 2ms};
+        timer.async_wait([&](auto) {
+            happened.set();
+            CHECK(resumed_on == std::thread::id{});  // Never within the call.
+        });
+        home.run();
+        CHECK(resumed_on == std::this_thread::get_id());
+    });
+}
+
+TEST_CASE("a stop from any thread reaches a task on the host's thread") {
+    on_every_guest([](household& home) {
+        error outcome;
+        const stop_handle stop =
+            launch(home.loop, keep_outcome_of_long_sleep(outcome), or_terminate{});
+        std::thread other{[&] { stop.request_stop(); }};
+        home.run();
+        other.join();
+        CHECK(outcome == errc::canceled);
+    });
+}
+
+TEST_CASE("posts from other threads are all run, however they coincide with the host's sleep") {
+    on_every_guest([](household& home) {
+        constexpr int posts = 20'000;
+        int ran = 0;
+        std::thread poster{[&, guard = io_context::work_guard{home.loop}] {
+            for (int each = 0; each < posts; ++each) {
+                home.loop.post([&ran] { ++ran; });
+                if (each % 64 == 0) std::this_thread::yield();
+            }
+        }};
+        home.loop.post([] {});  // The guard alone wakes nobody.
+        home.run();
+        poster.join();
+        CHECK(ran == posts);
+    });
+}
+
+TEST_CASE("a guest that dies stops what is left and runs the host until it has ended") {
+    with_every_backend([](const io_context_options& options) {
+        asio::io_context host;
+        io_context loop{options};
+        error slept;
+        error waited;
+        asio::steady_timer timer{host, 1h};  // Outlives the guest, and so the wait.
+        {
+            asio_guest guest{host, loop};
+            const auto wait = [&]() -> task<> {
+                const auto result = co_await timer.async_wait(use_io_result);
+                waited = result.error();
+            };
+            launch(loop, keep_outcome_of_long_sleep(slept), or_terminate{});
+            launch(loop, wait(), or_terminate{});
+            host.poll();
+            CHECK_FALSE(slept);
+        }
+        CHECK(slept == errc::canceled);
+        CHECK(waited == errc::canceled);
+        CHECK(loop.roots().empty());
+    });
+}
+
+TEST_CASE("a guest that dies gives the loop back to whoever runs it next") {
+    with_every_backend([](const io_context_options& options) {
+        asio::io_context host;
+        io_context loop{options};
+        bool woke = false;
+        {
+            asio_guest guest{host, loop};
+            launch(loop, sleep_then_set(1ms, woke), or_terminate{});
+            host.run_for(patience);
+            CHECK(woke);
+            host.restart();
+            asio::post(host, [] {});
+        }
+        host.poll();  // What the guest had posted finds it gone.
+        woke = false;
+        launch(loop, sleep_then_set(1ms, woke), or_terminate{});
+        loop.run_for(patience);
+        CHECK(woke);
+    });
+}
+
+TEST_CASE("the guest closes no descriptor of gyre's, and leaves none open") {
+    with_every_backend([](const io_context_options& options) {
+        asio::io_context host;
+        bool woke = false;
+        {
+            io_context loop{options};
+            asio_guest guest{host, loop};
+            launch(loop, sleep_then_set(1ms, woke), or_terminate{});
+            host.run_for(patience);
+        }
+        const std::size_t before = open_descriptors();
+        {
+            io_context loop{options};
+            asio_guest guest{host, loop};
+            launch(loop, sleep_then_set(1ms, woke), or_terminate{});
+            host.restart();
+            host.run_for(patience);
+        }
+        CHECK(open_descriptors() == before);
+    });
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/interop/asio_operation.hpp promises, with Asio on the same thread and on another one.
+#include <interop/asio_threads.hpp>
+
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
+#include <gyre/sync/when_any.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+static_assert(awaitable<decltype(std::declval<asio::steady_timer&>().async_wait(use_io_result))>);
+
+// An operation of somebody's own, with a signature of choice, that keeps its handler.
+template <class Signature, class Keep, class Token>
+auto async_keep(Keep keep, Token&& token) {
+    return asio::async_initiate<Token, Signature>(
+        [](auto handler, Keep into) { into(std::move(handler)); }, token, std::move(keep));
+}
+
+asio::awaitable<int> asio_answer(int value) { co_return value; }
+asio::awaitable<int> asio_throws() {
+    throw std::runtime_error{"from Asio"};
+    co_return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a gyre task awaits a timer of Asio's") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        asio::steady_timer timer{context, 1ms};
+        const auto waited = co_await timer.async_wait(use_io_result);
+        CHECK(waited.ok());
+    });
+}
+
+TEST_CASE("values come beside the error, and the end of a stream is errc::eof") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        asio_pair pair{context};
+        std::array<char, 8> space{};
+        const auto sent =
+            co_await asio::async_write(pair.near, asio::buffer("hello", 5), use_io_result);
+        CHECK(sent.ok());
+        CHECK(sent.value() == 5);
+
+        const auto [error, size] =
+            co_await pair.far.async_read_some(asio::buffer(space), use_io_result);
+        CHECK_FALSE(error);
+        CHECK((std::string_view{space.data(), size} == "hello"));
+
+        pair.near.close();
+        const auto end = co_await pair.far.async_read_some(asio::buffer(space), use_io_result);
+        CHECK(end.error() == errc::eof);
+        CHECK(end.value() == 0);
+    });
+}
+
+TEST_CASE("an accepted socket comes in an optional, since it has no null state") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        asio::ip::tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
+        asio::ip::tcp::socket client{context};
+        auto [accepted, connected] =
+            co_await when_all(acceptor.async_accept(use_io_result),
+                              client.async_connect(acceptor.local_endpoint(), use_io_result));
+        CHECK(connected.ok());
+        REQUIRE(accepted.ok());
+        CHECK(accepted.value()->is_open());
+    });
+}
+
+TEST_CASE("an accept that is stopped yields no socket") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        asio::ip::tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
+        const auto accepted = co_await with_timeout(1ms, acceptor.async_accept(use_io_result));
+        CHECK(accepted.error() == errc::timed_out);
+        CHECK_FALSE(accepted.value().has_value());
+    });
+}
+
+TEST_CASE("a stop cancels an Asio operation, and what it had achieved is kept") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        asio_pair pair{context};
+        asio::ip::tcp::socket& from = pair.far;
+        std::array<char, 8> space{};
+        static_cast<void>(
+            co_await asio::async_write(pair.near, asio::buffer("four", 4), use_io_result));
+
+        const auto read =
+            co_await with_timeout(20ms, asio::async_read(from, asio::buffer(space), use_io_result));
+
+        CHECK(read.error() == errc::timed_out);
+        CHECK(read.value() == 4);
+        const auto again = co_await asio::async_write(pair.near, asio::buffer("more", 4),
+                                                      use_io_result);  // The socket lives on.
+        CHECK(again.ok());
+    });
+}
+
+TEST_CASE("a wait that is stopped before it begins initiates nothing") {
+    beside_asio([](asio::io_context&) -> task<> {
+        bool initiated = false;
+        error outcome;
+        const auto body = [&](task_group& group) -> task<> {
+            const auto child = [&]() -> task<> {
+                co_await yield();
+                const auto note = [&initiated](auto&&) { initiated = true; };
+                const auto got = co_await async_keep<void()>(note, use_io_result);
+                outcome = got.error();
+            };
+            group.spawn(child());
+            group.request_stop();
+            co_await group.join();
+        };
+        co_await with_group(body);
+        CHECK(outcome == errc::canceled);
+        CHECK_FALSE(initiated);
+    });
+}
+
+TEST_CASE("gyre's own timers and Asio's race, and the loser is stopped") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        asio::steady_timer slow{context, 1h};
+        asio::steady_timer fast{context, 1ms};
+
+        const auto first = co_await when_any(slow.async_wait(use_io_result), sleep_for(1ms));
+        CHECK(first.winner == 1);
+        CHECK(std::get<0>(first.results).error() == errc::canceled);
+
+        const auto second = co_await when_any(fast.async_wait(use_io_result), sleep_for(1h));
+        CHECK(second.winner == 0);
+        CHECK(std::get<0>(second.results).ok());
+    });
+}
+
+TEST_CASE("a handler that Asio destroys without a call ends the wait with broken_promise") {
+    beside_asio([](asio::io_context&) -> task<> {
+        const auto drop = [](auto&& handler) { const auto dies = std::move(handler); };
+        const auto lost = co_await async_keep<void(int)>(drop, use_io_result);
+        CHECK(lost.error() == errc::broken_promise);
+    });
+}
+
+TEST_CASE("an Asio context that dies first ends the wait with broken_promise") {
+    with_every_backend([](const io_context_options& options) {
+        io_context loop{options};
+        error outcome;
+        auto host = std::make_unique<asio::io_context>();
+        const auto wait = [&]() -> task<> {
+            const auto posted = co_await asio::post(*host, use_io_result);
+            outcome = posted.error();
+        };
+        launch(loop, wait(), or_terminate{});
+        loop.poll();
+        CHECK_FALSE(outcome);
+        host.reset();
+        loop.run_for(patience);
+        CHECK(outcome == errc::broken_promise);
+    });
+}
+
+TEST_CASE("an Asio context that dies with a cancellation on its way ends the wait all the same") {
+    with_every_backend([](const io_context_options& options) {
+        io_context loop{options};
+        error outcome;
+        auto host = std::make_unique<asio::io_context>();
+        const auto wait = [&]() -> task<> {
+            const auto posted = co_await asio::post(*host, use_io_result);
+            outcome = posted.error();
+        };
+        const stop_handle waiting = launch(loop, wait(), or_terminate{});
+        loop.poll();
+        waiting.request_stop();
+        loop.poll();
+        CHECK_FALSE(outcome);  // Nobody runs the host: the cancellation waits there, too.
+        host.reset();
+        loop.run_for(patience);
+        CHECK(outcome == errc::broken_promise);
+    });
+}
+
+TEST_CASE("a loop that dies first waits for Asio to let go of the operation") {
+    with_every_backend([](const io_context_options& options) {
+        asio_thread there;
+        error outcome;
+        {
+            io_context loop{options};
+            const auto wait = [&]() -> task<> {
+                asio::steady_timer timer{there.context, 1h};
+                const auto waited = co_await timer.async_wait(use_io_result);
+                outcome = waited.error();
+            };
+            launch(loop, wait(), or_terminate{});
+            loop.poll();
+        }
+        CHECK(outcome == errc::canceled);
+    });
+}
+
+TEST_CASE("a stop races with the completion on another thread, and the wait ends once") {
+    with_every_backend([](const io_context_options& options) {
+        constexpr int rounds = 3000;
+        asio_thread there;
+        io_context loop{options};
+        int fired = 0;
+        int stopped = 0;
+        const auto race = [&]() -> task<> {
+            for (int round = 0; round < rounds; ++round) {
+                asio::steady_timer timer{there.context, 30us};
+                const auto raced =
+                    co_await when_any(timer.async_wait(use_io_result), sleep_for(25us));
+                if (std::get<0>(raced.results).ok()) ++fired;
+                if (std::get<0>(raced.results).error() == errc::canceled) ++stopped;
+            }
+        };
+        launch(loop, race(), or_terminate{});
+        loop.run_for(patience);
+        CHECK(fired + stopped == rounds);
+    });
+}
+
+TEST_CASE("an operation on a strand of a context with several threads is cancelled on its strand") {
+    with_every_backend([](const io_context_options& options) {
+        asio_thread there;
+        std::thread second{[&] { there.context.run(); }};
+        {
+            io_context loop{options};
+            int canceled = 0;
+            const auto read_in_vain = [&]() -> task<> {
+                asio_pair pair{there.context};
+                const auto line = asio::make_strand(there.context);
+                asio::ip::tcp::socket far{line, asio::ip::tcp::v4(), pair.far.release()};
+                std::array<char, 8> space{};
+                for (int round = 0; round < 300; ++round) {
+                    static_cast<void>(co_await asio::async_write(pair.near, asio::buffer("12", 2),
+                                                                 use_io_result));
+                    const auto read = co_await with_timeout(
+                        50us, asio::async_read(far, asio::buffer(space), use_io_result));
+                    if (read.error() == errc::timed_out) ++canceled;
+                    CHECK(read.value() <= space.size());
+                }
+            };
+            launch(loop, read_in_vain(), or_terminate{});
+            loop.run_for(patience);
+            CHECK(canceled > 0);
+        }
+        there.context.stop();
+        second.join();
+    });
+}
+
+TEST_CASE("what gyre has no code for is kept by as_tuple") {
+    beside_asio([](asio::io_context&) -> task<> {
+        const auto fail = [](auto&& handler) { handler(asio::error::host_not_found, 5); };
+        using signature = void(boost::system::error_code, int);
+
+        const auto plain = co_await async_keep<signature>(fail, use_io_result);
+        CHECK(plain.error() == errc::foreign);
+        CHECK(plain.value() == 5);
+
+        const auto together = co_await async_keep<signature>(fail, asio::as_tuple(use_io_result));
+        CHECK(std::get<0>(together.value()) == asio::error::host_not_found);
+        CHECK(std::get<1>(together.value()) == 5);
+    });
+}
+
+TEST_CASE("the token may be the default of an I/O object") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        use_io_result_t::as_default_on_t<asio::steady_timer> timer{context};
+        timer.expires_after(1ms);
+        const auto waited = co_await timer.async_wait();
+        CHECK(waited.ok());
+    });
+}
+
+TEST_CASE("an exception of the initiating function is rethrown to the coroutine") {
+    beside_asio([](asio::io_context&) -> task<> {
+        std::string heard;
+        const auto refuse = [](auto&&) { throw std::runtime_error{"cannot begin"}; };
+        try {
+            static_cast<void>(co_await async_keep<void()>(refuse, use_io_result));
+        } catch (const std::runtime_error& it) {
+            heard = it.what();
+        }
+        CHECK(heard == "cannot begin");
+    });
+}
+
+TEST_CASE("an Asio coroutine is awaited, and its exception rethrown") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        const auto answer = co_await asio::co_spawn(context, asio_answer(42), use_io_result);
+        CHECK(answer.value() == 42);
+
+        std::string heard;
+        try {
+            static_cast<void>(co_await asio::co_spawn(context, asio_throws(), use_io_result));
+        } catch (const std::runtime_error& it) {
+            heard = it.what();
+        }
+        CHECK(heard == "from Asio");
+    });
+}
