@@ -5,6 +5,7 @@
 // Every case does its work once to fill the stocks (frames, heaps, kernel-side tables), then a hundred
 // thousand times under the counter, and expects exactly zero, on all threads together. Left out of
 // sanitizer builds, where memory is not recycled so that misuse shows.
+#include <gyre/interop/callbacks.hpp>
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/stream/algorithms.hpp>
@@ -339,5 +340,75 @@ TEST_CASE(
 
         CHECK(ran == warm_up + rounds);
         CHECK(made.load() == 0);
+    });
+}
+
+namespace {
+
+springboard<int> spring() { co_return 1; }
+springboard<int> spring_and_wait() {
+    co_await yield();
+    co_return 1;
+}
+
+}  // namespace
+
+TEST_CASE("a springboard costs one allocation from call to callback: its frame") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        int heard = 0;
+        const auto hear = [&heard](int value) { heard += value; };
+        spring_and_wait().call(io, hear);
+        io.run_for(patience);
+        frame_stock::trim();
+        frame_stock::trim_depot();
+
+        const counted from_here;
+        spring_and_wait().call(io, hear);
+        io.run_for(patience);
+        const long made = from_here.stop();
+
+        CHECK(heard == 2);
+        CHECK(made == 1);
+    });
+}
+
+TEST_CASE("100,000 springboards, each called by the last one's callback, allocate nothing") {
+    with_every_backend([](const io_context_options& options) {
+        struct chain {
+            io_context& io;
+            int left;
+            void next() {
+                if (left-- > 0) spring().call(io, [this](int) { next(); });
+            }
+        };
+        io_context io{options};
+        chain it{io, 100};
+        it.next();
+        io.run_for(patience);
+        it.left = rounds;
+
+        const counted from_here;
+        it.next();
+        io.run_for(patience);
+        const long made = from_here.stop();
+
+        CHECK(it.left == -1);
+        CHECK(made == 0);
+    });
+}
+
+TEST_CASE("100,000 callbacks awaited allocate nothing, whether they are called at once or later") {
+    on_every_backend([](io_context& io) -> task<> {
+        const auto at_once = [](callback<int> done) { done(1); };
+        const auto later = [&io](callback<int> done) {
+            io.post([done = std::move(done)] { done(1); });
+        };
+        const auto round = [&]() -> task<> {
+            const auto first = co_await from_callback<int>(at_once);
+            const auto second = co_await from_callback<int>(later);
+            CHECK((first.ok() && second.ok()));
+        };
+        co_await expect_none(round);
     });
 }

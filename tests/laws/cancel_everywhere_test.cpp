@@ -5,6 +5,7 @@
 // The rows are coroutines that wait for something that never comes; the columns are the ways to stop
 // one. Each crossing must resume the coroutine exactly once, with `errc::canceled`, and lose neither
 // a descriptor nor a frame. A new awaitable owes this file a row.
+#include <gyre/interop/callbacks.hpp>
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/io/signals.hpp>
@@ -100,6 +101,7 @@ struct silence {
     channel<int> nothing_sent{1};
     channel<int> never_received{0};
     strand line;
+    std::deque<callback<int>> uncalled;
     std::array<std::byte, 64> space{};
 };
 
@@ -206,6 +208,23 @@ const std::vector<row>& rows() {
              co_return served.ok() ? error{errc::canceled} : served.error();
          },
          true},
+        {"from_callback",
+         [](silence& in) -> task<error> {
+             const auto keep = [&in](callback<int> done) {
+                 in.uncalled.push_back(std::move(done));
+             };
+             const auto got = co_await from_callback<int>(keep);
+             co_return got.error();
+         }},
+        {"from_callback, with a cancel that calls back",
+         [](silence& in) -> task<error> {
+             const auto keep = [&in](callback<int> done) {
+                 in.uncalled.push_back(std::move(done));
+             };
+             const auto cancel = [&in] { in.uncalled.back().fail(errc::canceled); };
+             const auto got = co_await from_callback<int>(keep, cancel);
+             co_return got.error();
+         }},
         {"signal_set::wait",
          [](silence& in) -> task<error> {
              auto opened = signal_set::open(in.io, {SIGUSR2});
