@@ -2,15 +2,15 @@
 //
 // gyre as a guest in somebody else's loop: one thread, run by Boost.Asio.
 //
-// A gyre loop asks for two things only: to be polled when its descriptor is readable, and when its next
-// deadline has come. That is all that `guest` does, so it can be copied for any other loop. Here an Asio
-// server answers a gyre client, both on the main thread.
+// `asio_guest` polls a gyre loop from Asio's whenever it has something to do, so both kinds of code share
+// a thread. Here an Asio server, written in callbacks, answers a gyre client. How to do the same inside
+// another loop can be read in gyre/interop/asio_guest.hpp.
 #include <gyre/gyre.hpp>
+#include <gyre/interop/asio.hpp>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
@@ -21,47 +21,6 @@
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-
-// Runs a gyre loop whenever it has something to do, until its last coroutine has ended.
-class guest {
-public:
-    guest(asio::io_context& host, gyre::io_context& loop)
-        : loop_{loop}, readable_{host}, due_{host} {}
-    ~guest() { watch(-1); }
-
-    void run() {
-        loop_.poll();
-        if (loop_.roots().empty()) return watch(-1);
-
-        watch(loop_.native_wait_handle());  // Another one after a change of backend.
-        if (!waiting_) {
-            waiting_ = true;
-            readable_.async_wait(asio::posix::stream_descriptor::wait_read, [this](auto failure) {
-                waiting_ = false;
-                if (!failure) run();
-            });
-        }
-        if (loop_.next_deadline() == gyre::never) return;
-        due_.expires_at(loop_.next_deadline());  // Ends the wait for the deadline before.
-        due_.async_wait([this](auto failure) {
-            if (!failure) run();
-        });
-    }
-
-private:
-    // Asio may watch the descriptor, but it stays gyre's: release() instead of close().
-    void watch(int number) {
-        if (readable_.is_open() && readable_.native_handle() == number) return;
-        if (readable_.is_open()) readable_.release();
-        if (number >= 0) readable_.assign(number);
-        if (number < 0) due_.cancel();
-    }
-
-    gyre::io_context& loop_;
-    asio::posix::stream_descriptor readable_;
-    asio::steady_timer due_;
-    bool waiting_ = false;
-};
 
 // The Asio side: answers each line in capitals.
 class shouting_server {
@@ -97,14 +56,15 @@ private:
     std::string text_;
 };
 
-// The gyre side.
-gyre::task<> whisper(std::uint16_t port) {
+// The gyre side: its socket and its first pause are gyre's, the second pause is a timer of Asio's.
+gyre::task<> whisper(asio::io_context& host, std::uint16_t port) {
     const gyre::endpoint where{gyre::ipv4::loopback(), port};
     auto connected = co_await gyre::tcp_socket::connect(where);
     if (!connected.ok()) co_return;
 
     auto server = connected.take();
     gyre::buffered_reader from{server, 256};
+    asio::steady_timer pause{host};
     for (const std::string_view text : {"hello\n", "is anybody there?\n", "goodbye\n"}) {
         static_cast<void>(co_await gyre::write_all(server, gyre::bytes_of(text)));
         auto [error, answer] = co_await from.read_until("\n");
@@ -112,7 +72,9 @@ gyre::task<> whisper(std::uint16_t port) {
 
         std::printf("gyre: answer %s", std::string{gyre::text_of(answer)}.c_str());
         from.consume(answer.size());
-        static_cast<void>(co_await gyre::sleep_for(5ms));  // Kept by an Asio timer.
+        static_cast<void>(co_await gyre::sleep_for(5ms));
+        pause.expires_after(5ms);
+        static_cast<void>(co_await pause.async_wait(gyre::use_io_result));
     }
     std::printf("gyre: done\n");
 }
@@ -120,10 +82,9 @@ gyre::task<> whisper(std::uint16_t port) {
 int main() {
     asio::io_context host;
     gyre::io_context loop;
-    shouting_server server{host};
-    guest gyre_guest{host, loop};
+    gyre::asio_guest guest{host, loop};
 
-    gyre::launch(loop, whisper(server.port()), gyre::or_terminate{});
-    gyre_guest.run();
+    shouting_server server{host};
+    gyre::launch(loop, whisper(host, server.port()), gyre::or_terminate{});
     host.run();  // Returns when the client has closed, the server with it, and nothing waits any more.
 }
