@@ -59,6 +59,9 @@ TESTED_ELSEWHERE = {
     "sim/sim_backend": "tests/laws/backend_laws_test.cpp",
     # Numbers and struct layouts of the kernel: the ring that uses them is what can be wrong.
     "runtime/uring_abi": "tests/runtime/uring_ring_test.cpp",
+    # The words of the trade: whatever can be wrong about them shows in what is made of them.
+    "exchange/core/types": "exchange/tests/core/events_test.cpp",
+    "exchange/core/commands": "exchange/tests/core/events_test.cpp",
 }
 
 # System headers outside the layer that touches the kernel, file by file.
@@ -96,6 +99,14 @@ KERNEL_HEADER = re.compile(
 FRAMEWORK_HEADER = re.compile(r"boost/.*|asio(/.*|\.hpp)|uv\.h|event2?/.*")
 FRAMEWORK_LAYER = "interop"
 PUBLIC_HEADER_BANNED = re.compile(r"liburing(/.*|\.h)|openssl/.*|iostream")
+
+# What a part that stands on nothing but the standard library may not take from there either: whoever
+# replays a journal must get the same answers, so nothing may come from outside.
+PURE_PARTS = {"exchange/core"}
+IMPURE_HEADER = re.compile(
+    r"c(?:stdio|time|locale|signal)|chrono|random|thread|mutex|shared_mutex|condition_variable|atomic|future"
+    r"|filesystem|format|print|syncstream|unordered_(?:map|set)|.*stream|iomanip|ios|.*[./].*"
+)
 
 # Applications whose code may call the system directly: tests provoke it, the lab measures it.
 SYSTEM_HEADERS_WELCOME = {"tests", "lab", "examples"}
@@ -367,7 +378,7 @@ def layer_table_rows(markdown: str) -> Iterator[list[str]]:
 
 
 def row_names(cells: list[str]) -> list[str]:
-    return re.findall(r"`([\w-]+)`", cells[0])
+    return re.findall(r"`([\w/-]+)`", cells[0])
 
 
 def parse_grant(cell: str, above: frozenset[str], names: set[str]) -> frozenset[str]:
@@ -379,7 +390,7 @@ def parse_grant(cell: str, above: frozenset[str], names: set[str]) -> frozenset[
     if text == "public headers of anything":
         return frozenset({ANYTHING})
     granted = set(above) if text.startswith("as above") else set()
-    for name in re.findall(r"[\w-]+", re.sub(r"^as above|\bplus\b|\band\b", " ", text)):
+    for name in re.findall(r"[\w/-]+", re.sub(r"^as above|\bplus\b|\band\b", " ", text)):
         if name not in names:
             raise LayerTableError(f"the layer table grants `{name}`, which has no row of its own")
         granted.add(name)
@@ -390,8 +401,8 @@ def parse_grant(cell: str, above: frozenset[str], names: set[str]) -> frozenset[
 class Place:
     """Where a file stands in the house."""
 
-    kind: str  # "umbrella", "public" (include/gyre/L), "private" (src/L) or "application".
-    name: str  # The layer or the application.
+    kind: str  # "umbrella", "public" (include/gyre/L), "private" (src/L), "part" or "application".
+    name: str  # The layer, the part (exchange/core) or the application.
     folder: str  # For applications: the first two folders.
 
 
@@ -403,6 +414,8 @@ def place_of(path: str) -> Place | None:
         return Place("public", parts[2] if len(parts) > 3 else "", "")
     if parts[0] == "src":
         return Place("private", parts[1] if len(parts) > 2 else "", "")
+    if parts[0] == "exchange" and len(parts) > 2 and parts[1] not in {"tests", "bench"}:
+        return Place("part", "/".join(parts[:2]), "")
     if parts[0] in {"examples", "exchange", "lab", "tests"}:
         return Place("application", parts[0], "/".join(parts[:2]))
     return None
@@ -410,25 +423,35 @@ def place_of(path: str) -> Place | None:
 
 def why_forbidden(layers: Layers, here: Place, there: Place) -> str:
     """Why a file `here` may not include one that stands `there`; empty if it may."""
-    if there.kind == "application":
-        if here.kind != "application":
+    if here.kind == "part" and layers.is_library(here.name):
+        if layers.may(here.name, there.name):
+            return ""
+        allowed = ", ".join(sorted(layers.grants[here.name])) or "nothing"
+        return f"`{here.name}` may not include `{there.name}` (only itself and: {allowed})"
+    if there.kind in {"application", "part"}:
+        if here.kind not in {"application", "part"}:
             return f"the library may not include anything of {there.name}/"
-        return "only tests include tests" if there.name == "tests" != here.name else ""
+        return "only tests include tests" if is_test(there) and not is_test(here) else ""
     if there.kind == "private":
         return why_private_forbidden(layers, here, there)
     if there.kind == "umbrella":
-        return "" if here.kind == "application" else "the umbrella header is for applications"
-    if here.kind == "umbrella" or layers.may(here.name, there.name):
+        allowed = here.kind in {"application", "part"}
+        return "" if allowed else "the umbrella header is for applications"
+    if here.kind in {"umbrella", "part"} or layers.may(here.name, there.name):
         return ""
     allowed = ", ".join(sorted(layers.grants.get(here.name, ()))) or "nothing"
     return f"layer `{here.name}` may not include `{there.name}` (only itself and: {allowed})"
+
+
+def is_test(place: Place) -> bool:
+    return place.name == "tests" or place.folder == "exchange/tests"
 
 
 def why_private_forbidden(layers: Layers, here: Place, there: Place) -> str:
     if here.kind == "private":
         allowed = layers.may(here.name, there.name)
         return "" if allowed else f"layer `{here.name}` may not include `{there.name}`"
-    if here.kind == "application":
+    if here.kind in {"application", "part"}:
         if here.folder in layers.private_tests:
             return ""
         return f"src/ is private; only {', '.join(sorted(layers.private_tests))} may look inside"
@@ -495,11 +518,20 @@ def check_kernel_headers(file: SourceFile, project: Project) -> Findings:
 
 def check_framework_headers(file: SourceFile, _: Project) -> Findings:
     here = place_of(file.path)
-    if here is None or here.kind == "application" or here.name == FRAMEWORK_LAYER:
+    if here is None or here.kind in {"application", "part"} or here.name == FRAMEWORK_LAYER:
         return
     for include in file.includes:
         if FRAMEWORK_HEADER.fullmatch(include.target):
             yield include.line, f"{include}: only `{FRAMEWORK_LAYER}` includes foreign frameworks"
+
+
+def check_pure_parts(file: SourceFile, project: Project) -> Findings:
+    here = place_of(file.path)
+    if here is None or here.name not in PURE_PARTS:
+        return
+    for include in file.includes:
+        if project.resolve(file, include) is None and IMPURE_HEADER.fullmatch(include.target):
+            yield include.line, f"{include}: `{here.name}` computes, from its input alone"
 
 
 def check_public_headers(file: SourceFile, _: Project) -> Findings:
@@ -511,17 +543,25 @@ def check_public_headers(file: SourceFile, _: Project) -> Findings:
 
 
 def check_twin(file: SourceFile, project: Project) -> Findings:
-    match = re.fullmatch(r"(include/gyre|src)/(\w+/\w+)\.(hpp|cpp)", file.path)
-    if not match or first_of_module(match[2], project) != file.path:
+    match = re.fullmatch(r"(?:include/gyre/|src/)?(\w+/\w+|exchange/\w+/\w+)\.(?:hpp|cpp)", file.path)
+    here = place_of(file.path)
+    if not match or here is None or here.kind not in {"public", "private", "part"}:
         return
-    twin = TESTED_ELSEWHERE.get(match[2], f"tests/{match[2]}_test.cpp")
+    if here.kind == "part" and not project.layers.is_library(here.name):
+        return
+    if first_of_module(match[1], project) != file.path:
+        return
+    where = match[1].removeprefix("exchange/")
+    tests = "exchange/tests" if here.kind == "part" else "tests"
+    twin = TESTED_ELSEWHERE.get(match[1], f"{tests}/{where}_test.cpp")
     if twin not in project.paths:
         yield 1, f"its test is missing: {twin}"
 
 
 def first_of_module(module: str, project: Project) -> str:
     """The file that speaks for a module, so that a missing test is reported once."""
-    candidates = [f"include/gyre/{module}.hpp", f"src/{module}.hpp", f"src/{module}.cpp"]
+    folders = [""] if module.startswith("exchange/") else ["include/gyre/", "src/"]
+    candidates = [f"{folder}{module}.{suffix}" for folder in folders for suffix in ("hpp", "cpp")]
     return next((path for path in candidates if path in project.paths), "")
 
 
@@ -567,7 +607,7 @@ def check_macros(file: SourceFile, _: Project) -> Findings:
     pattern = re.compile(r"^[ \t]*#[ \t]*(define|if|ifdef|ifndef|elif)\b[ \t]*(\w*)", re.MULTILINE)
     for match in pattern.finditer(file.code):
         doctest = match[1] == "define" and match[2].startswith("DOCTEST_CONFIG_")
-        if not (doctest and file.path.startswith(("tests/", "lab/"))):
+        if not (doctest and file.path.startswith(("tests/", "lab/", "exchange/tests/"))):
             yield file.line_at(match.start(1)), f"#{match[1]}: the preprocessor lives in `base` only"
 
 
@@ -584,7 +624,7 @@ THREAD_SLEEP = re.compile(
 
 
 def check_sleep(file: SourceFile, _: Project) -> Findings:
-    if file.path.startswith("tests/"):
+    if file.path.startswith(("tests/", "exchange/tests/")):
         for match in THREAD_SLEEP.finditer(file.code):
             yield file.line_at(match.start()), "a test waits for an event, never for time to pass"
 
@@ -689,6 +729,7 @@ RULES = (
     Rule("layers", CPP, check_layers),
     Rule("kernel-header", CPP, check_kernel_headers),
     Rule("framework-header", CPP, check_framework_headers),
+    Rule("pure-part", CPP, check_pure_parts),
     Rule("public-header", CPP, check_public_headers),
     Rule("twin", CPP, check_twin),
     Rule("name", set(), check_name),

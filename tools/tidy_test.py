@@ -34,6 +34,7 @@ ARCHITECTURE = """\
 | `runtime` | base, coro | **yes, the only one** |
 | `io` | base, coro, stream, runtime | no: every call is an operation |
 | `interop` | base, runtime, io | no: the only folder that includes foreign frameworks |
+| `exchange/core` | nothing | no |
 | `examples`, `exchange`, `lab` | public headers of anything | through the library |
 | `tests` | as above; `tests/runtime`, `tests/sim` also `src/` | |
 
@@ -63,6 +64,8 @@ def test_of(code: str) -> dict[str, str]:
 def module(path: str, text: str) -> dict[str, str]:
     """A tree with one file of the library and its twin."""
     name = path.removeprefix("include/gyre/").removeprefix("src/").rsplit(".", 1)[0]
+    if name.startswith("exchange/"):
+        return {path: text, f"exchange/tests/{name.removeprefix('exchange/')}_test.cpp": source()}
     return {path: text, f"tests/{name}_test.cpp": source()}
 
 
@@ -70,7 +73,8 @@ def includes(path: str, *targets: str) -> dict[str, str]:
     """A tree where `path` includes `targets`."""
     text = header if path.endswith(".hpp") else source
     code = "".join(f"#include {target}\n" for target in targets)
-    return module(path, text(code)) if path.startswith(("include/", "src/")) else {path: text(code)}
+    has_twin = path.startswith(("include/", "src/", "exchange/core/"))
+    return module(path, text(code)) if has_twin else {path: text(code)}
 
 
 def coroutine(body: str) -> dict[str, str]:
@@ -133,6 +137,12 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             | {"tests/support/harness.hpp": header()},
             includes("lab/run.cpp", '"support/harness.hpp"')
             | {"tests/support/harness.hpp": header()},
+            includes("exchange/core/book.cpp", "<gyre/base/result.hpp>"),
+            includes("exchange/core/book.cpp", '"../codec/sbe.hpp"') | {"exchange/codec/sbe.hpp": header()},
+            includes("exchange/codec/sbe.cpp", '"../tests/core/model.hpp"')
+            | {"exchange/tests/core/model.hpp": header()},
+            includes("src/base/check.cpp", '"../../exchange/core/slab.hpp"')
+            | module("exchange/core/slab.hpp", header()),
             module("include/gyre/plumbing/pipe.hpp", header()),
             {"include/gyre/version.hpp": header()},
         ],
@@ -147,6 +157,12 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             includes("tests/runtime/ring_test.cpp", '"runtime/loop_backend.hpp"') | LOOP_BACKEND,
             includes("tests/laws/scripted.cpp", '"runtime/loop_backend.hpp"') | LOOP_BACKEND,
             includes("exchange/main.cpp", "<gyre/gyre.hpp>", "<gyre/websocket/connection.hpp>"),
+            includes("exchange/core/book.cpp", "<exchange/core/slab.hpp>", "<vector>")
+            | module("exchange/core/slab.hpp", header()),
+            includes("exchange/codec/sbe.cpp", "<exchange/core/slab.hpp>", "<gyre/gyre.hpp>")
+            | module("exchange/core/slab.hpp", header()),
+            includes("exchange/tests/codec/sbe_test.cpp", '"../core/model.hpp"')
+            | {"exchange/tests/core/model.hpp": header()},
         ],
     ),
     "kernel-header": (
@@ -181,6 +197,19 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             includes("lab/contenders/asio.cpp", "<boost/asio.hpp>"),
         ],
     ),
+    "pure-part": (
+        [
+            includes("exchange/core/book.cpp", "<chrono>"),
+            includes("exchange/core/book.cpp", "<unordered_map>"),
+            includes("exchange/core/book.cpp", "<sstream>"),
+            includes("exchange/core/book.cpp", "<boost/container/flat_map.hpp>"),
+        ],
+        [
+            includes("exchange/core/book.cpp", "<algorithm>", "<bit>", "<vector>", "<cstdint>"),
+            includes("exchange/bench/micro.cpp", "<chrono>", "<benchmark/benchmark.h>"),
+            includes("exchange/net/session.cpp", "<chrono>"),
+        ],
+    ),
     "public-header": (
         [
             includes("include/gyre/runtime/ring.hpp", "<liburing.h>"),
@@ -199,12 +228,15 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             {"src/runtime/timer_queue.cpp": source()},
             {"src/runtime/timer_queue.hpp": header(), "tests/runtime/timer_test.cpp": source()},
             {"src/runtime/perform.cpp": source(), "tests/runtime/perform_test.cpp": source()},
+            {"exchange/core/book.hpp": header(), "tests/core/book_test.cpp": source()},
         ],
         [
             module("include/gyre/base/result.hpp", header()) | {"src/base/result.cpp": source()},
             module("src/runtime/timer_queue.cpp", source()),
             {"src/runtime/perform.cpp": source(), LAWS: source()},
             {"include/gyre/gyre.hpp": header()},
+            module("exchange/core/book.hpp", header()) | {"exchange/core/book.cpp": source()},
+            {"exchange/net/session.cpp": source()},
         ],
     ),
     "name": (

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Everything that can be asked of a partition: by clients, by the operator, by a timer.
+//
+// A partition's state is a function of the commands it was given and of nothing else, so whatever
+// must change it has to be one of these. What comes out is in events.hpp.
+#pragma once
+
+#include <exchange/core/types.hpp>
+
+#include <cstdint>
+#include <variant>
+
+namespace exchange {
+
+/// The numbers are wire and journal format.
+enum class command_kind : std::uint8_t {
+    enter_order = 1,
+    amend_order = 2,
+    cancel_order = 3,
+    cancel_orders = 4,
+    enter_quote = 5,
+    define_product = 32,
+    define_instrument = 33,
+    define_account = 34,
+    define_session = 35,
+    set_phase = 36,
+    set_account_state = 37,
+    set_settlement_price = 38,
+    end_session = 39,
+    end_day = 40,
+};
+
+// ---------------------------------------------------------------------------------------------
+// By clients. The session comes from the connection and not from the message; each message of a
+// session, whatever its kind, carries a higher `client_seq` than all before it.
+// ---------------------------------------------------------------------------------------------
+
+struct enter_order {
+    static constexpr command_kind kind = command_kind::enter_order;
+
+    session_id session;
+    client_sequence client_seq;
+    instrument_id instrument;
+    order_side side;
+    order_type type;  ///< A market order is an IOC (or FOK) at the collar, whatever its `tif`.
+    time_in_force tif;
+    execution_instruction instruction;
+    self_trade_action self_trade;
+    price_ticks price;  ///< Ignored for a market order.
+    contracts quantity;
+};
+
+/// Whom an amend or a cancel means.
+struct order_reference {
+    order_id id;                 ///< Or none, and then
+    client_sequence client_seq;  ///< the sequence with which this session entered it.
+};
+
+/// At an unchanged price a smaller quantity keeps the place; anything else loses it.
+struct amend_order {
+    static constexpr command_kind kind = command_kind::amend_order;
+
+    session_id session;
+    client_sequence client_seq;
+    order_reference target;
+    price_ticks price;   ///< The new price, or the old one.
+    contracts quantity;  ///< Of the whole order, what was executed included.
+};
+
+/// By client sequence it needs no acknowledgement of the order; a quote loses both of its sides.
+struct cancel_order {
+    static constexpr command_kind kind = command_kind::cancel_order;
+
+    session_id session;
+    client_sequence client_seq;
+    order_reference target;
+};
+
+enum class side_filter : std::uint8_t { both = 0, buy = 1, sell = 2 };
+
+/// Cancels all orders of an account, of every session and in every market, or those that match.
+struct cancel_orders {
+    static constexpr command_kind kind = command_kind::cancel_orders;
+
+    session_id session;
+    client_sequence client_seq;
+    account_id account;        ///< The session's own.
+    instrument_id instrument;  ///< None means all.
+    side_filter sides;
+};
+
+/// Replaces the account's quote in this market. A quantity of zero quotes nothing on that side.
+struct enter_quote {
+    static constexpr command_kind kind = command_kind::enter_quote;
+
+    session_id session;
+    client_sequence client_seq;
+    instrument_id instrument;
+    self_trade_action self_trade;
+    price_ticks bid_price;
+    price_ticks ask_price;
+    contracts bid_quantity;
+    contracts ask_quantity;
+};
+
+// ---------------------------------------------------------------------------------------------
+// By the operator, and by timers.
+// ---------------------------------------------------------------------------------------------
+
+/// From `from` upward, prices are multiples of `step`.
+struct tick_band {
+    price_ticks from;
+    price_ticks step;
+};
+
+inline constexpr std::uint32_t tick_bands_max = 4;
+
+struct define_product {
+    static constexpr command_kind kind = command_kind::define_product;
+
+    product_id product;
+    std::uint32_t multiplier;  ///< Value of one contract per tick.
+    contracts lot;             ///< Quantities are multiples of it.
+    std::uint32_t bands;       ///< How many of `ticks` count; 0 means every tick is a price.
+    tick_band ticks[tick_bands_max];
+};
+
+enum class lone_order_policy : std::uint8_t {
+    cancel = 0,  ///< An IOC or FOK that finds nobody is cancelled as if somebody were there.
+    reject = 1,  ///< It is refused with `no_counterparty` before any book is looked at.
+};
+
+struct define_instrument {
+    static constexpr command_kind kind = command_kind::define_instrument;
+
+    instrument_id instrument;
+    product_id product;
+    instrument_kind type;
+    lone_order_policy lone_orders;
+    std::uint32_t expiry_yyyymmdd;
+    price_ticks strike;  ///< Of an option.
+    price_ticks settlement_price;
+    price_ticks collar;            ///< Limit prices lie within settlement +- this; 0 means none.
+    contracts order_quantity_max;  ///< 0 means no limit.
+    std::int64_t order_value_max;  ///< 0 means no limit.
+};
+
+struct define_account {
+    static constexpr command_kind kind = command_kind::define_account;
+
+    account_id account;
+    firm_id firm;
+    self_trade_group group;
+    self_trade_action self_trade;  ///< Of orders that leave it to the account.
+    contracts order_quantity_max;  ///< This and the next three: 0 means no limit.
+    std::uint32_t open_orders_max;
+    std::uint32_t messages_per_second_max;
+    std::int64_t position_max;  ///< Either way, as if all open orders were filled.
+};
+
+enum class disconnect_policy : std::uint8_t { keep_orders = 0, cancel_orders = 1 };
+
+struct define_session {
+    static constexpr command_kind kind = command_kind::define_session;
+
+    session_id session;
+    account_id account;
+    disconnect_policy on_disconnect;
+};
+
+struct set_phase {
+    static constexpr command_kind kind = command_kind::set_phase;
+
+    instrument_id instrument;
+    market_phase phase;
+};
+
+/// Blocking an account cancels all of its orders first: the kill switch.
+struct set_account_state {
+    static constexpr command_kind kind = command_kind::set_account_state;
+
+    account_id account;
+    account_state state;
+};
+
+/// Moves the collar; orders beyond the new one stay.
+struct set_settlement_price {
+    static constexpr command_kind kind = command_kind::set_settlement_price;
+
+    instrument_id instrument;
+    price_ticks settlement_price;
+};
+
+/// The session's connection is gone for good. Its orders follow its `disconnect_policy`.
+struct end_session {
+    static constexpr command_kind kind = command_kind::end_session;
+
+    session_id session;
+};
+
+/// Cancels the Day orders of a market.
+struct end_day {
+    static constexpr command_kind kind = command_kind::end_day;
+
+    instrument_id instrument;
+};
+
+/// Any of them, as a journal or a test holds it.
+using command =
+    std::variant<enter_order, amend_order, cancel_order, cancel_orders, enter_quote, define_product,
+                 define_instrument, define_account, define_session, set_phase, set_account_state,
+                 set_settlement_price, end_session, end_day>;
+
+}  // namespace exchange

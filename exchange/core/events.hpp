@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a partition tells the world: the derived messages, and how they leave it.
+//
+// One command makes one event: a row of messages that belong together. They are written as plain
+// records into an `event_batch`, one cache line each, and handed over some hundred at a time; an
+// encoder then runs over the batch without a call per message or field. publisher.hpp says which
+// messages an event consists of.
+#pragma once
+
+#include <exchange/core/commands.hpp>
+#include <exchange/core/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace exchange {
+
+/// The numbers are wire format.
+enum class event_kind : std::uint8_t {
+    order_entered = 1,
+    order_amended = 2,
+    order_cancelled = 3,
+    order_rejected = 4,
+    order_executed = 5,
+    trade_capture_report = 6,
+    order_book_update = 32,
+    price_level_update = 33,
+    top_of_book = 34,
+    trade = 35,
+    volume_update = 36,
+    market_statistics = 37,
+    phase_changed = 38,
+    admin_accepted = 64,
+    admin_rejected = 65,
+};
+
+/// Who receives a message: the session that it names, everybody, or the operator.
+enum class event_audience : std::uint8_t { session = 1, everybody = 2, administrator = 3 };
+
+[[nodiscard]] constexpr event_audience audience_of(event_kind kind) noexcept {
+    if (number(kind) >= 64) return event_audience::administrator;
+    return number(kind) >= 32 ? event_audience::everybody : event_audience::session;
+}
+
+// ---------------------------------------------------------------------------------------------
+// To sessions. `client_seq` is the sequence with which the order was entered.
+// ---------------------------------------------------------------------------------------------
+
+/// The order, or what fills left of it, rests in the book.
+struct order_entered {
+    static constexpr event_kind kind = event_kind::order_entered;
+
+    order_id order;
+    price_ticks price;
+    instrument_id instrument;
+    account_id account;
+    client_sequence client_seq;
+    contracts open;      ///< What rests.
+    contracts executed;  ///< What was filled on arrival.
+    session_id session;
+    order_side side;
+    time_in_force tif;
+};
+
+struct order_amended {
+    static constexpr event_kind kind = event_kind::order_amended;
+
+    order_id order;
+    price_ticks price;
+    instrument_id instrument;
+    account_id account;
+    client_sequence client_seq;
+    client_sequence request_seq;  ///< Of the amend; none if nobody asked for it.
+    contracts open;
+    contracts executed;
+    session_id session;
+    order_side side;
+    amend_priority priority;
+    amend_reason reason;
+};
+
+/// Whatever was open is gone, from the book or before it ever rested.
+struct order_cancelled {
+    static constexpr event_kind kind = event_kind::order_cancelled;
+
+    order_id order;
+    price_ticks price;
+    instrument_id instrument;
+    account_id account;
+    client_sequence client_seq;
+    client_sequence request_seq;  ///< Of the cancel; none if nobody asked for it.
+    contracts cancelled;
+    contracts executed;
+    session_id session;
+    order_side side;
+    cancel_reason reason;
+};
+
+struct order_rejected {
+    static constexpr event_kind kind = event_kind::order_rejected;
+
+    order_id order;  ///< As the refused command named it, or none.
+    instrument_id instrument;
+    client_sequence client_seq;  ///< Of the refused command.
+    session_id session;
+    command_kind command;
+    reject_reason reason;
+};
+
+struct order_executed {
+    static constexpr event_kind kind = event_kind::order_executed;
+
+    order_id order;
+    trade_id trade;
+    price_ticks price;
+    instrument_id instrument;
+    account_id account;
+    client_sequence client_seq;
+    contracts quantity;  ///< Of this fill.
+    contracts open;      ///< After it.
+    session_id session;
+    order_side side;
+    execution_role role;
+};
+
+/// For the books of the firm behind one side of a trade.
+struct trade_capture_report {
+    static constexpr event_kind kind = event_kind::trade_capture_report;
+
+    order_id order;
+    trade_id trade;
+    price_ticks price;
+    instrument_id instrument;
+    account_id account;
+    firm_id firm;
+    firm_id counterparty;
+    contracts quantity;
+    session_id session;
+    order_side side;
+    execution_role role;
+};
+
+// ---------------------------------------------------------------------------------------------
+// To everybody.
+// ---------------------------------------------------------------------------------------------
+
+/// By order. An order that loses its place is erased and added.
+struct order_book_update {
+    static constexpr event_kind kind = event_kind::order_book_update;
+
+    order_id order;
+    price_ticks price;
+    instrument_id instrument;
+    contracts open;  ///< 0 when erased.
+    order_side side;
+    book_action action;
+};
+
+/// By price. No orders means that the level is gone.
+struct price_level_update {
+    static constexpr event_kind kind = event_kind::price_level_update;
+
+    price_ticks price;
+    contracts_total quantity;
+    instrument_id instrument;
+    std::uint32_t orders;
+    order_side side;
+};
+
+/// The best level of each side. A side without orders has quantity, orders and price 0.
+struct top_of_book {
+    static constexpr event_kind kind = event_kind::top_of_book;
+
+    price_ticks bid_price;
+    contracts_total bid_quantity;
+    price_ticks ask_price;
+    contracts_total ask_quantity;
+    instrument_id instrument;
+    std::uint32_t bid_orders;
+    std::uint32_t ask_orders;
+};
+
+struct trade {
+    static constexpr event_kind kind = event_kind::trade;
+
+    trade_id id;
+    price_ticks price;
+    instrument_id instrument;
+    contracts quantity;
+    order_side aggressor;
+};
+
+struct volume_update {
+    static constexpr event_kind kind = event_kind::volume_update;
+
+    contracts_total volume;  ///< Of the day, this trade included.
+    instrument_id instrument;
+    std::uint32_t trades;
+};
+
+struct market_statistics {
+    static constexpr event_kind kind = event_kind::market_statistics;
+
+    price_ticks open;
+    price_ticks high;
+    price_ticks low;
+    price_ticks last;
+    contracts_total volume;
+    instrument_id instrument;
+    std::uint32_t trades;
+};
+
+struct phase_changed {
+    static constexpr event_kind kind = event_kind::phase_changed;
+
+    instrument_id instrument;
+    market_phase phase;
+};
+
+// ---------------------------------------------------------------------------------------------
+// To the operator.
+// ---------------------------------------------------------------------------------------------
+
+struct admin_accepted {
+    static constexpr event_kind kind = event_kind::admin_accepted;
+
+    std::uint32_t subject;  ///< The number of the product, instrument, account or session.
+    command_kind command;
+};
+
+struct admin_rejected {
+    static constexpr event_kind kind = event_kind::admin_rejected;
+
+    std::uint32_t subject;
+    command_kind command;
+    reject_reason reason;
+};
+
+// ---------------------------------------------------------------------------------------------
+// How they leave.
+// ---------------------------------------------------------------------------------------------
+
+/// One derived message. `kind` says which member of the union is alive.
+struct alignas(64) event {
+    union {
+        exchange::order_entered order_entered;
+        exchange::order_amended order_amended;
+        exchange::order_cancelled order_cancelled;
+        exchange::order_rejected order_rejected;
+        exchange::order_executed order_executed;
+        exchange::trade_capture_report trade_capture_report;
+        exchange::order_book_update order_book_update;
+        exchange::price_level_update price_level_update;
+        exchange::top_of_book top_of_book;
+        exchange::trade trade;
+        exchange::volume_update volume_update;
+        exchange::market_statistics market_statistics;
+        exchange::phase_changed phase_changed;
+        exchange::admin_accepted admin_accepted;
+        exchange::admin_rejected admin_rejected;
+    };
+    event_kind kind;
+};
+
+static_assert(sizeof(event) == 64, "one message, one cache line");
+
+/// Where a message stands: what every derived message carries beside its own fields.
+struct event_stamp {
+    out_sequence out_seq;
+    in_sequence in_seq;   ///< Of the command that caused it.
+    timestamp_ns time;    ///< Of that command.
+    std::uint32_t index;  ///< Among the messages of that command, from 0.
+    bool last_in_event;
+};
+
+/// Consecutive messages of one command. A long event arrives in several batches, none of them empty;
+/// only the last of them is `complete`.
+struct event_batch {
+    std::span<const event> events;
+    out_sequence first_out_seq;
+    in_sequence in_seq;
+    timestamp_ns time;
+    std::uint32_t first_index;
+    bool complete;
+
+    [[nodiscard]] constexpr event_stamp stamp(std::size_t at) const noexcept {
+        return {first_out_seq + at, in_seq, time, first_index + static_cast<std::uint32_t>(at),
+                complete && at + 1 == events.size()};
+    }
+};
+
+/// Takes batches; one indirect call per batch, none per message. Borrowed: `context` must outlive
+/// the call of `partition::apply` that it is given to. The batch is valid during the call only.
+struct event_sink {
+    void* context;
+    void (*take)(void* context, const event_batch& batch);
+
+    /// A sink that calls `target(batch)`. Borrows `target`.
+    template <class Target>
+    [[nodiscard]] static event_sink to(Target& target) noexcept {
+        return {&target, [](void* context, const event_batch& batch) {
+                    (*static_cast<Target*>(context))(batch);
+                }};
+    }
+};
+
+/// Calls `visitor(message)` with the message that is alive in `it`.
+template <class Visitor>
+constexpr decltype(auto) visit(const event& it, Visitor&& visitor) {
+    switch (it.kind) {
+        case event_kind::order_entered: return visitor(it.order_entered);
+        case event_kind::order_amended: return visitor(it.order_amended);
+        case event_kind::order_cancelled: return visitor(it.order_cancelled);
+        case event_kind::order_rejected: return visitor(it.order_rejected);
+        case event_kind::order_executed: return visitor(it.order_executed);
+        case event_kind::trade_capture_report: return visitor(it.trade_capture_report);
+        case event_kind::order_book_update: return visitor(it.order_book_update);
+        case event_kind::price_level_update: return visitor(it.price_level_update);
+        case event_kind::top_of_book: return visitor(it.top_of_book);
+        case event_kind::trade: return visitor(it.trade);
+        case event_kind::volume_update: return visitor(it.volume_update);
+        case event_kind::market_statistics: return visitor(it.market_statistics);
+        case event_kind::phase_changed: return visitor(it.phase_changed);
+        case event_kind::admin_accepted: return visitor(it.admin_accepted);
+        case event_kind::admin_rejected: return visitor(it.admin_rejected);
+    }
+    __builtin_unreachable();
+}
+
+}  // namespace exchange

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The words of the trade: who, what, how much, at which price, and why not.
+//
+// Commands and events are made of these and of nothing else, so the codec can lay them out byte by
+// byte. Every enumerator has a number of its own that never changes: journals and wires hold it.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace exchange {
+
+/// A price in ticks of its instrument. Spreads trade below zero, so it is signed.
+using price_ticks = std::int64_t;
+
+/// No valid price lies beyond, either way; seven steps of six bits find any chunk of 64 of them.
+inline constexpr price_ticks price_ticks_max = (price_ticks{1} << 47) - 1;
+
+/// How many contracts an order wants, has left, or was filled with.
+using contracts = std::uint32_t;
+
+/// A sum of `contracts`: of a price level, of a day.
+using contracts_total = std::uint64_t;
+
+/// Nanoseconds since an epoch that the sequencer chose; the core only compares them.
+using timestamp_ns = std::uint64_t;
+
+/// Dense numbers, chosen by the operator, from 1 up to a limit of the partition. 0 means none.
+enum class product_id : std::uint32_t { none = 0 };
+enum class instrument_id : std::uint32_t { none = 0 };
+enum class firm_id : std::uint32_t { none = 0 };
+enum class account_id : std::uint32_t { none = 0 };
+enum class session_id : std::uint16_t { none = 0 };
+
+/// Accounts that share a group do not trade with each other. 0 means: trades with anybody.
+enum class self_trade_group : std::uint32_t { none = 0 };
+
+/// The client's own number of a message; it grows from message to message of a session.
+enum class client_sequence : std::uint32_t { none = 0 };
+
+/// Given by the core: a place in the slab and a generation, so that an id is never seen twice.
+enum class order_id : std::uint64_t { none = 0 };
+
+enum class trade_id : std::uint64_t { none = 0 };
+
+/// The position of a command among all commands of a partition, from 1.
+using in_sequence = std::uint64_t;
+
+/// The position of a derived message among all of a partition, from 1.
+using out_sequence = std::uint64_t;
+
+/// The number behind an id or an enumerator.
+template <class Enum>
+    requires std::is_enum_v<Enum>
+[[nodiscard]] constexpr std::underlying_type_t<Enum> number(Enum it) noexcept {
+    return static_cast<std::underlying_type_t<Enum>>(it);
+}
+
+enum class order_side : std::uint8_t { buy = 0, sell = 1 };
+
+[[nodiscard]] constexpr order_side opposite(order_side it) noexcept {
+    return it == order_side::buy ? order_side::sell : order_side::buy;
+}
+
+enum class order_type : std::uint8_t { limit = 1, market = 2 };
+
+enum class time_in_force : std::uint8_t {
+    day = 1,                  ///< Until the trading day ends.
+    good_till_cancel = 2,     ///< Until it is cancelled.
+    immediate_or_cancel = 3,  ///< What cannot be filled at once is cancelled.
+    fill_or_kill = 4,         ///< All at once or nothing.
+};
+
+enum class execution_instruction : std::uint8_t {
+    none = 0,
+    post_only = 1,  ///< Refused if it would trade on arrival.
+};
+
+/// What happens when an order meets one of its own self-trade group.
+enum class self_trade_action : std::uint8_t {
+    account_default = 0,
+    cancel_resting = 1,
+    cancel_aggressor = 2,
+    cancel_both = 3,
+    decrement = 4,  ///< Both lose what they would have traded; no trade is printed.
+};
+
+enum class instrument_kind : std::uint8_t { future = 1, call = 2, put = 3 };
+
+enum class market_phase : std::uint8_t {
+    closed = 1,
+    continuous = 2,
+    halted = 3,  ///< Orders stay and may be cancelled; nothing is entered, nothing trades.
+};
+
+enum class account_state : std::uint8_t {
+    active = 1,
+    blocked = 2,  ///< The kill switch: everything was cancelled, nothing may be entered.
+};
+
+enum class execution_role : std::uint8_t { maker = 1, taker = 2 };
+
+enum class book_action : std::uint8_t { add = 1, modify = 2, erase = 3 };
+
+/// Does an amended order stand where it stood, or last at its price?
+enum class amend_priority : std::uint8_t { kept = 1, lost = 2 };
+
+enum class reject_reason : std::uint8_t {
+    unknown_session = 1,
+    account_blocked = 2,
+    duplicate_client_sequence = 3,  ///< Not above every earlier one of the session.
+    message_rate = 4,
+    unknown_instrument = 5,
+    market_closed = 6,
+    market_halted = 7,
+    invalid_field = 8,  ///< An enumeration holds a number that is none of its own.
+    invalid_combination = 9,
+    invalid_price = 10,  ///< Beyond `price_ticks_max`.
+    price_off_tick = 11,
+    price_outside_collar = 12,
+    invalid_quantity = 13,  ///< Zero, or no multiple of the lot.
+    quantity_over_max = 14,
+    value_over_max = 15,  ///< Also if price x quantity x multiplier does not fit 63 bits.
+    open_orders_over_max = 16,
+    position_over_max = 17,
+    would_trade = 18,  ///< Post-only, and the other side is within reach.
+    no_counterparty = 19,
+    unknown_order = 20,  ///< Never existed, is over, or belongs to somebody else.
+    not_permitted = 21,
+    at_capacity = 22,  ///< A table of the partition is full.
+    unknown_product = 23,
+    unknown_account = 24,
+    invalid_definition = 25,
+    already_defined = 26,
+};
+
+enum class cancel_reason : std::uint8_t {
+    requested = 1,
+    mass_cancel = 2,
+    immediate_or_cancel = 3,
+    fill_or_kill = 4,
+    self_trade = 5,
+    quote_replaced = 6,
+    amended_below_executed = 7,
+    kill_switch = 8,
+    session_ended = 9,
+    day_ended = 10,
+    at_capacity = 11,  ///< No room was left to rest what remained.
+};
+
+enum class amend_reason : std::uint8_t { requested = 1, self_trade = 2 };
+
+}  // namespace exchange
