@@ -108,7 +108,7 @@ struct enter_quote {
 // By the operator, and by timers.
 // ---------------------------------------------------------------------------------------------
 
-/// From `from` upward, prices are multiples of `step`.
+/// From `from` upward, prices are multiples of `step`; below the first band, of the first step.
 struct tick_band {
     price_ticks from;
     price_ticks step;

@@ -107,6 +107,7 @@ enum class book_action : std::uint8_t { add = 1, modify = 2, erase = 3 };
 enum class amend_priority : std::uint8_t { kept = 1, lost = 2 };
 
 enum class reject_reason : std::uint8_t {
+    none = 0,  ///< Not refused; never in a message.
     unknown_session = 1,
     account_blocked = 2,
     duplicate_client_sequence = 3,  ///< Not above every earlier one of the session.
@@ -146,7 +147,6 @@ enum class cancel_reason : std::uint8_t {
     kill_switch = 8,
     session_ended = 9,
     day_ended = 10,
-    at_capacity = 11,  ///< No room was left to rest what remained.
 };
 
 enum class amend_reason : std::uint8_t { requested = 1, self_trade = 2 };

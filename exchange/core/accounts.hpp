@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Who trades: sessions, the accounts behind them, and what each account holds in each market.
+//
+// An account knows its own orders, in the order in which they came to rest, so that a mass cancel costs
+// what it cancels. Position, open quantities and the quote stand together in a `holding`, which every
+// resting order points to: a fill finds both of its accounts without a search.
+#pragma once
+
+#include <exchange/core/commands.hpp>
+#include <exchange/core/slab.hpp>
+#include <exchange/core/types.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace exchange {
+
+struct session {
+    account_id account;  ///< None while the session is not defined.
+    client_sequence last_client_seq;
+    disconnect_policy on_disconnect;
+};
+
+struct account {
+    define_account terms;  ///< `terms.account` is none while the account is not defined.
+    account_state state;
+    std::uint32_t open_orders;
+    std::uint32_t messages_in_second;
+    timestamp_ns second_begin;
+    order_index first_order;
+    order_index last_order;
+};
+
+/// An account in a market.
+struct holding {
+    account_id account;
+    std::uint16_t market;
+    std::int64_t position;                ///< Bought less sold.
+    std::array<contracts_total, 2> open;  ///< Resting, by side.
+    std::array<order_index, 2> quote;     ///< By side; none if there is none.
+    holding_index chain_next;
+};
+
+/// May the account send another message in this second? Counts it.
+[[nodiscard]] inline bool count_message(account& it, timestamp_ns now) noexcept {
+    constexpr timestamp_ns second = 1'000'000'000;
+    if (it.terms.messages_per_second_max == 0) return true;
+    if (now - it.second_begin >= second) {
+        it.second_begin = now;
+        it.messages_in_second = 0;
+    }
+    return it.messages_in_second++ < it.terms.messages_per_second_max;
+}
+
+/// Appends an order to the list of its account.
+inline void link_order(account& it, order_slab& orders, order_index index) noexcept {
+    orders[index].account_next = 0;
+    orders[index].account_previous = it.last_order;
+    if (it.last_order == 0) it.first_order = index;
+    else orders[it.last_order].account_next = index;
+    it.last_order = index;
+    ++it.open_orders;
+}
+
+inline void unlink_order(account& it, order_slab& orders, order_index index) noexcept {
+    const order& gone = orders[index];
+    if (gone.account_previous == 0) it.first_order = gone.account_next;
+    else orders[gone.account_previous].account_next = gone.account_next;
+    if (gone.account_next == 0) it.last_order = gone.account_previous;
+    else orders[gone.account_next].account_previous = gone.account_previous;
+    --it.open_orders;
+}
+
+/// All holdings of a partition, found by account and market.
+class holding_table {
+public:
+    explicit holding_table(std::uint32_t capacity);
+
+    /// The account's holding in this market; makes one at first. None if the table is full.
+    [[nodiscard]] holding_index find_or_make(account_id account, std::uint16_t market) noexcept;
+
+    [[nodiscard]] holding& operator[](holding_index at) noexcept { return holdings_[at]; }
+    [[nodiscard]] const holding& operator[](holding_index at) const noexcept {
+        return holdings_[at];
+    }
+
+private:
+    [[nodiscard]] std::size_t place(account_id account, std::uint16_t market) const noexcept {
+        const std::uint64_t key = std::uint64_t{number(account)} << 16 | market;
+        return (key * 0x9e37'79b9'7f4a'7c15 >> 32) & (heads_.size() - 1);
+    }
+
+    std::vector<holding> holdings_;
+    std::vector<holding_index> heads_;  // Invariant: the size is a power of two.
+    holding_index fresh_ = 1;
+};
+
+}  // namespace exchange

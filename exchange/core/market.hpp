@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One market: its terms, its phase, its book, and what it has told everybody about itself.
+//
+// A new phase (pre-open, auction) is a value of `market_phase` and a question in `allows_entry`; an
+// uncross walks the same book.
+#pragma once
+
+#include <exchange/core/book.hpp>
+#include <exchange/core/events.hpp>
+#include <exchange/core/reference.hpp>
+
+namespace exchange {
+
+/// Why nothing can be entered or amended in this phase, or `none`. Cancelling is always possible.
+[[nodiscard]] constexpr reject_reason allows_entry(market_phase phase) noexcept {
+    switch (phase) {
+        case market_phase::closed: return reject_reason::market_closed;
+        case market_phase::halted: return reject_reason::market_halted;
+        case market_phase::continuous: return reject_reason::none;
+    }
+    return reject_reason::market_closed;
+}
+
+struct market {
+    instrument_terms terms;  ///< `terms.instrument.instrument` is none while it is not defined.
+    market_phase phase;
+    market_statistics day;  ///< Zero trades: the prices mean nothing.
+    top_of_book told;       ///< The last one that was published.
+    exchange::book book;
+};
+
+/// Counts a trade of this day.
+inline void count_trade(market_statistics& day, price_ticks price, contracts quantity) noexcept {
+    if (day.trades == 0) day.open = day.high = day.low = price;
+    if (price > day.high) day.high = price;
+    if (price < day.low) day.low = price;
+    day.last = price;
+    day.volume += quantity;
+    ++day.trades;
+}
+
+}  // namespace exchange

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// See the header: each row of the rules is one function.
+#include <exchange/core/publisher.hpp>
+
+namespace exchange {
+namespace {
+
+instrument_id instrument_of(const market& in) noexcept { return in.terms.instrument.instrument; }
+
+order_cancelled cancelled_message(const market& in, const order& it,
+                                  const cancellation& how) noexcept {
+    return {.order = it.id,
+            .price = it.price,
+            .instrument = instrument_of(in),
+            .account = how.account,
+            .client_seq = it.client_seq,
+            .request_seq = how.request_seq,
+            .cancelled = how.cancelled,
+            .executed = it.executed,
+            .session = it.session,
+            .side = it.side,
+            .reason = how.reason};
+}
+
+order_amended amended_message(const market& in, const order& it, const amendment& how) noexcept {
+    return {.order = it.id,
+            .price = it.price,
+            .instrument = instrument_of(in),
+            .account = how.account,
+            .client_seq = it.client_seq,
+            .request_seq = how.request_seq,
+            .open = it.open,
+            .executed = it.executed,
+            .session = it.session,
+            .side = it.side,
+            .priority = how.priority,
+            .reason = how.reason};
+}
+
+}  // namespace
+
+void publisher::begin(in_sequence in_seq, timestamp_ns time, event_sink sink) noexcept {
+    in_seq_ = in_seq;
+    time_ = time;
+    sink_ = sink;
+    index_ = 0;
+}
+
+void publisher::end() noexcept {
+    if (count_ != 0) flush(completeness::complete);
+}
+
+void publisher::flush(completeness how) noexcept {
+    const event_batch batch{.events = {events_.data(), count_},
+                            .first_out_seq = flushed_ + 1,
+                            .in_seq = in_seq_,
+                            .time = time_,
+                            .first_index = index_,
+                            .complete = how == completeness::complete};
+    flushed_ += count_;
+    index_ += count_;
+    count_ = 0;
+    sink_.take(sink_.context, batch);
+}
+
+void publisher::rests(market& in, const order& it, account_id account) noexcept {
+    next(event_kind::order_entered).order_entered = {.order = it.id,
+                                                     .price = it.price,
+                                                     .instrument = instrument_of(in),
+                                                     .account = account,
+                                                     .client_seq = it.client_seq,
+                                                     .open = it.open,
+                                                     .executed = it.executed,
+                                                     .session = it.session,
+                                                     .side = it.side,
+                                                     .tif = it.tif};
+    regains_place(in, it);
+}
+
+void publisher::regains_place(market& in, const order& it) noexcept {
+    book_update(instrument_of(in), it, book_action::add);
+    level_update(instrument_of(in), it);
+    top(in);
+}
+
+void publisher::cancelled(market& in, const order& it, const cancellation& how) noexcept {
+    next(event_kind::order_cancelled).order_cancelled = cancelled_message(in, it, how);
+    book_update(instrument_of(in), it, book_action::erase);
+    level_update(instrument_of(in), it);
+    top(in);
+}
+
+void publisher::aggressor_cancelled(const market& in, const order& it,
+                                    const cancellation& how) noexcept {
+    next(event_kind::order_cancelled).order_cancelled = cancelled_message(in, it, how);
+}
+
+void publisher::amended(market& in, const order& it, const amendment& how) noexcept {
+    next(event_kind::order_amended).order_amended = amended_message(in, it, how);
+    book_update(instrument_of(in), it, book_action::modify);
+    level_update(instrument_of(in), it);
+    top(in);
+}
+
+void publisher::loses_place(market& in, const order& it, const placement& to,
+                            const amendment& how) noexcept {
+    order_amended message = amended_message(in, it, how);
+    message.price = to.price;
+    message.open = to.open;
+    next(event_kind::order_amended).order_amended = message;
+    book_update(instrument_of(in), it, book_action::erase);
+    level_update(instrument_of(in), it);
+}
+
+void publisher::aggressor_amended(const market& in, const order& it,
+                                  const amendment& how) noexcept {
+    next(event_kind::order_amended).order_amended = amended_message(in, it, how);
+}
+
+void publisher::filled(market& in, const fill& it) noexcept {
+    const instrument_id instrument = instrument_of(in);
+    const order& maker = *it.maker;
+    executed(instrument, it, maker, *it.maker_account, execution_role::maker);
+    executed(instrument, it, *it.taker, *it.taker_account, execution_role::taker);
+    next(event_kind::trade).trade = {.id = it.trade,
+                                     .price = maker.price,
+                                     .instrument = instrument,
+                                     .quantity = it.quantity,
+                                     .aggressor = it.taker->side};
+    next(event_kind::volume_update).volume_update = {
+        .volume = in.day.volume, .instrument = instrument, .trades = in.day.trades};
+    captured(instrument, it, order_side::buy);
+    captured(instrument, it, order_side::sell);
+    book_update(instrument, maker, maker.open == 0 ? book_action::erase : book_action::modify);
+    level_update(instrument, maker);
+    next(event_kind::market_statistics).market_statistics = in.day;
+    top(in);
+}
+
+void publisher::executed(instrument_id instrument, const fill& it, const order& whose,
+                         const account& account, execution_role role) noexcept {
+    next(event_kind::order_executed).order_executed = {.order = whose.id,
+                                                       .trade = it.trade,
+                                                       .price = it.maker->price,
+                                                       .instrument = instrument,
+                                                       .account = account.terms.account,
+                                                       .client_seq = whose.client_seq,
+                                                       .quantity = it.quantity,
+                                                       .open = whose.open,
+                                                       .session = whose.session,
+                                                       .side = whose.side,
+                                                       .role = role};
+}
+
+void publisher::captured(instrument_id instrument, const fill& it, order_side side) noexcept {
+    const bool by_maker = it.maker->side == side;
+    const order& whose = by_maker ? *it.maker : *it.taker;
+    const account& own = by_maker ? *it.maker_account : *it.taker_account;
+    const account& other = by_maker ? *it.taker_account : *it.maker_account;
+    next(event_kind::trade_capture_report).trade_capture_report = {
+        .order = whose.id,
+        .trade = it.trade,
+        .price = it.maker->price,
+        .instrument = instrument,
+        .account = own.terms.account,
+        .firm = own.terms.firm,
+        .counterparty = other.terms.firm,
+        .quantity = it.quantity,
+        .session = whose.session,
+        .side = side,
+        .role = by_maker ? execution_role::maker : execution_role::taker};
+}
+
+void publisher::book_update(instrument_id instrument, const order& it,
+                            book_action action) noexcept {
+    next(event_kind::order_book_update).order_book_update = {
+        .order = it.id,
+        .price = it.price,
+        .instrument = instrument,
+        .open = action == book_action::erase ? 0 : it.open,
+        .side = it.side,
+        .action = action};
+}
+
+void publisher::level_update(instrument_id instrument, const order& it) noexcept {
+    // A level that was closed is all zero, and nobody else's before the caller comes back.
+    const price_level& level = memory_->levels.chunks.level(it.level);
+    next(event_kind::price_level_update).price_level_update = {.price = it.price,
+                                                               .quantity = level.quantity,
+                                                               .instrument = instrument,
+                                                               .orders = level.orders,
+                                                               .side = it.side};
+}
+
+void publisher::top(market& in) noexcept {
+    const level_index bid = in.book.best(order_side::buy);
+    const level_index ask = in.book.best(order_side::sell);
+    // Level 0 is nobody's, and so its sums are those of a side without orders.
+    const price_level& bids = memory_->levels.chunks.level(bid);
+    const price_level& asks = memory_->levels.chunks.level(ask);
+    const price_ticks bid_price = bid == 0 ? 0 : -in.book.of(order_side::buy).best_rank();
+    const price_ticks ask_price = ask == 0 ? 0 : in.book.of(order_side::sell).best_rank();
+    if (bids.quantity == in.told.bid_quantity && asks.quantity == in.told.ask_quantity &&
+        bid_price == in.told.bid_price && ask_price == in.told.ask_price) {
+        return;
+    }
+    in.told = {.bid_price = bid_price,
+               .bid_quantity = bids.quantity,
+               .ask_price = ask_price,
+               .ask_quantity = asks.quantity,
+               .instrument = instrument_of(in),
+               .bid_orders = bids.orders,
+               .ask_orders = asks.orders};
+    next(event_kind::top_of_book).top_of_book = in.told;
+}
+
+}  // namespace exchange

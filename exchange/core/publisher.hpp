@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Which messages an event consists of. There is one set of rules, and no scenario has its own.
+//
+//     an order rests          order_entered, order_book_update(add), price_level_update, top*
+//     it is cancelled         order_cancelled, order_book_update(erase), price_level_update, top*
+//     its quantity is amended order_amended, order_book_update(modify), price_level_update, top*
+//     it loses its place      order_amended, order_book_update(erase), price_level_update; then, if it
+//                             comes to rest again, order_book_update(add), price_level_update, top*
+//     each fill               order_executed(maker), order_executed(taker), trade, volume_update,
+//                             trade_capture_report(buy), trade_capture_report(sell),
+//                             order_book_update, price_level_update, market_statistics, top*
+//     a command is refused    order_rejected
+//     the rest of an order that does not rest                  order_cancelled
+//
+//     * top_of_book, only if the best price or the best size changed
+//
+// The caller has changed the book before it asks for a row: levels and sums are read as they are now.
+#pragma once
+
+#include <exchange/core/accounts.hpp>
+#include <exchange/core/book.hpp>
+#include <exchange/core/events.hpp>
+#include <exchange/core/market.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace exchange {
+
+struct cancellation {
+    account_id account;
+    contracts cancelled;
+    cancel_reason reason;
+    client_sequence request_seq;
+};
+
+struct amendment {
+    account_id account;
+    amend_priority priority;
+    amend_reason reason;
+    client_sequence request_seq;
+};
+
+/// Where an order is going, and with how much.
+struct placement {
+    price_ticks price;
+    contracts open;
+};
+
+struct fill {
+    trade_id trade;
+    const order* maker;
+    const order* taker;
+    const account* maker_account;
+    const account* taker_account;
+    contracts quantity;
+};
+
+class publisher {
+public:
+    /// @param  memory  Borrowed; levels are looked up in it.
+    explicit publisher(const book_memory& memory) noexcept : memory_{&memory} {}
+
+    /// Everything until `end` belongs to this command and goes to `sink`.
+    void begin(in_sequence in_seq, timestamp_ns time, event_sink sink) noexcept;
+    void end() noexcept;
+
+    void rests(market& in, const order& it, account_id account) noexcept;
+    void cancelled(market& in, const order& it, const cancellation& how) noexcept;
+    void amended(market& in, const order& it, const amendment& how) noexcept;
+    void loses_place(market& in, const order& it, const placement& to,
+                     const amendment& how) noexcept;
+    void regains_place(market& in, const order& it) noexcept;
+    void filled(market& in, const fill& it) noexcept;
+
+    /// Of an aggressor: only its session hears of it.
+    void aggressor_cancelled(const market& in, const order& it, const cancellation& how) noexcept;
+    void aggressor_amended(const market& in, const order& it, const amendment& how) noexcept;
+
+    void refused(const order_rejected& why) noexcept {
+        next(event_kind::order_rejected).order_rejected = why;
+    }
+    void accepted(const admin_accepted& it) noexcept {
+        next(event_kind::admin_accepted).admin_accepted = it;
+    }
+    void refused(const admin_rejected& it) noexcept {
+        next(event_kind::admin_rejected).admin_rejected = it;
+    }
+    void changed(const phase_changed& it) noexcept {
+        next(event_kind::phase_changed).phase_changed = it;
+    }
+
+    /// Tells the best levels if they are not those that were told last.
+    void top(market& in) noexcept;
+
+    /// How many messages were published, ever.
+    [[nodiscard]] out_sequence published() const noexcept { return flushed_ + count_; }
+
+private:
+    // Small enough to stay in the first cache beside the book's own lines.
+    static constexpr std::uint32_t batch_max = 128;
+
+    enum class completeness : bool { partial, complete };
+
+    [[nodiscard]] event& next(event_kind kind) noexcept {
+        // The message that comes now proves that those before it are not the last ones.
+        if (count_ == batch_max) [[unlikely]]
+            flush(completeness::partial);
+        event& made = events_[count_++];
+        made.kind = kind;
+        return made;
+    }
+    void flush(completeness how) noexcept;
+    void executed(instrument_id instrument, const fill& it, const order& whose,
+                  const account& account, execution_role role) noexcept;
+    void captured(instrument_id instrument, const fill& it, order_side side) noexcept;
+    void book_update(instrument_id instrument, const order& it, book_action action) noexcept;
+    void level_update(instrument_id instrument, const order& it) noexcept;
+
+    const book_memory* memory_;
+    event_sink sink_{};
+    in_sequence in_seq_ = 0;
+    timestamp_ns time_ = 0;
+    out_sequence flushed_ = 0;
+    std::uint32_t index_ = 0;
+    std::uint32_t count_ = 0;
+    std::array<event, batch_max> events_{};
+};
+
+}  // namespace exchange

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a quote is: two orders of one account in one market, which the next quote replaces.
+//
+// All of it is checked before the old one goes, so a refused quote leaves the old one standing. The
+// limits are asked as if the old one were gone already.
+#include <exchange/core/partition.hpp>
+
+#include <exchange/core/risk.hpp>
+#include <exchange/core/self_trade.hpp>
+
+namespace exchange {
+namespace {
+
+struct quoted {
+    price_ticks price;
+    contracts quantity;
+};
+
+quoted side_of(const enter_quote& it, order_side side) noexcept {
+    return side == order_side::buy ? quoted{it.bid_price, it.bid_quantity}
+                                   : quoted{it.ask_price, it.ask_quantity};
+}
+
+constexpr order_side both_sides[] = {order_side::buy, order_side::sell};
+
+}  // namespace
+
+void partition::handle(const enter_quote& it) noexcept {
+    const reject_reason why = quote(it);
+    if (why == reject_reason::none) return;
+    out_.refused(order_rejected{.order = order_id::none,
+                                .instrument = it.instrument,
+                                .client_seq = it.client_seq,
+                                .session = it.session,
+                                .command = it.kind,
+                                .reason = why});
+}
+
+reject_reason partition::quote(const enter_quote& it) noexcept {
+    reject_reason why = admit_entry(it.session, it.client_seq);
+    if (why != reject_reason::none) return why;
+    if (it.self_trade > self_trade_action::decrement) return reject_reason::invalid_field;
+    why = check_market(it.instrument);
+    if (why != reject_reason::none) return why;
+    const market& in = venue_.markets[number(it.instrument)];
+    why = check_quote(it, in);
+    if (why != reject_reason::none) return why;
+
+    const account& whose = account_of(it.session);
+    const holding_index held = venue_.holdings.find_or_make(
+        whose.terms.account, static_cast<std::uint16_t>(number(it.instrument)));
+    if (held == 0) return reject_reason::at_capacity;
+    why = check_exposure(it, whose, venue_.holdings[held]);
+    if (why != reject_reason::none) return why;
+    // Asked as if neither price had a level yet, which at worst refuses a little too early.
+    const level_memory& levels = venue_.memory.levels;
+    if (!venue_.memory.orders.has(2) || !levels.chunks.has(2) ||
+        !levels.nodes.has(2 * far_chunks::nodes_per_insert_max)) {
+        return reject_reason::at_capacity;
+    }
+
+    for (const order_side side : both_sides) {
+        const order_index old = venue_.holdings[held].quote[number(side)];
+        const bool withdrawn = side_of(it, side).quantity == 0;
+        if (old == 0) continue;
+        matcher_.cancel(old, withdrawn ? cancel_reason::requested : cancel_reason::quote_replaced,
+                        it.client_seq);
+    }
+    for (const order_side side : both_sides) {
+        if (side_of(it, side).quantity != 0) quote_side(it, held, side);
+    }
+    return reject_reason::none;
+}
+
+reject_reason partition::check_quote(const enter_quote& it, const market& in) const noexcept {
+    for (const order_side side : both_sides) {
+        const auto [price, quantity] = side_of(it, side);
+        if (quantity == 0) continue;
+        reject_reason why = check_price(in.terms, price);
+        if (why == reject_reason::none) why = check_quantity(in.terms, quantity);
+        if (why == reject_reason::none) why = check_value(in.terms, price, quantity);
+        if (why != reject_reason::none) return why;
+    }
+    const bool two_sided = it.bid_quantity != 0 && it.ask_quantity != 0;
+    if (two_sided && it.bid_price >= it.ask_price) return reject_reason::invalid_combination;
+    return reject_reason::none;
+}
+
+reject_reason partition::check_exposure(const enter_quote& it, const account& whose,
+                                        const holding& held) const noexcept {
+    std::int64_t more_orders = 0;
+    for (const order_side side : both_sides) {
+        more_orders += side_of(it, side).quantity != 0 ? 1 : 0;
+        more_orders -= held.quote[number(side)] != 0 ? 1 : 0;
+    }
+    for (const order_side side : both_sides) {
+        const auto [price, quantity] = side_of(it, side);
+        if (quantity == 0) continue;
+        const order_index old = held.quote[number(side)];
+        const contracts goes = old == 0 ? 0 : venue_.memory.orders[old].open;
+        const reject_reason why =
+            check_limits(whose, held, {side, quantity, std::int64_t{quantity} - goes, more_orders});
+        if (why != reject_reason::none) return why;
+    }
+    return reject_reason::none;
+}
+
+void partition::quote_side(const enter_quote& it, holding_index held, order_side side) noexcept {
+    const auto [price, quantity] = side_of(it, side);
+    const order_index index = venue_.memory.orders.take();
+    order& made = venue_.memory.orders[index];
+    made.price = price;
+    made.holding = held;
+    made.open = quantity;
+    made.executed = 0;
+    made.client_seq = it.client_seq;
+    made.session = it.session;
+    made.market = static_cast<std::uint16_t>(number(it.instrument));
+    made.side = side;
+    made.tif = time_in_force::day;
+    made.instruction = execution_instruction::none;
+    made.self_trade = action_of(account_of(it.session), it.self_trade);
+    const order_id id = made.id;
+    matcher_.arrive(index, price);
+    // It may have traded away on arrival.
+    if (venue_.memory.orders.find(id) == index) venue_.holdings[held].quote[number(side)] = index;
+}
+
+}  // namespace exchange

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Everything that a partition remembers, in blocks that are allocated at the start.
+//
+// A plain record: matcher and partition work on it, and whatever is to be saved, restored or compared
+// is here.
+#pragma once
+
+#include <exchange/core/accounts.hpp>
+#include <exchange/core/book.hpp>
+#include <exchange/core/client_index.hpp>
+#include <exchange/core/market.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace exchange {
+
+/// How much a partition can hold. Ids run from 1 to the `_max` of their kind.
+struct partition_limits {
+    std::uint32_t products_max = 64;
+    std::uint32_t instruments_max = 128;  ///< At most 65,535; about 9 KiB each.
+    std::uint32_t accounts_max = 1'024;
+    std::uint32_t sessions_max = 1'024;   ///< At most 65,535.
+    std::uint32_t orders_max = 1u << 18;  ///< Resting at once, 64 bytes each.
+    std::uint32_t holdings_max = 1u << 16;
+    std::uint32_t level_chunks_max = 1u << 13;  ///< 64 adjacent prices each; 1.6 KiB.
+    std::uint32_t far_nodes_max = 1u << 12;     ///< For prices far away from the others.
+};
+
+struct venue {
+    explicit venue(const partition_limits& limits)
+        : memory{order_slab{limits.orders_max},
+                 {chunk_pool{limits.level_chunks_max}, node_pool{limits.far_nodes_max}}},
+          by_client{limits.orders_max},
+          holdings{limits.holdings_max},
+          products(std::size_t{limits.products_max} + 1),
+          markets(std::size_t{limits.instruments_max} + 1),
+          accounts(std::size_t{limits.accounts_max} + 1),
+          sessions(std::size_t{limits.sessions_max} + 1) {
+        expects(limits.instruments_max <= 0xffff && limits.sessions_max <= 0xffff);
+    }
+
+    book_memory memory;
+    client_index by_client;
+    holding_table holdings;
+    std::vector<define_product> products;  // By number, as the next three; 0 is never defined.
+    std::vector<market> markets;
+    std::vector<account> accounts;
+    std::vector<session> sessions;
+    in_sequence last_in_seq = 0;
+    trade_id last_trade = trade_id::none;
+};
+
+}  // namespace exchange
