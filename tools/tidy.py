@@ -61,7 +61,9 @@ TESTED_ELSEWHERE = {
     "runtime/uring_abi": "tests/runtime/uring_ring_test.cpp",
     # The words of the trade: whatever can be wrong about them shows in what is made of them.
     "exchange/core/types": "exchange/tests/core/events_test.cpp",
-    "exchange/core/commands": "exchange/tests/core/events_test.cpp",
+    "exchange/core/commands": "exchange/tests/core/partition_test.cpp",
+    "exchange/core/venue": "exchange/tests/core/partition_test.cpp",
+    "exchange/core/check": "exchange/tests/core/slab_test.cpp",
 }
 
 # System headers outside the layer that touches the kernel, file by file.

@@ -62,6 +62,8 @@ struct order_entered {
     session_id session;
     order_side side;
     time_in_force tif;
+
+    bool operator==(const order_entered&) const = default;
 };
 
 struct order_amended {
@@ -79,6 +81,8 @@ struct order_amended {
     order_side side;
     amend_priority priority;
     amend_reason reason;
+
+    bool operator==(const order_amended&) const = default;
 };
 
 /// Whatever was open is gone, from the book or before it ever rested.
@@ -96,6 +100,8 @@ struct order_cancelled {
     session_id session;
     order_side side;
     cancel_reason reason;
+
+    bool operator==(const order_cancelled&) const = default;
 };
 
 struct order_rejected {
@@ -107,6 +113,8 @@ struct order_rejected {
     session_id session;
     command_kind command;
     reject_reason reason;
+
+    bool operator==(const order_rejected&) const = default;
 };
 
 struct order_executed {
@@ -123,6 +131,8 @@ struct order_executed {
     session_id session;
     order_side side;
     execution_role role;
+
+    bool operator==(const order_executed&) const = default;
 };
 
 /// For the books of the firm behind one side of a trade.
@@ -140,6 +150,8 @@ struct trade_capture_report {
     session_id session;
     order_side side;
     execution_role role;
+
+    bool operator==(const trade_capture_report&) const = default;
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -156,6 +168,8 @@ struct order_book_update {
     contracts open;  ///< 0 when erased.
     order_side side;
     book_action action;
+
+    bool operator==(const order_book_update&) const = default;
 };
 
 /// By price. No orders means that the level is gone.
@@ -167,6 +181,8 @@ struct price_level_update {
     instrument_id instrument;
     std::uint32_t orders;
     order_side side;
+
+    bool operator==(const price_level_update&) const = default;
 };
 
 /// The best level of each side. A side without orders has quantity, orders and price 0.
@@ -180,6 +196,8 @@ struct top_of_book {
     instrument_id instrument;
     std::uint32_t bid_orders;
     std::uint32_t ask_orders;
+
+    bool operator==(const top_of_book&) const = default;
 };
 
 struct trade {
@@ -190,6 +208,8 @@ struct trade {
     instrument_id instrument;
     contracts quantity;
     order_side aggressor;
+
+    bool operator==(const trade&) const = default;
 };
 
 struct volume_update {
@@ -198,6 +218,8 @@ struct volume_update {
     contracts_total volume;  ///< Of the day, this trade included.
     instrument_id instrument;
     std::uint32_t trades;
+
+    bool operator==(const volume_update&) const = default;
 };
 
 struct market_statistics {
@@ -210,6 +232,8 @@ struct market_statistics {
     contracts_total volume;
     instrument_id instrument;
     std::uint32_t trades;
+
+    bool operator==(const market_statistics&) const = default;
 };
 
 struct phase_changed {
@@ -217,6 +241,8 @@ struct phase_changed {
 
     instrument_id instrument;
     market_phase phase;
+
+    bool operator==(const phase_changed&) const = default;
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -228,6 +254,8 @@ struct admin_accepted {
 
     std::uint32_t subject;  ///< The number of the product, instrument, account or session.
     command_kind command;
+
+    bool operator==(const admin_accepted&) const = default;
 };
 
 struct admin_rejected {
@@ -236,6 +264,8 @@ struct admin_rejected {
     std::uint32_t subject;
     command_kind command;
     reject_reason reason;
+
+    bool operator==(const admin_rejected&) const = default;
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -300,7 +330,8 @@ struct event_sink {
     /// A sink that calls `target(batch)`. Borrows `target`.
     template <class Target>
     [[nodiscard]] static event_sink to(Target& target) noexcept {
-        return {&target, [](void* context, const event_batch& batch) {
+        const void* const address = &target;
+        return {const_cast<void*>(address), [](void* context, const event_batch& batch) {
                     (*static_cast<Target*>(context))(batch);
                 }};
     }

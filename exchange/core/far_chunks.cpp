@@ -11,7 +11,9 @@ namespace {
 constexpr unsigned bits_per_step = 6;
 constexpr unsigned key_bits = bits_per_step * far_chunks::steps;
 
-static_assert(price_ticks_max >> chunk_bits < chunk_number{1} << (key_bits - 1));
+constexpr chunk_number number_max = (chunk_number{1} << (key_bits - 1)) - 1;
+
+static_assert(price_ticks_max >> chunk_bits <= number_max);
 
 using path = std::uint64_t;
 
@@ -30,12 +32,17 @@ std::uint64_t bits_from(unsigned at) noexcept { return ~std::uint64_t{0} << at; 
 
 std::uint64_t bits_after(unsigned at) noexcept { return at == 63 ? 0 : bits_from(at + 1); }
 
-// The first chunk below `from`, which stands before step `step`.
-chunk_index leftmost(const node_pool& nodes, std::uint32_t from, unsigned step) noexcept {
-    for (; step < far_chunks::steps; ++step) {
-        from = nodes[from].next[std::countr_zero(nodes[from].branches)];
-    }
-    return from;
+// A branch leads to a node, or to the only chunk below it.
+constexpr std::uint32_t chunk_flag = 1u << 31;
+
+bool is_node(std::uint32_t to) noexcept { return to != 0 && (to & chunk_flag) == 0; }
+
+chunk_index chunk_behind(std::uint32_t to) noexcept { return to & ~chunk_flag; }
+
+// The chunk with the lowest number below a branch.
+chunk_index leftmost(const node_pool& nodes, std::uint32_t to) noexcept {
+    while (is_node(to)) to = nodes[to].next[std::countr_zero(nodes[to].branches)];
+    return chunk_behind(to);
 }
 
 }  // namespace
@@ -57,70 +64,101 @@ void node_pool::give_back(std::uint32_t gone) noexcept {
     --in_use_;
 }
 
-chunk_index far_chunks::find(const node_pool& nodes, chunk_number number) const noexcept {
+chunk_index far_chunks::find(const level_memory& memory, chunk_number number) const noexcept {
     const path key = path_to(number);
     std::uint32_t at = root_;
-    // Node 0 is never taken and leads nowhere, so a missing branch needs no test of its own.
-    for (unsigned step = 0; step < steps; ++step) at = nodes[at].next[branch(key, step)];
-    return at;
+    for (unsigned step = 0; is_node(at); ++step) at = memory.nodes[at].next[branch(key, step)];
+    // What is alone below a branch may be somebody else.
+    const chunk_index found = chunk_behind(at);
+    return found != 0 && memory.chunks[found].number == number ? found : 0;
 }
 
-void far_chunks::insert(node_pool& nodes, chunk_number number, chunk_index chunk) noexcept {
-    const path key = path_to(number);
-    if (root_ == 0) root_ = nodes.take();
-    std::uint32_t at = root_;
-    for (unsigned step = 0; step + 1 < steps; ++step) {
-        const unsigned to = branch(key, step);
-        if (nodes[at].next[to] == 0) {
-            nodes[at].next[to] = nodes.take();
-            nodes[at].branches |= bit(to);
-        }
-        at = nodes[at].next[to];
-    }
-    const unsigned last = branch(key, steps - 1);
-    expects(nodes[at].next[last] == 0);
-    nodes[at].next[last] = chunk;
-    nodes[at].branches |= bit(last);
-}
-
-void far_chunks::erase(node_pool& nodes, chunk_number number) noexcept {
-    const path key = path_to(number);
-    std::uint32_t trail[steps];
-    trail[0] = root_;
-    for (unsigned step = 1; step < steps; ++step) {
-        trail[step] = nodes[trail[step - 1]].next[branch(key, step - 1)];
-    }
-    for (unsigned step = steps; step-- > 0;) {
-        node_pool::node& it = nodes[trail[step]];
-        const unsigned to = branch(key, step);
-        expects((it.branches & bit(to)) != 0);
-        it.branches &= ~bit(to);
-        it.next[to] = 0;
-        if (it.branches != 0) return;
-        nodes.give_back(trail[step]);
-    }
-    root_ = 0;
-}
-
-chunk_index far_chunks::at_or_after(const node_pool& nodes, chunk_number number) const noexcept {
-    if (root_ == 0) return 0;
-    const path key = path_to(number);
-    std::uint32_t trail[steps];
-    std::uint32_t at = root_;
+void far_chunks::insert(level_memory& memory, chunk_index chunk) noexcept {
+    node_pool& nodes = memory.nodes;
+    const path key = path_to(memory.chunks[chunk].number);
+    std::uint32_t* link = &root_;
     unsigned step = 0;
-    // Down along the key as far as it goes,
-    for (; step < steps; ++step) {
-        trail[step] = at;
-        const unsigned to = branch(key, step);
-        if ((nodes[at].branches & bit(to)) == 0) break;
-        at = nodes[at].next[to];
+    while (is_node(*link)) {
+        node_pool::node& it = nodes[*link];
+        const unsigned to = branch(key, step++);
+        it.branches |= bit(to);
+        link = &it.next[to];
     }
-    if (step == steps) return at;
+    const std::uint32_t other = *link;
+    if (other == 0) {
+        *link = chunk | chunk_flag;
+        return;
+    }
+    // Two share this branch: nodes as far down as they go together.
+    const path other_key = path_to(memory.chunks[chunk_behind(other)].number);
+    expects(key != other_key);
+    for (;; ++step) {
+        *link = nodes.take();
+        node_pool::node& it = nodes[*link];
+        const unsigned to = branch(key, step);
+        const unsigned other_to = branch(other_key, step);
+        it.branches = bit(to) | bit(other_to);
+        if (to != other_to) {
+            it.next[to] = chunk | chunk_flag;
+            it.next[other_to] = other;
+            return;
+        }
+        link = &it.next[to];
+    }
+}
+
+void far_chunks::erase(level_memory& memory, chunk_number number) noexcept {
+    node_pool& nodes = memory.nodes;
+    const path key = path_to(number);
+    std::uint32_t trail[steps];
+    unsigned depth = 0;
+    std::uint32_t at = root_;
+    for (; is_node(at); ++depth) {
+        trail[depth] = at;
+        at = nodes[at].next[branch(key, depth)];
+    }
+    expects(at != 0);
+    if (depth == 0) {
+        root_ = 0;
+        return;
+    }
+    const unsigned gone = branch(key, depth - 1);
+    nodes[trail[depth - 1]].branches &= ~bit(gone);
+    nodes[trail[depth - 1]].next[gone] = 0;
+    // A chunk that is now alone moves up to where its way parts from the others'.
+    for (; depth > 0; --depth) {
+        node_pool::node& it = nodes[trail[depth - 1]];
+        std::uint32_t& only = it.next[std::countr_zero(it.branches)];
+        if (!std::has_single_bit(it.branches) || is_node(only)) return;
+        std::uint32_t& link =
+            depth == 1 ? root_ : nodes[trail[depth - 2]].next[branch(key, depth - 2)];
+        link = only;
+        only = 0;
+        it.branches = 0;
+        nodes.give_back(trail[depth - 1]);
+    }
+}
+
+chunk_index far_chunks::at_or_after(const level_memory& memory,
+                                    chunk_number number) const noexcept {
+    if (number > number_max) return 0;  // Behind the last price there is, whose path would wrap.
+    const node_pool& nodes = memory.nodes;
+    const path key = path_to(number);
+    std::uint32_t trail[steps];
+    unsigned depth = 0;
+    std::uint32_t at = root_;
+    // Down along the key as far as it goes,
+    for (; is_node(at); ++depth) {
+        trail[depth] = at;
+        at = nodes[at].next[branch(key, depth)];
+    }
+    const chunk_index found = chunk_behind(at);
+    if (found != 0 && memory.chunks[found].number >= number) return found;
     // then up to the first turning to the right, and down again on the left.
-    for (++step; step-- > 0;) {
-        const node_pool::node& it = nodes[trail[step]];
-        const std::uint64_t right = it.branches & bits_after(branch(key, step));
-        if (right != 0) return leftmost(nodes, it.next[std::countr_zero(right)], step + 1);
+    while (depth-- > 0) {
+        const node_pool::node& it = nodes[trail[depth]];
+        const std::uint64_t right = it.branches & bits_after(branch(key, depth));
+        if (right != 0) return leftmost(nodes, it.next[std::countr_zero(right)]);
     }
     return 0;
 }

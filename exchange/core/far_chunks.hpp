@@ -2,9 +2,11 @@
 //
 // The ordered map of chunks beyond a ladder's window: any price, however far, in bounded time.
 //
-// A trie with 64 branches at each of seven steps. A balanced tree was rejected: it would compare its
-// way through as many cache lines as there are doublings, and rotate; here a step is an index, and the
-// next chunk in order is found by counting zeros. Nodes come from a pool that is allocated at the start.
+// A trie with 64 branches at each of at most seven steps. A chunk that is alone below a branch hangs
+// there directly, so chunks that are far from each other are found in two or three steps. A balanced
+// tree was rejected: it would compare its way through as many cache lines as there are doublings, and
+// rotate; here a step is an index, and the next chunk in order is found by counting zeros. Nodes come
+// from a pool that is allocated at the start.
 #pragma once
 
 #include <exchange/core/check.hpp>
@@ -19,7 +21,7 @@ class node_pool {
 public:
     struct node {
         std::uint64_t branches;  ///< Bit b: branch b leads somewhere.
-        std::uint32_t next[64];  ///< Nodes, on the last step chunks; zero where nothing is.
+        std::uint32_t next[64];  ///< Each a node, or a chunk with its flag; zero where nothing is.
     };
 
     explicit node_pool(std::uint32_t capacity) : nodes_(std::size_t{capacity} + 1) {}
@@ -46,6 +48,12 @@ private:
     std::uint32_t in_use_ = 0;
 };
 
+/// What all ladders of a partition take from.
+struct level_memory {
+    chunk_pool chunks;
+    node_pool nodes;
+};
+
 class far_chunks {
 public:
     static constexpr unsigned steps = 7;
@@ -56,20 +64,21 @@ public:
     [[nodiscard]] bool empty() const noexcept { return root_ == 0; }
 
     /// The chunk of this number, or none.
-    [[nodiscard]] chunk_index find(const node_pool& nodes, chunk_number number) const noexcept;
+    [[nodiscard]] chunk_index find(const level_memory& memory, chunk_number number) const noexcept;
 
-    /// There is none of this number yet, and `nodes.has(nodes_per_insert_max)`.
-    void insert(node_pool& nodes, chunk_number number, chunk_index chunk) noexcept;
+    /// Adds a chunk that knows its number, which is new here; `nodes.has(nodes_per_insert_max)`.
+    void insert(level_memory& memory, chunk_index chunk) noexcept;
 
-    /// There is one of this number.
-    void erase(node_pool& nodes, chunk_number number) noexcept;
+    /// There is one of this number. The chunk itself is not looked at.
+    void erase(level_memory& memory, chunk_number number) noexcept;
 
     /// The chunk with the lowest number that is not below `number`, or none.
-    [[nodiscard]] chunk_index at_or_after(const node_pool& nodes,
+    [[nodiscard]] chunk_index at_or_after(const level_memory& memory,
                                           chunk_number number) const noexcept;
 
 private:
-    std::uint32_t root_ = 0;  // Invariant: 0, or a node with at least one branch.
+    // Invariant: nothing, a chunk with its flag, or a node. No node has a single chunk below it.
+    std::uint32_t root_ = 0;
 };
 
 }  // namespace exchange

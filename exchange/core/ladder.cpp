@@ -27,7 +27,7 @@ chunk_index ladder::make_chunk(level_memory& memory, chunk_number number) noexce
     if (best_ == 0) window_begin_ = number - window_chunks / 2;
     const chunk_index made = memory.chunks.take(number);
     if (!in_window(number)) {
-        far_.insert(memory.nodes, number, made);
+        far_.insert(memory, made);
         return made;
     }
     const auto at = static_cast<unsigned>(number - window_begin_);
@@ -41,7 +41,7 @@ void ladder::drop_chunk(level_memory& memory, chunk_index chunk) noexcept {
     const chunk_number number = memory.chunks[chunk].number;
     memory.chunks.give_back(chunk);
     if (!in_window(number)) {
-        far_.erase(memory.nodes, number);
+        far_.erase(memory, number);
         return;
     }
     const auto at = static_cast<unsigned>(number - window_begin_);
@@ -64,7 +64,7 @@ chunk_index ladder::chunk_from(const level_memory& memory, chunk_number number) 
     else if (offset < window_chunks) near = window_from(static_cast<unsigned>(offset));
     // What lies in the window is nearer than what lies behind it, but not than what lies before.
     if (far_.empty() || (near != 0 && offset >= 0)) return near;
-    const chunk_index far = far_.at_or_after(memory.nodes, number);
+    const chunk_index far = far_.at_or_after(memory, number);
     if (far == 0 || near == 0) return far | near;
     return memory.chunks[far].number < memory.chunks[near].number ? far : near;
 }

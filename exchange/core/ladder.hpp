@@ -17,12 +17,6 @@
 
 namespace exchange {
 
-/// What all ladders of a partition take from.
-struct level_memory {
-    chunk_pool chunks;
-    node_pool nodes;
-};
-
 class ladder {
 public:
     /// The level with the lowest rank, or none.
@@ -90,7 +84,7 @@ private:
                                          chunk_number number) const noexcept {
         if (in_window(number)) [[likely]]
             return directory_[static_cast<unsigned>(number - window_begin_)];
-        return far_.find(memory.nodes, number);
+        return far_.find(memory, number);
     }
     void set_best(const level_memory& memory, chunk_index chunk) noexcept {
         const level_chunk& it = memory.chunks[chunk];

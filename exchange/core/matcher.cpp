@@ -30,11 +30,11 @@ reach reach_at(const venue& in, const account& whose, const order& it, const pri
 
 }  // namespace
 
-bool matcher::fillable(const market& in, const account& whose, const order& it,
-                       price_ticks limit) const noexcept {
+bool matcher::fillable(const market& in, const order& it) const noexcept {
     const level_memory& memory = venue_->memory.levels;
     const ladder& levels = in.book.of(opposite(it.side));
-    const price_rank worst = -rank_of(it.side, limit);
+    const account& whose = account_of(it);
+    const price_rank worst = -rank_of(it.side, it.price);
     contracts_total found = 0;
     for (level_index at = levels.best(); at != 0; at = levels.after(memory, at)) {
         if (ladder::rank_of(memory, at) > worst) return false;
@@ -46,25 +46,49 @@ bool matcher::fillable(const market& in, const account& whose, const order& it,
     return false;
 }
 
-void matcher::arrive(order_index index, price_ticks limit) noexcept {
+order_index matcher::make(const new_order& it) noexcept {
+    const order_index index = venue_->memory.orders.take();
+    order& made = venue_->memory.orders[index];
+    made.price = it.limit;
+    made.holding = it.holding;
+    made.open = it.quantity;
+    made.executed = 0;
+    made.client_seq = it.client_seq;
+    made.session = it.session;
+    made.market = it.market;
+    made.side = it.side;
+    made.tif = it.tif;
+    made.instruction = it.instruction;
+    made.self_trade = it.self_trade;
+    return index;
+}
+
+order_index matcher::arrive(const new_order& terms) noexcept {
+    const order_index index = make(terms);
     order& it = venue_->memory.orders[index];
     market& in = venue_->markets[it.market];
     const bool kill = it.tif == time_in_force::fill_or_kill;
-    if (!kill || fillable(in, account_of(it), it, limit)) match(in, index, limit);
-    if (it.open == 0) {
-        venue_->memory.orders.give_back(index);
-    } else if (kill || it.tif == time_in_force::immediate_or_cancel) {
+    if (!kill || fillable(in, it)) match(in, index, it.price);
+    if (it.open != 0 && !kill && it.tif != time_in_force::immediate_or_cancel) {
+        rest(in, index);
+        return index;
+    }
+    if (it.open != 0) {
         cancel_aggressor(in, it, it.open,
                          kill ? cancel_reason::fill_or_kill : cancel_reason::immediate_or_cancel);
-        venue_->memory.orders.give_back(index);
-    } else {
-        holding& held = venue_->holdings[it.holding];
-        in.book.add(venue_->memory, index);
-        link_order(venue_->accounts[number(held.account)], venue_->memory.orders, index);
-        venue_->by_client.insert(venue_->memory.orders, index);
-        held.open[number(it.side)] += it.open;
-        out_->rests(in, it, held.account);
     }
+    venue_->memory.orders.give_back(index);
+    return 0;
+}
+
+void matcher::rest(market& in, order_index index) noexcept {
+    const order& it = venue_->memory.orders[index];
+    holding& held = venue_->holdings[it.holding];
+    in.book.add(venue_->memory, index);
+    link_order(venue_->accounts[number(held.account)], venue_->memory.orders, index);
+    venue_->by_client.insert(venue_->memory.orders, index);
+    held.open[number(it.side)] += it.open;
+    out_->rests(in, it, held.account);
 }
 
 void matcher::cancel(order_index index, cancel_reason reason, client_sequence request) noexcept {

@@ -10,20 +10,32 @@
 #include <exchange/core/publisher.hpp>
 #include <exchange/core/venue.hpp>
 
+#include <cstdint>
+
 namespace exchange {
+
+/// An order that passed every check.
+struct new_order {
+    price_ticks limit;
+    contracts quantity;
+    holding_index holding;
+    client_sequence client_seq;
+    session_id session;
+    std::uint16_t market;
+    order_side side;
+    time_in_force tif;
+    execution_instruction instruction;
+    self_trade_action self_trade;  ///< Not `account_default`.
+};
 
 class matcher {
 public:
     /// Both are borrowed and must outlive it.
     matcher(venue& where, publisher& out) noexcept : venue_{&where}, out_{&out} {}
 
-    /// Could an order of this account be filled completely, now, within `limit`?
-    [[nodiscard]] bool fillable(const market& in, const account& whose, const order& it,
-                                price_ticks limit) const noexcept;
-
-    /// A new order, complete and counted against all limits: trades what it can within `limit`, then
-    /// rests or goes. There is room for it to rest, if it may.
-    void arrive(order_index index, price_ticks limit) noexcept;
+    /// Trades what it can within its limit; the rest rests, or goes if it may not. There is a place in
+    /// the slab, and room to rest. Returns where it rests, or none.
+    order_index arrive(const new_order& it) noexcept;
 
     /// Takes a resting order out.
     void cancel(order_index index, cancel_reason reason, client_sequence request) noexcept;
@@ -37,6 +49,9 @@ public:
               client_sequence request) noexcept;
 
 private:
+    [[nodiscard]] order_index make(const new_order& it) noexcept;
+    /// Could it be filled completely, now?
+    [[nodiscard]] bool fillable(const market& in, const order& it) const noexcept;
     /// Trades until nothing is left, or nobody within `limit`, or it must give way to its own kind.
     void match(market& in, order_index index, price_ticks limit) noexcept;
     [[nodiscard]] order_index next_maker(const market& in, order_side side) const noexcept;
@@ -45,6 +60,7 @@ private:
     void decrement(market& in, order& taker, order_index maker) noexcept;
     void cancel_aggressor(const market& in, order& taker, contracts gone,
                           cancel_reason reason) noexcept;
+    void rest(market& in, order_index index) noexcept;
     void forget(order_index index) noexcept;
 
     [[nodiscard]] account& account_of(const order& it) noexcept {

@@ -128,20 +128,16 @@ reject_reason partition::enter(const enter_order& it) noexcept {
         return reject_reason::at_capacity;
     }
 
-    const order_index index = venue_.memory.orders.take();
-    order& made = venue_.memory.orders[index];
-    made.price = limit;
-    made.holding = held;
-    made.open = it.quantity;
-    made.executed = 0;
-    made.client_seq = it.client_seq;
-    made.session = it.session;
-    made.market = static_cast<std::uint16_t>(number(it.instrument));
-    made.side = it.side;
-    made.tif = tif;
-    made.instruction = it.instruction;
-    made.self_trade = action_of(whose, it.self_trade);
-    matcher_.arrive(index, limit);
+    matcher_.arrive({.limit = limit,
+                     .quantity = it.quantity,
+                     .holding = held,
+                     .client_seq = it.client_seq,
+                     .session = it.session,
+                     .market = static_cast<std::uint16_t>(number(it.instrument)),
+                     .side = it.side,
+                     .tif = tif,
+                     .instruction = it.instruction,
+                     .self_trade = action_of(whose, it.self_trade)});
     return reject_reason::none;
 }
 

@@ -108,23 +108,17 @@ reject_reason partition::check_exposure(const enter_quote& it, const account& wh
 
 void partition::quote_side(const enter_quote& it, holding_index held, order_side side) noexcept {
     const auto [price, quantity] = side_of(it, side);
-    const order_index index = venue_.memory.orders.take();
-    order& made = venue_.memory.orders[index];
-    made.price = price;
-    made.holding = held;
-    made.open = quantity;
-    made.executed = 0;
-    made.client_seq = it.client_seq;
-    made.session = it.session;
-    made.market = static_cast<std::uint16_t>(number(it.instrument));
-    made.side = side;
-    made.tif = time_in_force::day;
-    made.instruction = execution_instruction::none;
-    made.self_trade = action_of(account_of(it.session), it.self_trade);
-    const order_id id = made.id;
-    matcher_.arrive(index, price);
-    // It may have traded away on arrival.
-    if (venue_.memory.orders.find(id) == index) venue_.holdings[held].quote[number(side)] = index;
+    venue_.holdings[held].quote[number(side)] =
+        matcher_.arrive({.limit = price,
+                         .quantity = quantity,
+                         .holding = held,
+                         .client_seq = it.client_seq,
+                         .session = it.session,
+                         .market = static_cast<std::uint16_t>(number(it.instrument)),
+                         .side = side,
+                         .tif = time_in_force::day,
+                         .instruction = execution_instruction::none,
+                         .self_trade = action_of(account_of(it.session), it.self_trade)});
 }
 
 }  // namespace exchange

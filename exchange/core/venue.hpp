@@ -25,7 +25,7 @@ struct partition_limits {
     std::uint32_t orders_max = 1u << 18;  ///< Resting at once, 64 bytes each.
     std::uint32_t holdings_max = 1u << 16;
     std::uint32_t level_chunks_max = 1u << 13;  ///< 64 adjacent prices each; 1.6 KiB.
-    std::uint32_t far_nodes_max = 1u << 12;     ///< For prices far away from the others.
+    std::uint32_t far_nodes_max = 1u << 12;     ///< For prices far away from the others; 264 bytes.
 };
 
 struct venue {

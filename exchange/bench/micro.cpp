@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What the core costs by itself, in nanoseconds an event: risk check, match, and all derived messages.
+//
+// Each case runs with two sinks. `counted` looks at every batch and at no message: the core alone.
+// `copied` writes every message with its stamp into a ring of 1 MiB, some 90 bytes each, which is what a
+// flat encoding at least has to do. Run it pinned, and read medians of repetitions:
+//
+//     taskset -c 1 exchange_micro --benchmark_repetitions=15 --benchmark_report_aggregates_only=true
+#include <exchange/bench/scenarios.hpp>
+#include <exchange/core/book.hpp>
+#include <exchange/core/partition.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace exchange;
+using bench::book_state;
+using bench::scenario;
+using bench::scenario_name;
+using benchmark::Counter;
+using stopwatch = std::chrono::steady_clock;
+
+double seconds_since(stopwatch::time_point begin) {
+    return std::chrono::duration<double>(stopwatch::now() - begin).count();
+}
+
+struct counting_sink {
+    void operator()(const event_batch& batch) { messages += batch.events.size(); }
+
+    std::uint64_t messages = 0;
+};
+
+struct copying_sink {
+    static constexpr std::size_t stride = sizeof(event_stamp) + 56;
+    static constexpr std::size_t ring = std::size_t{1} << 20;
+
+    void operator()(const event_batch& batch) {
+        messages += batch.events.size();
+        for (std::size_t each = 0; each < batch.events.size(); ++each) {
+            if (at + stride > ring) at = 0;
+            const event_stamp stamp = batch.stamp(each);
+            std::memcpy(out.data() + at, &stamp, sizeof stamp);
+            std::memcpy(out.data() + at + sizeof stamp, &batch.events[each], 56);
+            at += stride;
+        }
+        benchmark::ClobberMemory();
+    }
+
+    std::uint64_t messages = 0;
+    std::vector<std::byte> out = std::vector<std::byte>(ring);
+    std::size_t at = 0;
+};
+
+// Commands of one kind as they lie in memory, so that no variant is unpacked in the measured loop.
+template <class Sink, class Command>
+void apply_all(partition& core, const std::vector<command>& commands, Sink& sink) {
+    for (const command& each : commands) {
+        core.apply(1'000, *std::get_if<Command>(&each), event_sink::to(sink));
+    }
+}
+
+template <class Sink>
+void apply_any(partition& core, const std::vector<command>& commands, Sink& sink) {
+    for (const command& each : commands) core.apply(1'000, each, event_sink::to(sink));
+}
+
+// Plays `events` of a scenario at a time between two looks at the clock; where something unmeasured
+// precedes each event, one at a time.
+template <class Sink>
+void play(benchmark::State& state, scenario_name which, book_state book) {
+    partition core{scenario::limits()};
+    scenario script{which, book};
+    Sink sink;
+    apply_any(core, script.prepare(), sink);
+    std::vector<command> before, measured;
+    script.before(before);
+    const std::uint32_t events = before.empty() ? 1'000 : 1;
+    bool first = true;
+    std::uint64_t messages = 0;
+    for (auto _ : state) {
+        if (!std::exchange(first, false)) {
+            before.clear();
+            script.before(before);
+        }
+        measured.clear();
+        for (std::uint32_t each = 0; each < events; ++each) script.measured(measured);
+        apply_any(core, before, sink);
+        const std::uint64_t said = sink.messages;
+        const stopwatch::time_point begin = stopwatch::now();
+        apply_any(core, measured, sink);
+        state.SetIterationTime(seconds_since(begin));
+        messages += sink.messages - said;
+    }
+    const auto played = static_cast<double>(state.iterations()) * events;
+    if (messages != static_cast<std::uint64_t>(played) * script.derived()) {
+        state.SkipWithError("not the number of messages that the scenario derives");
+    }
+    state.counters["per event"] = Counter(played, Counter::kIsRate | Counter::kInvert);
+    state.counters["messages"] = static_cast<double>(messages) / played;
+}
+
+// A thousand makers wait; a thousand takers meet one each.
+template <class Sink>
+void trade_in_blocks(benchmark::State& state) {
+    constexpr std::uint32_t block = 1'000;
+    partition core{scenario::limits()};
+    scenario script{scenario_name::trade, book_state::filled};
+    Sink sink;
+    apply_any(core, script.prepare(), sink);
+    std::vector<command> makers, takers;
+    std::uint64_t messages = 0;
+    for (auto _ : state) {
+        makers.clear();
+        takers.clear();
+        for (std::uint32_t each = 0; each < block; ++each) script.before(makers);
+        for (std::uint32_t each = 0; each < block; ++each) script.measured(takers);
+        apply_any(core, makers, sink);
+        const std::uint64_t said = sink.messages;
+        const stopwatch::time_point begin = stopwatch::now();
+        apply_all<Sink, enter_order>(core, takers, sink);
+        state.SetIterationTime(seconds_since(begin));
+        messages += sink.messages - said;
+    }
+    const auto played = static_cast<double>(state.iterations()) * block;
+    state.counters["per event"] = Counter(played, Counter::kIsRate | Counter::kInvert);
+    state.counters["messages"] = static_cast<double>(messages) / played;
+}
+
+void clock_alone(benchmark::State& state) {
+    for (auto _ : state) state.SetIterationTime(seconds_since(stopwatch::now()));
+}
+BENCHMARK(clock_alone)->UseManualTime();
+
+// ---------------------------------------------------------------------------------------------
+// The book without accounts, risk and messages: add and remove by turns, 10,000 orders standing.
+// ---------------------------------------------------------------------------------------------
+
+enum class price_pattern : std::uint8_t { touch, dense, wide, sparse };
+
+price_ticks price_in(price_pattern pattern, std::mt19937_64& random) {
+    switch (pattern) {
+        case price_pattern::touch: return -static_cast<price_ticks>(random() % 10);
+        case price_pattern::dense: return -static_cast<price_ticks>(random() % 1'000);
+        case price_pattern::wide: return -static_cast<price_ticks>(random() % 60'000);
+        case price_pattern::sparse:
+            return -static_cast<price_ticks>(random() % (std::uint64_t{1} << 40));
+    }
+    return 0;
+}
+
+void bare_book(benchmark::State& state, price_pattern pattern) {
+    constexpr std::uint32_t standing = 10'000;
+    constexpr std::uint32_t block = 10'000;
+    book_memory memory{order_slab{2 * standing}, {chunk_pool{1u << 15}, node_pool{1u << 17}}};
+    book in;
+    std::mt19937_64 random{20'260'519};
+    std::vector<order_index> resting;
+    struct planned {
+        price_ticks price;
+        order_side side;
+        std::uint32_t victim;
+    };
+    std::vector<planned> plan(block);
+    const auto draw = [&](planned& it) {
+        it.side = random() % 2 == 0 ? order_side::buy : order_side::sell;
+        const price_ticks away = price_in(pattern, random);
+        it.price = it.side == order_side::buy ? away - 1 : -away;
+        it.victim = static_cast<std::uint32_t>(random() % standing);
+    };
+    const auto add = [&](const planned& it) {
+        const order_index index = memory.orders.take();
+        order& made = memory.orders[index];
+        made.price = it.price;
+        made.side = it.side;
+        made.open = 10;
+        in.add(memory, index);
+        return index;
+    };
+    for (std::uint32_t each = 0; each < standing; ++each) {
+        planned it;
+        draw(it);
+        resting.push_back(add(it));
+    }
+    price_rank seen = 0;
+    for (auto _ : state) {
+        for (planned& each : plan) draw(each);
+        const stopwatch::time_point begin = stopwatch::now();
+        for (const planned& each : plan) {
+            const order_index gone = std::exchange(resting[each.victim], add(each));
+            in.remove(memory, gone);
+            memory.orders.give_back(gone);
+            seen += in.of(each.side).best_rank();
+        }
+        state.SetIterationTime(seconds_since(begin));
+    }
+    benchmark::DoNotOptimize(seen);
+    const auto messages = static_cast<double>(state.iterations()) * 2 * block;
+    state.counters["per message"] = Counter(messages, Counter::kIsRate | Counter::kInvert);
+    state.counters["messages/s"] = Counter(messages, Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(bare_book, touch, price_pattern::touch)->UseManualTime();
+BENCHMARK_CAPTURE(bare_book, dense, price_pattern::dense)->UseManualTime();
+BENCHMARK_CAPTURE(bare_book, wide, price_pattern::wide)->UseManualTime();
+BENCHMARK_CAPTURE(bare_book, sparse, price_pattern::sparse)->UseManualTime();
+
+template <class Sink>
+void add_cases(const std::string& sink) {
+    using enum scenario_name;
+    for (const scenario_name which :
+         {place_and_cancel, ioc_without_execution, fok_without_execution, amend_quantity, trade,
+          sweep_one_level, sweep_adjacent_levels, sweep_sparse_levels, mass_cancel}) {
+        for (const book_state book : {book_state::empty, book_state::filled}) {
+            if (which == fok_without_execution && book == book_state::empty) continue;
+            const std::string name = std::string{bench::title(which)} +
+                                     (book == book_state::empty ? ", empty, " : ", filled, ") +
+                                     sink;
+            benchmark::RegisterBenchmark(name.c_str(), [which, book](benchmark::State& state) {
+                play<Sink>(state, which, book);
+            })->UseManualTime();
+        }
+    }
+    benchmark::RegisterBenchmark(("4 trade, in blocks, " + sink).c_str(), &trade_in_blocks<Sink>)
+        ->UseManualTime();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    add_cases<counting_sink>("counted");
+    add_cases<copying_sink>("copied");
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+    benchmark::RunSpecifiedBenchmarks();
+}

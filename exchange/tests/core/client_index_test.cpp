@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What exchange/core/client_index.hpp promises: the order behind a session's number, and no other.
+#include <exchange/core/client_index.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace exchange;
+
+namespace {
+
+struct desk {
+    order_slab orders{1'000};
+    client_index index{1'000};
+
+    order_index enter(std::uint16_t session, std::uint32_t client_seq) {
+        const order_index made = orders.take();
+        orders[made].session = session_id{session};
+        orders[made].client_seq = client_sequence{client_seq};
+        orders[made].open = 1;
+        index.insert(orders, made);
+        return made;
+    }
+    [[nodiscard]] order_index find(std::uint16_t session, std::uint32_t client_seq) const {
+        return index.find(orders, session_id{session}, client_sequence{client_seq});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("two sessions may use the same numbers") {
+    desk it;
+    const order_index one = it.enter(1, 7);
+    const order_index two = it.enter(2, 7);
+
+    CHECK(it.find(1, 7) == one);
+    CHECK(it.find(2, 7) == two);
+    CHECK(it.find(3, 7) == 0);
+    CHECK(it.find(1, 8) == 0);
+}
+
+TEST_CASE("an order that is over is not found, and its neighbours still are") {
+    desk it;
+    order_index entered[900];
+    for (std::uint32_t each = 0; each < 900; ++each) entered[each] = it.enter(1 + each % 3, each);
+
+    for (std::uint32_t each = 0; each < 900; each += 2) it.index.erase(it.orders, entered[each]);
+
+    for (std::uint32_t each = 0; each < 900; ++each) {
+        const auto session = static_cast<std::uint16_t>(1 + each % 3);
+        REQUIRE(it.find(session, each) == (each % 2 == 0 ? 0 : entered[each]));
+    }
+}
+
+TEST_CASE("both orders of a quote answer to its number, the later one first") {
+    desk it;
+    const order_index bid = it.enter(1, 7);
+    it.enter(1, 15);
+    const order_index ask = it.enter(1, 7);
+
+    CHECK(it.find(1, 7) == ask);
+    CHECK(it.index.find_before(it.orders, ask) == bid);
+    CHECK(it.index.find_before(it.orders, bid) == 0);
+    it.index.erase(it.orders, ask);
+    CHECK(it.find(1, 7) == bid);
+}

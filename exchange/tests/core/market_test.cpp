@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What exchange/core/market.hpp promises: what a phase allows, and what a day's trades add up to.
+#include <exchange/core/market.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace exchange;
+
+TEST_CASE("only continuous trading lets anything in, and each other phase says why not") {
+    CHECK(allows_entry(market_phase::continuous) == reject_reason::none);
+    CHECK(allows_entry(market_phase::closed) == reject_reason::market_closed);
+    CHECK(allows_entry(market_phase::halted) == reject_reason::market_halted);
+    CHECK(allows_entry(market_phase{77}) == reject_reason::market_closed);
+}
+
+TEST_CASE("the first trade opens the day; later ones move its ends") {
+    market_statistics day{};
+
+    count_trade(day, -10, 5);
+    CHECK(day.open == -10);
+    CHECK(day.high == -10);
+    CHECK(day.low == -10);
+    count_trade(day, -30, 1);
+    count_trade(day, -5, 4);
+
+    CHECK(day.open == -10);
+    CHECK(day.high == -5);
+    CHECK(day.low == -30);
+    CHECK(day.last == -5);
+    CHECK(day.volume == 10);
+    CHECK(day.trades == 3);
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What exchange/core/partition.hpp promises: commands are numbered, checked whole, and refused with a reason.
+#include <exchange/core/partition.hpp>
+
+#include <exchange/tests/support/trading_floor.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+// A refused command is one message, and leaves the book as it was.
+void check_refused(trading_floor& it, const command& what, reject_reason why) {
+    const top_of_book before = it.top();
+    const std::uint32_t resting = it.partition().state().memory.orders.in_use();
+
+    it.tell(what);
+
+    CHECK(it.said().size() == 1);
+    CHECK(it.refusal() == why);
+    CHECK(it.top() == before);
+    CHECK(it.partition().state().memory.orders.in_use() == resting);
+}
+
+enter_order valid(trading_floor& it) { return it.limit_order(1, order_side::buy, 10, 100); }
+
+}  // namespace
+
+TEST_CASE("every command gets the next number, refused or not") {
+    trading_floor it;
+    it.enter(1, order_side::buy, 1, 100);
+    const in_sequence first = it.stamps().back().in_seq;
+
+    it.enter(1, order_side::buy, 0, 100);
+    CHECK(it.stamps().back().in_seq == first + 1);
+    it.cancel_all(4);
+    it.enter(1, order_side::buy, 1, 100);
+
+    CHECK(it.stamps().back().in_seq == first + 3);
+}
+
+TEST_CASE("an order is cancelled by its sequence, by nobody else's, and only once") {
+    trading_floor it;
+    it.enter(1, order_side::buy, 1, 100);
+
+    it.cancel(2, 1);
+    CHECK(it.refusal() == reject_reason::unknown_order);
+    it.cancel(1, 1);
+    CHECK(it.said().size() == 4);
+    it.cancel(1, 1);
+    CHECK(it.refusal() == reject_reason::unknown_order);
+}
+
+TEST_CASE("by its id an order obeys all sessions of its account, and no others") {
+    trading_floor it;
+    it.tell(session_of(5, 1));
+    it.enter(1, order_side::buy, 9, 100);
+    const order_id id = it.said()[0].order_entered.order;
+
+    check_refused(it, cancel_order{session_id{2}, it.next_seq(2), {id, client_sequence::none}},
+                  reject_reason::unknown_order);
+    it.tell(amend_order{session_id{5}, it.next_seq(5), {id, client_sequence::none}, 100, 5});
+    CHECK(it.top().bid_quantity == 5);
+    it.tell(cancel_order{session_id{5}, it.next_seq(5), {id, client_sequence::none}});
+    CHECK(it.said().size() == 4);
+}
+
+TEST_CASE("a sequence that is not above the last is refused, and does not count") {
+    trading_floor it;
+    enter_order order = valid(it);
+    order.client_seq = client_sequence{10};
+    it.tell(order);
+
+    check_refused(it, order, reject_reason::duplicate_client_sequence);
+    order.client_seq = client_sequence{9};
+    check_refused(it, order, reject_reason::duplicate_client_sequence);
+    order.client_seq = client_sequence::none;
+    check_refused(it, order, reject_reason::duplicate_client_sequence);
+    order.client_seq = client_sequence{11};
+    CHECK(it.tell(order).size() == 4);
+}
+
+TEST_CASE("a refused command has used its sequence") {
+    trading_floor it;
+    enter_order order = valid(it);
+    order.quantity = 0;
+    check_refused(it, order, reject_reason::invalid_quantity);
+
+    order.quantity = 1;
+
+    check_refused(it, order, reject_reason::duplicate_client_sequence);
+}
+
+TEST_CASE("nobody speaks for a session that is not there") {
+    trading_floor it;
+    enter_order order = valid(it);
+    for (const std::uint16_t nobody : {0, 5, 64, 65, 65'535}) {
+        order.session = session_id{nobody};
+        check_refused(it, order, reject_reason::unknown_session);
+        check_refused(it, cancel_order{order.session, client_sequence{1}, {}},
+                      reject_reason::unknown_session);
+    }
+}
+
+TEST_CASE("fields that hold no value of their own are refused") {
+    const auto spoiled = [](auto spoil) {
+        trading_floor it;
+        enter_order order = valid(it);
+        spoil(order);
+        check_refused(it, order, reject_reason::invalid_field);
+    };
+    spoiled([](enter_order& it) { it.side = order_side{2}; });
+    spoiled([](enter_order& it) { it.type = order_type{0}; });
+    spoiled([](enter_order& it) { it.type = order_type{3}; });
+    spoiled([](enter_order& it) { it.tif = time_in_force{0}; });
+    spoiled([](enter_order& it) { it.tif = time_in_force{5}; });
+    spoiled([](enter_order& it) { it.instruction = execution_instruction{2}; });
+    spoiled([](enter_order& it) { it.self_trade = self_trade_action{5}; });
+}
+
+TEST_CASE("an unknown instrument is refused, whatever its number") {
+    trading_floor it;
+    for (const std::uint32_t unknown : {0u, 2u, 8u, 9u, 65'537u, 0xffff'ffffu}) {
+        enter_order order = valid(it);
+        order.instrument = instrument_id{unknown};
+        check_refused(it, order, reject_reason::unknown_instrument);
+    }
+}
+
+TEST_CASE("price times quantity that overflows is refused and not wrapped") {
+    trading_floor it;
+    enter_order order = valid(it);
+    order.price = price_ticks_max;
+    order.quantity = 0xffff'ffff;
+    check_refused(it, order, reject_reason::value_over_max);
+    order = valid(it);
+    order.price = price_ticks_max + 1;
+    check_refused(it, order, reject_reason::invalid_price);
+}
+
+TEST_CASE("post-only rests or is refused, and does not go with orders that cannot rest") {
+    trading_floor it;
+    it.enter(2, order_side::sell, 5, 100);
+    enter_order order = valid(it);
+    order.instruction = execution_instruction::post_only;
+    check_refused(it, order, reject_reason::would_trade);
+    order = it.limit_order(1, order_side::buy, 10, 100, time_in_force::immediate_or_cancel);
+    order.instruction = execution_instruction::post_only;
+    check_refused(it, order, reject_reason::invalid_combination);
+
+    order = it.limit_order(1, order_side::buy, 10, 99);
+    order.instruction = execution_instruction::post_only;
+    it.tell(order);
+    CHECK(it.top().bid_quantity == 10);
+
+    // It stays what it is: an amend may not make it trade either.
+    check_refused(
+        it, amend_order{session_id{1}, it.next_seq(1), {order_id::none, order.client_seq}, 100, 10},
+        reject_reason::would_trade);
+}
+
+TEST_CASE("a market order takes what lies within the collar, and never rests") {
+    trading_floor it;
+    define_instrument collared = any_instrument(instrument_id{2});
+    collared.collar = 10;
+    it.tell(collared);
+    it.tell(set_phase{instrument_id{2}, market_phase::continuous});
+    for (const price_ticks price : {105, 110}) {
+        enter_order maker = it.limit_order(2, order_side::sell, 5, price);
+        maker.instrument = instrument_id{2};
+        it.tell(maker);
+    }
+    it.tell(set_settlement_price{instrument_id{2}, 99});
+
+    enter_order order = it.limit_order(1, order_side::buy, 50, -77);
+    order.instrument = instrument_id{2};
+    order.type = order_type::market;
+    it.tell(order);
+
+    CHECK(it.said().size() == 11);
+    CHECK(it.said()[2].trade.price == 105);
+    CHECK(it.said().back().order_cancelled.cancelled == 45);
+    CHECK(it.said().back().order_cancelled.price == 109);
+}
+
+TEST_CASE("without a counterparty an immediate order is refused where the market says so") {
+    trading_floor it;
+    define_instrument lonely = any_instrument(instrument_id{2});
+    lonely.lone_orders = lone_order_policy::reject;
+    it.tell(lonely);
+    it.tell(set_phase{instrument_id{2}, market_phase::continuous});
+    const auto immediate =
+        it.limit_order(1, order_side::buy, 1, 100, time_in_force::immediate_or_cancel);
+
+    it.tell(immediate);
+    CHECK(it.kinds() == std::vector{event_kind::order_cancelled});
+    for (const auto tif : {time_in_force::immediate_or_cancel, time_in_force::fill_or_kill}) {
+        enter_order order = it.limit_order(1, order_side::buy, 1, 100, tif);
+        order.instrument = instrument_id{2};
+        check_refused(it, order, reject_reason::no_counterparty);
+    }
+}
+
+TEST_CASE("a mass cancel is for the own account; market and side narrow it") {
+    trading_floor it;
+    it.tell(any_instrument(instrument_id{2}));
+    it.tell(set_phase{instrument_id{2}, market_phase::continuous});
+    for (const instrument_id in : {future, instrument_id{2}}) {
+        for (const order_side side : {order_side::buy, order_side::sell}) {
+            enter_order order = it.limit_order(1, side, 1, side == order_side::buy ? 90 : 110);
+            order.instrument = in;
+            it.tell(order);
+        }
+    }
+    it.enter(2, order_side::buy, 1, 80);
+    const auto mass = [&](std::uint32_t account, instrument_id in, side_filter sides) {
+        return cancel_orders{session_id{1}, it.next_seq(1), account_id{account}, in, sides};
+    };
+
+    check_refused(it, mass(2, instrument_id::none, side_filter::both),
+                  reject_reason::not_permitted);
+    check_refused(it, mass(1, instrument_id{7}, side_filter::both),
+                  reject_reason::unknown_instrument);
+    check_refused(it, mass(1, future, side_filter{3}), reject_reason::invalid_field);
+    CHECK(it.tell(mass(1, future, side_filter::sell)).size() == 4);
+    CHECK(it.tell(mass(1, instrument_id{2}, side_filter::both)).size() == 8);
+    CHECK(it.tell(mass(1, instrument_id::none, side_filter::both)).size() == 4);
+    CHECK(it.partition().state().memory.orders.in_use() == 1);
+}
+
+TEST_CASE("a full slab refuses what comes, and takes it again when there is room") {
+    partition_limits limits = small_limits();
+    limits.orders_max = 2;
+    trading_floor it{limits};
+    it.enter(1, order_side::buy, 1, 100);
+    it.enter(1, order_side::buy, 1, 101);
+
+    check_refused(it, valid(it), reject_reason::at_capacity);
+    it.cancel(1, 1);
+    it.enter(1, order_side::buy, 1, 102);
+
+    CHECK(it.top().bid_price == 102);
+}
+
+TEST_CASE("without memory for another level an order is refused, and one that moves stays") {
+    partition_limits limits = small_limits();
+    limits.level_chunks_max = 1;
+    trading_floor it{limits};
+    it.enter(1, order_side::buy, 1, 100);
+
+    check_refused(it, it.limit_order(1, order_side::buy, 1, 10'000), reject_reason::at_capacity);
+    check_refused(
+        it,
+        amend_order{session_id{1}, it.next_seq(1), {order_id::none, client_sequence{1}}, 10'000, 1},
+        reject_reason::at_capacity);
+    it.cancel(1, 1);
+    CHECK(it.said().size() == 4);
+}
+
+TEST_CASE("without memory for another holding an account cannot begin in a market") {
+    partition_limits limits = small_limits();
+    limits.holdings_max = 1;
+    trading_floor it{limits};
+    it.enter(1, order_side::buy, 1, 100);
+
+    it.enter(2, order_side::buy, 1, 100);
+
+    CHECK(it.refusal() == reject_reason::at_capacity);
+}
+
+TEST_CASE("the same commands give the same messages, variant or not") {
+    std::vector<std::string> streams[2];
+    for (std::vector<std::string>& said : streams) {
+        trading_floor it;
+        const auto note = [&] {
+            for (const std::string& line : it.lines()) said.push_back(line);
+        };
+        for (std::uint32_t each = 0; each < 200; ++each) {
+            const auto side = each % 3 == 0 ? order_side::buy : order_side::sell;
+            const enter_order order = it.limit_order(static_cast<std::uint16_t>(1 + each % 4), side,
+                                                     1 + each % 7, 95 + each * 37 % 11);
+            if (&said == &streams[0]) it.tell(order);
+            else it.tell(command{order});
+            note();
+        }
+    }
+
+    CHECK(streams[0].size() > 800);
+    CHECK(streams[0] == streams[1]);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What exchange/core/reference.hpp promises: ticks, collar, lots and value of an instrument.
+#include <exchange/core/reference.hpp>
+
+#include <exchange/tests/support/trading_floor.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+
+using namespace exchange;
+using exchange::testing::any_instrument;
+using exchange::testing::any_product;
+
+namespace {
+
+// Steps of 5 up to 1,000 and of 10 from there, around 1,000 by 100.
+instrument_terms banded() {
+    instrument_terms it{any_instrument(), any_product()};
+    it.product.bands = 2;
+    it.product.ticks[0] = {0, 5};
+    it.product.ticks[1] = {1'000, 10};
+    it.instrument.settlement_price = 1'000;
+    it.instrument.collar = 100;
+    return it;
+}
+
+}  // namespace
+
+TEST_CASE("each band has its own tick, and below the first band the first tick holds") {
+    instrument_terms it = banded();
+
+    CHECK(check_price(it, 995) == reject_reason::none);
+    CHECK(check_price(it, 1'000) == reject_reason::none);
+    CHECK(check_price(it, 1'005) == reject_reason::price_off_tick);
+    CHECK(check_price(it, 1'010) == reject_reason::none);
+    it.instrument.collar = 0;
+    CHECK(check_price(it, -15) == reject_reason::none);
+    CHECK(check_price(it, -13) == reject_reason::price_off_tick);
+}
+
+TEST_CASE("the collar includes its ends") {
+    const instrument_terms it = banded();
+
+    CHECK(check_price(it, 900) == reject_reason::none);
+    CHECK(check_price(it, 895) == reject_reason::price_outside_collar);
+    CHECK(check_price(it, 1'100) == reject_reason::none);
+    CHECK(check_price(it, 1'110) == reject_reason::price_outside_collar);
+    CHECK(market_limit(it, order_side::buy) == 1'100);
+    CHECK(market_limit(it, order_side::sell) == 900);
+}
+
+TEST_CASE("no price lies beyond the last, however it is asked for") {
+    const instrument_terms it{any_instrument(), any_product()};
+
+    CHECK(check_price(it, price_ticks_max) == reject_reason::none);
+    CHECK(check_price(it, -price_ticks_max) == reject_reason::none);
+    CHECK(check_price(it, price_ticks_max + 1) == reject_reason::invalid_price);
+    CHECK(check_price(it, std::numeric_limits<price_ticks>::min()) == reject_reason::invalid_price);
+    CHECK(check_price(it, std::numeric_limits<price_ticks>::max()) == reject_reason::invalid_price);
+}
+
+TEST_CASE("quantities are lots, at least one and at most the limit") {
+    instrument_terms it{any_instrument(), any_product()};
+    it.product.lot = 5;
+    it.instrument.order_quantity_max = 20;
+
+    CHECK(check_quantity(it, 0) == reject_reason::invalid_quantity);
+    CHECK(check_quantity(it, 4) == reject_reason::invalid_quantity);
+    CHECK(check_quantity(it, 20) == reject_reason::none);
+    CHECK(check_quantity(it, 25) == reject_reason::quantity_over_max);
+}
+
+TEST_CASE("a value that does not fit 63 bits is too much, without any limit") {
+    instrument_terms it{any_instrument(), any_product()};
+
+    CHECK(check_value(it, price_ticks_max, 0xffff) == reject_reason::none);
+    CHECK(check_value(it, price_ticks_max, 0xffff'ffff) == reject_reason::value_over_max);
+    CHECK(check_value(it, -price_ticks_max, 0xffff'ffff) == reject_reason::value_over_max);
+    it.product.multiplier = 0xffff'ffff;
+    CHECK(check_value(it, 1 << 20, 1 << 20) == reject_reason::value_over_max);
+}
+
+TEST_CASE("the limit of value counts the multiplier, and a price below zero like one above") {
+    instrument_terms it{any_instrument(), any_product()};
+    it.product.multiplier = 10;
+    it.instrument.order_value_max = 1'000;
+
+    CHECK(check_value(it, 20, 5) == reject_reason::none);
+    CHECK(check_value(it, 20, 6) == reject_reason::value_over_max);
+    CHECK(check_value(it, -20, 6) == reject_reason::value_over_max);
+}
+
+TEST_CASE("products and instruments that make no sense are not sound") {
+    define_product product = any_product();
+    CHECK(is_sound(product));
+    product.lot = 0;
+    CHECK_FALSE(is_sound(product));
+    product = any_product();
+    product.bands = tick_bands_max + 1;
+    CHECK_FALSE(is_sound(product));
+    product.bands = 2;
+    product.ticks[0] = {0, 5};
+    product.ticks[1] = {0, 10};
+    CHECK_FALSE(is_sound(product));
+    product.ticks[1] = {1, 0};
+    CHECK_FALSE(is_sound(product));
+
+    define_instrument instrument = any_instrument();
+    CHECK(is_sound(instrument));
+    instrument.collar = -1;
+    CHECK_FALSE(is_sound(instrument));
+    instrument = any_instrument();
+    instrument.type = instrument_kind{9};
+    CHECK_FALSE(is_sound(instrument));
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What exchange/core/slab.hpp promises: an id means one order, once and never another.
+#include <exchange/core/slab.hpp>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace exchange;
+
+namespace {
+
+order_index take_open(order_slab& slab) {
+    const order_index taken = slab.take();
+    slab[taken].open = 1;
+    return taken;
+}
+
+}  // namespace
+
+TEST_CASE("a place that is given back is the next to be taken, under another id") {
+    order_slab slab{4};
+    const order_index first = take_open(slab);
+    const order_id old = slab[first].id;
+
+    slab.give_back(first);
+    const order_index second = take_open(slab);
+
+    CHECK(second == first);
+    CHECK(slab[second].id != old);
+    CHECK(slab.find(old) == 0);
+    CHECK(slab.find(slab[second].id) == second);
+}
+
+TEST_CASE("the id that a free place will have next finds nobody yet") {
+    order_slab slab{4};
+    const order_index taken = take_open(slab);
+    const order_id next{number(slab[taken].id) + (std::uint64_t{1} << order_index_bits)};
+
+    slab.give_back(taken);
+
+    CHECK(slab.find(next) == 0);
+    CHECK(take_open(slab) == taken);
+    CHECK(slab.find(next) == taken);
+}
+
+TEST_CASE("ids out of nowhere find nobody") {
+    order_slab slab{4};
+    static_cast<void>(take_open(slab));
+
+    CHECK(slab.find(order_id::none) == 0);
+    CHECK(slab.find(order_id{4}) == 0);
+    CHECK(slab.find(order_id{~std::uint64_t{0}}) == 0);
+    CHECK(slab.find(order_id{(std::uint64_t{1} << order_index_bits) | 5}) == 0);
+}
+
+TEST_CASE("a slab holds as many orders as it was made for, and knows when it is full") {
+    order_slab slab{3};
+    std::vector<order_index> taken;
+    while (slab.has(1)) taken.push_back(take_open(slab));
+
+    CHECK(taken == std::vector<order_index>{1, 2, 3});
+    CHECK(slab.in_use() == 3);
+    slab.give_back(2);
+    CHECK(slab.has(1));
+    CHECK_FALSE(slab.has(2));
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The partition against its model in five storms, and proof that the judges notice what is wrong.
+//
+// EXCHANGE_STORM_COMMANDS says how many commands each shape gets, EXCHANGE_STORM_SEED where to begin. A
+// failure prints its seed and the few commands that are left of it when all others are taken out.
+#include <exchange/tests/support/storm.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+constexpr std::uint64_t commands_per_episode = 10'000;
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+    const char* const asked = std::getenv(variable);
+    return asked == nullptr ? otherwise : std::strtoull(asked, nullptr, 10);
+}
+
+using spoiler = std::function<void(event&)>;
+
+bool fails(const std::vector<step>& steps, const spoiler& spoil) {
+    duel fight{storm::limits()};
+    fight.spoil_with(spoil);
+    for (const step& each : steps) {
+        if (!fight.play(each)) return true;
+    }
+    return false;
+}
+
+struct outcome {
+    std::uint64_t messages = 0;
+    std::string complaint;
+    std::vector<step> shortest;
+};
+
+// One storm from calm to calm: everything from the definitions on.
+outcome weather(storm_shape shape, std::uint64_t seed, std::uint64_t commands,
+                const spoiler& spoil = {}) {
+    storm blow{shape, seed};
+    duel fight{storm::limits()};
+    fight.spoil_with(spoil);
+    std::vector<step> steps = blow.definitions();
+    bool good = true;
+    for (const step& each : steps) good = good && fight.play(each);
+    while (good && commands-- > 0) {
+        steps.push_back(blow.next(fight.judge()));
+        good = fight.play(steps.back());
+    }
+    outcome found{fight.messages(), fight.complaint(), {}};
+    if (!good) {
+        found.shortest = shrink(std::move(steps),
+                                [&](const std::vector<step>& some) { return fails(some, spoil); });
+    }
+    return found;
+}
+
+void check_storm(storm_shape shape) {
+    const std::uint64_t commands = number_from("EXCHANGE_STORM_COMMANDS", STORM_COMMANDS);
+    const std::uint64_t first_seed = number_from("EXCHANGE_STORM_SEED", 1);
+    std::uint64_t messages = 0;
+    for (std::uint64_t played = 0; played < commands; played += commands_per_episode) {
+        const std::uint64_t seed = first_seed + played / commands_per_episode;
+        const std::uint64_t now = std::min(commands - played, commands_per_episode);
+        const outcome found = weather(shape, seed, now);
+        messages += found.messages;
+        std::string code;
+        for (const step& each : found.shortest) code += as_code(each) + '\n';
+        REQUIRE_MESSAGE(found.complaint.empty(), "EXCHANGE_STORM_SEED=", seed, ": ",
+                        found.complaint, "\n", code);
+    }
+    CHECK(messages > commands);
+    MESSAGE(std::string{name_of(shape)}, ": ", commands, " commands from seed ", first_seed, ", ",
+            messages, " messages agree");
+}
+
+}  // namespace
+
+TEST_CASE("storm: near the touch, core and model agree on every message") {
+    check_storm(storm_shape::near_touch);
+}
+
+TEST_CASE("storm: at wide and sparse prices, core and model agree on every message") {
+    check_storm(storm_shape::wide_sparse);
+}
+
+TEST_CASE("storm: under many cancels, core and model agree on every message") {
+    check_storm(storm_shape::heavy_cancel);
+}
+
+TEST_CASE("storm: under many amends, core and model agree on every message") {
+    check_storm(storm_shape::heavy_amend);
+}
+
+TEST_CASE("storm: with many accounts, core and model agree on every message") {
+    check_storm(storm_shape::many_accounts);
+}
+
+TEST_CASE("a wrong message is noticed and shrinks to the commands that it takes") {
+    // As if a trade above 1,000 printed another price: two orders, a market, and one client or two.
+    const spoiler spoil = [](event& it) {
+        if (it.kind == event_kind::trade && it.trade.price > 1'000) ++it.trade.price;
+    };
+
+    const outcome found = weather(storm_shape::near_touch, 7, commands_per_episode, spoil);
+
+    CHECK(found.complaint == "the trade that is printed is not the one that happened");
+    CHECK(found.shortest.size() >= 7);
+    CHECK(found.shortest.size() <= 9);
+    CHECK(as_code(found.shortest.back()).starts_with("step{"));
+}
+
+TEST_CASE("a level that tells a wrong sum is noticed") {
+    const spoiler spoil = [](event& it) {
+        if (it.kind == event_kind::price_level_update && it.price_level_update.orders == 3) {
+            ++it.price_level_update.quantity;
+        }
+    };
+
+    const outcome found = weather(storm_shape::near_touch, 7, commands_per_episode, spoil);
+
+    CHECK_FALSE(found.complaint.empty());
+    CHECK(found.shortest.size() < 15);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// See the header.
+#include <exchange/tests/support/ledger.hpp>
+
+namespace exchange::testing {
+namespace {
+
+// What the command at hand asks for on this side.
+struct wish {
+    price_ticks limit;
+    contracts quantity;
+};
+
+wish wish_of(const command& it, order_side side) {
+    if (const auto* entered = std::get_if<enter_order>(&it)) {
+        const bool at_market = entered->type == order_type::market;
+        const price_ticks any = side == order_side::buy ? price_ticks_max : -price_ticks_max;
+        return {at_market ? any : entered->price, entered->quantity};
+    }
+    if (const auto* quoted = std::get_if<enter_quote>(&it)) {
+        if (side == order_side::buy) return {quoted->bid_price, quoted->bid_quantity};
+        return {quoted->ask_price, quoted->ask_quantity};
+    }
+    return {0, 0};
+}
+
+}  // namespace
+
+std::string ledger::hear(const event& it) {
+    return visit(it, [this](const auto& message) { return hear(message); });
+}
+
+template <class Message>
+ledger::entry& ledger::entry_of(const Message& it) {
+    const auto known = open_.find(it.order);
+    if (known != open_.end()) return known->second;
+    const wish asked = wish_of(*command_, it.side);
+    return open_[it.order] = {asked.limit, asked.quantity, 0, it.side};
+}
+
+void ledger::close_if_done(order_id id) {
+    if (open_.at(id).open == 0) open_.erase(id);
+}
+
+std::string ledger::hear(const order_entered& it) {
+    const entry& own = entry_of(it);
+    if (own.open != it.open || own.executed != it.executed) return "another quantity rests";
+    if (own.limit != it.price) return "an order rests at another price than it was entered with";
+    return {};
+}
+
+std::string ledger::hear(const order_amended& it) {
+    entry& own = entry_of(it);
+    if (it.executed != own.executed) return "an amend changed what was executed";
+    if (it.reason == amend_reason::self_trade) {
+        if (it.open >= own.open || it.open == 0) return "a decremented order did not shrink";
+    } else {
+        const auto* asked = std::get_if<amend_order>(command_);
+        if (asked == nullptr) return "an order was amended that nobody asked to amend";
+        if (it.open + it.executed != asked->quantity || it.price != asked->price) {
+            return "an order was amended to something else than was asked";
+        }
+        own.limit = asked->price;
+    }
+    own.open = it.open;
+    return {};
+}
+
+std::string ledger::hear(const order_cancelled& it) {
+    entry& own = entry_of(it);
+    if (it.executed != own.executed) return "a cancel changed what was executed";
+    if (it.cancelled != own.open) return "more or less was cancelled than was open";
+    open_.erase(it.order);
+    return {};
+}
+
+std::string ledger::hear(const order_executed& it) {
+    entry& own = entry_of(it);
+    if (it.quantity == 0 || it.quantity > own.open) return "a fill of more than was open";
+    own.open -= it.quantity;
+    own.executed += it.quantity;
+    if (it.open != own.open) return "a fill leaves another quantity than it should";
+    const bool buys = it.side == order_side::buy;
+    if (buys ? it.price > own.limit : it.price < own.limit) return "a fill beyond the limit";
+    if (it.role == execution_role::maker) {
+        if (it.price != own.limit) return "the price is not the maker's";
+        maker_ = it;
+    } else if (maker_.trade != it.trade || maker_.quantity != it.quantity ||
+               maker_.price != it.price || maker_.side == it.side) {
+        return "maker and taker disagree";
+    }
+    close_if_done(it.order);
+    return {};
+}
+
+std::string ledger::hear(const trade& it) {
+    const bool same = it.id == maker_.trade && it.price == maker_.price &&
+                      it.quantity == maker_.quantity && it.aggressor != maker_.side;
+    return same ? "" : "the trade that is printed is not the one that happened";
+}
+
+}  // namespace exchange::testing

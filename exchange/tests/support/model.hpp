@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The exchange once more, as simply as it can be said: the judge of the real one.
+//
+// Maps of lists, sums that are added up when they are asked for, searches from one end to the other. It
+// shares the words of types.hpp, commands.hpp and events.hpp with the core, and no code. Its order
+// ids count from 1; whoever compares learns which real id stands for which.
+#pragma once
+
+#include <exchange/core/commands.hpp>
+#include <exchange/core/events.hpp>
+#include <exchange/core/venue.hpp>
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <vector>
+
+namespace exchange::testing {
+
+struct model_order {
+    order_id id;
+    enter_order terms;  ///< As entered, with the effective time in force, limit and action.
+    account_id account;
+    contracts open;
+    contracts executed;
+    bool is_quote;
+};
+
+/// Orders by price, at each price the oldest first.
+using model_side = std::map<price_ticks, std::list<order_id>>;
+
+struct model_market {
+    define_instrument terms;
+    define_product product;
+    market_phase phase = market_phase::closed;
+    market_statistics day{};
+    top_of_book told{};
+    model_side buys;
+    model_side sells;
+};
+
+struct model_session {
+    define_session terms;
+    client_sequence last;
+};
+
+struct model_account {
+    define_account terms;
+    account_state state = account_state::active;
+    timestamp_ns second_begin = 0;
+    std::uint32_t messages = 0;
+    std::map<instrument_id, std::int64_t> position;
+};
+
+class model {
+public:
+    explicit model(const partition_limits& limits) : limits_{limits} {}
+
+    /// The event of this command.
+    std::vector<event> apply(timestamp_ns now, const command& what);
+
+    [[nodiscard]] const std::map<order_id, model_order>& orders() const { return orders_; }
+
+private:
+    void handle(const enter_order& it);
+    void handle(const amend_order& it);
+    void handle(const cancel_order& it);
+    void handle(const cancel_orders& it);
+    void handle(const enter_quote& it);
+    void handle(const define_product& it);
+    void handle(const define_instrument& it);
+    void handle(const define_account& it);
+    void handle(const define_session& it);
+    void handle(const set_phase& it);
+    void handle(const set_account_state& it);
+    void handle(const set_settlement_price& it);
+    void handle(const end_session& it);
+    void handle(const end_day& it);
+
+    reject_reason why_not(const enter_order& it);
+    reject_reason why_not(const amend_order& it);
+    reject_reason why_not(const cancel_order& it);
+    reject_reason why_not(const cancel_orders& it);
+    reject_reason why_not(const enter_quote& it);
+    reject_reason why_no_message(session_id from, client_sequence seq, bool is_entry);
+    reject_reason why_no_market(instrument_id in) const;
+    reject_reason why_no_price(const model_market& in, price_ticks price) const;
+    reject_reason why_no_quantity(const model_market& in, contracts quantity) const;
+    reject_reason why_no_value(const model_market& in, price_ticks price, contracts quantity) const;
+    reject_reason why_no_limits(const model_account& whose, instrument_id in, order_side side,
+                                contracts quantity, std::int64_t more, std::int64_t orders) const;
+
+    void arrive(model_order it);
+    void trade_against_book(model_order& it);
+    void meet_own(model_order& it, order_id resting);
+    void fill(model_order& taker, order_id resting);
+    bool can_fill(const model_order& it) const;
+    void change(model_order& old, const amend_order& how);
+    void cancel(order_id id, cancel_reason reason, client_sequence request);
+    void cancel_where(auto wanted, cancel_reason reason, client_sequence request);
+    void say_cancelled(const model_order& it, contracts gone, cancel_reason reason,
+                       client_sequence request);
+    void say_amended(const model_order& it, amend_priority priority, amend_reason reason,
+                     client_sequence request);
+    void say_executed(const model_order& it, const model_order& maker, contracts quantity);
+    void say_captured(const model_order& it, const model_order& other, const model_order& maker,
+                      contracts quantity);
+    void say_book(const model_order& it, book_action action);
+    void say_level(const model_order& it);
+    void say_top(instrument_id in);
+    template <class Message>
+    void say(const Message& it);
+    template <class Command>
+    void refuse(const Command& it, order_id order, instrument_id in, reject_reason why);
+    template <class Command>
+    bool answer(const Command& it, std::uint32_t subject, reject_reason why);
+
+    std::vector<order_id> find(session_id from, const order_reference& target) const;
+    bool rests(order_id id) const { return orders_.contains(id); }
+    model_side& side_of(const model_order& it);
+    void put(const model_order& it);
+    void take(const model_order& it);
+    order_id quote_of(account_id whose, instrument_id in, order_side side) const;
+    const model_account& account_of(session_id from) const;
+
+    partition_limits limits_;
+    timestamp_ns now_ = 0;
+    std::uint64_t last_order_ = 0;
+    std::uint64_t last_trade_ = 0;
+    std::vector<event> said_;
+    std::map<order_id, model_order> orders_;  // Those that rest; in the order in which they came.
+    std::map<product_id, define_product> products_;
+    std::map<instrument_id, model_market> markets_;
+    std::map<account_id, model_account> accounts_;
+    std::map<session_id, model_session> sessions_;
+};
+
+}  // namespace exchange::testing

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// See the header.
+#include <exchange/tests/support/storm.hpp>
+
+#include <iterator>
+
+namespace exchange::testing {
+namespace {
+
+constexpr std::uint32_t instruments = 3;
+constexpr std::uint32_t orders_wanted_max = 300;
+constexpr std::uint32_t past_orders = 64;
+
+// What happens how often, in thousandths; the rest are orders.
+struct weights {
+    std::uint32_t cancel;
+    std::uint32_t amend;
+    std::uint32_t mass_cancel;
+    std::uint32_t quote;
+    std::uint32_t by_operator;
+};
+
+weights weights_of(storm_shape shape) {
+    switch (shape) {
+        case storm_shape::near_touch: return {150, 100, 1, 50, 1};
+        case storm_shape::wide_sparse: return {250, 100, 1, 50, 1};
+        case storm_shape::heavy_cancel: return {450, 50, 4, 30, 1};
+        case storm_shape::heavy_amend: return {50, 600, 1, 30, 1};
+        case storm_shape::many_accounts: return {200, 150, 5, 150, 5};
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string_view name_of(storm_shape shape) {
+    switch (shape) {
+        case storm_shape::near_touch: return "near touch";
+        case storm_shape::wide_sparse: return "wide and sparse";
+        case storm_shape::heavy_cancel: return "heavy on cancels";
+        case storm_shape::heavy_amend: return "heavy on amends";
+        case storm_shape::many_accounts: return "many accounts";
+    }
+    return "";
+}
+
+storm::storm(storm_shape shape, std::uint64_t seed)
+    : shape_{shape},
+      random_{seed * 0x9e37'79b9'7f4a'7c15 + static_cast<std::uint64_t>(shape) + 1},
+      sequences_(std::size_t{accounts()} * 2 + 2),
+      past_(past_orders, order_name{session_id{1}, client_sequence{1}}) {}
+
+partition_limits storm::limits() {
+    partition_limits limits;
+    limits.products_max = 4;
+    limits.instruments_max = 4;
+    limits.accounts_max = 256;
+    limits.sessions_max = 512;
+    limits.orders_max = 320;  // Few enough to run out of.
+    limits.holdings_max = 1'024;
+    limits.level_chunks_max = 512;
+    limits.far_nodes_max = 4'096;
+    return limits;
+}
+
+// splitmix64: the standard library's distributions differ from one library to the next.
+std::uint32_t storm::below(std::uint32_t end) {
+    std::uint64_t mixed = random_ += 0x9e37'79b9'7f4a'7c15;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58'476d'1ce4'e5b9;
+    mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11eb;
+    mixed ^= mixed >> 31;
+    return static_cast<std::uint32_t>((mixed >> 32) * end >> 32);
+}
+
+std::uint16_t storm::accounts() const { return shape_ == storm_shape::many_accounts ? 200 : 8; }
+
+// Accounts have two sessions each. Every fourth account has limits, every third a group.
+std::vector<step> storm::definitions() const {
+    std::vector<command> made;
+    made.push_back(define_product{product_id{1}, 1, 1, 0, {}});
+    made.push_back(define_product{product_id{2}, 50, 5, 2, {{-1'000, 5}, {1'000, 10}}});
+    for (std::uint32_t each = 1; each <= instruments; ++each) {
+        const bool strict = each == 2;
+        const bool sparse = shape_ == storm_shape::wide_sparse;
+        made.push_back(define_instrument{
+            .instrument = instrument_id{each},
+            .product = product_id{strict ? 2u : 1u},
+            .type = strict ? instrument_kind::call : instrument_kind::future,
+            .lone_orders = each == 3 ? lone_order_policy::cancel : lone_order_policy::reject,
+            .expiry_yyyymmdd = 20'301'220,
+            .strike = 0,
+            .settlement_price = 1'000,
+            .collar = each == 3 || sparse ? 0 : 200,
+            .order_quantity_max = strict ? 200u : 0u,
+            .order_value_max = strict ? 40'000'000 : 0});
+        made.push_back(set_phase{instrument_id{each}, market_phase::continuous});
+    }
+    for (std::uint32_t each = 1; each <= accounts(); ++each) {
+        const bool limited = each % 4 == 0;
+        made.push_back(
+            define_account{.account = account_id{each},
+                           .firm = firm_id{each / 2 + 1},
+                           .group = self_trade_group{each % 3 == 0 ? each % 2 + 1 : 0},
+                           .self_trade = self_trade_action{static_cast<std::uint8_t>(1 + each % 4)},
+                           .order_quantity_max = limited ? 80u : 0u,
+                           .open_orders_max = limited ? 12u : 0u,
+                           .messages_per_second_max = limited ? 50u : 0u,
+                           .position_max = limited ? 300 : 0});
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            made.push_back(define_session{
+                session_id{static_cast<std::uint16_t>(2 * each - 1 + half)}, account_id{each},
+                half == 0 ? disconnect_policy::cancel_orders : disconnect_policy::keep_orders});
+        }
+    }
+    std::vector<step> steps;
+    for (const command& each : made) steps.push_back({0, each, {}});
+    return steps;
+}
+
+session_id storm::any_session() {
+    if (chance(1)) return session_id{static_cast<std::uint16_t>(below(1'000))};
+    return session_id{static_cast<std::uint16_t>(1 + below(2u * accounts()))};
+}
+
+instrument_id storm::any_instrument() {
+    if (chance(2)) return instrument_id{below(6)};
+    return instrument_id{1 + below(instruments)};
+}
+
+client_sequence storm::next_seq(session_id of) {
+    if (number(of) >= sequences_.size()) return client_sequence{1};
+    std::uint32_t& last = sequences_[number(of)];
+    if (last > 1 && chance(2)) return client_sequence{last - below(2)};  // Again, or one that is long past.
+    return client_sequence{last += 1 + (chance(20) ? below(40) : 0)};
+}
+
+price_ticks storm::any_price() {
+    if (chance(1)) return price_ticks_max + 1 - below(3);
+    if (shape_ == storm_shape::wide_sparse) {
+        const std::uint32_t width = below(40);
+        const auto far = static_cast<price_ticks>(
+            (std::uint64_t{below(1u << 31)} << 9 | below(512)) & ((std::uint64_t{1} << width) - 1));
+        return 1'000 + (below(2) == 0 ? far : -far);
+    }
+    const price_ticks spread = shape_ == storm_shape::near_touch ? 6 : 40;
+    return 1'000 - spread +
+           static_cast<price_ticks>(below(static_cast<std::uint32_t>(2 * spread))) +
+           (chance(5) ? 190 : 0);
+}
+
+contracts storm::any_quantity() {
+    if (chance(3)) return below(3) == 0 ? 0xffff'ffff : below(2);
+    const contracts small = 1 + below(chance(100) ? 250 : 40);
+    return chance(600) ? (small + 4) / 5 * 5 : small;
+}
+
+enter_order storm::any_order() {
+    enter_order it{};
+    it.session = any_session();
+    it.client_seq = next_seq(it.session);
+    it.instrument = any_instrument();
+    it.side = order_side{static_cast<std::uint8_t>(below(2))};
+    it.type = chance(40) ? order_type::market : order_type::limit;
+    it.tif = chance(800) ? time_in_force{static_cast<std::uint8_t>(1 + below(2))}
+                         : time_in_force{static_cast<std::uint8_t>(3 + below(2))};
+    it.instruction = chance(80) ? execution_instruction::post_only : execution_instruction::none;
+    it.self_trade = chance(300) ? self_trade_action{static_cast<std::uint8_t>(below(5))}
+                                : self_trade_action::account_default;
+    it.price = any_price();
+    if (it.instrument == instrument_id{2} && !chance(50)) it.price -= it.price % 10;
+    it.quantity = any_quantity();
+    if (chance(2)) {
+        const auto wrong = static_cast<std::uint8_t>(5 + below(250));
+        switch (below(5)) {
+            case 0: it.side = order_side{wrong}; break;
+            case 1: it.type = order_type{wrong}; break;
+            case 2: it.tif = time_in_force{wrong}; break;
+            case 3: it.instruction = execution_instruction{wrong}; break;
+            default: it.self_trade = self_trade_action{wrong}; break;
+        }
+    }
+    past_[past_next_++ % past_orders] = {it.session, it.client_seq};
+    return it;
+}
+
+enter_quote storm::any_quote() {
+    enter_quote it{};
+    it.session = any_session();
+    it.client_seq = next_seq(it.session);
+    it.instrument = any_instrument();
+    it.self_trade = self_trade_action{static_cast<std::uint8_t>(chance(5) ? 200 : below(5))};
+    it.bid_price = any_price();
+    it.ask_price = chance(950) ? it.bid_price + 1 + below(10) : any_price();
+    if (it.instrument == instrument_id{2}) {
+        it.bid_price -= it.bid_price % 10;
+        it.ask_price += 10 - it.ask_price % 10;
+    }
+    it.bid_quantity = chance(850) ? any_quantity() : 0;
+    it.ask_quantity = chance(850) ? any_quantity() : 0;
+    past_[past_next_++ % past_orders] = {it.session, it.client_seq};
+    return it;
+}
+
+command storm::operator_command() {
+    const account_id account{1 + below(accounts())};
+    switch (below(8)) {
+        case 0: return end_day{any_instrument()};
+        case 1: return end_session{any_session()};
+        case 2: return set_account_state{account, account_state::blocked};
+        case 3: return set_settlement_price{any_instrument(), 950 + below(100)};
+        case 4:
+            return set_phase{any_instrument(),
+                             market_phase{static_cast<std::uint8_t>(1 + below(4))}};
+        default: break;
+    }
+    // What was stopped goes on before long.
+    if (below(2) == 0) return set_account_state{account, account_state::active};
+    return set_phase{any_instrument(), market_phase::continuous};
+}
+
+const model_order* storm::any_resting(const model& at) {
+    if (at.orders().empty()) return nullptr;
+    const std::uint64_t first = number(at.orders().begin()->first);
+    const std::uint64_t last = number(at.orders().rbegin()->first);
+    const auto around = first + below(static_cast<std::uint32_t>(last - first + 1));
+    return &at.orders().lower_bound(order_id{around})->second;
+}
+
+step storm::aimed(const model& at, bool amend) {
+    const model_order* resting = any_resting(at);
+    const bool past = resting == nullptr || chance(60);
+    const order_name name = past ? past_[below(past_orders)]
+                                 : order_name{resting->terms.session, resting->terms.client_seq};
+    // Mostly its own session; by id, its account's other session may as well, and strangers may not.
+    session_id from = name.session;
+    const bool by_id = chance(400);
+    if (by_id && chance(200))
+        from = session_id{static_cast<std::uint16_t>(((number(from) - 1) ^ 1) + 1)};
+    if (chance(10)) from = any_session();
+    const client_sequence seq = next_seq(from);
+    const order_reference target{order_id::none, name.client_seq};
+    step made{now_, {}, by_id ? name : order_name{}};
+    if (!amend) {
+        made.what = cancel_order{from, seq, target};
+        return made;
+    }
+    const price_ticks price = past || chance(400) ? any_price() : resting->terms.price;
+    const contracts quantity =
+        past || chance(300) ? any_quantity()
+                            : resting->executed + resting->open - below(resting->open + 2) + 1;
+    made.what = amend_order{from, seq, target, price, quantity};
+    return made;
+}
+
+step storm::next(const model& at) {
+    now_ += below(20'000'000);
+    const weights often = weights_of(shape_);
+    // A book that grows without end would slow the model down, and end in one kind of refusal.
+    const bool crowded = at.orders().size() > orders_wanted_max && !chance(100);
+    std::uint32_t roll = below(1'000);
+    if (crowded) return aimed(at, false);
+    if (roll < often.cancel) return aimed(at, false);
+    roll -= often.cancel;
+    if (roll < often.amend) return aimed(at, true);
+    roll -= often.amend;
+    if (roll < often.quote) return {now_, any_quote(), {}};
+    roll -= often.quote;
+    if (roll < often.by_operator) return {now_, operator_command(), {}};
+    roll -= often.by_operator;
+    if (roll >= often.mass_cancel) return {now_, any_order(), {}};
+
+    const session_id from = any_session();
+    const account_id own{(number(from) + 1u) / 2};
+    return {now_,
+            cancel_orders{from, next_seq(from), chance(20) ? account_id{below(300)} : own,
+                          chance(500) ? instrument_id::none : any_instrument(),
+                          side_filter{static_cast<std::uint8_t>(below(chance(20) ? 5 : 3))}},
+            {}};
+}
+
+}  // namespace exchange::testing

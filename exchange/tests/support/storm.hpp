@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Random commands in five shapes, made from a seed: what no hand-written test would think of.
+//
+// Whatever a client or an operator could send is in there, in and out of phase, right and wrong. The
+// shapes differ in what is frequent. The same seed gives the same storm on every machine.
+#pragma once
+
+#include <exchange/tests/support/duel.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace exchange::testing {
+
+enum class storm_shape : std::uint8_t {
+    near_touch,
+    wide_sparse,
+    heavy_cancel,
+    heavy_amend,
+    many_accounts,
+};
+
+[[nodiscard]] std::string_view name_of(storm_shape shape);
+
+class storm {
+public:
+    storm(storm_shape shape, std::uint64_t seed);
+
+    /// Products, instruments, accounts and sessions: the first steps.
+    [[nodiscard]] std::vector<step> definitions() const;
+
+    /// The next step, given who rests in the book.
+    [[nodiscard]] step next(const model& at);
+
+    [[nodiscard]] static partition_limits limits();
+
+private:
+    [[nodiscard]] std::uint32_t below(std::uint32_t end);
+    [[nodiscard]] bool chance(std::uint32_t per_mille) { return below(1'000) < per_mille; }
+    [[nodiscard]] std::uint16_t accounts() const;
+    [[nodiscard]] session_id any_session();
+    [[nodiscard]] instrument_id any_instrument();
+    [[nodiscard]] client_sequence next_seq(session_id of);
+    [[nodiscard]] price_ticks any_price();
+    [[nodiscard]] contracts any_quantity();
+    [[nodiscard]] enter_order any_order();
+    [[nodiscard]] enter_quote any_quote();
+    [[nodiscard]] command operator_command();
+    [[nodiscard]] const model_order* any_resting(const model& at);
+    [[nodiscard]] step aimed(const model& at, bool amend);
+
+    storm_shape shape_;
+    std::uint64_t random_;
+    timestamp_ns now_ = 1'000;
+    std::vector<std::uint32_t> sequences_;
+    std::vector<order_name> past_;  // Some of the orders entered, mostly over by now.
+    std::uint32_t past_next_ = 0;
+};
+
+}  // namespace exchange::testing
