@@ -64,6 +64,9 @@ TESTED_ELSEWHERE = {
     "exchange/core/commands": "exchange/tests/core/partition_test.cpp",
     "exchange/core/venue": "exchange/tests/core/partition_test.cpp",
     "exchange/core/check": "exchange/tests/core/slab_test.cpp",
+    # Plain answers of the two SoupBinTCP machines.
+    "exchange/codec/soup_step": "exchange/tests/codec/soup_server_test.cpp",
+    "exchange/codec/soup_output": "exchange/tests/codec/soup_server_test.cpp",
 }
 
 # System headers outside the layer that touches the kernel, file by file.

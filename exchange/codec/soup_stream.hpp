@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The sequenced messages of one SoupBinTCP session, which outlive its connections.
+//
+// A client that lost its connection logs in again and names the message it wants next. So what is
+// promised to it belongs to the session and not to the connection: here, framed once and kept up to a
+// bound. soup_server.hpp sends from it.
+#pragma once
+
+#include <exchange/codec/message_ring.hpp>
+#include <exchange/codec/soup_packet.hpp>
+
+namespace exchange {
+
+struct soup_stream_options {
+    soup_session session{};                           ///< Not empty.
+    std::size_t bytes_max = std::size_t{1} << 20;     ///< Kept, framing included.
+    std::size_t messages_max = std::size_t{1} << 14;  ///< Kept.
+    std::size_t message_bytes_max = 1024;
+    std::uint64_t first_sequence = 1;
+};
+
+/// Threads:  One at a time, its connection included.
+/// Cost:     All memory is taken at construction.
+class soup_stream {
+public:
+    explicit soup_stream(const soup_stream_options& options)
+        : session_{options.session},
+          messages_{{.bytes_max = options.bytes_max,
+                     .messages_max = options.messages_max,
+                     .message_bytes_max = options.message_bytes_max,
+                     .prefix_bytes = soup_header_bytes,
+                     .first_sequence = options.first_sequence}} {
+        gyre::expects(!session_.empty(), "a session has a name");
+        gyre::expects(options.message_bytes_max <= soup_payload_bytes_max);
+    }
+
+    /// Room for the next message; an encoder writes straight into what will be sent.
+    ///
+    /// @param  size  At most `message_bytes_max`. The stream must not have ended.
+    [[nodiscard]] std::span<std::byte> prepare(std::size_t size) noexcept {
+        gyre::expects(!ended_, "nothing follows the end of a session");
+        return messages_.prepare(size);
+    }
+
+    /// Makes the prepared bytes the next sequenced message.
+    void commit(std::size_t size) noexcept {
+        const std::span<std::byte> framed = messages_.commit(size);
+        write_soup_header(framed.first<soup_header_bytes>(), soup_type::sequenced, size);
+    }
+
+    /// Nothing will follow. Clients are told so behind the last message.
+    void end() noexcept { ended_ = true; }
+
+    [[nodiscard]] bool ended() const noexcept { return ended_; }
+    [[nodiscard]] const soup_session& session() const noexcept { return session_; }
+    [[nodiscard]] const message_ring& messages() const noexcept { return messages_; }
+
+private:
+    soup_session session_;
+    message_ring messages_;
+    bool ended_ = false;
+};
+
+}  // namespace exchange
