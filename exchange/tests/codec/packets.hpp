@@ -3,6 +3,7 @@
 // Bytes and text side by side, as tests of SoupBinTCP and MoldUDP64 want to read them.
 #pragma once
 
+#include <exchange/codec/mold_sender.hpp>
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_output.hpp>
 
@@ -28,6 +29,12 @@ using bytes = std::vector<std::byte>;
 [[nodiscard]] inline bytes joined(const soup_output& output) {
     bytes all;
     for (const auto part : output.buffers()) all.insert(all.end(), part.begin(), part.end());
+    return all;
+}
+
+[[nodiscard]] inline bytes joined(const mold_datagram& datagram) {
+    bytes all{datagram.header.begin(), datagram.header.end()};
+    all.insert(all.end(), datagram.messages.begin(), datagram.messages.end());
     return all;
 }
 

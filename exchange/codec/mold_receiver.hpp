@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The listening end of a MoldUDP64 session: each message once and in order, whatever the network does.
+//
+// Datagrams may be lost, doubled and reordered. What is ahead of its turn is held, up to a bound; what is
+// missing is asked for, again and again, until it comes or the attempts are used up. Then the
+// application decides: `give_up` skips the gap, after which it needs a snapshot.
+#pragma once
+
+#include <exchange/codec/mold_packet.hpp>
+
+#include <gyre/base/time.hpp>
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace exchange {
+
+struct mold_receiver_options {
+    mold_session session{};                 ///< Empty: that of the first datagram.
+    std::uint64_t first_sequence = 1;       ///< 0: whatever comes first.
+    std::size_t datagram_bytes_max = 1500;  ///< Longer ones cannot be held and are asked for later.
+    std::size_t datagrams_held_max = 64;    ///< Ahead of their turn.
+    gyre::duration request_after = std::chrono::milliseconds{1};  ///< Of a gap: it may be disorder.
+    gyre::duration request_again = std::chrono::milliseconds{50};  ///< Without any progress.
+    std::size_t requests_max = 20;                                 ///< Without any progress.
+    gyre::duration dead_after = std::chrono::seconds{15};          ///< Of hearing nothing.
+};
+
+struct mold_message {
+    std::uint64_t sequence = 0;
+    std::span<const std::byte> payload{};  ///< Borrowed until the next call of `next`.
+};
+
+/// Messages [first, last) that are missing.
+struct mold_gap {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+
+    [[nodiscard]] bool empty() const noexcept { return first == last; }
+};
+
+struct mold_counts {
+    std::uint64_t duplicates = 0;  ///< Datagrams without anything new.
+    std::uint64_t held = 0;        ///< Datagrams that came ahead of their turn.
+    std::uint64_t dropped = 0;     ///< Datagrams for which there was no room.
+    std::uint64_t requests = 0;
+    std::uint64_t messages_lost = 0;  ///< By giving up.
+};
+
+/// The driver's turn: `on_packet`, then `next` until there is none, then `request`; `request` again at
+/// `deadline()`.
+///
+/// Threads:  One at a time.
+/// Cost:     All memory is taken at construction. A datagram in its turn is not copied.
+class mold_receiver {
+public:
+    mold_receiver(const mold_receiver_options& options, gyre::time_point now);
+
+    /// Takes a datagram, from the group or in answer to a request.
+    ///
+    /// @param  datagram  Borrowed until `next` has returned nothing, which must be so before the next
+    ///                   datagram is given.
+    /// @return Why it is ignored as a whole; `none` if it is not.
+    [[nodiscard]] mold_fault on_packet(std::span<const std::byte> datagram,
+                                       gyre::time_point now) noexcept;
+
+    /// The next message in order, if it is here.
+    [[nodiscard]] std::optional<mold_message> next() noexcept;
+
+    /// A request to be sent to the request server, if one is due.
+    [[nodiscard]] std::optional<std::array<std::byte, mold_header_bytes>> request(
+        gyre::time_point now) noexcept;
+
+    /// When `request` or `silent` may change; `never` if they will not.
+    [[nodiscard]] gyre::time_point deadline() const noexcept;
+
+    /// What is missing between what was delivered and what is known to exist.
+    [[nodiscard]] mold_gap gap() const noexcept;
+
+    /// All requests for the gap were in vain, and none is made any more. What comes late still counts.
+    [[nodiscard]] bool stuck() const noexcept { return stuck_; }
+
+    /// Skips the gap.
+    ///
+    /// @return What is lost.
+    mold_gap give_up() noexcept;
+
+    /// Not even a heartbeat for `dead_after`.
+    [[nodiscard]] bool silent(gyre::time_point now) const noexcept { return now >= dead_at_; }
+
+    /// The session is over and all of it was delivered.
+    [[nodiscard]] bool ended() const noexcept { return end_known_ && expected_ == known_; }
+
+    /// The number of the next message to deliver; 0 if that is not known yet.
+    [[nodiscard]] std::uint64_t expected() const noexcept { return expected_; }
+    [[nodiscard]] const mold_session& session() const noexcept { return options_.session; }
+    [[nodiscard]] const mold_counts& counts() const noexcept { return counts_; }
+
+private:
+    struct held_datagram {
+        std::uint64_t sequence = 0;
+        std::size_t count = 0;  // 0: this place is free.
+        std::size_t size = 0;   // Of the blocks.
+    };
+
+    void hold(std::span<const std::byte> blocks, const mold_messages& messages) noexcept;
+    [[nodiscard]] std::size_t place_for(std::uint64_t sequence) const noexcept;
+    [[nodiscard]] bool take_held() noexcept;
+    void forget_requests() noexcept;
+
+    mold_receiver_options options_;
+    std::size_t blocks_bytes_max_;
+    std::vector<held_datagram> held_;
+    std::vector<std::byte> held_bytes_;
+    mold_messages current_;           // What `next` takes from.
+    std::uint64_t expected_;          // The next to deliver, or 0.
+    std::uint64_t known_;             // Behind the last message that is known to exist.
+    std::uint64_t requested_at_ = 0;  // `expected_` when the last request was made.
+    std::size_t requests_ = 0;        // Made since `expected_` last moved.
+    gyre::time_point request_due_ = gyre::never;
+    gyre::time_point dead_at_;
+    bool end_known_ = false;
+    bool stuck_ = false;
+    mold_counts counts_;
+};
+
+}  // namespace exchange

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The publishing end of a MoldUDP64 session, and its answers to those who missed something.
+//
+// Messages are written once, where they stay for retransmission; datagrams are headers in front of a
+// piece of that memory. It does no I/O and reads no clock: whoever drives it sends each datagram to the
+// group, and answers to whoever asked.
+#pragma once
+
+#include <exchange/codec/big_endian.hpp>
+#include <exchange/codec/message_ring.hpp>
+#include <exchange/codec/mold_packet.hpp>
+
+#include <gyre/base/time.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace exchange {
+
+struct mold_sender_options {
+    mold_session session{};                                      ///< Not empty.
+    std::size_t datagram_bytes_max = 1400;                       ///< Header included.
+    std::size_t message_bytes_max = 512;                         ///< Fits into a datagram.
+    std::size_t kept_bytes_max = std::size_t{4} << 20;           ///< For retransmission.
+    std::size_t kept_messages_max = std::size_t{1} << 16;        ///< For retransmission.
+    gyre::duration heartbeat_after = std::chrono::seconds{1};    ///< Of sending nothing.
+    gyre::duration end_repeated_for = std::chrono::seconds{30};  ///< The last chance to ask.
+    std::uint64_t first_sequence = 1;
+};
+
+/// The answer to a request: one datagram, or why there is none.
+struct mold_answer {
+    mold_fault fault = mold_fault::none;
+    mold_datagram datagram{};  ///< If there is no fault.
+};
+
+/// Threads:  One at a time.
+/// Cost:     All memory is taken at construction; no message is copied.
+class mold_sender {
+public:
+    mold_sender(const mold_sender_options& options, gyre::time_point now);
+
+    /// Room for the next message; an encoder writes straight into what will be sent.
+    ///
+    /// @param  size  At most `message_bytes_max`. The session must not have ended.
+    [[nodiscard]] std::span<std::byte> prepare(std::size_t size) noexcept {
+        gyre::expects(!ended_, "nothing follows the end of a session");
+        return messages_.prepare(size);
+    }
+
+    /// Makes the prepared bytes the next message.
+    void commit(std::size_t size) noexcept {
+        const std::span<std::byte> framed = messages_.commit(size);
+        put_big_endian(framed.first<mold_block_bytes>(), static_cast<std::uint16_t>(size));
+    }
+
+    /// The next datagram of what was not sent yet, as full as it can be; call until there is none.
+    /// Calling it rarely makes full datagrams, calling it after each message makes early ones.
+    ///
+    /// @return Its messages are borrowed until `kept_bytes_max` newer ones were written.
+    [[nodiscard]] std::optional<mold_datagram> next(gyre::time_point now) noexcept;
+
+    /// A heartbeat, or the end of the session once more, if it is time.
+    [[nodiscard]] std::optional<mold_datagram> on_timer(gyre::time_point now) noexcept;
+
+    /// When `on_timer` is wanted next; `never` once the end was repeated for long enough.
+    [[nodiscard]] gyre::time_point deadline() const noexcept;
+
+    /// Nothing will follow what was committed. Requests are still answered.
+    void end(gyre::time_point now) noexcept;
+
+    /// Answers a request with as many of its messages as one datagram holds: whoever needs more asks
+    /// again, and nobody can make us send more bytes than that for each datagram of theirs.
+    ///
+    /// Errors: those of `parse_mold_request`; `other_session`, `not_sent_yet`, `not_kept`.
+    [[nodiscard]] mold_answer answer(std::span<const std::byte> request) const noexcept;
+
+    [[nodiscard]] const message_ring& messages() const noexcept { return messages_; }
+
+    /// Messages that newer ones pushed out before they were sent: the driver was too slow.
+    [[nodiscard]] std::uint64_t unsent_lost() const noexcept { return unsent_lost_; }
+
+private:
+    [[nodiscard]] mold_datagram datagram_from(std::uint64_t sequence,
+                                              std::size_t messages_max) const noexcept;
+
+    mold_sender_options options_;
+    message_ring messages_;
+    std::uint64_t cursor_;  // The number of the next message to send.
+    std::uint64_t unsent_lost_ = 0;
+    gyre::time_point heartbeat_due_;
+    gyre::time_point end_until_ = gyre::never;  // When the end was repeated often enough.
+    bool ended_ = false;
+};
+
+}  // namespace exchange
