@@ -64,9 +64,10 @@ TESTED_ELSEWHERE = {
     "exchange/core/commands": "exchange/tests/core/partition_test.cpp",
     "exchange/core/venue": "exchange/tests/core/partition_test.cpp",
     "exchange/core/check": "exchange/tests/core/slab_test.cpp",
-    # Plain answers of the two SoupBinTCP machines.
+    # Plain answers of the two SoupBinTCP machines, and of the decoder of commands.
     "exchange/codec/soup_step": "exchange/tests/codec/soup_server_test.cpp",
     "exchange/codec/soup_output": "exchange/tests/codec/soup_server_test.cpp",
+    "exchange/codec/message_rejected": "exchange/tests/codec/command_codec_test.cpp",
 }
 
 # System headers outside the layer that touches the kernel, file by file.

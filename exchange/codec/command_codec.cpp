@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What can be told from bytes that were refused: see command_codec.hpp.
+#include <exchange/codec/command_codec.hpp>
+
+namespace exchange {
+
+message_rejected refusal_of(std::span<const std::byte> bytes, const decode_fault& fault) noexcept {
+    message_rejected answer{client_sequence::none, 0, fault.field, fault.error};
+    if (bytes.size() < sbe::header_bytes) return answer;
+    const sbe::message_header header = sbe::load_header(bytes.first<sbe::header_bytes>());
+    answer.refused_template = header.template_id;
+    // Each command of a client begins with its sequence, so it can be told though the rest is torn.
+    const bool of_client = header.schema_id == order_entry::schema_id &&
+                           header.template_id >= order_entry::enter_order_reader::template_id &&
+                           header.template_id <= order_entry::enter_quote_reader::template_id;
+    const auto body = bytes.subspan(sbe::header_bytes);
+    if (of_client && header.block_length >= sizeof(client_sequence) &&
+        body.size() >= sizeof(client_sequence))
+        answer.client_seq = client_sequence{sbe::load<std::uint32_t>(body.data())};
+    return answer;
+}
+
+}  // namespace exchange
