@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What must hold for any bytes: see decoders.hpp.
+#include <fuzz/decoders.hpp>
+
+#include <exchange/codec/event_codec.hpp>
+#include <exchange/codec/mold_receiver.hpp>
+#include <exchange/codec/mold_sender.hpp>
+#include <exchange/codec/soup_client.hpp>
+#include <exchange/codec/soup_framer.hpp>
+#include <exchange/codec/soup_server.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace exchange::fuzz {
+
+namespace {
+
+using gyre::expects;
+using namespace std::chrono_literals;
+
+constexpr gyre::time_point start{1h};
+
+/// What a sender of another version means by the rest cannot be written again.
+bool is_of_our_version(input bytes) {
+    return sbe::load_header(bytes.first<sbe::header_bytes>()).version == 0;
+}
+
+template <class Command>
+void check_command(input bytes, const Command& command) {
+    if (!is_of_our_version(bytes)) return;
+    std::vector<std::byte> again(message_bytes(command));
+    encode(command, again);
+    // An empty group may claim entries of any size.
+    if (fixed_size_record<Command>)
+        expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+                "a command that changed");
+}
+
+template <class Event>
+void check_event(input bytes, const event_stamp& stamp, const Event& event) {
+    if (!is_of_our_version(bytes)) return;
+    std::array<std::byte, message_bytes_of<Event>> again;
+    encode(event, stamp, again);
+    expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+            "an event that changed");
+}
+
+/// Packets out of `bytes`, each as its type and payload, read in pieces of `piece` bytes.
+std::vector<std::string> packets_in(input bytes, std::size_t piece) {
+    exchange::soup_framer framer{{.payload_bytes_max = 200, .buffer_bytes_max = 256}};
+    std::vector<std::string> packets;
+    while (!bytes.empty()) {
+        const std::span<std::byte> space = framer.space();
+        const std::size_t size = std::min({piece, bytes.size(), space.size()});
+        expects(size > 0, "there is always room");
+        std::copy_n(bytes.begin(), size, space.begin());
+        framer.received(size);
+        bytes = bytes.subspan(size);
+        soup_framed next = framer.next();
+        for (; next.complete; next = framer.next()) {
+            const auto payload = next.packet.payload;
+            packets.emplace_back(reinterpret_cast<const char*>(payload.data()), payload.size());
+            packets.back() += static_cast<char>(next.packet.type);
+        }
+        if (next.ending != soup_ending::none) {
+            packets.emplace_back(describe(next.ending));
+            break;
+        }
+    }
+    return packets;
+}
+
+/// Gives `bytes` to a machine as a peer would send them, and takes what it writes.
+template <class Machine, class OnStep>
+void converse(Machine& machine, input bytes, OnStep on_step) {
+    exchange::soup_framer framer{{.payload_bytes_max = 200, .buffer_bytes_max = 4096}};
+    gyre::time_point now = start;
+    bool ended = false;
+    const auto look = [&](const soup_step& step) {
+        if (step.what == soup_step::kind::ended) {
+            expects(!ended, "an ending is final");
+            ended = true;
+        }
+        on_step(step);
+    };
+    const std::size_t size = std::min(bytes.size(), framer.space().size());
+    std::copy_n(bytes.begin(), size, framer.space().begin());
+    framer.received(size);
+    for (soup_framed next = framer.next(); next.complete; next = framer.next()) {
+        now += 100ms;
+        look(machine.on_packet(next.packet, now));
+        look(machine.on_timer(now));
+        const std::size_t offered = machine.output().size();
+        machine.sent(offered - offered / 3, now);
+    }
+    expects(!ended || machine.ending() != soup_ending::none, "an ending has a reason");
+}
+
+}  // namespace
+
+void commands(input bytes) {
+    const auto check = [bytes](const auto& command) { check_command(bytes, command); };
+    const decode_fault fault = decode_client_command(bytes, session_id{1}, check);
+    if (fault) static_cast<void>(refusal_of(bytes, fault));
+    if (fault.error == decode_error::unknown_schema)
+        static_cast<void>(decode_operator_command(bytes, check));
+}
+
+void events(input bytes) {
+    const auto check = [bytes]<class... Found>(const Found&... found) {
+        if constexpr (sizeof...(Found) == 2) check_event(bytes, found...);
+    };
+    if (decode_public_event(bytes, check).error == decode_error::unknown_schema)
+        static_cast<void>(decode_operator_event(bytes, check));
+}
+
+void soup_framer(input bytes) {
+    const auto whole = packets_in(bytes, bytes.size());
+    expects(packets_in(bytes, 1) == whole, "cut into bytes");
+    expects(packets_in(bytes, 7) == whole, "cut into sevens");
+}
+
+void soup_server(input bytes) {
+    soup_stream stream{{.session = "S1", .bytes_max = 300, .message_bytes_max = 100}};
+    exchange::soup_server server{{.outbox_bytes_max = 256}, start};
+    converse(server, bytes, [&](const soup_step& step) {
+        if (step.what == soup_step::kind::login) static_cast<void>(server.accept(stream, start));
+        if (step.what != soup_step::kind::message) return;
+        const std::size_t size = std::min<std::size_t>(step.payload.size(), 100);
+        std::copy_n(step.payload.begin(), size, stream.prepare(size).begin());
+        stream.commit(size);
+    });
+}
+
+void soup_client(input bytes) {
+    exchange::soup_client client{{.outbox_bytes_max = 256}, {"u", "p", "", 1}, start};
+    client.connect(start);
+    std::uint64_t last = 0;
+    converse(client, bytes, [&](const soup_step& step) {
+        if (step.sequence == 0) return;
+        expects(step.sequence == last + 1, "each message once and in order");
+        last = step.sequence;
+    });
+}
+
+void mold_packet(input bytes) {
+    exchange::mold_packet packet = parse_mold_packet(bytes);
+    std::size_t total = mold_header_bytes;
+    while (!packet.messages.empty()) total += mold_block_bytes + packet.messages.pop().size();
+    expects(packet.fault != mold_fault::none || total == bytes.size(), "all bytes are messages");
+}
+
+void mold_receiver(input bytes) {
+    exchange::mold_receiver receiver{{.datagram_bytes_max = 200, .datagrams_held_max = 4}, start};
+    gyre::time_point now = start;
+    std::uint64_t last = 0;
+    while (!bytes.empty()) {  // Each datagram stands behind a byte that is its size.
+        const std::size_t size = std::min(std::to_integer<std::size_t>(bytes[0]), bytes.size() - 1);
+        static_cast<void>(receiver.on_packet(bytes.subspan(1, size), now += 10ms));
+        for (auto next = receiver.next(); next; next = receiver.next()) {
+            expects(next->sequence > last, "each message once and in order");
+            last = next->sequence;
+        }
+        if (const auto request = receiver.request(now))
+            expects(parse_mold_request(*request).fault == mold_fault::none, "a proper request");
+        if (receiver.stuck()) static_cast<void>(receiver.give_up());
+        bytes = bytes.subspan(1 + size);
+    }
+}
+
+void mold_request(input bytes) {
+    mold_sender sender{{.session = "S1",
+                        .datagram_bytes_max = 100,
+                        .message_bytes_max = 40,
+                        .kept_bytes_max = 400,
+                        .kept_messages_max = 16},
+                       start};
+    for (std::size_t each = 0; each < 30; ++each) {
+        static_cast<void>(sender.prepare(each));
+        sender.commit(each);
+        if (each < 25) {
+            while (sender.next(start)) {
+            }
+        }
+    }
+    const mold_answer answer = sender.answer(bytes);
+    if (answer.fault != mold_fault::none) return;
+    std::vector<std::byte> datagram{answer.datagram.header.begin(), answer.datagram.header.end()};
+    datagram.insert(datagram.end(), answer.datagram.messages.begin(),
+                    answer.datagram.messages.end());
+    expects(datagram.size() <= 100, "bounded");
+    expects(parse_mold_packet(datagram).fault == mold_fault::none, "well formed");
+}
+
+}  // namespace exchange::fuzz

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The fuzzers without a fuzzer: many inputs from one seed, in every build.
+//
+// Random bytes rarely get past a header, so most inputs are proper messages with some bytes changed, cut,
+// doubled or put together.
+#include <fuzz/decoders.hpp>
+
+#include <exchange/codec/event_codec.hpp>
+#include <exchange/codec/mold_packet.hpp>
+#include <exchange/codec/soup_packet.hpp>
+
+#include <codec/dice.hpp>
+#include <codec/packets.hpp>
+#include <codec/record_fields.hpp>
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+bytes some_command(dice& random) {
+    std::vector<bytes> all;
+    const auto add = [&]<class Command>() {
+        const auto command = random_record<Command>(random);
+        all.emplace_back(message_bytes(command));
+        encode(command, all.back());
+    };
+    for_each_client_command(add);
+    for_each_operator_command(add);
+    return all[random.below(all.size())];
+}
+
+bytes some_event(dice& random) {
+    std::vector<bytes> all;
+    for_each_event([&]<class Event>() {
+        all.emplace_back(message_bytes_of<Event>);
+        encode(random_record<Event>(random), random_record<event_stamp>(random),
+               std::span{all.back()}.template first<message_bytes_of<Event>>());
+    });
+    return all[random.below(all.size())];
+}
+
+void append(bytes& to, std::span<const std::byte> more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
+bytes some_packets(dice& random) {
+    bytes all;
+    if (!random.chance(4)) append(all, framed('L', text_of(format_soup_login({"u", "p", "", 1}))));
+    if (!random.chance(4)) append(all, framed('A', text_of(format_soup_acceptance({"S1", 1}))));
+    constexpr std::string_view types = "+AJSHZLUROSSUU";
+    for (std::size_t count = random.below(20); count > 0; --count)
+        append(all, framed(types[random.below(types.size())], std::string(random.below(60), 'x')));
+    return all;
+}
+
+bytes some_datagram(dice& random) {
+    const auto count = static_cast<std::uint16_t>(random.below(4));
+    bytes all;
+    append(all, format_mold_header({"S1", 1 + random.below(30), count}));
+    for (std::uint16_t each = 0; each < count; ++each) {
+        const std::size_t size = random.below(20);
+        append(all, bytes{std::byte{0}, static_cast<std::byte>(size)});
+        append(all, random.bytes(size));
+    }
+    return all;
+}
+
+bytes some_datagrams(dice& random) {
+    bytes all;
+    for (std::size_t count = random.below(12); count > 0; --count) {
+        const bytes one = some_datagram(random);
+        all.push_back(static_cast<std::byte>(one.size()));
+        append(all, one);
+    }
+    return all;
+}
+
+bytes some_input(dice& random) {
+    switch (random.below(6)) {
+        case 0: return some_command(random);
+        case 1: return some_event(random);
+        case 2: return some_packets(random);
+        case 3: return some_datagram(random);
+        case 4: return some_datagrams(random);
+        default: return random.bytes(random.below(300));
+    }
+}
+
+void damage(dice& random, bytes& it) {
+    for (std::size_t count = random.below(4); count > 0 && !it.empty(); --count) {
+        const auto at = it.begin() + static_cast<std::ptrdiff_t>(random.below(it.size()));
+        switch (random.below(4)) {
+            case 0: *at ^= static_cast<std::byte>(1 + random.below(255)); break;
+            case 1: *at = random.chance(2) ? std::byte{0xFF} : std::byte{0}; break;
+            case 2: it.erase(at, it.end()); break;
+            default: it.insert(at, static_cast<std::byte>(random.below(256)));
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("no decoder is surprised by proper, damaged or random bytes") {
+    const std::uint64_t seed = seed_of_run();
+    INFO("EXCHANGE_SEED=", seed);
+    dice random{seed};
+    for (int round = 0; round < 20'000; ++round) {
+        bytes input = some_input(random);
+        damage(random, input);
+        // Memory of exactly its size shows every byte that is read too far.
+        const std::unique_ptr<std::byte[]> exact{new std::byte[input.size()]};
+        std::copy(input.begin(), input.end(), exact.get());
+        for (const fuzz::decoder& each : fuzz::decoders) each.run({exact.get(), input.size()});
+    }
+    CHECK(std::size(fuzz::decoders) == 8);
+}
+
+TEST_CASE("no decoder is surprised by nothing at all") {
+    for (const fuzz::decoder& each : fuzz::decoders) each.run({});
+    CHECK(std::size(fuzz::decoders) == 8);
+}
