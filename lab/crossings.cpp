@@ -5,7 +5,7 @@
 // Beside each crossing stands what Asio's own coroutines pay for the same: `co_spawn` for a coroutine
 // called from a callback, `co_await` with `deferred` for an operation. Everything is warm and on one
 // thread, but for the futures. Run it pinned (futures on two processors), with
-// --benchmark_repetitions=9; the figures of record are in docs/decisions/0012-interop.md.
+// --benchmark_repetitions=9; the figures of record are in docs/decisions/0013-interop.md.
 #include <gyre/gyre.hpp>
 #include <gyre/interop/asio.hpp>
 #include <gyre/interop/callbacks.hpp>

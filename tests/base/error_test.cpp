@@ -55,8 +55,8 @@ TEST_CASE("the kernel's time-out and ours are told apart") {
 
 TEST_CASE("each code of ours has words of its own") {
     const std::string unknown = describe(static_cast<errc>(1'000'000));
-    for (int code = static_cast<int>(errc::canceled);
-         code <= static_cast<int>(errc::foreign); ++code) {
+    for (int code = static_cast<int>(errc::canceled); code <= static_cast<int>(errc::foreign);
+         ++code) {
         CAPTURE(code);
         CHECK(describe(static_cast<errc>(code)) != unknown);
     }

@@ -131,7 +131,8 @@ instrument_id storm::any_instrument() {
 client_sequence storm::next_seq(session_id of) {
     if (number(of) >= sequences_.size()) return client_sequence{1};
     std::uint32_t& last = sequences_[number(of)];
-    if (last > 1 && chance(2)) return client_sequence{last - below(2)};  // Again, or one that is long past.
+    if (last > 1 && chance(2))
+        return client_sequence{last - below(2)};  // Again, or one that is long past.
     return client_sequence{last += 1 + (chance(20) ? below(40) : 0)};
 }
 
