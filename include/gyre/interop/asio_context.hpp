@@ -11,7 +11,6 @@
 #include <boost/asio/execution.hpp>
 #include <boost/asio/execution_context.hpp>
 
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -54,13 +53,12 @@ class asio_context::executor_type {
 public:
     explicit executor_type(asio_context& of) noexcept : context_{&of} {}
     executor_type(const executor_type& other) noexcept
-        : executor_type{other, other.blocking_, other.guard_.has_value()} {}
+        : executor_type{other, other.blocking_, other.tracked()} {}
     executor_type(executor_type&& other) noexcept = default;
     executor_type& operator=(executor_type other) noexcept {
         context_ = other.context_;
         blocking_ = other.blocking_;
-        guard_.reset();
-        if (other.guard_.has_value()) guard_.emplace(context_->loop());
+        guard_ = std::move(other.guard_);
         return *this;
     }
     ~executor_type() = default;
@@ -85,17 +83,17 @@ public:
     }
     [[nodiscard]] boost::asio::execution::outstanding_work_t query(
         boost::asio::execution::outstanding_work_t) const noexcept {
-        if (guard_.has_value()) return boost::asio::execution::outstanding_work.tracked;
+        if (tracked()) return boost::asio::execution::outstanding_work.tracked;
         return boost::asio::execution::outstanding_work.untracked;
     }
 
     [[nodiscard]] executor_type require(
         boost::asio::execution::blocking_t::possibly_t) const noexcept {
-        return {*this, blocking::possibly, guard_.has_value()};
+        return {*this, blocking::possibly, tracked()};
     }
     [[nodiscard]] executor_type require(
         boost::asio::execution::blocking_t::never_t) const noexcept {
-        return {*this, blocking::never, guard_.has_value()};
+        return {*this, blocking::never, tracked()};
     }
     [[nodiscard]] executor_type require(
         boost::asio::execution::outstanding_work_t::tracked_t) const noexcept {
@@ -109,7 +107,7 @@ public:
     [[nodiscard]] friend bool operator==(const executor_type& left,
                                          const executor_type& right) noexcept {
         return left.context_ == right.context_ && left.blocking_ == right.blocking_ &&
-               left.guard_.has_value() == right.guard_.has_value();
+               left.tracked() == right.tracked();
     }
     [[nodiscard]] friend bool operator!=(const executor_type& left,
                                          const executor_type& right) noexcept {
@@ -117,15 +115,17 @@ public:
     }
 
 private:
+    [[nodiscard]] bool tracked() const noexcept { return static_cast<bool>(guard_); }
+
     enum class blocking : bool { possibly, never };
 
-    executor_type(const executor_type& other, blocking how, bool tracked) noexcept
+    executor_type(const executor_type& other, blocking how, bool guarded) noexcept
         : context_{other.context_}, blocking_{how} {
-        if (tracked) guard_.emplace(context_->loop());
+        if (guarded) guard_ = io_context::work_guard{context_->loop()};
     }
 
     asio_context* context_;
-    std::optional<io_context::work_guard> guard_;
+    io_context::work_guard guard_;  // Of a tracked executor.
     blocking blocking_ = blocking::possibly;
 };
 

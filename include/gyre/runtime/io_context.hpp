@@ -228,17 +228,23 @@ public:
     /// Keeps `run` from returning for lack of work while it lives.
     class work_guard {
     public:
+        work_guard() noexcept = default;  ///< Guards nothing.
         explicit work_guard(io_context& of) noexcept : of_{&of} {
             of_->guards_.fetch_add(1, std::memory_order_relaxed);
         }
         work_guard(work_guard&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
-        work_guard& operator=(work_guard&&) = delete;
+        work_guard& operator=(work_guard&& other) noexcept {
+            std::swap(of_, other.of_);
+            return *this;
+        }
         ~work_guard() {
             if (of_ != nullptr) of_->release_guard();
         }
 
+        [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
+
     private:
-        io_context* of_;
+        io_context* of_ = nullptr;
     };
 
     // For submit.hpp, handle.hpp, elsewhere.hpp and the backends.
