@@ -96,8 +96,8 @@ class TypeDeclarations:
 
     def enum_declaration(self, it: Enum) -> None:
         primitive = cpp_primitive(it.primitive)
-        if it.name == "boolean":
-            self.add("using boolean = bool;")
+        if it.name == "truth":
+            self.add("using truth = bool;")
         elif self.names.bind:
             self.add(f"using {it.name} = ::{self.names.bind}::{it.name};")
             self.add(f"static_assert(sbe::bound_to<{it.name}, {primitive}>);")

@@ -10,7 +10,7 @@ A reader looks at bytes that it has checked once; a writer fills bytes of exactl
 owns memory, throws, or calls anything but the loads and stores of exchange/codec/sbe.hpp.
 
 `--bind` takes the schema's named types from a namespace instead of declaring them: an enum there must
-have the same enumerators and numbers, which the header asserts. An enum bound to `bool` needs none.
+have the same enumerators and numbers, which the header asserts. The enum `truth` is `bool`.
 `--beside` names fields that the program's records do not have: `copy_from` and `copy_to` skip them.
 """
 

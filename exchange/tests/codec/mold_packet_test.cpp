@@ -16,10 +16,9 @@ using namespace exchange::testing;
 namespace {
 
 bytes datagram(const mold_header& header, std::string_view blocks = {}) {
-    const auto formatted = format_mold_header(header);
-    bytes all{formatted.begin(), formatted.end()};
-    const auto rest = bytes_of(blocks);
-    all.insert(all.end(), rest.begin(), rest.end());
+    bytes all(mold_header_bytes + blocks.size());
+    std::ranges::copy(format_mold_header(header), all.begin());
+    std::ranges::copy(bytes_of(blocks), all.begin() + mold_header_bytes);
     return all;
 }
 
