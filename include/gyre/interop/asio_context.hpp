@@ -48,7 +48,8 @@ private:
 ///
 /// A handler that throws ends the process: gyre loops pass no exceptions on.
 ///
-/// Cost:  one block from the frame stock per posted handler; a dozen ns on the loop's own thread.
+/// Cost:  one block from the frame stock per posted handler; 6 ns on the loop's own thread, and 33
+/// more behind an `any_io_executor`.
 class asio_context::executor_type {
 public:
     explicit executor_type(asio_context& of) noexcept : context_{&of} {}

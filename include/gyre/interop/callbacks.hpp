@@ -156,7 +156,7 @@ public:
 ///
 /// Threads:  copies may be called and destroyed on any thread; one copy by one thread at a time.
 /// Lifetime: may outlive the coroutine and its loop.
-/// Cost:     about 20 ns for call and resumption on the loop's own thread; nothing allocated.
+/// Cost:     10 to 26 ns for wait, call and resumption on the loop's own thread.
 template <class... Values>
 class callback {
 public:
