@@ -249,8 +249,9 @@ void io_context::turn(time_point limit) noexcept {
     }
     if (deadline != loop_backend::no_wait) {
         asleep_.store(true, std::memory_order_seq_cst);
+        // Whoever takes the last guard away wakes a loop that he sees asleep; so look again.
         if (!nothing_posted() || stopped() || !ready_.empty() ||
-            (member_ != nullptr && !member_->lie_down())) {
+            (member_ != nullptr ? !member_->lie_down() : !has_work())) {
             deadline = loop_backend::no_wait;
         } else if (member_ != nullptr) {
             deadline = std::min(deadline, member_->alarm(now_));
@@ -303,7 +304,7 @@ void io_context::look_for_work(time_point deadline) noexcept {
     do {
         if (const error refusal = backend_->turn(loop_backend::no_wait)) withdraw_backend(refusal);
         if (!ready_.empty() || !nothing_posted() || stopped() ||
-            (member_ != nullptr && member_->work_in_sight())) {
+            (member_ != nullptr ? member_->work_in_sight() : !has_work())) {
             spin_luck_ = spin_luck_max;
             spins_won_.add();
             return;
@@ -316,7 +317,7 @@ void io_context::look_for_work(time_point deadline) noexcept {
 void io_context::refresh_clock() noexcept { now_ = host_.now(); }
 
 bool io_context::has_work() noexcept {
-    return !ready_.empty() || !roots().empty() || guards_.load(std::memory_order_acquire) > 0 ||
+    return !ready_.empty() || !roots().empty() || guards_.load(std::memory_order_seq_cst) > 0 ||
            !inbox_.empty();
 }
 

@@ -119,6 +119,13 @@ void io_context::cancel(operation& op) noexcept {
     }
     if (!op.pending() || op.cancel_requested) return;
     op.cancel_requested = true;
+    end_early(op);
+    // Outside of `run` and `poll`, as when another framework's handler closes a socket: what it leads to
+    // waits for the next turn, which somebody must know is due.
+    if (running_here == nullptr) wake_if_asleep();
+}
+
+void io_context::end_early(operation& op) noexcept {
     if (op.code == opcode::call) {
         if (workers().withdraw(static_cast<call_operation&>(op))) complete(op, -ECANCELED);
         return;

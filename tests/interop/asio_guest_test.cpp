@@ -250,3 +250,59 @@ TEST_CASE("the guest closes no descriptor of gyre's, and leaves none open") {
         CHECK(open_descriptors() == before);
     });
 }
+
+TEST_CASE("a gyre socket that one of the host's handlers closes ends what waits for it") {
+    on_every_guest([](household& home) {
+        auto [client, server] = connected_pair(home.loop);
+        error outcome;
+        const auto read = [&]() -> task<> {
+            std::array<std::byte, 8> space{};
+            const auto got = co_await server.read_some(space);
+            outcome = got.error();
+        };
+        launch(home.loop, read(), or_terminate{});
+        asio::steady_timer later{home.host, 2ms};
+        later.async_wait([&, &socket = server](auto) { CHECK(socket.close().ok()); });
+
+        home.run();
+
+        CHECK(outcome == errc::canceled);
+        CHECK(home.loop.roots().empty());
+    });
+}
+
+TEST_CASE("a loop that was stopped keeps the host from nothing, and its roots end with the guest") {
+    with_every_backend([](const io_context_options& options) {
+        io_context loop{options};
+        error outcome;
+        {
+            asio::io_context host;
+            asio_guest guest{host, loop};
+            launch(loop, keep_outcome_of_long_sleep(outcome), or_terminate{});
+            loop.post([&] { loop.stop(); });
+
+            CHECK(host.run_for(patience) > 0);
+            CHECK(host.stopped());
+            CHECK_FALSE(outcome);
+        }
+        CHECK(outcome == errc::canceled);
+    });
+}
+
+TEST_CASE("what is posted to a guest's loop runs, whatever became of a guest before") {
+    with_every_backend([](const io_context_options& options) {
+        io_context loop{options};
+        asio::io_context host;
+        int ran = 0;
+        {
+            asio_guest first{host, loop};
+            const io_context::work_guard released_at_once{loop};
+        }
+        asio_guest second{host, loop};
+        loop.post([&] { ++ran; });
+
+        host.run_for(patience);
+
+        CHECK(ran == 1);
+    });
+}

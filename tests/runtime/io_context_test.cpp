@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -350,5 +351,25 @@ TEST_CASE("a loop that runs and sleeps is woken through its backend, hook or not
         poster.join();
         io.set_wake_hook(nullptr);
         CHECK(ran == 1);
+    });
+}
+
+TEST_CASE("the last guard, taken away while the loop is about to sleep, lets it end") {
+    with_every_backend([](io_context_options options) {
+        for (const duration spin : {duration{}, duration{20ms}}) {
+            options.spin_max = spin;
+            for (int round = 0; round < 50; ++round) {
+                io_context io{options};
+                std::optional<io_context::work_guard> guard{std::in_place, io};
+                std::thread other{[&] {
+                    while (io.counters().turns == 0) std::this_thread::yield();
+                    guard.reset();
+                }};
+                io.run();  // Or for ever.
+                other.join();
+                CHECK_FALSE(io.has_work());
+                if (spin > duration{} && round == 4) break;
+            }
+        }
     });
 }

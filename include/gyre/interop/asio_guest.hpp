@@ -57,6 +57,7 @@ private:
     void watch_descriptor();
     void watch_deadline();
     void rest();
+    void stop_roots();
 
     // Handlers may be called after the guest is gone: each asks this first.
     template <class Function>
@@ -87,20 +88,30 @@ inline asio_guest::asio_guest(boost::asio::io_context& host, io_context& loop)
       readable_{host},
       due_{host} {
     loop_.set_wake_hook(this);
-    if (loop_.has_work()) request_turn();
+    request_turn();  // The loop may have been told already, by way of a guest before this one.
 }
 
 inline asio_guest::~asio_guest() {
     if (!loop_.roots().empty()) {
-        loop_.post([this] {
-            loop_.roots().for_each([](root& each) { each.chain.request(stop_level::stop); });
-        });
-        if (host_.stopped()) host_.restart();
-        while (!loop_.roots().empty() && host_.run_one() > 0) {
+        loop_.restart();
+        while (!loop_.roots().empty()) {
+            stop_roots();
+            if (host_.stopped()) host_.restart();
+            if (host_.run_one() == 0) break;
         }
     }
     rest();
     loop_.set_wake_hook(nullptr);
+}
+
+// Asked again and again: a root that ends may have launched the next one.
+inline void asio_guest::stop_roots() {
+    bool all_asked = true;
+    loop_.roots().for_each([&](root& each) { all_asked = all_asked && each.chain.stopping(); });
+    if (all_asked) return;
+    loop_.post([&loop = loop_] {
+        loop.roots().for_each([](root& each) { each.chain.request(stop_level::stop); });
+    });
 }
 
 inline void asio_guest::request_turn() noexcept {
@@ -115,9 +126,10 @@ inline void asio_guest::turn() {
 }
 
 inline void asio_guest::arrange() {
-    if (!loop_.has_work()) return rest();
+    if (!loop_.has_work() || loop_.stopped()) return rest();
     if (!busy_) busy_.emplace(host_.get_executor());
     watch_descriptor();
+    if (!loop_.has_work()) return rest();  // A guard was released while the loop was looked at.
     watch_deadline();
 }
 

@@ -290,7 +290,10 @@ public:
                 },
                 std::move(arguments_));
         });
-        return suspend(waiter, *given);
+        const bool suspended = suspend(waiter, *given);
+        // The initiation may have had its own coroutine stopped.
+        if (suspended && given->chain->stopping()) request(stop_level::stop);
+        return suspended;
     }
     [[nodiscard]] result_type await_resume() {
         resumed();

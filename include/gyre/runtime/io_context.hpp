@@ -339,6 +339,7 @@ private:
     void note_pace(int items) noexcept;
     void take_inbox() noexcept;
     void take_cancels() noexcept;
+    void end_early(operation& op) noexcept;
     void post_from_outside(work& item) noexcept;
     void wake_if_asleep() noexcept;
     void release_guard() noexcept;
