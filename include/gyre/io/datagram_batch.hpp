@@ -45,7 +45,8 @@ public:
     [[nodiscard]] endpoint peer(std::size_t index) const noexcept;
 
     /// Copies `bytes` as one more datagram, to `to`, or to the peer of a connected socket if that is null.
-    /// False, and nothing added, if it is full or the datagram is too long.
+    /// False, and nothing added, if it is full or the datagram is too long. What was sent makes room only
+    /// when all of it was sent.
     [[nodiscard]] bool append(const_buffer bytes, const endpoint& to = {}) noexcept;
 
     /// Forgets all datagrams.

@@ -192,7 +192,7 @@ public:
     ///
     /// Errors:        on a connected socket `errc::connection_refused`, for something sent earlier.
     /// Cancellation:  `errc::canceled` and no datagram lost: what had been received is reported instead.
-    /// Threads:       resumes on the caller's executor. Several receives are served in their order.
+    /// Threads:       resumes on the caller's executor. Several may wait; any of them gets the next one.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
     [[nodiscard]] submission<message_operation, finish_datagram_receive> receive(
         mutable_buffer into) noexcept {
@@ -231,7 +231,7 @@ public:
     }
 
     /// Sends at least one datagram of `batch`, usually all, with one call. Those that went out leave the
-    /// batch; call again until it is empty.
+    /// batch; call again until it is empty. A datagram that can't be sent at all stays first in it: `clear`.
     ///
     /// @param  batch  Borrowed until completion. If empty, nothing happens.
     /// @return How many went out.
@@ -248,7 +248,8 @@ public:
     // Groups of receivers. None of this waits. All: `errc::closed`; and what the kernel says.
 
     /// Receives what is sent to `group` (its port means nothing here) and arrives through `through`.
-    /// Errors: `errc::invalid_argument` if it is no group, `errc::address_in_use` if joined already,
+    /// Errors: `errc::invalid_argument` if it is no group, `errc::address_not_available` if it is one of the
+    /// other family, `errc::address_in_use` if joined already,
     /// `errc::no_such_device`, ...
     io_result<> join(const endpoint& group, network_interface through = {}) noexcept;
 
