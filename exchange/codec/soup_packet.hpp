@@ -63,6 +63,7 @@ enum class soup_ending : std::uint8_t {
     login_timed_out,   ///< No login within `login_within`.
     peer_silent,       ///< Nothing heard for `dead_after`.
     fell_behind,       ///< The peer reads so slowly that what it must get is not kept any more.
+    replaced,          ///< The client has logged in again, on another connection.
 };
 
 /// A sentence for people; static storage.

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Who may log in, and where each derived message goes.
+#include <exchange/net/application/matching_service.hpp>
+
+#include <exchange/net/session/order_entry_session.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace exchange {
+
+using gyre::expects;
+
+timestamp_ns wall_clock() noexcept {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<timestamp_ns>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+void participant::cut_if_outrun() noexcept {
+    if (connection_->is_outrun()) connection_->cut(soup_ending::fell_behind);
+}
+
+matching_service::matching_service(const matching_service_options& options, gyre::time_point now)
+    : clock_{options.clock},
+      partition_{options.limits},
+      feed_{options.feed, now},
+      by_session_(std::size_t{options.limits.sessions_max} + 1) {
+    touched_.reserve(options.participants.size());
+    for (const credentials& who : options.participants) {
+        expects(number(who.session) < by_session_.size(), "a session that the partition can have");
+        for (const participant& other : participants_)
+            expects(other.who().username != who.username, "user names differ");
+        participant& made = participants_.emplace_back(who, options.stream, touched_);
+        participant*& place = made.is_operator() ? operator_ : by_session_[number(who.session)];
+        expects(place == nullptr, "one participant for each session, and one operator");
+        place = &made;
+    }
+}
+
+std::optional<message_rejected> matching_service::take(
+    const participant& from, std::span<const std::byte> message) noexcept {
+    const auto sequence = [this](const auto& command) { apply(command); };
+    const decode_fault fault = from.is_operator()
+                                   ? decode_operator_command(message, sequence)
+                                   : decode_client_command(message, from.who().session, sequence);
+    if (fault.error == decode_error::none) return std::nullopt;
+    ++counts_.malformed;
+    return refusal_of(message, fault);
+}
+
+participant* matching_service::find(const soup_login& login) noexcept {
+    const auto found = std::ranges::find_if(participants_, [&](const participant& each) {
+        return each.who().username == login.username && each.who().password == login.password;
+    });
+    return found == participants_.end() ? nullptr : &*found;
+}
+
+void matching_service::attach(participant& whose, order_entry_session& connection) noexcept {
+    if (whose.connection_ != nullptr) whose.connection_->cut(soup_ending::replaced);
+    whose.connection_ = &connection;
+}
+
+void matching_service::detach(participant& whose, const order_entry_session& connection) noexcept {
+    if (whose.connection_ != &connection) return;
+    whose.connection_ = nullptr;
+    if (!whose.is_operator() && !ended_) apply(end_session{whose.who().session});
+}
+
+void matching_service::announce() noexcept {
+    for (participant* const each : touched_) {
+        each->touched_ = false;
+        if (each->connection() != nullptr) each->connection()->announce_output();
+    }
+    touched_.clear();
+}
+
+void matching_service::end(gyre::time_point now) noexcept {
+    if (ended_) return;
+    ended_ = true;
+    for (participant& each : participants_) {
+        each.stream_.end();
+        if (each.connection_ != nullptr) each.connection_->announce_output();
+    }
+    feed_.end(now);
+}
+
+timestamp_ns matching_service::next_time() noexcept {
+    expects(!ended_, "nothing follows the end of the day");
+    last_time_ = std::max(last_time_, clock_());  // The host's clock may be set back.
+    return last_time_;
+}
+
+void matching_service::encoder::operator()(const event_batch& batch) const noexcept {
+    struct routes {
+        matching_service& of;
+        participant* session(session_id it) const noexcept { return of.by_session_[number(it)]; }
+        mold_sender* feed() const noexcept { return &of.feed_; }
+        participant* administrator() const noexcept { return of.operator_; }
+    };
+    encode_batch(batch, routes{*of});
+}
+
+}  // namespace exchange

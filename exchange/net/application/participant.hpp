@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Somebody who may log in: what identifies them, what they are owed, and where they are now.
+//
+// A participant outlives its connections: what was derived for it while it was away waits in its stream.
+// matching_service.hpp owns these; session/order_entry_session.hpp is the connection.
+#pragma once
+
+#include <exchange/codec/soup_stream.hpp>
+#include <exchange/core/types.hpp>
+
+#include <vector>
+
+namespace exchange {
+
+class order_entry_session;
+class participant;
+
+/// What somebody must know to log in, and as whom.
+struct credentials {
+    soup_username username;
+    soup_password password;
+    session_id session = session_id::none;  ///< None: the operator.
+};
+
+/// Participants with messages that their connections were not told of. Each at most once.
+using touched_participants = std::vector<participant*>;
+
+/// Threads:  One at a time, as everything of its service.
+class participant {
+public:
+    /// @param  touched  Borrowed; has room for every participant.
+    participant(const credentials& who, const soup_stream_options& stream,
+                touched_participants& touched)
+        : who_{who}, stream_{stream}, touched_list_{touched} {}
+    participant(const participant&) = delete;
+    participant& operator=(const participant&) = delete;
+
+    [[nodiscard]] const credentials& who() const noexcept { return who_; }
+    [[nodiscard]] bool is_operator() const noexcept { return who_.session == session_id::none; }
+    [[nodiscard]] const soup_stream& stream() const noexcept { return stream_; }
+
+    /// The connection that is logged in as this participant, or null.
+    [[nodiscard]] order_entry_session* connection() const noexcept { return connection_; }
+
+    /// As a sink of event_codec.hpp. Whoever reads so slowly that new messages take the place of those
+    /// that are being written to it is cut off before they do.
+    [[nodiscard]] std::span<std::byte> prepare(std::size_t size) noexcept {
+        const std::span<std::byte> room = stream_.prepare(size);
+        if (!touched_) touch();
+        if (connection_ != nullptr) cut_if_outrun();
+        return room;
+    }
+    void commit(std::size_t size) noexcept { stream_.commit(size); }
+
+private:
+    friend class matching_service;
+
+    void touch() noexcept {
+        touched_ = true;
+        touched_list_.push_back(this);
+    }
+    void cut_if_outrun() noexcept;
+
+    credentials who_;
+    soup_stream stream_;
+    touched_participants& touched_list_;
+    order_entry_session* connection_ = nullptr;
+    bool touched_ = false;
+};
+
+}  // namespace exchange

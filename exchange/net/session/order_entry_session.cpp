@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What each step of the protocol means to the application.
+#include <exchange/net/session/order_entry_session.hpp>
+
+#include <utility>
+
+namespace exchange {
+
+using kind = soup_step::kind;
+
+order_entry_session::order_entry_session(matching_service& service, session_link& link,
+                                         const soup_options& options, gyre::time_point now)
+    : service_{service}, link_{link}, server_{options, now} {}
+
+void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point now) noexcept {
+    on_step(server_.on_packet(packet, now), now);
+}
+
+void order_entry_session::on_framing_error(soup_ending ending) noexcept {
+    static_cast<void>(server_.on_framing_error(ending));
+    disconnected();
+}
+
+void order_entry_session::on_timer(gyre::time_point now) noexcept {
+    on_step(server_.on_timer(now), now);
+}
+
+void order_entry_session::sent(std::size_t size, gyre::time_point now) noexcept {
+    server_.sent(size, now);
+    if (over()) disconnected();
+}
+
+void order_entry_session::on_step(const soup_step& step, gyre::time_point now) noexcept {
+    switch (step.what) {
+        case kind::login: return log_in(now);
+        case kind::message: return carry_out(step.payload);
+        case kind::ended: return disconnected();
+        case kind::nothing:
+        case kind::started:  // Clients only.
+        case kind::debug: return;
+    }
+}
+
+void order_entry_session::log_in(gyre::time_point now) noexcept {
+    participant* const whose = service_.find(server_.login());
+    if (whose == nullptr) {
+        static_cast<void>(server_.reject(soup_reject::not_authorized));
+        return;
+    }
+    static_cast<void>(server_.accept(whose->stream(), now));
+    if (!server_.logged_in()) return;  // It asked for what there is not, and was told so.
+    who_ = whose;
+    service_.attach(*whose, *this);
+}
+
+void order_entry_session::carry_out(std::span<const std::byte> message) noexcept {
+    if (service_.ended()) return;  // The end of the session, which is on its way, is the answer.
+    const std::optional<message_rejected> refusal = service_.take(*who_, message);
+    if (!refusal) return;
+    std::array<std::byte, message_bytes_of<message_rejected>> bytes;
+    encode(*refusal, bytes);
+    // A client that sends nonsense and does not read the answers: no failure is silent, so it ends.
+    if (!server_.send_unsequenced(bytes)) on_framing_error(soup_ending::fell_behind);
+}
+
+void order_entry_session::disconnected() noexcept {
+    if (participant* const whose = std::exchange(who_, nullptr)) service_.detach(*whose, *this);
+}
+
+void order_entry_session::cut(soup_ending why) noexcept {
+    static_cast<void>(server_.on_framing_error(why));
+    link_.cut();
+}
+
+}  // namespace exchange

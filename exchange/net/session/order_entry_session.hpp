@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One client's connection, as a function of what comes in: packets, time, and what others do.
+//
+// soup_server.hpp knows the protocol and matching_service.hpp the application; this brings them together,
+// and whoever drives it has bytes to read, bytes to write and a time to call again. No socket is
+// in here, so the same session runs over every transport and every library.
+#pragma once
+
+#include <exchange/codec/soup_server.hpp>
+#include <exchange/net/application/matching_service.hpp>
+
+namespace exchange {
+
+/// What a session asks of the connection that it stands on.
+class session_link {
+public:
+    /// There is something to write, which nobody has read for: write when you can. May be said again.
+    virtual void has_output() noexcept = 0;
+
+    /// Ends the connection at once: no byte may leave any more, not even of a write that is under way.
+    virtual void cut() noexcept = 0;
+
+protected:
+    ~session_link() = default;
+};
+
+/// Threads:  One at a time, its service included.
+/// Cost:     Memory is taken at construction.
+class order_entry_session {
+public:
+    /// @param  service  Borrowed; outlives this.
+    /// @param  link     Borrowed; outlives this. Called from within any function of the service.
+    order_entry_session(matching_service& service, session_link& link, const soup_options& options,
+                        gyre::time_point now);
+    order_entry_session(const order_entry_session&) = delete;
+    order_entry_session& operator=(const order_entry_session&) = delete;
+    ~order_entry_session() { disconnected(); }
+
+    /// Takes a packet: carries it out, or answers why not.
+    void on_packet(const soup_packet& packet, gyre::time_point now) noexcept;
+
+    /// Takes what the framer found instead of a packet.
+    void on_framing_error(soup_ending ending) noexcept;
+
+    /// Does what is due.
+    void on_timer(gyre::time_point now) noexcept;
+    [[nodiscard]] gyre::time_point deadline() const noexcept { return server_.deadline(); }
+
+    /// What is to be written. Stays valid until it is written, or `cut` was called.
+    [[nodiscard]] soup_output output() noexcept { return server_.output(); }
+    void sent(std::size_t size, gyre::time_point now) noexcept;
+
+    /// The session is over: write `output()` to its end, then close.
+    [[nodiscard]] bool over() const noexcept { return server_.ending() != soup_ending::none; }
+    [[nodiscard]] soup_ending ending() const noexcept { return server_.ending(); }
+
+    /// The connection is gone.
+    void disconnected() noexcept;
+
+    /// Who is logged in; null before, and afterwards.
+    [[nodiscard]] const participant* who() const noexcept { return who_; }
+
+    // For the service.
+
+    /// Has its stream forgotten what it is about to write?
+    [[nodiscard]] bool is_outrun() const noexcept {
+        return server_.next_to_send() < who_->stream().messages().first_sequence();
+    }
+    void cut(soup_ending why) noexcept;
+    void announce_output() noexcept { link_.has_output(); }
+
+private:
+    void on_step(const soup_step& step, gyre::time_point now) noexcept;
+    void log_in(gyre::time_point now) noexcept;
+    void carry_out(std::span<const std::byte> message) noexcept;
+
+    matching_service& service_;
+    session_link& link_;
+    soup_server server_;
+    participant* who_ = nullptr;
+};
+
+}  // namespace exchange

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Who may log in, who hears what, and what nobody may do to the book.
+#include <exchange/net/application/matching_service.hpp>
+
+#include <exchange/tests/net/desk.hpp>
+#include <exchange/tests/net/venue_with_two_traders.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+struct floor {
+    explicit floor(const matching_service_options& options = two_traders())
+        : service{options, day_start} {
+        open_market(service);
+        while (service.feed().next(day_start)) {
+        }  // What the opening told.
+    }
+
+    [[nodiscard]] std::uint64_t public_messages() {
+        return service.feed().messages().next_sequence();
+    }
+    [[nodiscard]] std::size_t open_orders(session_id of) const {
+        return service.market().state().accounts[number(of)].open_orders;
+    }
+
+    matching_service service;
+    desk alices{service, login_of("alice")};
+    desk bobs{service, login_of("bob")};
+};
+
+}  // namespace
+
+TEST_CASE("an order that rests is acknowledged to its owner alone and told to the public") {
+    floor it;
+    it.alices.connect();
+    it.bobs.connect();
+    const std::uint64_t before = it.public_messages();
+
+    it.alices.tell(limit(client_sequence{7}, order_side::buy, 100, 5));
+
+    const auto entered = it.alices.heard_of<order_entered>();
+    REQUIRE(entered.size() == 1);
+    CHECK(entered[0].client_seq == client_sequence{7});
+    CHECK(entered[0].open == 5);
+    CHECK(entered[0].session == alice);
+    CHECK(it.bobs.heard().empty());
+    CHECK(it.public_messages() - before == 3);
+    CHECK(it.open_orders(alice) == 1);
+}
+
+TEST_CASE("a trade is told to both sides, and the one that did not ask is announced") {
+    floor it;
+    it.alices.connect();
+    it.bobs.connect();
+    it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    it.alices.forget();
+    const int announced = it.alices.announced();
+
+    it.bobs.tell(limit(client_sequence{1}, order_side::sell, 100, 5));
+
+    CHECK(it.alices.announced() > announced);
+    it.alices.exchange_bytes();
+    CHECK(it.alices.heard_of<order_executed>().size() == 1);
+    CHECK(it.alices.heard_of<trade_capture_report>().size() == 1);
+    CHECK(it.bobs.heard_of<order_executed>().size() == 1);
+    CHECK(it.open_orders(alice) == 0);
+}
+
+TEST_CASE("an order is cancelled by its client sequence before any acknowledgement was read") {
+    floor it;
+    it.alices.connect();
+    it.bobs.connect();
+    REQUIRE(it.alices.send(limit(client_sequence{1}, order_side::buy, 100, 5)));
+    REQUIRE(it.alices.send(cancel_of(client_sequence{2}, client_sequence{1})));
+
+    it.alices.exchange_bytes();
+
+    CHECK(it.alices.heard_of<order_entered>().size() == 1);
+    CHECK(it.alices.heard_of<order_cancelled>().size() == 1);
+    CHECK(it.open_orders(alice) == 0);
+}
+
+TEST_CASE("a wrong name or password is not authorised, and a session in use moves to the newest") {
+    floor it;
+    desk stranger{it.service, {.username = "alice", .password = "guess", .session = {}}};
+    stranger.connect();
+    CHECK(stranger.client().rejected() == soup_reject::not_authorized);
+    CHECK(stranger.session().over());
+
+    it.alices.connect();
+    desk again{it.service, login_of("alice")};
+    again.connect();
+    CHECK(it.alices.was_cut());
+    CHECK(it.alices.session().ending() == soup_ending::replaced);
+    CHECK(again.client().logged_in());
+    it.alices.disconnect();
+
+    again.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    CHECK(again.heard_of<order_entered>().size() == 1);
+    CHECK(it.service.participants()[0].connection() == &again.session());
+}
+
+TEST_CASE("bytes that are no command are refused outside of the sequence, and nothing changes") {
+    floor it;
+    it.alices.connect();
+    const std::uint64_t commands = it.service.counts().commands;
+    const std::uint64_t messages = it.public_messages();
+    std::vector<std::byte> torn(message_bytes_of<enter_order>);
+    encode(limit(client_sequence{9}, order_side::buy, 100, 5), torn);
+    torn.pop_back();
+
+    REQUIRE(it.alices.send_bytes(torn));
+    it.alices.exchange_bytes();
+
+    REQUIRE(it.alices.refusals().size() == 1);
+    CHECK(it.alices.refusals()[0].error != decode_error::none);
+    CHECK_FALSE(it.alices.heard()[0].sequenced);
+    CHECK(it.service.counts().commands == commands);
+    CHECK(it.service.counts().malformed == 1);
+    CHECK(it.public_messages() == messages);
+    it.alices.tell(limit(client_sequence{9}, order_side::buy, 100, 5));
+    CHECK(it.alices.heard_of<order_entered>().size() == 1);
+}
+
+TEST_CASE("clients cannot give the operator's commands, nor the operator theirs") {
+    floor it;
+    desk ops{it.service, login_of("ops", 0)};  // Not what the opening told.
+    it.alices.connect();
+    ops.connect();
+
+    it.alices.tell(set_phase{the_market, market_phase::halted});
+    REQUIRE(it.alices.refusals().size() == 1);
+    ops.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    REQUIRE(ops.refusals().size() == 1);
+    ops.tell(set_phase{the_market, market_phase::halted});
+    CHECK(ops.heard_of<admin_accepted>().size() == 1);
+
+    it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    REQUIRE(it.alices.heard_of<order_rejected>().size() == 1);
+    CHECK(it.alices.heard_of<order_rejected>()[0].reason == reject_reason::market_halted);
+}
+
+TEST_CASE("a client that was away resumes at the message it wants next") {
+    floor it;
+    it.alices.connect();
+    it.bobs.connect();
+    it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    it.alices.disconnect();
+    it.bobs.tell(limit(client_sequence{1}, order_side::sell, 100, 2));
+    CHECK(it.alices.heard_of<order_executed>().empty());
+
+    it.alices.connect();
+
+    CHECK(it.alices.heard_of<order_entered>().size() == 1);
+    REQUIRE(it.alices.heard_of<order_executed>().size() == 1);
+    CHECK(it.alices.heard_of<order_executed>()[0].quantity == 2);
+}
+
+TEST_CASE("what becomes of orders when a connection ends is the session's policy") {
+    SUBCASE("kept") {
+        floor it;
+        it.alices.connect();
+        it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+        it.alices.disconnect();
+        CHECK(it.open_orders(alice) == 1);
+    }
+    SUBCASE("cancelled") {
+        matching_service service{two_traders(), day_start};
+        open_market(service, disconnect_policy::cancel_orders);
+        desk alices{service, login_of("alice")};
+        alices.connect();
+        alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+        alices.disconnect();
+        CHECK(service.market().state().accounts[number(alice)].open_orders == 0);
+        alices.connect();
+        REQUIRE(alices.heard_of<order_cancelled>().size() == 1);
+        CHECK(alices.heard_of<order_cancelled>()[0].reason == cancel_reason::session_ended);
+    }
+}
+
+TEST_CASE("whoever reads so slowly that its messages are overwritten is cut off before they are") {
+    matching_service_options options = two_traders();
+    options.stream.messages_max = 8;
+    floor it{options};
+    it.alices.connect();
+    it.bobs.connect();
+    for (std::uint32_t each = 1; each <= 8; ++each)
+        REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 5)));
+    REQUIRE(it.alices.carry_to_server());
+    CHECK_FALSE(it.alices.was_cut());
+
+    REQUIRE(it.alices.send(limit(client_sequence{9}, order_side::buy, 100, 5)));
+    REQUIRE(it.alices.carry_to_server());
+
+    CHECK(it.alices.was_cut());
+    CHECK(it.alices.session().ending() == soup_ending::fell_behind);
+    CHECK(it.open_orders(alice) == 9);  // What was accepted stays accepted.
+    it.bobs.tell(limit(client_sequence{1}, order_side::sell, 100, 5));
+    CHECK(it.bobs.heard_of<order_executed>().size() == 1);
+}
+
+TEST_CASE("at the end of the day every stream ends behind what it holds") {
+    floor it;
+    it.alices.connect();
+    REQUIRE(it.alices.send(limit(client_sequence{1}, order_side::buy, 100, 5)));
+    REQUIRE(it.alices.carry_to_server());
+
+    it.service.end(day_start);
+    REQUIRE(it.alices.send(limit(client_sequence{2}, order_side::buy, 100, 5)));
+    it.alices.exchange_bytes();
+
+    CHECK(it.alices.heard_of<order_entered>().size() == 1);
+    CHECK(it.alices.client().ending() == soup_ending::session_ended);
+    CHECK(it.open_orders(alice) == 1);
+    it.alices.disconnect();
+}
