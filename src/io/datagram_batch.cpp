@@ -9,7 +9,6 @@
 #include <sys/uio.h>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace gyre {
@@ -67,11 +66,13 @@ endpoint datagram_batch::peer(std::size_t index) const noexcept {
     return endpoint{storage_->peers[storage_->begin + index]};
 }
 
-bool datagram_batch::append(const_buffer bytes, const endpoint& to) noexcept {
-    if (full() || bytes.size() > storage_->size_max) return false;
+bool datagram_batch::append(const_buffers parts, const endpoint& to) noexcept {
+    const std::size_t size = size_of(parts);
+    if (full() || size > storage_->size_max) return false;
     const std::size_t at = storage_->end++;
-    if (!bytes.empty()) std::memcpy(storage_->bytes_at(at), bytes.data(), bytes.size());
-    storage_->parts[at] = {storage_->bytes_at(at), bytes.size()};
+    std::byte* space = storage_->bytes_at(at);
+    for (const const_buffer& part : parts) space = std::ranges::copy(part, space).out;
+    storage_->parts[at] = {storage_->bytes_at(at), size};
     storage_->peers[at] = to.raw();
     storage_->headers[at] = {};
     return true;

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,24 @@ TEST_CASE("a batch takes datagrams until it is full, and none that is too long")
     CHECK(batch[1].empty());
     CHECK(batch.peer(1).kind() == endpoint::family::none);
     CHECK_FALSE(batch.truncated(1));
+}
+
+TEST_CASE(
+    "a datagram gathered from parts is one datagram, and too long if its parts are together") {
+    datagram_batch batch{3, 8};
+    const std::array<const_buffer, 3> parts{bytes_of("head"), const_buffer{}, bytes_of("tail")};
+    const std::array<const_buffer, 2> longer{bytes_of("head"), bytes_of("tails")};
+    const endpoint to{ipv4::loopback(), 7};
+
+    CHECK_FALSE(batch.append(longer, to));
+    CHECK(batch.empty());
+    CHECK(batch.append(parts, to));
+    CHECK(batch.append(const_buffers{}, to));
+
+    CHECK(batch.size() == 2);
+    CHECK(text_of(batch[0]) == "headtail");
+    CHECK(batch.peer(0) == to);
+    CHECK(batch[1].empty());
 }
 
 TEST_CASE("a batch owns its bytes, moves with them, and starts anew when cleared") {

@@ -47,7 +47,12 @@ public:
     /// Copies `bytes` as one more datagram, to `to`, or to the peer of a connected socket if that is null.
     /// False, and nothing added, if it is full or the datagram is too long. What was sent makes room only
     /// when all of it was sent.
-    [[nodiscard]] bool append(const_buffer bytes, const endpoint& to = {}) noexcept;
+    [[nodiscard]] bool append(const_buffer bytes, const endpoint& to = {}) noexcept {
+        return append(const_buffers{&bytes, 1}, to);
+    }
+
+    /// The same, gathered: `parts` in their order become one datagram, copied once. Of any number of parts.
+    [[nodiscard]] bool append(const_buffers parts, const endpoint& to = {}) noexcept;
 
     /// Forgets all datagrams.
     void clear() noexcept;
