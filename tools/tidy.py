@@ -68,6 +68,11 @@ TESTED_ELSEWHERE = {
     "exchange/codec/soup_step": "exchange/tests/codec/soup_server_test.cpp",
     "exchange/codec/soup_output": "exchange/tests/codec/soup_server_test.cpp",
     "exchange/codec/message_rejected": "exchange/tests/codec/command_codec_test.cpp",
+    # One set of laws judges both sides of the exchange's seam, and all of their parts.
+    "exchange/net/executor_traits": "exchange/tests/net/gyre_traits_test.cpp",
+    "exchange/net/gyre_timer": "exchange/tests/net/gyre_traits_test.cpp",
+    "exchange/net/gyre_signal_set": "exchange/tests/net/gyre_traits_test.cpp",
+    "exchange/net/stop_token": "exchange/tests/net/gyre_traits_test.cpp",
 }
 
 # System headers outside the layer that touches the kernel, file by file.

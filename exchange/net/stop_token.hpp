@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How a running pipeline is asked to end.
+//
+// Neither side's own way crosses the seam: a gyre stop ends every wait below a coroutine, Asio's
+// cancellation costs each operation a slot. What both can do is an event that somebody waits for, who
+// then closes what others wait on; their waits end with `errc::canceled`.
+#pragma once
+
+namespace exchange {
+
+/// Asked once, for good. Shared by reference; must outlive those who wait for it.
+///
+/// @tparam  Event  The event of one side of the seam.
+template <class Event>
+class stop_token {
+public:
+    stop_token() = default;
+    stop_token(const stop_token&) = delete;
+    stop_token& operator=(const stop_token&) = delete;
+
+    /// Threads:  that of the context; from others, `context.post([&] { token.request_stop(); })`.
+    void request_stop() noexcept { asked_.set(); }
+    [[nodiscard]] bool stop_requested() const noexcept { return asked_.is_set(); }
+
+    /// Waits for the request; at once if it was made already. Yields `io_result<>`.
+    ///
+    /// Errors, cancellation, threads, cost:  those of the event.
+    [[nodiscard]] auto wait() noexcept { return asked_.wait(); }
+
+private:
+    Event asked_;
+};
+
+}  // namespace exchange

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// gyre's side of the seam as the laws see it: every backend, each with a context of its own.
+#pragma once
+
+#include <exchange/net/gyre_traits.hpp>
+
+#include <support/harness.hpp>
+
+#include <string>
+
+namespace exchange::testing {
+
+struct gyre_world {
+    using traits = gyre_traits;
+
+    /// Calls `body(context)` once per backend under test.
+    template <class Body>
+    static void each_context(const Body& body) {
+        for (const gyre::backend_choice each : gyre::testing::backends_under_test()) {
+            INFO("gyre on ", std::string{gyre::describe(each)});
+            gyre::io_context_options options;
+            options.backend = each;
+            gyre::io_context context{options};
+            REQUIRE_FALSE(context.status());
+            body(context);
+        }
+    }
+
+    /// Runs until nothing is left, or the harness' patience ends. True if nothing is left.
+    [[nodiscard]] static bool run_to_rest(gyre::io_context& context) {
+        context.run_for(gyre::testing::patience);
+        return !context.has_work();
+    }
+};
+
+}  // namespace exchange::testing
