@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A listener of the public feed: joins its group, puts datagrams in order, and asks for what is missing.
+//
+// codec/mold_receiver.hpp knows what is missing and when to ask; this waits for it, on either side of
+// the seam. The other end is transport/feed_publisher.hpp.
+#pragma once
+
+#include <exchange/codec/mold_receiver.hpp>
+#include <exchange/net/executor_traits.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace exchange {
+
+struct feed_listener_options {
+    gyre::endpoint
+        group;  ///< Where the feed goes; port 0, of an address of ours, lets the kernel choose.
+    std::string interface;    ///< Through which a group is joined, such as "eth0". Empty: no group.
+    gyre::endpoint requests;  ///< Who answers requests; `ask` may say it later.
+    gyre::endpoint ask_from;  ///< Where requests are sent from; port 0 lets the kernel choose.
+    mold_receiver_options receiver{};
+    gyre::duration timer_tick =
+        std::chrono::milliseconds{1};  ///< At least between two looks at time.
+};
+
+/// What a listener wants to hear. Called on the context's thread.
+class feed_handler {
+public:
+    /// Each message once and in order. Borrowed during the call.
+    virtual void heard(const mold_message& message) noexcept = 0;
+
+    /// Messages are lost: all requests were in vain. A snapshot is needed from here on.
+    virtual void missed(mold_gap) noexcept {}
+
+    /// The feed has ended, and all of it was heard.
+    virtual void ended() noexcept {}
+
+protected:
+    ~feed_handler() = default;
+};
+
+/// @tparam  X  A side of the seam.
+///
+/// Threads:  that of its context.
+/// Cost:     Memory is taken at construction.
+template <executor_traits X>
+class feed_listener {
+public:
+    using task = typename X::template task<void>;
+
+    /// @param  handler  Borrowed; outlives this.
+    feed_listener(typename X::context& context, const feed_listener_options& options,
+                  feed_handler& handler)
+        : context_{context},
+          options_{options},
+          handler_{handler},
+          receiver_{options.receiver, X::now(context)},
+          timer_{context},
+          datagram_(options.receiver.datagram_bytes_max + 1),
+          answer_(options.receiver.datagram_bytes_max + 1) {}
+    feed_listener(const feed_listener&) = delete;
+    feed_listener& operator=(const feed_listener&) = delete;
+
+    /// Opens its sockets and begins. After an error nothing has begun.
+    [[nodiscard]] gyre::io_result<> start() {
+        gyre::udp_options shared;
+        shared.address_reused = true;  // Several listeners of a host in one group.
+        auto [binding, group] = X::bind(context_, options_.group, shared);
+        if (binding) return binding;
+        auto [opening, asking] = X::bind(context_, options_.ask_from, {});
+        if (opening) return opening;
+        if (!options_.interface.empty()) {
+            const auto [missing, through] = group.find_interface(options_.interface);
+            if (missing) return missing;
+            if (const auto [joining] = group.join(options_.group, through); joining) return joining;
+        }
+        auto [naming, local] = group.local_endpoint();
+        if (naming) return naming;
+        local_ = local;
+        group_ = std::move(group);
+        asking_ = std::move(asking);
+        X::launch(context_, listen(group_, datagram_));
+        X::launch(context_, listen(asking_, answer_));
+        X::launch(context_, keep_time());
+        return {};
+    }
+
+    /// Who answers requests from here on.
+    void ask(const gyre::endpoint& requests) noexcept { options_.requests = requests; }
+
+    /// Ends it. The context runs out of work, and then this may be destroyed.
+    void stop() noexcept {
+        static_cast<void>(group_.close());
+        static_cast<void>(asking_.close());
+        timer_.cancel();
+    }
+
+    /// Where it listens, once started.
+    [[nodiscard]] const gyre::endpoint& local() const noexcept { return local_; }
+    [[nodiscard]] const mold_receiver& receiver() const noexcept { return receiver_; }
+
+private:
+    task listen(typename X::udp_socket& from, std::vector<std::byte>& buffer) {
+        while (from.is_open()) {
+            const auto [error, received] = co_await from.receive(buffer);
+            if (error == gyre::errc::canceled) co_return;
+            if (error) continue;  // Of a request that nobody was there to take.
+            const gyre::time_point now = X::now(context_);
+            if (!received.truncated)
+                static_cast<void>(receiver_.on_packet(std::span{buffer}.first(received.size), now));
+            deliver();
+            co_await ask_for_what_is_missing(now);
+            timer_.expire_at(std::min(timer_.deadline(), receiver_.deadline()));
+        }
+    }
+
+    task keep_time() {
+        while (asking_.is_open()) {
+            const auto [error] = co_await timer_.wait_until(
+                std::max(receiver_.deadline(), X::now(context_) + options_.timer_tick));
+            if (error) co_return;
+            co_await ask_for_what_is_missing(X::now(context_));
+            if (!receiver_.stuck()) continue;
+            handler_.missed(receiver_.give_up());
+            deliver();
+        }
+    }
+
+    task ask_for_what_is_missing(gyre::time_point now) {
+        const auto request = receiver_.request(now);
+        if (!request || !asking_.is_open()) co_return;
+        const gyre::const_buffer bytes{*request};
+        // If it is lost here or on the way, the next one asks for the same.
+        static_cast<void>(co_await asking_.send_to({&bytes, 1}, options_.requests));
+    }
+
+    void deliver() noexcept {
+        while (const auto message = receiver_.next()) handler_.heard(*message);
+        if (receiver_.ended() && !std::exchange(told_end_, true)) handler_.ended();
+    }
+
+    typename X::context& context_;
+    feed_listener_options options_;
+    feed_handler& handler_;
+    mold_receiver receiver_;
+    typename X::timer timer_;
+    typename X::udp_socket group_;
+    typename X::udp_socket asking_;
+    gyre::endpoint local_;
+    std::vector<std::byte> datagram_;
+    std::vector<std::byte> answer_;
+    bool told_end_ = false;
+};
+
+}  // namespace exchange

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The two coroutines of a client's connection: one reads and carries out, one writes what others caused.
+//
+// This is the only place where a session waits. Whoever reads a batch of packets carries all of it out,
+// sends the feed, and then writes its own answers; messages that it caused for other sessions are left
+// to their writers, so that nobody waits for somebody else's slow client.
+#pragma once
+
+#include <exchange/net/application/facility_options.hpp>
+#include <exchange/net/application/span_observer.hpp>
+#include <exchange/net/session/order_entry_session.hpp>
+#include <exchange/net/transport/feed_publisher.hpp>
+#include <exchange/net/transport/packet_stream.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace exchange {
+
+/// What connections share.
+template <executor_traits X>
+struct order_entry_desk {
+    typename X::context& context;
+    matching_service& service;
+    feed_publisher<X>& feed;
+    const facility_options& options;
+    span_observer* observer = nullptr;  ///< Or null.
+    std::uint64_t unwritten = 0;        ///< Connections with output that was not written yet.
+    bool observing = false;             ///< Has something been received since all was written?
+
+    /// Everything that was derived so far has been written, or nobody is there to write it to.
+    void note_written() noexcept {
+        if (observer == nullptr || !observing || unwritten > 0 || feed.sending()) return;
+        observing = false;
+        observer->written();
+    }
+};
+
+/// @tparam  X  A side of the seam.
+///
+/// Threads:  that of its context.
+/// Cost:     Serves one connection after the other; the session's buffers are taken for each anew.
+template <executor_traits X>
+class order_entry_connection final : public session_link {
+public:
+    using task = typename X::template task<void>;
+
+    /// @param  desk  Borrowed; outlives this.
+    explicit order_entry_connection(order_entry_desk<X>& desk)
+        : desk_{desk}, packets_{desk.options.framing} {}
+    order_entry_connection(const order_entry_connection&) = delete;
+    order_entry_connection& operator=(const order_entry_connection&) = delete;
+
+    /// Takes charge of a client, who is then to be served.
+    void open(typename X::stream_socket socket) {
+        packets_.open(std::move(socket));
+        accepted_at_ = X::now(desk_.context);
+        session_.emplace(desk_.service, *this, desk_.options.sessions, accepted_at_);
+        over_since_ = gyre::never;
+        finished_ = false;
+    }
+
+    /// Serves it, until it or the exchange has had enough.
+    ///
+    /// Errors:        none: a connection that is lost is an end like any other.
+    /// Cancellation:  `hang_up` ends it.
+    /// Threads:       that of the context.
+    /// Cost:          no allocation per message.
+    task serve() {
+        X::launch(desk_.context, write_what_others_caused());
+        while (!session_->over()) {
+            const auto [error, size] = co_await packets_.receive();
+            if (error) break;
+            packets_.received(size);
+            if (desk_.observer != nullptr) {
+                desk_.observing = true;
+                desk_.observer->received();
+            }
+            while (take_packets()) co_await write_out_all();
+        }
+        co_await wait_for_the_end();
+        session_->disconnected();
+        desk_.service.announce();  // Its orders may have been cancelled, which others hear of.
+        finished_ = true;
+        has_output_.set();
+        static_cast<void>(co_await writer_gone_.wait());
+        writer_gone_.reset();
+        note_clean();
+        packets_.close();
+        session_.reset();
+    }
+
+    /// Is there a client, from `open` to the end of `serve`?
+    [[nodiscard]] bool serving() const noexcept { return session_.has_value(); }
+    [[nodiscard]] bool logged_in() const noexcept { return session_->who() != nullptr; }
+    [[nodiscard]] gyre::time_point accepted_at() const noexcept { return accepted_at_; }
+
+    /// Ends it now.
+    void hang_up() noexcept { packets_.cut(); }
+
+    /// Does what is due.
+    void on_timer(gyre::time_point now) noexcept {
+        if (session_->over()) {
+            over_since_ = std::min(over_since_, now);
+            if (now >= gyre::deadline_after(over_since_, desk_.options.linger)) packets_.cut();
+            return;
+        }
+        if (now < session_->deadline()) return;
+        session_->on_timer(now);
+        has_output();
+    }
+
+    void has_output() noexcept override {
+        if (!unwritten_) {
+            unwritten_ = true;
+            ++desk_.unwritten;
+        }
+        if (!carrying_out_) has_output_.set();
+    }
+    void cut() noexcept override { packets_.cut(); }
+
+private:
+    /// Carries out packets that are here, up to the limit of one turn. False if there was none.
+    bool take_packets() noexcept {
+        carrying_out_ = true;
+        const gyre::time_point now = X::now(desk_.context);
+        std::size_t taken = 0;
+        while (taken < desk_.options.packets_per_turn_max && !session_->over()) {
+            const soup_framed framed = packets_.next();
+            if (framed.ending != soup_ending::none) {
+                session_->on_framing_error(framed.ending);
+            } else if (framed.complete) {
+                session_->on_packet(framed.packet, now);
+                if (desk_.observer != nullptr) desk_.observer->carried_out();
+            } else {
+                break;
+            }
+            ++taken;
+        }
+        if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
+        desk_.service.announce();
+        carrying_out_ = false;
+        return taken > 0;
+    }
+
+    /// The feed first: the public must not wait for one client's window.
+    task write_out_all() {
+        co_await desk_.feed.flush();
+        co_await write_out();
+        desk_.note_written();
+    }
+
+    task write_out() {
+        if (writing_) co_return;  // Whoever is at it goes on until nothing is left.
+        writing_ = true;
+        for (;;) {
+            const soup_output output = session_->output();
+            if (output.size() == 0) break;
+            const auto [error, size] = co_await packets_.send(output);
+            if (error) {
+                packets_.cut();
+                break;
+            }
+            session_->sent(size, X::now(desk_.context));
+        }
+        writing_ = false;
+        note_clean();
+    }
+
+    task write_what_others_caused() {
+        for (;;) {
+            static_cast<void>(co_await has_output_.wait());
+            has_output_.reset();
+            if (finished_) break;
+            co_await write_out();
+            desk_.note_written();
+        }
+        writer_gone_.set();
+    }
+
+    /// Lets the client read our last words: what it still sends is dropped until it closes, or for as long
+    /// as `on_timer` allows. Closing at once would reset the connection, and destroy them.
+    task wait_for_the_end() {
+        co_await write_out_all();
+        if (!session_->over()) co_return;  // The client went first.
+        over_since_ = std::min(over_since_, X::now(desk_.context));
+        packets_.finish();
+        for (;;) {
+            const auto [error, size] = co_await packets_.discard();
+            if (error) co_return;
+        }
+    }
+
+    void note_clean() noexcept {
+        if (!unwritten_) return;
+        unwritten_ = false;
+        --desk_.unwritten;
+    }
+
+    order_entry_desk<X>& desk_;
+    packet_stream<X> packets_;
+    std::optional<order_entry_session> session_;
+    typename X::event has_output_;
+    typename X::event writer_gone_;
+    gyre::time_point accepted_at_{};
+    gyre::time_point over_since_ = gyre::never;
+    bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.
+    bool writing_ = false;
+    bool unwritten_ = false;  // Counted in the desk.
+    bool finished_ = false;   // The reader is done, and the writer shall be.
+};
+
+}  // namespace exchange

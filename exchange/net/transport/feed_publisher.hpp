@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The public feed on its way out: datagrams of a mold_sender to their group, and answers to those who ask.
+//
+// Whoever changed the book calls `flush`; if somebody is at it already, that one goes on until nothing is
+// left. So datagrams are as full as the moment allows, and there is one writer.
+#pragma once
+
+#include <exchange/codec/mold_sender.hpp>
+#include <exchange/net/executor_traits.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace exchange {
+
+struct feed_counts {
+    std::uint64_t datagrams = 0;  ///< Sent to the group.
+    std::uint64_t refused = 0;    ///< That the kernel would not send; receivers will ask for them.
+    std::uint64_t answers = 0;    ///< Sent to those who asked.
+    std::uint64_t faults = 0;     ///< Requests that were none, or for what there is not.
+};
+
+/// @tparam  X  A side of the seam.
+///
+/// Threads:  that of its context.
+/// Cost:     Memory is taken at construction.
+template <executor_traits X>
+class feed_publisher {
+public:
+    static constexpr bool reliable = false;
+    static constexpr bool ordered = false;
+
+    /// @param  feed   Borrowed; outlives this.
+    /// @param  group  Where datagrams go: a group, or one receiver.
+    feed_publisher(typename X::context& context, mold_sender& feed, const gyre::endpoint& group,
+                   std::size_t datagrams_per_send, std::size_t datagram_bytes_max)
+        : context_{context},
+          feed_{feed},
+          group_{group},
+          batch_{datagrams_per_send, datagram_bytes_max} {}
+
+    void open(typename X::udp_socket outgoing, typename X::udp_socket requests) noexcept {
+        outgoing_ = std::move(outgoing);
+        requests_ = std::move(requests);
+    }
+    void close() noexcept {
+        static_cast<void>(outgoing_.close());
+        static_cast<void>(requests_.close());
+    }
+
+    /// Has the feed anything that was not given to the kernel?
+    [[nodiscard]] bool sending() const noexcept { return sending_; }
+
+    /// Sends what was committed and not sent yet.
+    ///
+    /// Errors:        none: what cannot be sent is counted, and stays in the feed for those who ask.
+    /// Cancellation:  closing ends it.
+    /// Threads:       that of the context.
+    /// Cost:          a frame; as many sends as the batch makes of it.
+    typename X::template task<void> flush() {
+        if (sending_ || !outgoing_.is_open()) co_return;
+        sending_ = true;
+        while (fill(X::now(context_))) co_await send_batch();
+        sending_ = false;
+    }
+
+    /// Sends a heartbeat, or the end once more, if it is due. As `flush` in everything else.
+    typename X::template task<void> on_timer(gyre::time_point now) {
+        // What is being sent is a sign of life.
+        if (sending_ || !outgoing_.is_open() || now < feed_.deadline()) co_return;
+        const auto datagram = feed_.on_timer(now);
+        if (!datagram) co_return;
+        sending_ = true;
+        append(*datagram);
+        co_await send_batch();
+        while (fill(X::now(context_))) co_await send_batch();
+        sending_ = false;
+    }
+
+    /// Answers requests for retransmission until it is closed.
+    typename X::template task<void> answer_requests() {
+        std::array<std::byte, mold_header_bytes + 1> request;  // One more: longer ones are none.
+        while (requests_.is_open()) {
+            const auto [error, received, from] = co_await requests_.receive_from(request);
+            if (error == gyre::errc::canceled) co_return;
+            if (error) continue;  // Of an answer that nobody was there to take.
+            const auto answer = feed_.answer(std::span{request}.first(received.size));
+            if (answer.fault != mold_fault::none) {
+                ++counts_.faults;
+                continue;
+            }
+            const std::array<gyre::const_buffer, 2> parts{answer.datagram.header,
+                                                          answer.datagram.messages};
+            const auto [refused] = co_await requests_.send_to(parts, from);
+            ++(refused ? counts_.faults : counts_.answers);
+        }
+    }
+
+    [[nodiscard]] const feed_counts& counts() const noexcept { return counts_; }
+
+private:
+    void append(const mold_datagram& datagram) noexcept {
+        const std::array<gyre::const_buffer, 2> parts{datagram.header, datagram.messages};
+        gyre::expects(batch_.append(parts, group_), "a datagram fits into its batch");
+    }
+
+    // Room in the batch is made only once all of it was sent.
+    [[nodiscard]] bool fill(gyre::time_point now) noexcept {
+        if (!outgoing_.is_open()) return false;
+        while (!batch_.full()) {
+            const auto datagram = feed_.next(now);
+            if (!datagram) break;
+            append(*datagram);
+        }
+        return !batch_.empty();
+    }
+
+    typename X::template task<void> send_batch() {
+        while (!batch_.empty() && outgoing_.is_open()) {
+            const auto [error, sent] = co_await outgoing_.send(batch_);
+            counts_.datagrams += sent;
+            if (!error) continue;
+            counts_.refused += batch_.size();
+            batch_.clear();
+        }
+    }
+
+    typename X::context& context_;
+    mold_sender& feed_;
+    gyre::endpoint group_;
+    typename X::datagram_batch batch_;
+    typename X::udp_socket outgoing_;
+    typename X::udp_socket requests_;
+    feed_counts counts_;
+    bool sending_ = false;
+};
+
+}  // namespace exchange

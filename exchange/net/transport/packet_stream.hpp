@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Whole SoupBinTCP packets over a connection of either side of the seam.
+//
+// Above it nobody knows that TCP cuts bytes anywhere, nor whose sockets they are. It adds no coroutine of
+// its own: what it waits for is the socket's own operation, and taking a packet that is here is a call.
+#pragma once
+
+#include <exchange/codec/soup_framer.hpp>
+#include <exchange/codec/soup_output.hpp>
+#include <exchange/net/executor_traits.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace exchange {
+
+/// @tparam  X  A side of the seam.
+///
+/// Threads:  that of its context; one reader and one writer.
+/// Cost:     The framer's memory is taken at construction and serves one connection after the other.
+template <executor_traits X>
+class packet_stream {
+public:
+    static constexpr bool reliable = true;
+    static constexpr bool ordered = true;
+
+    explicit packet_stream(const soup_framer_options& options) : framer_{options} {}
+
+    /// Carries on with another connection; what was pending of the one before is forgotten.
+    void open(typename X::stream_socket socket) noexcept {
+        socket_ = std::move(socket);
+        framer_.reset();
+    }
+
+    /// Waits for bytes; give their number to `received`. Yields `io_result<std::size_t>`.
+    ///
+    /// Errors, cancellation, threads, cost:  those of the socket's `read_some`.
+    [[nodiscard]] auto receive() noexcept { return socket_.read_some(framer_.space()); }
+    void received(std::size_t size) noexcept { framer_.received(size); }
+
+    /// As `receive`, but for what nobody wants to see: there is no `received`.
+    [[nodiscard]] auto discard() noexcept {
+        framer_.reset();
+        return socket_.read_some(framer_.space());
+    }
+
+    /// The next packet that is here entirely. Borrowed until the next `receive`.
+    [[nodiscard]] soup_framed next() noexcept { return framer_.next(); }
+
+    /// Writes some of `packets`, whose memory is borrowed. Yields `io_result<std::size_t>`.
+    ///
+    /// Errors, cancellation, threads, cost:  those of the socket's `write_some`.
+    [[nodiscard]] auto send(const soup_output& packets) noexcept {
+        return socket_.write_some(packets.buffers());
+    }
+
+    /// Nothing more is sent; the peer reads the end behind what was.
+    void finish() noexcept { static_cast<void>(socket_.shutdown(gyre::shutdown_side::send)); }
+
+    /// Ends both directions now: not even what is being written leaves any more. Waits end.
+    void cut() noexcept { static_cast<void>(socket_.shutdown(gyre::shutdown_side::both)); }
+
+    void close() noexcept { static_cast<void>(socket_.close()); }
+    [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
+
+private:
+    typename X::stream_socket socket_;
+    soup_framer framer_;
+};
+
+}  // namespace exchange
