@@ -6,17 +6,9 @@
 #include <exchange/tests/net/gyre_world.hpp>
 #include <exchange/tests/net/seam_laws.hpp>
 
-using namespace exchange;
-using testing::gyre_world;
+using namespace exchange::testing;
+using world = gyre_world;
 
-TEST_CASE("gyre models the seam") {
-    testing::law<gyre_world>::hold([](gyre::io_context& on) -> gyre::task<> {
-        gyre_timer timer{on};
-        const gyre::time_point due = gyre_traits::now(on) + std::chrono::milliseconds{2};
-
-        const gyre::io_result<> passed = co_await timer.wait_until(due);
-
-        CHECK(passed.ok());
-        CHECK(gyre_traits::now(on) >= due);
-    });
+TEST_CASE("gyre: what one end writes, gathered or not, the other one reads in order") {
+    bytes_arrive_in_order<world>();
 }

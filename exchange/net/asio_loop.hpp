@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The seam's context on Boost.Asio: an io_context for one thread, as fast as it can be set up.
+//
+// executor_traits.hpp has the contract. The hint takes the locks from descriptors, which only the thread
+// that runs it touches, and leaves those of the queue, so that posting from elsewhere stays legal.
+#pragma once
+
+#include <gyre/base/time.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+namespace exchange {
+
+struct asio_loop_options {};
+
+/// See `executor_traits` for the contract. Does not move.
+class asio_loop {
+public:
+    /// Never type-erased: what waits here calls its executor directly.
+    using executor_type = boost::asio::io_context::executor_type;
+
+    explicit asio_loop(const asio_loop_options& = {})
+        : io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO} {}
+
+    void run() { io_.run(); }
+    void run_for(gyre::duration limit) { io_.run_for(limit); }
+    void stop() { io_.stop(); }
+    void restart() { io_.restart(); }
+    [[nodiscard]] bool stopped() const { return io_.stopped(); }
+
+    template <class Function>
+    void post(Function function) {
+        boost::asio::post(io_, [call = std::move(function)]() mutable noexcept { call(); });
+    }
+
+    [[nodiscard]] executor_type executor() noexcept { return io_.get_executor(); }
+
+private:
+    boost::asio::io_context io_;
+};
+
+}  // namespace exchange
