@@ -17,14 +17,17 @@ struct gyre_world {
     /// Calls `body(context)` once per backend under test.
     template <class Body>
     static void each_context(const Body& body) {
-        for (const gyre::backend_choice each : gyre::testing::backends_under_test()) {
-            INFO("gyre on ", std::string{gyre::describe(each)});
-            gyre::io_context_options options;
-            options.backend = each;
-            gyre::io_context context{options};
-            REQUIRE_FALSE(context.status());
-            body(context);
-        }
+        for (const gyre::backend_choice each : gyre::testing::backends_under_test()) on(each, body);
+    }
+
+    template <class Body>
+    static void on(gyre::backend_choice backend, const Body& body) {
+        INFO("gyre on ", std::string{gyre::describe(backend)});
+        gyre::io_context_options options;
+        options.backend = backend;
+        gyre::io_context context{options};
+        REQUIRE_FALSE(context.status());
+        body(context);
     }
 
     /// Runs until nothing is left, or the harness' patience ends. True if nothing is left.
