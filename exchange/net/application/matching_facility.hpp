@@ -145,7 +145,8 @@ private:
             const gyre::time_point now = X::now(context_);
             for (order_entry_connection<X>& each : connections_)
                 if (each.serving()) each.on_timer(now);
-            service_.announce();
+            service_.announce();  // Orders of who was too silent may have been cancelled.
+            co_await feed_.flush();
             co_await feed_.on_timer(now);
         }
     }

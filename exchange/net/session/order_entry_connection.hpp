@@ -81,7 +81,8 @@ public:
         }
         co_await wait_for_the_end();
         session_->disconnected();
-        desk_.service.announce();  // Its orders may have been cancelled, which others hear of.
+        desk_.service.announce();
+        co_await desk_.feed.flush();  // Its orders may have been cancelled, which others hear of.
         finished_ = true;
         has_output_.set();
         static_cast<void>(co_await writer_gone_.wait());
