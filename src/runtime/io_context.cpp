@@ -341,13 +341,26 @@ void io_context::wake_if_asleep() noexcept {
     if (!asleep_.load(std::memory_order_seq_cst)) return;
     if (asleep_.exchange(false, std::memory_order_seq_cst)) {
         wakeups_.fetch_add(1, std::memory_order_relaxed);
-        if (wake_hook* const hook = wake_hook_.load(std::memory_order_acquire);
-            hook != nullptr && !occupied_.load(std::memory_order_acquire)) {
-            hook->wake(*hook);
-            return;
-        }
-        waker_.load(std::memory_order_acquire)->wake();
+        if (!call_wake_hook()) waker_.load(std::memory_order_acquire)->wake();
     }
+}
+
+// Either the caller finds the hook gone, or who takes it away finds the caller: both say first what they
+// are about to do, and then look, in one order that all threads agree on.
+bool io_context::call_wake_hook() noexcept {
+    if (wake_hook_.load(std::memory_order_relaxed) == nullptr) return false;
+    hook_callers_.fetch_add(1, std::memory_order_seq_cst);
+    wake_hook* const hook = wake_hook_.load(std::memory_order_seq_cst);
+    const bool calls = hook != nullptr && !occupied_.load(std::memory_order_acquire);
+    if (calls) hook->wake(*hook);
+    hook_callers_.fetch_sub(1, std::memory_order_release);
+    return calls;
+}
+
+void io_context::set_wake_hook(wake_hook* hook) noexcept {
+    wake_hook_.store(hook, std::memory_order_seq_cst);
+    // A matter of instructions: what a hook may do is to pass the message on.
+    while (hook_callers_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
 }
 
 void io_context::take_inbox() noexcept {

@@ -337,6 +337,39 @@ TEST_CASE("no post from another thread is lost between a poll and its hook") {
     });
 }
 
+TEST_CASE("a wake hook is not taken back while another thread is inside of it") {
+    struct slow_hook : wake_hook {
+        slow_hook()
+            : wake_hook{[](wake_hook& self) noexcept {
+                  auto& it = static_cast<slow_hook&>(self);
+                  it.entered = true;
+                  it.entered.notify_one();
+                  for (int look = 0; look < 10'000 && !it.taken_back; ++look)
+                      std::this_thread::yield();
+                  if (it.taken_back) it.outlived = true;
+              }} {}
+        std::atomic<bool> entered = false;
+        std::atomic<bool> taken_back = false;
+        std::atomic<bool> outlived = false;
+    };
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        slow_hook hook;
+        io.set_wake_hook(&hook);
+        bool ran = false;
+        std::thread poster{[&] { io.post([&ran] { ran = true; }); }};
+        hook.entered.wait(false);
+
+        io.poll();
+        CHECK(ran);  // Its item is over, but the poster has not left.
+        io.set_wake_hook(nullptr);
+        hook.taken_back = true;
+
+        poster.join();
+        CHECK_FALSE(hook.outlived);
+    });
+}
+
 TEST_CASE("a loop that runs and sleeps is woken through its backend, hook or not") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};

@@ -101,7 +101,7 @@ inline asio_guest::~asio_guest() {
         }
     }
     rest();
-    loop_.set_wake_hook(nullptr);
+    loop_.set_wake_hook(nullptr);  // Waits for a poster that has not left the hook yet.
 }
 
 // Asked again and again: a root that ends may have launched the next one.

@@ -104,8 +104,8 @@ struct receive_memory_use {
 
 /// How a loop that lives inside another one asks to be polled; see `io_context::set_wake_hook`.
 struct wake_hook {
-    /// Called on the thread that has posted; `poll` must follow, on the loop's own thread. Must not run
-    /// anything inside the call.
+    /// Called on the thread that has posted, on several at once if they do; `poll` must follow, on the
+    /// loop's own thread. Must not run anything inside the call, nor take the hook back.
     void (*wake)(wake_hook& self) noexcept;
 };
 
@@ -219,11 +219,15 @@ public:
     [[nodiscard]] bool has_work() noexcept;
 
     /// From now on, a post that comes while nobody runs this loop calls `hook` instead of making the
-    /// descriptor readable: at most once until the next `poll`. Null ends that. The hook is borrowed;
-    /// it is set and taken back while no other thread posts.
-    void set_wake_hook(wake_hook* hook) noexcept {
-        wake_hook_.store(hook, std::memory_order_release);
-    }
+    /// descriptor readable. Null ends that, and returns when no thread is inside the old hook any more.
+    ///
+    /// Of the posts between two polls one calls. A poster that was held up may call after a `poll` that
+    /// has run its item already, so there may be calls for which nothing is left to do; there is never
+    /// one too few. Calls of `native_wait_handle` count as polls here.
+    ///
+    /// @param  hook  Borrowed until it is replaced.
+    /// Threads:  the loop's; others may post meanwhile.
+    void set_wake_hook(wake_hook* hook) noexcept;
 
     /// Keeps `run` from returning for lack of work while it lives.
     class work_guard {
@@ -342,6 +346,7 @@ private:
     void end_early(operation& op) noexcept;
     void post_from_outside(work& item) noexcept;
     void wake_if_asleep() noexcept;
+    [[nodiscard]] bool call_wake_hook() noexcept;
     void release_guard() noexcept;
     void end_roots() noexcept;
     bool stop_roots() noexcept;
@@ -394,6 +399,7 @@ private:
     mpsc_stack<operation, &operation::cancel_next> cancels_;
     std::atomic<loop_backend*> waker_ = nullptr;  // The backend to wake.
     std::atomic<wake_hook*> wake_hook_ = nullptr;
+    std::atomic<int> hook_callers_ = 0;   // Threads that may be inside of it.
     std::atomic<bool> asleep_ = true;     // True whenever nobody would look into the inbox.
     std::atomic<bool> occupied_ = false;  // A thread is inside `run` or `poll`.
     std::atomic<bool> stopped_ = false;
