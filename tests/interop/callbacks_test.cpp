@@ -55,6 +55,51 @@ auto ask(old_library& library) {
     });
 }
 
+// A value that is slow to take over: a call that was claimed and is not over yet.
+struct slow_value {
+    struct history {
+        std::atomic<bool> taking = false;
+        std::atomic<bool> frame_gone = false;
+        std::atomic<bool> outlived_frame = false;
+    };
+
+    slow_value() = default;
+    explicit slow_value(history& into) : notes{&into} {}
+    slow_value(slow_value&&) = default;
+    slow_value& operator=(slow_value&& other) noexcept {
+        notes = other.notes;
+        if (notes == nullptr) return *this;
+        notes->taking = true;
+        notes->taking.notify_one();
+        for (int look = 0; look < 10'000 && !notes->frame_gone; ++look) std::this_thread::yield();
+        if (notes->frame_gone) notes->outlived_frame = true;
+        return *this;
+    }
+    ~slow_value() = default;
+
+    history* notes = nullptr;
+};
+
+// Awaits `start` in a frame whose owner gives it up after `meanwhile()`, in the middle of the wait.
+template <class Value, class Start, class Meanwhile>
+task<> abandon_wait(io_context& io, Start start, Meanwhile meanwhile) {
+    const auto waiting = [](Start begin) -> task<> {
+        static_cast<void>(co_await from_callback<Value>(std::move(begin)));
+        CHECK(false);
+    };
+    auto abandoned = std::make_unique<std::optional<task<>>>();
+    const auto chain = std::make_unique<stop_chain>();
+    auto given = std::make_unique<environment>(environment{io, &io, chain.get()});
+    callback_frame nobody{[](callback_frame*) {}};
+    abandoned->emplace(waiting(std::move(start)));
+    gyre::resume((*abandoned)->await_suspend(nobody.handle(), given.get()));
+    meanwhile();
+    abandoned.reset();
+    given.reset();
+    CHECK(chain->pending() == nullptr);
+    co_return;
+}
+
 task<> let_others_run() {
     for (int time = 0; time < 5; ++time) co_await yield();
 }
@@ -468,27 +513,33 @@ TEST_CASE("a frame that is destroyed while it waits leaves nothing behind, calle
         for (const bool called_before : {false, true}) {
             io_context io{options};
             const auto keep = [&](callback<int> done) { kept = std::move(done); };
-            auto abandoned = std::make_unique<std::optional<task<>>>();
-            const auto waiting = [&]() -> task<> {
-                static_cast<void>(co_await from_callback<int>(keep));
-                CHECK(false);
-            };
-            // A frame whose owner gives it up in the middle of a wait.
-            const auto owner = [&]() -> task<> {
-                stop_chain chain;
-                environment given{io, &io, &chain};
-                callback_frame nobody{[](callback_frame*) {}};
-                abandoned->emplace(waiting());
-                gyre::resume((*abandoned)->await_suspend(nobody.handle(), &given));
+            const auto meanwhile = [&] {
                 if (called_before) CHECK((*kept)(1));
-                abandoned.reset();
-                CHECK(chain.pending() == nullptr);
-                co_return;
             };
-            launch(io, owner(), or_terminate{});
+            launch(io, abandon_wait<int>(io, keep, meanwhile), or_terminate{});
             io.run_for(patience);
             CHECK_FALSE(kept->wanted());
             CHECK_FALSE((*kept)(2));
         }
+    });
+}
+
+TEST_CASE("a frame is not destroyed in the middle of a call from another thread") {
+    with_every_backend([](const io_context_options& options) {
+        slow_value::history notes;
+        std::thread caller;
+        {
+            io_context io{options};
+            const auto call_elsewhere = [&](callback<slow_value> done) {
+                caller = std::thread{
+                    [&notes, done = std::move(done)] { CHECK(done(slow_value{notes})); }};
+            };
+            const auto meanwhile = [&] { notes.taking.wait(false); };
+            const auto note_gone = [&](task_outcome<void>) { notes.frame_gone = true; };
+            launch(io, abandon_wait<slow_value>(io, call_elsewhere, meanwhile), note_gone);
+            io.run_for(patience);
+        }
+        caller.join();
+        CHECK_FALSE(notes.outlived_frame);
     });
 }

@@ -20,6 +20,7 @@
 #include <concepts>
 #include <cstdint>
 #include <new>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -46,8 +47,15 @@ public:
     void publish() noexcept {
         const unsigned before = phase_.fetch_or(published, std::memory_order_acq_rel);
         if ((before & waiting) == 0) return;  // The wait is still beginning, and will look.
-        io_context& home = context_of(*env_);
-        env_->executor.post(*this);  // From here on the coroutine may be gone, and `env_` with it.
+        io_context& home = context_of(env_);
+        if (home.running_on_this_thread()) {
+            post_resumption();
+        } else {
+            // The coroutine may go on at once, and end whoever keeps the callback that is being called.
+            owners_.fetch_add(1, std::memory_order_relaxed);
+            post_resumption();
+            drop();
+        }
         home.posted_as_expected(true);
     }
 
@@ -55,7 +63,7 @@ public:
     [[nodiscard]] bool begin_wait(std::coroutine_handle<> waiter,
                                   const environment& given) noexcept {
         waiter_ = waiter;
-        env_ = &given;
+        env_ = given;
         context_of(given).expect_post(true);
         if ((phase_.fetch_or(waiting, std::memory_order_acq_rel) & published) == 0) return true;
         context_of(given).posted_as_expected(true);
@@ -64,27 +72,29 @@ public:
 
     /// On the loop's thread, after a claim: nobody else is going to post.
     void end_wait() noexcept {
-        context_of(*env_).posted_as_expected(true);
+        context_of(env_).posted_as_expected(true);
         post_resumption();
     }
 
     /// The coroutine does not go on at once although nothing is left to wait for.
     void resume_later(std::coroutine_handle<> waiter, const environment& given) noexcept {
         waiter_ = waiter;
-        env_ = &given;
+        env_ = given;
         post_resumption();
     }
 
-    /// The waiting frame is being destroyed. Gives up its share, or leaves that to a resumption which
-    /// is on its way.
+    /// The waiting frame is being destroyed. Gives up its share, or leaves that to the resumption, which
+    /// has reached the executor by the time this returns.
     void forget_waiter() noexcept {
-        env_->chain->leave();
+        env_.chain->leave();
         if (claim()) {
-            context_of(*env_).posted_as_expected(true);
+            context_of(env_).posted_as_expected(true);
             drop();
-        } else {
-            waiter_ = nullptr;
+            return;
         }
+        // A call from elsewhere is in its middle: it moves its values, and posts.
+        while (!posted_.load(std::memory_order_acquire)) std::this_thread::yield();
+        waiter_ = nullptr;
     }
 
     void callback_copied() noexcept { callbacks_.fetch_add(1, std::memory_order_relaxed); }
@@ -114,12 +124,15 @@ private:
     static constexpr unsigned published = 2;  // The result can be read.
     static constexpr unsigned waiting = 4;    // The coroutine waits to be resumed.
 
-    void post_resumption() noexcept { env_->executor.post(*this); }
+    void post_resumption() noexcept {
+        env_.executor.post(*this);
+        posted_.store(true, std::memory_order_release);
+    }
 
     static void go_on(work& item) noexcept {
         auto& self = static_cast<callback_block&>(item);
         if (self.waiter_ == nullptr) return self.drop();
-        self.env_->chain->leave();
+        self.env_.chain->leave();
         gyre::resume(self.waiter_);
     }
 
@@ -127,7 +140,10 @@ private:
     std::atomic<unsigned> phase_ = 0;
     std::atomic<int> callbacks_ = 1;
     std::atomic<int> owners_ = 2;
-    const environment* env_ = nullptr;
+    std::atomic<bool> posted_ = false;  // The executor has this.
+    // Of the waiting coroutine, copied: its frame may be destroyed while a call comes. The chain lives
+    // as long as there is a `waiter_`.
+    environment env_;
     std::coroutine_handle<> waiter_;
 };
 
