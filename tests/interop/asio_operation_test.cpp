@@ -43,8 +43,11 @@ auto async_keep(Keep keep, Token&& token) {
 }
 
 asio::awaitable<int> asio_answer(int value) { co_return value; }
+// Without contents: both threads hold it for a moment, counted by code that TSan does not see.
+struct thrown_in_asio {};
+
 asio::awaitable<int> asio_throws() {
-    throw std::runtime_error{"from Asio"};
+    throw thrown_in_asio{};
     co_return 0;
 }
 
@@ -314,12 +317,12 @@ TEST_CASE("an Asio coroutine is awaited, and its exception rethrown") {
         const auto answer = co_await asio::co_spawn(context, asio_answer(42), use_io_result);
         CHECK(answer.value() == 42);
 
-        std::string heard;
+        bool caught = false;
         try {
             static_cast<void>(co_await asio::co_spawn(context, asio_throws(), use_io_result));
-        } catch (const std::runtime_error& it) {
-            heard = it.what();
+        } catch (const thrown_in_asio&) {
+            caught = true;
         }
-        CHECK(heard == "from Asio");
+        CHECK(caught);
     });
 }
