@@ -185,11 +185,12 @@ std::size_t io_context::run_until(time_point limit, std::size_t items_max) {
 std::size_t io_context::poll() {
     const occupation inside{*this};
     std::size_t ran = 0;
-    do {
+    for (int each = 0; each < turns_per_poll; ++each) {
         ran += run_ready(no_limit);
         if (stopped()) break;
         turn(loop_backend::no_wait);
-    } while (!ready_.empty() || !postponed_.empty());
+        if (ready_.empty() && postponed_.empty()) break;
+    }
     return ran;
 }
 

@@ -306,3 +306,37 @@ TEST_CASE("what is posted to a guest's loop runs, whatever became of a guest bef
         CHECK(ran == 1);
     });
 }
+
+TEST_CASE(
+    "coroutines that never let their queue run empty do not keep the host from its own work") {
+    on_every_guest([](household& home) {
+        constexpr int rounds_max = 3'000'000;
+        bool over = false;
+        int rounds_at_first = 0;
+        int rounds = 0;
+        event ping;
+        event pong;
+        const auto play = [&](event& mine, event& theirs) -> task<> {
+            while (!over && rounds < rounds_max) {
+                ++rounds;
+                theirs.set();
+                static_cast<void>(co_await mine.wait());
+                mine.reset();
+            }
+            theirs.set();
+        };
+        asio::steady_timer timer{home.host, 1ms};
+        timer.async_wait([&](auto) {
+            over = true;
+            rounds_at_first = rounds;
+        });
+        launch(home.loop, play(ping, pong), or_terminate{});
+        launch(home.loop, play(pong, ping), or_terminate{});
+
+        home.run();
+
+        CHECK(over);
+        CHECK(rounds_at_first > 0);
+        CHECK(rounds_at_first < rounds_max);
+    });
+}

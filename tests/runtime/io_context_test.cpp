@@ -267,6 +267,27 @@ TEST_CASE("timers within the slack of the nearest one share its awakening (io_ur
     });
 }
 
+TEST_CASE("a poll comes to an end although the queue never does, and says that something is left") {
+    with_every_backend([](const io_context_options& options) {
+        constexpr int steps_max = 3'000'000;
+        io_context io{options};
+        int steps = 0;
+        bool over = false;
+        const auto go_on = [&]() -> task<> {
+            for (; !over && steps < steps_max; ++steps) co_await yield();
+        };
+        launch(io, go_on(), or_terminate{});
+        launch(io, go_on(), or_terminate{});
+
+        CHECK(io.poll() > 0);
+
+        CHECK(steps < steps_max);
+        CHECK(io.next_deadline() <= io.now());
+        over = true;
+        io.run();
+    });
+}
+
 namespace {
 
 // Counts what an outer loop would be told.

@@ -33,6 +33,8 @@ namespace gyre {
 ///
 /// Threads:  made, used and destroyed on the thread that runs `host`, and only one thread may run it: a
 ///           gyre loop belongs to one thread. Posting to the loop is safe from any.
+/// Fairness: one poll is at most `io_context::turns_per_poll` turns of 256 items; what is ready after that
+///           waits in Asio's queue, behind the host's other handlers.
 /// Cost:     a turn per burst of posts: an Asio post and a poll of the loop, which visits the kernel only
 ///           if it has operations in flight there.
 class asio_guest final : private wake_hook {

@@ -132,8 +132,11 @@ public:
     /// Runs one item, waiting for it if need be. Returns 0 or 1.
     std::size_t run_one();
 
-    /// Runs what is ready and visits the kernel without waiting. Returns how many items ran.
+    /// Runs what is ready and visits the kernel without waiting, at most `turns_per_poll` times one after
+    /// the other, so that coroutines which keep each other busy for ever cannot keep the caller, too.
+    /// Then `next_deadline` says that something is left. Returns how many items ran.
     std::size_t poll();
+    static constexpr int turns_per_poll = 16;
 
     /// Makes `run` return soon, with everything kept as it is. Any thread.
     void stop() noexcept;
