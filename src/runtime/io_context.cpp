@@ -397,7 +397,7 @@ void io_context::withdraw_backend(error refusal) noexcept {
         on.maybe_readable = on.maybe_writable = true;
         on.pending.for_each([this](operation& op) {
             if (op.postponed) return;
-            op.retried = false;
+            op.retried = op.in_line = false;
             if (op.cancel_requested) {
                 complete(op, -ECANCELED);
             } else if (begin(op)) {

@@ -48,6 +48,12 @@ std::uint32_t batch_waits_for(const operation& op) noexcept {
     return op.code == opcode::send_batch ? POLLOUT : 0;
 }
 
+// Bytes of a stream are in a line, and so are those who want them.
+bool reads_stream(const operation& op) noexcept {
+    if (!receives_plainly(op) && op.code != opcode::receive_scatter) return false;
+    return !static_cast<const descriptor_operation&>(op).target->datagrams;
+}
+
 // What leases of one turn may hold before no further blocks are fetched for it. Each of them is cold;
 // those that are in use now will be warm in the next turn.
 constexpr std::size_t leased_bytes_warm = 128 * 1024;
@@ -84,12 +90,30 @@ io_uring_sqe& uring_backend::entry() noexcept {
 
 bool uring_backend::submit(operation& op) noexcept {
     descriptor& on = *static_cast<descriptor_operation&>(op).target;
-    if (!on.pending.is_only(op)) on.duplex = true;
+    if (!on.pending.is_only(op)) {
+        on.duplex = true;
+        op.in_line = reads_stream(op) && on.pending.find(reads_stream) != &op;
+        if (op.in_line) return false;
+    }
     if (try_now(op)) return true;
+    arm(op);
+    return false;
+}
+
+void uring_backend::arm(operation& op) noexcept {
     prepare(op, entry());
     ++in_flight_;
     if (op.code == opcode::receive_lease) ++leases_in_flight_;
-    return false;
+}
+
+// Of several requests that wait for one socket the kernel wakes the youngest first, so those of a stream's
+// readers are shown to it one at a time. tests/laws/order_test.cpp.
+void uring_backend::begin_next_in_line(descriptor& on) noexcept {
+    while (operation* next = on.pending.find([](const operation& it) { return it.in_line; })) {
+        next->in_line = false;
+        if (!try_now(*next)) return arm(*next);
+        loop_->complete(*next, next->result);
+    }
 }
 
 // A call on the spot beats an entry where it will succeed anyway: a send into a buffer with room, a
@@ -239,6 +263,10 @@ bool uring_backend::lets_kernel_choose(const lease_operation& op) noexcept {
 
 // Whatever the cancel itself reports, the operation's own result is what ends it.
 void uring_backend::cancel(operation& op) noexcept {
+    if (op.in_line) {
+        op.in_line = false;
+        return loop_->complete(op, -ECANCELED);
+    }
     io_uring_sqe& to = entry();
     to.opcode = IORING_OP_ASYNC_CANCEL;
     to.fd = -1;
@@ -366,6 +394,7 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     }
     // A request that was being executed when it was cancelled reports the interruption.
     loop_->complete(op, result == -EINTR ? -ECANCELED : result);
+    if (!on.pending.empty() && reads_stream(op)) begin_next_in_line(on);
 }
 
 // A leased read has had a result. True if it has its block, or has failed; false if it waits on.

@@ -52,6 +52,8 @@ private:
     [[nodiscard]] int set_up(backend_choice tier) noexcept;
     [[nodiscard]] int set_up_patiently(backend_choice tier) noexcept;
     [[nodiscard]] io_uring_sqe& entry() noexcept;
+    void arm(operation& op) noexcept;
+    void begin_next_in_line(descriptor& on) noexcept;
     void prepare(operation& op, io_uring_sqe& to) noexcept;
     void polls_first(operation& op, io_uring_sqe& to) noexcept;
     void prepare_wait(operation& op, std::uint32_t events, io_uring_sqe& to) noexcept;

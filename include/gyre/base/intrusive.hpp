@@ -83,6 +83,15 @@ public:
         }
     }
 
+    /// The first element for which `wanted(element)`, or null.
+    template <class Predicate>
+    [[nodiscard]] Element* find(Predicate&& wanted) {
+        for (link* it = head_.next_; it != &head_; it = it->next_) {
+            if (wanted(static_cast<Element&>(*it))) return static_cast<Element*>(it);
+        }
+        return nullptr;
+    }
+
     /// Whether it holds `element` and nothing else.
     [[nodiscard]] bool is_only(const Element& element) const noexcept {
         return head_.next_ == &element && head_.previous_ == &element;

@@ -192,7 +192,8 @@ public:
     ///
     /// Errors:        on a connected socket `errc::connection_refused`, for something sent earlier.
     /// Cancellation:  `errc::canceled` and no datagram lost: what had been received is reported instead.
-    /// Threads:       resumes on the caller's executor. Several may wait; any of them gets the next one.
+    /// Threads:       resumes on the caller's executor. Several may wait; any of them gets the next one,
+    ///                also one that asked later.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
     [[nodiscard]] submission<message_operation, finish_datagram_receive> receive(
         mutable_buffer into) noexcept {
@@ -282,7 +283,9 @@ public:
 
 private:
     udp_socket(handle open, endpoint::family family) noexcept
-        : basic_socket{std::move(open)}, family_{family} {}
+        : basic_socket{std::move(open)}, family_{family} {
+        slot().datagrams = true;
+    }
 
     [[nodiscard]] io_result<> change_membership(int name, const endpoint& group,
                                                 network_interface through) noexcept;

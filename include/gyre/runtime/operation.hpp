@@ -82,6 +82,7 @@ struct operation : work, list_link<descriptor> {
     bool retried : 1 = false;           ///< The interpreter's own mark: its first try is over.
     bool cancel_requested : 1 = false;  ///< The backend has been asked to end it.
     bool postponed : 1 = false;         ///< The backend has not seen it; the next turn begins it.
+    bool in_line : 1 = false;  ///< The backend begins it when the reader before it was served.
 
     [[nodiscard]] bool pending() const noexcept {
         const operation_state now = state.load(std::memory_order_relaxed);
