@@ -194,6 +194,12 @@ std::size_t io_context::poll() {
     return ran;
 }
 
+std::size_t io_context::run_with(executor_ref where, work& item) {
+    const occupation inside{*this};
+    where.post(item);
+    return run_ready(no_limit);
+}
+
 std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     std::size_t ran = 0;
     budget_ = units_per_turn;
@@ -432,7 +438,8 @@ int io_context::native_wait_handle() noexcept {
 }
 
 time_point io_context::next_deadline() noexcept {
-    if (!ready_.empty() || !postponed_.empty() || !inbox_.empty()) return now_;
+    if (!ready_.empty() || !postponed_.empty() || !nothing_posted()) return now_;
+    if (backend_->holds_back()) return now_;
     return timers_->next();
 }
 

@@ -69,6 +69,9 @@ public:
     /// Whether a `turn` that does not wait could neither hand over nor deliver anything.
     [[nodiscard]] virtual bool idle() const noexcept { return in_flight() == 0; }
 
+    /// Whether a `turn` would hand something over that the kernel has not been told of yet.
+    [[nodiscard]] virtual bool holds_back() const noexcept { return false; }
+
     [[nodiscard]] virtual backend_info info() const noexcept = 0;
 
     /// System calls made to hear of the kernel's news. Any thread.

@@ -43,6 +43,7 @@ public:
     [[nodiscard]] bool idle() const noexcept override {
         return in_flight_ == 0 && ring_.unsubmitted() == 0 && !announcement_;
     }
+    [[nodiscard]] bool holds_back() const noexcept override { return ring_.unsubmitted() > 0; }
     [[nodiscard]] backend_info info() const noexcept override { return {tier_, reason_}; }
 
 private:

@@ -8,6 +8,8 @@
 #include <gyre/sync/task_group.hpp>
 #include <support/harness.hpp>
 
+#include <sys/socket.h>
+
 #include <array>
 #include <atomic>
 #include <optional>
@@ -285,6 +287,67 @@ TEST_CASE("a poll comes to an end although the queue never does, and says that s
         CHECK(io.next_deadline() <= io.now());
         over = true;
         io.run();
+    });
+}
+
+TEST_CASE("an outer loop is told that a cancel from another loop waits to be carried out") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        auto [near, far] = local_pair(io);
+        stream_socket& from = near;
+        error outcome;
+        const auto read = [&]() -> task<> {
+            std::array<std::byte, 8> space{};
+            const auto got = co_await from.read_some(mutable_buffer{space});
+            outcome = got.error();
+        };
+        launch(io, read(), or_terminate{});
+        io.poll();
+        CHECK(io.next_deadline() == never);
+
+        std::thread elsewhere{[&] {
+            io_context other{options};
+            other.post([&] { io.roots().front().chain.request(stop_level::stop); });
+            other.poll();
+        }};
+        elsewhere.join();
+
+        CHECK(io.next_deadline() <= io.now());
+        io.run();
+        CHECK(outcome == errc::canceled);
+    });
+}
+
+TEST_CASE("what runs with an item makes no visit to the kernel, and says that one is due") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        auto [near, far] = local_pair(io);
+        stream_socket& from = near;
+        bool got_all = false;
+        const auto read = [&]() -> task<> {
+            std::array<std::byte, 8> space{};
+            const auto first = co_await from.read_some(mutable_buffer{space});
+            const auto second = co_await from.read_some(mutable_buffer{space});
+            got_all = first.ok() && second.ok();
+        };
+        int ran = 0;
+        io.poll();
+        const std::uint64_t visits_before = io.counters().visits;
+
+        launch(io, read(), or_terminate{});
+        work& item = io_context::make_work([&ran] { ++ran; });
+        CHECK(io.run_with(io, item) == 2);
+
+        CHECK(ran == 1);
+        CHECK(io.counters().visits == visits_before);
+        const bool is_epoll = io.backend().kind == backend_choice::epoll;
+        CHECK((io.next_deadline() <= io.now()) == !is_epoll);  // epoll was told at once.
+        CHECK(::send(far.native_handle(), "one", 3, 0) == 3);
+        while (!io.roots().empty()) {
+            io.poll();
+            static_cast<void>(::send(far.native_handle(), "two", 3, MSG_NOSIGNAL));
+        }
+        CHECK(got_all);
     });
 }
 

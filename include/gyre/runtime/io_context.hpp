@@ -138,6 +138,11 @@ public:
     std::size_t poll();
     static constexpr int turns_per_poll = 16;
 
+    /// For the outer loop's handlers that have something for this one: posts `item` to `where`, an executor
+    /// of this loop, and runs what is ready, at most a turn's share. The kernel is not visited, so no
+    /// system call is made; `next_deadline` tells whether a `poll` should follow. Returns how many items ran.
+    std::size_t run_with(executor_ref where, work& item);
+
     /// Makes `run` return soon, with everything kept as it is. Any thread.
     void stop() noexcept;
     [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
@@ -215,7 +220,8 @@ public:
     /// something to do. Ask again after a change of backend. Also wait until `next_deadline`.
     [[nodiscard]] int native_wait_handle() noexcept;
 
-    /// When `poll` is due at the latest: now if something is ready, `never` if nothing waits.
+    /// When `poll` is due at the latest: now if something is ready or the kernel has not been told of
+    /// something yet, `never` if nothing waits.
     [[nodiscard]] time_point next_deadline() noexcept;
 
     /// Whether `run` would go on: something is ready, a root has not ended, or a guard lives.
