@@ -18,6 +18,7 @@
 
 #include <future>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -49,6 +50,21 @@ task<io_result<>> sleep_long() {
     const io_result<> slept = co_await sleep_for(1h);
     co_return slept;
 }
+
+// A slot that is out of memory.
+struct full_slot {
+    [[nodiscard]] bool is_connected() const noexcept { return true; }
+    [[nodiscard]] bool has_handler() const noexcept { return false; }
+    template <class Handler, class... Arguments>
+    Handler& emplace(Arguments&&...) {
+        throw std::bad_alloc{};
+    }
+    template <class Handler>
+    std::decay_t<Handler>& assign(Handler&&) {
+        throw std::bad_alloc{};
+    }
+    void clear() noexcept {}
+};
 
 // The host's own thread runs the loop; or each has its own.
 void on_every_guest(const auto& body) {
@@ -183,5 +199,25 @@ TEST_CASE("a task that is not wanted any more because its loop dies reports its 
         }
         host.run_for(patience);
         CHECK(failure == asio::error::operation_aborted);
+    });
+}
+
+TEST_CASE("a slot that is out of memory leaves nothing behind, neither task nor handler") {
+    on_every_guest([](asio::io_context& host, asio_guest& guest) {
+        const auto witness = std::make_shared<int>(0);
+        const auto hold = [](std::shared_ptr<int>) -> task<io_result<>> { co_return error{}; };
+        bool thrown = false;
+        bool called = false;
+        try {
+            async_run(guest, hold(witness),
+                      asio::bind_cancellation_slot(full_slot{},
+                                                   [&, witness](error_code) { called = true; }));
+        } catch (const std::bad_alloc&) {
+            thrown = true;
+        }
+        host.run_for(patience);
+        CHECK(thrown);
+        CHECK_FALSE(called);
+        CHECK(witness.use_count() == 1);
     });
 }

@@ -79,6 +79,13 @@ private:
     Handler handler_;
 };
 
+/// What lies in a cancellation slot.
+struct asio_run_stop {
+    void operator()(boost::asio::cancellation_type) const noexcept { running.request_stop(); }
+
+    stop_handle running;
+};
+
 template <class Executor, class... Values, class Token>
 auto async_run(io_context& loop, const Executor& where, task<io_result<Values...>> it,
                Token&& token) {
@@ -87,12 +94,13 @@ auto async_run(io_context& loop, const Executor& where, task<io_result<Values...
         using handler_type = decltype(handler);
         using end = asio_run_end<handler_type, Executor, Values...>;
         auto slot = boost::asio::get_associated_cancellation_slot(handler);
+        asio_run_stop* on_cancel = nullptr;
+        // Before the record, which owns itself: a slot that has no memory left throws.
+        if (slot.is_connected()) on_cancel = &slot.template emplace<asio_run_stop>();
         auto* record = new launched<io_result<Values...>, end>{
             executor_ref{*on}, on, std::move(running), end{std::move(handler), fallback}};
         stop_handle stop{*record};
-        if (slot.is_connected()) {
-            slot.assign([stop](boost::asio::cancellation_type) { stop.request_stop(); });
-        }
+        if (on_cancel != nullptr) on_cancel->running = std::move(stop);
         record->post();  // Only now: on another thread it may be over before this returns.
     };
     return boost::asio::async_initiate<Token, void(boost::system::error_code, Values...)>(
