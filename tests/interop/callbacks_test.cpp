@@ -524,6 +524,33 @@ TEST_CASE("a frame that is destroyed while it waits leaves nothing behind, calle
     });
 }
 
+TEST_CASE("a frame whose foreign operation is over is destroyed before it was resumed") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        std::optional<callback<int>> kept;
+        bool ended = false;
+        const auto keep = [&](callback<int> done) { kept = std::move(done); };
+        const auto wait = [&]() -> task<> {
+            static_cast<void>(co_await from_callback<int>(keep, [] {}));
+            CHECK(false);
+        };
+        const auto owner = [&]() -> task<> {
+            stop_chain chain;
+            const environment given{io, &io, &chain};
+            callback_frame nobody{[](callback_frame*) {}};
+            std::optional<task<>> abandoned{wait()};
+            gyre::resume(abandoned->await_suspend(nobody.handle(), &given));
+            CHECK((*kept)(1));
+            abandoned.reset();
+            ended = true;
+            co_return;
+        };
+        launch(io, owner(), or_terminate{});
+        io.run_for(patience);
+        CHECK(ended);
+    });
+}
+
 TEST_CASE("a frame is not destroyed in the middle of a call from another thread") {
     with_every_backend([](const io_context_options& options) {
         slow_value::history notes;

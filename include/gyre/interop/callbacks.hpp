@@ -244,7 +244,7 @@ public:
         : start_{std::move(other.start_)}, cancel_{std::move(other.cancel_)} {}
     ~callback_awaiter() {
         if (block_ == nullptr) return;
-        expects(!suspended_ || std::same_as<Cancel, no_cancel>,
+        expects(!suspended_ || std::same_as<Cancel, no_cancel> || block_->finished(),
                 "a frame is destroyed while a foreign operation may use it");
         if (suspended_) {
             block_->forget_waiter();
