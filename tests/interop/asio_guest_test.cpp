@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What gyre/interop/asio_guest.hpp promises: gyre tasks on the thread that runs an Asio loop.
+#include <base/ending.hpp>
 #include <interop/asio_threads.hpp>
 
 #include <gyre/io/acceptor.hpp>
@@ -11,8 +12,13 @@
 
 #include <boost/asio/post.hpp>
 
+#include <sys/socket.h>
+
 #include <array>
 #include <atomic>
+#include <csignal>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -45,6 +51,17 @@ void on_every_guest(const auto& body) {
 task<> sleep_then_set(duration how_long, bool& woke) {
     const auto slept = co_await sleep_for(how_long);
     woke = slept.ok();
+}
+
+// Awaits an operation of Asio's that ends when `finish()` is called.
+task<> wait_for_call(std::function<void()>& finish, bool& went_on) {
+    const auto initiation = [&finish](auto handler) {
+        const auto kept = std::make_shared<decltype(handler)>(std::move(handler));
+        finish = [kept] { (*kept)(); };
+    };
+    const auto got =
+        co_await asio::async_initiate<const use_io_result_t&, void()>(initiation, use_io_result);
+    went_on = got.ok();
 }
 
 task<> keep_outcome_of_long_sleep(error& outcome) {
@@ -339,4 +356,128 @@ TEST_CASE(
         CHECK(rounds_at_first > 0);
         CHECK(rounds_at_first < rounds_max);
     });
+}
+
+TEST_CASE("a coroutine goes on within the handler of the operation that it waits for") {
+    on_every_guest([](household& home) {
+        std::function<void()> finish;
+        bool went_on = false;
+        bool went_on_within = false;
+        launch(home.loop, wait_for_call(finish, went_on), or_terminate{});
+        asio::steady_timer later{home.host, 2ms};
+        later.async_wait([&](auto) {
+            finish();
+            went_on_within = went_on;
+        });
+
+        home.run();
+
+        CHECK(went_on_within);
+        CHECK(home.host.stopped());
+    });
+}
+
+TEST_CASE("a handler that something inside of the loop calls resumes nobody within the call") {
+    on_every_guest([](household& home) {
+        std::function<void()> finish;
+        bool went_on = false;
+        bool went_on_within = true;
+        launch(home.loop, wait_for_call(finish, went_on), or_terminate{});
+        home.loop.post([&] {
+            finish();
+            went_on_within = went_on;
+        });
+
+        home.run();
+
+        CHECK_FALSE(went_on_within);
+        CHECK(went_on);
+    });
+}
+
+TEST_CASE("a handler that is called while nobody runs the host leaves the resumption to its run") {
+    on_every_guest([](household& home) {
+        std::function<void()> finish;
+        bool went_on = false;
+        launch(home.loop, wait_for_call(finish, went_on), or_terminate{});
+        home.host.poll();
+
+        finish();
+
+        CHECK_FALSE(went_on);
+        home.run();
+        CHECK(went_on);
+    });
+}
+
+TEST_CASE("a handler of one guest's host resumes nobody on the loop of another guest's host") {
+    with_every_backend([](const io_context_options& options) {
+        household one{options};
+        household other{options};
+        std::function<void()> finish;
+        bool went_on = false;
+        bool went_on_within = true;
+        launch(one.loop, wait_for_call(finish, went_on), or_terminate{});
+        one.host.poll();
+        asio::post(other.host, [&] {
+            finish();
+            went_on_within = went_on;
+        });
+
+        other.run();
+        CHECK_FALSE(went_on_within);
+
+        one.run();
+        CHECK(went_on);
+    });
+}
+
+TEST_CASE("a write that has to wait for room goes on, although nothing else has the guest run") {
+    on_every_guest([](household& home) {
+        auto [near, far] = connected_pair(home.loop);
+        stream_socket& into = near;
+        const std::vector<std::byte> much(std::size_t{32} << 20);
+        bool written = false;
+        const auto write_much = [&]() -> task<> {
+            const auto sent = co_await write_all(into, const_buffer{much});
+            written = sent.ok();
+            static_cast<void>(into.close());
+        };
+        std::thread reader{[number = far.native_handle()] {
+            std::vector<std::byte> space(1 << 16);
+            while (::recv(number, space.data(), space.size(), 0) > 0) {
+            }
+        }};
+        launch(home.loop, write_much(), or_terminate{});
+
+        home.run();
+
+        CHECK(written);
+        if (!written) static_cast<void>(::shutdown(far.native_handle(), SHUT_RDWR));
+        reader.join();
+    });
+}
+
+TEST_CASE("a guest that is destroyed by what its loop runs says so, instead of going on without") {
+    const ending how = ending_of([] {
+        asio::io_context host;
+        io_context loop;
+        auto guest = std::make_unique<asio_guest>(host, loop);
+        loop.post([&] { guest.reset(); });
+        host.run_for(patience);
+    });
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a guest is destroyed by its host, not by its loop"));
+}
+
+TEST_CASE("a guest that is destroyed on another thread than its own says so") {
+    const ending how = ending_of([] {
+        asio::io_context host;
+        io_context loop;
+        auto guest = std::make_unique<asio_guest>(host, loop);
+        std::thread elsewhere{[&] { guest.reset(); }};
+        elsewhere.join();
+    });
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a guest is destroyed on the thread that made it"));
 }

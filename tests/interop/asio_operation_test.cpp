@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What gyre/interop/asio_operation.hpp promises, with Asio on the same thread and on another one.
+#include <base/ending.hpp>
 #include <interop/asio_threads.hpp>
 
 #include <gyre/sync/event.hpp>
@@ -20,6 +21,8 @@
 #include <boost/asio/write.hpp>
 
 #include <array>
+#include <csignal>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -40,6 +43,51 @@ template <class Signature, class Keep, class Token>
 auto async_keep(Keep keep, Token&& token) {
     return asio::async_initiate<Token, Signature>(
         [](auto handler, Keep into) { into(std::move(handler)); }, token, std::move(keep));
+}
+
+// An operation of `context` that ends when `finish()` is called, and counts how often it is cancelled.
+struct kept_operation {
+    struct initiation {
+        using executor_type = asio::io_context::executor_type;
+        [[nodiscard]] executor_type get_executor() const noexcept {
+            return self->context.get_executor();
+        }
+        template <class Handler>
+        void operator()(Handler handler) const {
+            auto slot = asio::get_associated_cancellation_slot(handler);
+            slot.assign([it = self](asio::cancellation_type) { ++it->cancels; });
+            const auto kept = std::make_shared<Handler>(std::move(handler));
+            self->finish = [kept] { (*kept)(); };
+        }
+        kept_operation* self;
+    };
+
+    [[nodiscard]] auto async_wait() {
+        return asio::async_initiate<const use_io_result_t&, void()>(initiation{this},
+                                                                    use_io_result);
+    }
+
+    asio::io_context& context;
+    std::function<void()> finish;
+    int cancels = 0;
+};
+
+// An operation of `context` that `begin(handler)` begins.
+template <class Begin>
+struct begin_on {
+    using executor_type = asio::io_context::executor_type;
+    [[nodiscard]] executor_type get_executor() const noexcept { return context->get_executor(); }
+    template <class Handler>
+    void operator()(Handler handler) const {
+        begin(std::move(handler));
+    }
+    asio::io_context* context;
+    Begin begin;
+};
+template <class Begin>
+auto async_begin(asio::io_context& context, Begin begin) {
+    return asio::async_initiate<const use_io_result_t&, void()>(begin_on<Begin>{&context, begin},
+                                                                use_io_result);
 }
 
 asio::awaitable<int> asio_answer(int value) { co_return value; }
@@ -324,5 +372,127 @@ TEST_CASE("an Asio coroutine is awaited, and its exception rethrown") {
             caught = true;
         }
         CHECK(caught);
+    });
+}
+
+TEST_CASE("a frame that is destroyed too early says what still needs it") {
+    const auto destroyed_in_its_wait = [](bool completed) {
+        return ending_of([completed] {
+            asio::io_context host;
+            io_context loop;
+            const auto wait = [&]() -> task<> {
+                static_cast<void>(co_await asio::post(host, use_io_result));
+            };
+            const auto owner = [&]() -> task<> {
+                stop_chain chain;
+                const environment given{loop, &loop, &chain};
+                callback_frame nobody{[](callback_frame*) {}};
+                std::optional<task<>> abandoned{wait()};
+                gyre::resume(abandoned->await_suspend(nobody.handle(), &given));
+                if (completed) host.poll();
+                abandoned.reset();
+                co_return;
+            };
+            launch(loop, owner(), or_terminate{});
+            loop.run();
+        });
+    };
+
+    const ending begun = destroyed_in_its_wait(false);
+    CHECK(begun.signal == SIGABRT);
+    CHECK(begun.said_that("a frame is destroyed while an Asio operation may use it"));
+    const ending over = destroyed_in_its_wait(true);
+    CHECK(over.signal == SIGABRT);
+    CHECK(over.said_that("a frame is destroyed before it was resumed, which is on its way"));
+}
+
+TEST_CASE("a coroutine does not go on while a cancellation that points into it is on its way") {
+    with_every_backend([](const io_context_options& options) {
+        asio::io_context host;
+        io_context loop{options};
+        kept_operation operation{host, {}};
+        bool went_on = false;
+        const auto wait = [&]() -> task<> {
+            const auto got = co_await operation.async_wait();
+            went_on = got.ok();
+        };
+        const stop_handle waiting = launch(loop, wait(), or_terminate{});
+        loop.poll();
+        waiting.request_stop();
+        loop.poll();  // The message lies in the host's queue now.
+
+        operation.finish();
+        loop.poll();
+        CHECK_FALSE(went_on);
+
+        host.poll();
+        loop.poll();
+        CHECK(went_on);
+        CHECK(operation.cancels == 0);  // It came too late.
+    });
+}
+
+TEST_CASE("a cancellation that comes in time is passed on once, and the end is waited for") {
+    with_every_backend([](const io_context_options& options) {
+        asio::io_context host;
+        io_context loop{options};
+        kept_operation operation{host, {}};
+        bool went_on = false;
+        const auto wait = [&]() -> task<> {
+            const auto got = co_await operation.async_wait();
+            went_on = got.ok();
+        };
+        const stop_handle waiting = launch(loop, wait(), or_terminate{});
+        loop.poll();
+        waiting.request_drain();
+        loop.poll();
+        host.restart();
+        host.poll();
+        CHECK(operation.cancels == 0);
+        waiting.request_stop();
+        loop.poll();
+        host.restart();
+        host.poll();
+        loop.poll();
+        CHECK(operation.cancels == 1);
+        CHECK_FALSE(went_on);
+
+        operation.finish();
+        CHECK_FALSE(went_on);  // Posted: nobody runs the host.
+        loop.poll();
+        CHECK(went_on);
+    });
+}
+
+TEST_CASE("a coroutine that has itself stopped while it begins an operation cancels it") {
+    with_every_backend([](const io_context_options& options) {
+        asio::io_context host;
+        io_context loop{options};
+        kept_operation operation{host, {}};
+        std::optional<io_result<>> got;
+        const auto wait = [&]() -> task<> {
+            const auto body = [&](task_group& group) -> task<> {
+                const auto child = [&]() -> task<> {
+                    const auto begin = [&](auto handler) {
+                        kept_operation::initiation{&operation}(std::move(handler));
+                        group.request_stop();
+                    };
+                    const auto result = co_await async_begin(host, begin);
+                    got = result;
+                };
+                group.spawn(child());
+                co_await group.join();
+            };
+            co_await with_group(body);
+        };
+        launch(loop, wait(), or_terminate{});
+        loop.poll();
+        host.poll();
+        CHECK(operation.cancels == 1);
+        CHECK_FALSE(got.has_value());
+
+        operation.finish();
+        loop.poll();
+        CHECK(got.has_value());
     });
 }

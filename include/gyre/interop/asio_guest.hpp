@@ -7,6 +7,7 @@
 // deadline has come. Both kinds of code then share one thread, and need no lock between them.
 #pragma once
 
+#include <gyre/base/check.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/runtime/io_context.hpp>
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace gyre {
 
@@ -32,11 +34,13 @@ namespace gyre {
 /// handlers of the host may run meanwhile.
 ///
 /// Threads:  made, used and destroyed on the thread that runs `host`, and only one thread may run it: a
-///           gyre loop belongs to one thread. Posting to the loop is safe from any.
+///           gyre loop belongs to one thread. Posting to the loop is safe from any. Destroyed by code of
+///           the host's, never by what the loop runs, which is checked: post that to the host.
 /// Fairness: one poll is at most `io_context::turns_per_poll` turns of 256 items; what is ready after that
 ///           waits in Asio's queue, behind the host's other handlers.
 /// Cost:     a turn per burst of posts: an Asio post and a poll of the loop, which visits the kernel only
-///           if it has operations in flight there.
+///           if it has operations in flight there. What waits for an operation of Asio's goes on within
+///           the operation's handler, without either.
 class asio_guest final : private wake_hook {
 public:
     asio_guest(boost::asio::io_context& host, io_context& loop);
@@ -46,6 +50,11 @@ public:
 
     [[nodiscard]] boost::asio::io_context& host() noexcept { return host_; }
     [[nodiscard]] io_context& loop() noexcept { return loop_; }
+
+    /// For handlers of Asio's that end with this: runs `item` on `where`, an executor of `home`, at once
+    /// if this thread runs a host with a guest of that loop, and nothing of gyre's besides. False, and
+    /// nothing done, elsewhere: then it has to be posted. Any thread.
+    [[nodiscard]] static bool run_at_once(const io_context& home, executor_ref where, work& item);
 
 private:
     using executor = boost::asio::io_context::executor_type;
@@ -60,6 +69,11 @@ private:
     void watch_deadline();
     void rest();
     void stop_roots();
+    void leave_thread() noexcept;
+
+    // Invariant: the guests that were made on this thread and live. Found without asking the loop, whose
+    // hook another thread may only call.
+    static inline constinit thread_local asio_guest* newest_here = nullptr;
 
     // Handlers may be called after the guest is gone: each asks this first.
     template <class Function>
@@ -71,6 +85,7 @@ private:
 
     boost::asio::io_context& host_;
     io_context& loop_;
+    asio_guest* next_here_ = std::exchange(newest_here, this);
     descriptor readable_;
     steady_timer due_;
     std::optional<boost::asio::executor_work_guard<executor>> busy_;  // While the loop has work.
@@ -94,6 +109,7 @@ inline asio_guest::asio_guest(boost::asio::io_context& host, io_context& loop)
 }
 
 inline asio_guest::~asio_guest() {
+    expects(!loop_.running_on_this_thread(), "a guest is destroyed by its host, not by its loop");
     if (!loop_.roots().empty()) {
         loop_.restart();
         while (!loop_.roots().empty()) {
@@ -104,6 +120,26 @@ inline asio_guest::~asio_guest() {
     }
     rest();
     loop_.set_wake_hook(nullptr);  // Waits for a poster that has not left the hook yet.
+    leave_thread();
+}
+
+inline void asio_guest::leave_thread() noexcept {
+    asio_guest** it = &newest_here;
+    while (*it != nullptr && *it != this) it = &(*it)->next_here_;
+    expects(*it == this, "a guest is destroyed on the thread that made it");
+    *it = next_here_;
+}
+
+inline bool asio_guest::run_at_once(const io_context& home, executor_ref where, work& item) {
+    if (io_context::current() != nullptr) return false;
+    for (asio_guest* it = newest_here; it != nullptr; it = it->next_here_) {
+        if (&it->loop_ != &home) continue;
+        if (!it->host_.get_executor().running_in_this_thread()) return false;
+        it->loop_.run_with(where, item);
+        it->arrange();
+        return true;
+    }
+    return false;
 }
 
 // Asked again and again: a root that ends may have launched the next one.

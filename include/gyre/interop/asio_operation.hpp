@@ -15,6 +15,7 @@
 #include <gyre/coro/awaitable.hpp>
 #include <gyre/coro/frame_allocator.hpp>
 #include <gyre/interop/asio_error.hpp>
+#include <gyre/interop/asio_guest.hpp>
 #include <gyre/runtime/io_context.hpp>
 
 #include <boost/asio/associated_executor.hpp>
@@ -22,6 +23,7 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -49,7 +51,14 @@ namespace gyre {
 ///                coroutine. So whoever runs the execution context must go on until then.
 /// Threads:       the operation begins on the coroutine's thread, whatever thread runs its executor: the
 ///                I/O object must not be used by others meanwhile, as Asio demands, and must live until
-///                the wait is over. The coroutine resumes on its own executor.
+///                the wait is over. The coroutine resumes on its own executor; in a guest, within the
+///                operation's handler.
+///                Asio's slots have no lock. So an operation that is composed of several (`async_read`,
+///                `co_spawn`, ...) must not have its cancellation and its own handlers run at once: its
+///                executor has to be serial, that is a strand, or the one of a context that one thread
+///                runs. Of a thread pool it takes a strand, which is checked at compile time; of an
+///                `io_context` that several threads run nobody can tell. One without an executor of its
+///                own is cancelled on the coroutine's thread, and must bear that.
 /// Cost:          no allocation of ours but for a cancellation; Asio's come from gyre's frame stock.
 struct use_io_result_t {
     /// Makes this the default token of an I/O object's executor, as in
@@ -88,6 +97,14 @@ struct frame_stock_allocator {
     friend bool operator==(frame_stock_allocator, frame_stock_allocator) noexcept = default;
 };
 
+/// Executors that run handlers on several threads at once, as far as their type tells.
+template <class Executor>
+inline constexpr bool runs_handlers_at_once = false;
+template <class Allocator, unsigned int Properties>
+inline constexpr bool
+    runs_handlers_at_once<boost::asio::thread_pool::basic_executor_type<Allocator, Properties>> =
+        true;
+
 /// The untyped part: an operation that completes on one thread and is cancelled from another.
 ///
 /// A cancellation is a message to the operation's executor, and points into the frame; so the coroutine
@@ -100,7 +117,8 @@ public:
 protected:
     asio_wait() noexcept : work{&go_on} {}
     ~asio_wait() {
-        expects(!suspended_, "a frame is destroyed while an Asio operation may use it");
+        expects(!suspended_ || over(), "a frame is destroyed while an Asio operation may use it");
+        expects(!suspended_, "a frame is destroyed before it was resumed, which is on its way");
     }
 
     /// After the operation has begun; `await_suspend`'s result.
@@ -124,14 +142,28 @@ protected:
                                    const environment& given) noexcept {
         env_ = &given;
         waiter_ = waiter;
+        phase_.store(completed, std::memory_order_relaxed);
         return go_on_or_post();
     }
 
-    /// The outcome has been written. Once, on any thread.
-    void complete() noexcept {
+    /// The outcome has been written. Once, on any thread. True if the caller is to see to the resumption.
+    [[nodiscard]] bool complete() noexcept {
         const unsigned before = phase_.fetch_or(completed, std::memory_order_acq_rel);
-        if ((before & waiting) == 0) return;  // The wait is still beginning, and will look.
-        if ((before & cancel_sent) == 0 || (before & cancel_consumed) != 0) post_from_anywhere();
+        if ((before & waiting) == 0) return false;  // The wait is still beginning, and will look.
+        return (before & cancel_sent) == 0 || (before & cancel_consumed) != 0;
+    }
+
+    void post_from_anywhere() noexcept {
+        io_context& home = context_of(*env_);
+        env_->executor.post(*this);  // From here on the coroutine may be gone, and this with it.
+        home.posted_as_expected(true);
+    }
+
+    /// The same at the end of a handler, which is as good a place to go on as any.
+    void go_on_from_handler() noexcept {
+        io_context& home = context_of(*env_);
+        if (!asio_guest::run_at_once(home, env_->executor, *this)) env_->executor.post(*this);
+        home.posted_as_expected(true);
     }
 
     /// True if a cancellation is to be sent; the sender owes a `consumed`.
@@ -186,10 +218,9 @@ private:
         return true;
     }
 
-    void post_from_anywhere() noexcept {
-        io_context& home = context_of(*env_);
-        env_->executor.post(*this);  // From here on the coroutine may be gone, and this with it.
-        home.posted_as_expected(true);
+    [[nodiscard]] bool over() const noexcept {
+        const unsigned now = phase_.load(std::memory_order_relaxed);
+        return (now & completed) != 0 && ((now & cancel_sent) == 0 || (now & cancel_consumed) != 0);
     }
 
     static void go_on(work& item) noexcept {
@@ -264,6 +295,9 @@ class [[nodiscard]] asio_operation final : public asio_wait {
 public:
     using result_type = typename Outcome::type;
 
+    static_assert(!runs_handlers_at_once<boost::asio::associated_executor_t<Initiation>>,
+                  "a cancellation needs a serial executor: make_strand of the thread pool");
+
     template <class Begin, class... Given>
     explicit asio_operation(std::in_place_t, Begin&& initiation, Given&&... arguments)
         : initiation_{std::forward<Begin>(initiation)},
@@ -331,11 +365,11 @@ private:
     template <class... Values>
     void finish(Values&&... values) noexcept {
         result_ = Outcome::of(failure_, std::forward<Values>(values)...);
-        complete();
+        if (complete()) go_on_from_handler();
     }
     void abandoned() noexcept {
         result_.set_error(errc::broken_promise);
-        complete();
+        if (complete()) post_from_anywhere();
     }
 
     Initiation initiation_;
