@@ -14,6 +14,7 @@
 #include <gyre/base/result.hpp>
 #include <gyre/coro/awaitable.hpp>
 #include <gyre/coro/frame_allocator.hpp>
+#include <gyre/coro/resume.hpp>
 #include <gyre/interop/asio_error.hpp>
 #include <gyre/interop/asio_guest.hpp>
 #include <gyre/runtime/io_context.hpp>
