@@ -101,6 +101,9 @@ KERNEL_HEADERS_GRANTED = {
     "src/io/stream_socket.cpp": {"sys/socket.h", "sys/uio.h", "poll.h"},
     # Asio's side of the exchange's seam asks the kernel for what Asio has no words for.
     "exchange/net/asio_udp_socket.cpp": {"net/if.h", "netinet/in.h", "sys/socket.h"},
+    # And its laws ask the kernel what was really set.
+    "exchange/tests/net/datagram_laws.hpp": {"netinet/in.h", "sys/socket.h"},
+    "exchange/tests/net/stream_laws.hpp": {"netinet/in.h", "netinet/tcp.h", "sys/socket.h"},
 }
 
 # Test folders that may look behind the public headers, beside those the layer table names.

@@ -27,6 +27,7 @@ public:
         : io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO} {}
 
     void run() { io_.run(); }
+    /// For tests: with a limit Asio runs item by item, and recycles no memory from one to the next.
     void run_for(gyre::duration limit) { io_.run_for(limit); }
     void stop() { io_.stop(); }
     void restart() { io_.restart(); }

@@ -88,6 +88,9 @@ public:
         return set_raw({Option::level(), Option::name(), &raw, sizeof raw});
     }
 
+    /// The descriptor, still owned by the socket; -1 if closed.
+    [[nodiscard]] int native_handle() noexcept { return is_open() ? socket_->native_handle() : -1; }
+
 protected:
     asio_socket() noexcept = default;
     explicit asio_socket(Socket open) noexcept : socket_{std::move(open)} {}

@@ -88,6 +88,9 @@ private:
 
     private:
         [[nodiscard]] boost::system::error_code prepare() {
+            if (peer_.kind() == gyre::endpoint::family::none) {
+                return {boost::system::errc::invalid_argument, boost::system::system_category()};
+            }
             boost::system::error_code failure;
             socket_.open({peer_.address_family(), 0}, failure);
             if (failure || peer_.kind() == gyre::endpoint::family::local) return failure;

@@ -34,7 +34,7 @@
 // Made by X or by default, which is a closed one. They move, but not while something is pending on them.
 //   close()            What is pending ends with `errc::canceled`. `errc::closed` if it was closed already.
 //                      Destroying one closes it.
-//   is_open(), local_endpoint(), set_option(option)   As gyre::basic_socket has them.
+//   is_open(), local_endpoint(), set_option(option), native_handle()   As gyre::basic_socket has them.
 // An operation that waits is begun on an open socket only: whoever has waited since asks `is_open`.
 // Buffers, lists of buffers and batches are borrowed until the operation has ended.
 //
@@ -66,7 +66,8 @@
 // ## event: a flag to wait for, as gyre::event
 //   set(), reset(), is_set()     `set` resumes nobody inside the call.
 //   wait()             yields io_result<>. Everybody who waits when it is set goes on, even if it is reset
-//                      before they do. Must outlive them.
+//                      before they do. Must outlive them. Ask `is_set` where that is likely: to wait for
+//                      what is there costs Asio a turn through its queue.
 //
 // ## signal_set
 //   wait()             yields io_result<int>, the number. One coroutine waits at a time.
@@ -78,8 +79,9 @@
 // The same world makes the same gyre::errc on both sides.
 //
 // # Allocations
-// Once everything is made and warm: none, whatever is read, written, sent, waited for or set. Tasks that
-// are awaited, connects, accepts and waits for signals have frames and records, recycled where possible.
+// Once everything is made and warm: none, whatever is read, written, sent, waited for or set. Frames of
+// tasks that are awaited are recycled: on Asio 16 per thread, none of more than 1,020 bytes, and only
+// within one call of `run`.
 #pragma once
 
 #include <gyre/base/buffer.hpp>
@@ -119,6 +121,7 @@ concept socket_of_seam = std::default_initializable<Socket> && std::movable<Sock
                          requires(Socket& socket, const Socket& same, gyre::receive_buffer option) {
                              { socket.close() } -> std::same_as<gyre::io_result<>>;
                              { same.is_open() } -> std::same_as<bool>;
+                             { socket.native_handle() } -> std::same_as<int>;
                              {
                                  same.local_endpoint()
                              } -> std::same_as<gyre::io_result<gyre::endpoint>>;

@@ -4,11 +4,50 @@
 #include <exchange/net/asio_traits.hpp>
 
 #include <exchange/tests/net/asio_world.hpp>
-#include <exchange/tests/net/seam_laws.hpp>
+#include <exchange/tests/net/datagram_laws.hpp>
+#include <exchange/tests/net/stream_laws.hpp>
+#include <exchange/tests/net/waiting_laws.hpp>
 
-using namespace exchange::testing;
-using world = asio_world;
+namespace exchange::testing {
 
-TEST_CASE("asio: what one end writes, gathered or not, the other one reads in order") {
-    bytes_arrive_in_order<world>();
-}
+TEST_CASE_TEMPLATE_INVOKE(bytes_in_order, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(local_connection, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(empty_buffers, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(both_directions, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(half_closed, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(reset_by_peer, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(refused, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(closed_below_read, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(closed_below_write, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(closed_below_accept, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(addresses_refused, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(port_shared, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(addresses_known, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(closed_sockets, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(closed_by_end, asio_world);
+
+TEST_CASE_TEMPLATE_INVOKE(datagram_arrives, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(datagram_truncated, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(datagram_refused, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(datagram_unheard, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(closed_below_receive, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(bind_refused, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(batch_arrives, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(batch_refused, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(groups, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(interfaces, asio_world);
+
+TEST_CASE_TEMPLATE_INVOKE(timer_passes, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(timer_pushed_back, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(timer_moved_nearer, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(timer_cancelled, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(event_wakes_all, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(event_stays_set, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(stop_asked, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(signal_reported, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(signal_wait_cancelled, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(launch_later, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(run_and_stop, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(context_ends, asio_world);
+
+}  // namespace exchange::testing

@@ -14,17 +14,29 @@ namespace exchange::testing {
 struct gyre_world {
     using traits = gyre_traits;
 
+    /// Whether events must be gone before their context; else their context goes first.
+    static constexpr bool events_die_first = false;
+
+    /// Calls `body(options)` once per backend under test.
+    template <class Body>
+    static void each_context_options(const Body& body) {
+        for (const gyre::backend_choice each : gyre::testing::backends_under_test()) {
+            INFO("gyre on ", std::string{gyre::describe(each)});
+            gyre::io_context_options options;
+            options.backend = each;
+            body(options);
+        }
+    }
+
     /// Calls `body(context)` once per backend under test.
     template <class Body>
     static void each_context(const Body& body) {
-        for (const gyre::backend_choice each : gyre::testing::backends_under_test()) on(each, body);
+        each_context_options(
+            [&](const gyre::io_context_options& options) { on(options, body); });
     }
 
     template <class Body>
-    static void on(gyre::backend_choice backend, const Body& body) {
-        INFO("gyre on ", std::string{gyre::describe(backend)});
-        gyre::io_context_options options;
-        options.backend = backend;
+    static void on(const gyre::io_context_options& options, const Body& body) {
         gyre::io_context context{options};
         REQUIRE_FALSE(context.status());
         body(context);
