@@ -79,15 +79,13 @@ void publisher::rests(market& in, const order& it, account_id account) noexcept 
 }
 
 void publisher::regains_place(market& in, const order& it) noexcept {
-    book_update(instrument_of(in), it, book_action::add);
-    level_update(instrument_of(in), it);
+    book_changed(in, it, book_action::add);
     top(in);
 }
 
 void publisher::cancelled(market& in, const order& it, const cancellation& how) noexcept {
     next(event_kind::order_cancelled).order_cancelled = cancelled_message(in, it, how);
-    book_update(instrument_of(in), it, book_action::erase);
-    level_update(instrument_of(in), it);
+    book_changed(in, it, book_action::erase);
     top(in);
 }
 
@@ -98,8 +96,7 @@ void publisher::aggressor_cancelled(const market& in, const order& it,
 
 void publisher::amended(market& in, const order& it, const amendment& how) noexcept {
     next(event_kind::order_amended).order_amended = amended_message(in, it, how);
-    book_update(instrument_of(in), it, book_action::modify);
-    level_update(instrument_of(in), it);
+    book_changed(in, it, book_action::modify);
     top(in);
 }
 
@@ -109,8 +106,7 @@ void publisher::loses_place(market& in, const order& it, const placement& to,
     message.price = to.price;
     message.open = to.open;
     next(event_kind::order_amended).order_amended = message;
-    book_update(instrument_of(in), it, book_action::erase);
-    level_update(instrument_of(in), it);
+    book_changed(in, it, book_action::erase);
 }
 
 void publisher::aggressor_amended(const market& in, const order& it,
@@ -132,8 +128,7 @@ void publisher::filled(market& in, const fill& it) noexcept {
         .volume = in.day.volume, .instrument = instrument, .trades = in.day.trades};
     captured(instrument, it, order_side::buy);
     captured(instrument, it, order_side::sell);
-    book_update(instrument, maker, maker.open == 0 ? book_action::erase : book_action::modify);
-    level_update(instrument, maker);
+    book_changed(in, maker, maker.open == 0 ? book_action::erase : book_action::modify);
     next(event_kind::market_statistics).market_statistics = in.day;
     top(in);
 }
@@ -172,23 +167,19 @@ void publisher::captured(instrument_id instrument, const fill& it, order_side si
         .role = by_maker ? execution_role::maker : execution_role::taker};
 }
 
-void publisher::book_update(instrument_id instrument, const order& it,
-                            book_action action) noexcept {
+void publisher::book_changed(const market& in, const order& it, book_action action) noexcept {
     next(event_kind::order_book_update).order_book_update = {
         .order = it.id,
         .price = it.price,
-        .instrument = instrument,
+        .instrument = instrument_of(in),
         .open = action == book_action::erase ? 0 : it.open,
         .side = it.side,
         .action = action};
-}
-
-void publisher::level_update(instrument_id instrument, const order& it) noexcept {
     // A level that was closed is all zero, and nobody else's before the caller comes back.
     const price_level& level = memory_->levels.chunks.level(it.level);
     next(event_kind::price_level_update).price_level_update = {.price = it.price,
                                                                .quantity = level.quantity,
-                                                               .instrument = instrument,
+                                                               .instrument = instrument_of(in),
                                                                .orders = level.orders,
                                                                .side = it.side};
 }

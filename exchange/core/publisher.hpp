@@ -115,8 +115,8 @@ private:
     void executed(instrument_id instrument, const fill& it, const order& whose,
                   const account& account, execution_role role) noexcept;
     void captured(instrument_id instrument, const fill& it, order_side side) noexcept;
-    void book_update(instrument_id instrument, const order& it, book_action action) noexcept;
-    void level_update(instrument_id instrument, const order& it) noexcept;
+    /// By order and by price, which always go together.
+    void book_changed(const market& in, const order& it, book_action action) noexcept;
 
     const book_memory* memory_;
     event_sink sink_{};
