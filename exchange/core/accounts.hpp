@@ -78,8 +78,21 @@ class holding_table {
 public:
     explicit holding_table(std::uint32_t capacity);
 
-    /// The account's holding in this market; makes one at first. None if the table is full.
-    [[nodiscard]] holding_index find_or_make(account_id account, std::uint16_t market) noexcept;
+    [[nodiscard]] bool has(std::uint32_t wanted) const noexcept {
+        return holdings_.size() - fresh_ >= wanted;
+    }
+
+    /// The account's holding in this market, or none: `(*this)[0]` holds nothing.
+    [[nodiscard]] holding_index find(account_id account, std::uint16_t market) const noexcept {
+        holding_index at = heads_[place(account, market)];
+        while (at != 0 && (holdings_[at].account != account || holdings_[at].market != market)) {
+            at = holdings_[at].chain_next;
+        }
+        return at;
+    }
+
+    /// A holding that is not in the table yet. The caller has asked `has(1)`.
+    [[nodiscard]] holding_index make(account_id account, std::uint16_t market) noexcept;
 
     [[nodiscard]] holding& operator[](holding_index at) noexcept { return holdings_[at]; }
     [[nodiscard]] const holding& operator[](holding_index at) const noexcept {

@@ -84,16 +84,7 @@ order_index partition::find(session_id from, const order_reference& target) cons
 // Entering
 // ---------------------------------------------------------------------------------------------
 
-void partition::handle(const enter_order& it) noexcept {
-    const reject_reason why = enter(it);
-    if (why == reject_reason::none) return;
-    out_.refused(order_rejected{.order = order_id::none,
-                                .instrument = it.instrument,
-                                .client_seq = it.client_seq,
-                                .session = it.session,
-                                .command = it.kind,
-                                .reason = why});
-}
+void partition::handle(const enter_order& it) noexcept { refuse_unless_done(it, enter(it)); }
 
 reject_reason partition::enter(const enter_order& it) noexcept {
     reject_reason why = admit_entry(it.session, it.client_seq);
@@ -116,17 +107,16 @@ reject_reason partition::enter(const enter_order& it) noexcept {
     }
 
     account& whose = account_of(it.session);
-    const holding_index held = venue_.holdings.find_or_make(
-        whose.terms.account, static_cast<std::uint16_t>(number(it.instrument)));
-    if (held == 0) return reject_reason::at_capacity;
+    holding_index held = find_holding(whose, it.instrument);
     why = check_limits(whose, venue_.holdings[held],
                        {it.side, it.quantity, it.quantity, goes_at_once(tif) ? 0 : 1});
     if (why != reject_reason::none) return why;
     if (post_only && in.book.crosses(it.side, limit)) return reject_reason::would_trade;
-    if (!venue_.memory.orders.has(1) ||
+    if (!venue_.memory.orders.has(1) || (held == 0 && !venue_.holdings.has(1)) ||
         (!goes_at_once(tif) && !in.book.has_room(venue_.memory, it.side, limit))) {
         return reject_reason::at_capacity;
     }
+    if (held == 0) held = make_holding(whose, it.instrument);
 
     matcher_.arrive({.limit = limit,
                      .quantity = it.quantity,
@@ -145,16 +135,7 @@ reject_reason partition::enter(const enter_order& it) noexcept {
 // Amending
 // ---------------------------------------------------------------------------------------------
 
-void partition::handle(const amend_order& it) noexcept {
-    const reject_reason why = amend(it);
-    if (why == reject_reason::none) return;
-    out_.refused(order_rejected{.order = it.target.id,
-                                .instrument = instrument_id::none,
-                                .client_seq = it.client_seq,
-                                .session = it.session,
-                                .command = it.kind,
-                                .reason = why});
-}
+void partition::handle(const amend_order& it) noexcept { refuse_unless_done(it, amend(it)); }
 
 reject_reason partition::amend(const amend_order& it) noexcept {
     const reject_reason why = admit_entry(it.session, it.client_seq);
@@ -205,16 +186,7 @@ reject_reason partition::replace(order_index index, const amend_order& it) noexc
 // Cancelling
 // ---------------------------------------------------------------------------------------------
 
-void partition::handle(const cancel_order& it) noexcept {
-    const reject_reason why = cancel(it);
-    if (why == reject_reason::none) return;
-    out_.refused(order_rejected{.order = it.target.id,
-                                .instrument = instrument_id::none,
-                                .client_seq = it.client_seq,
-                                .session = it.session,
-                                .command = it.kind,
-                                .reason = why});
-}
+void partition::handle(const cancel_order& it) noexcept { refuse_unless_done(it, cancel(it)); }
 
 reject_reason partition::cancel(const cancel_order& it) noexcept {
     const reject_reason why = admit(it.session, it.client_seq);
@@ -230,16 +202,7 @@ reject_reason partition::cancel(const cancel_order& it) noexcept {
     return reject_reason::none;
 }
 
-void partition::handle(const cancel_orders& it) noexcept {
-    const reject_reason why = cancel(it);
-    if (why == reject_reason::none) return;
-    out_.refused(order_rejected{.order = order_id::none,
-                                .instrument = it.instrument,
-                                .client_seq = it.client_seq,
-                                .session = it.session,
-                                .command = it.kind,
-                                .reason = why});
-}
+void partition::handle(const cancel_orders& it) noexcept { refuse_unless_done(it, cancel(it)); }
 
 reject_reason partition::cancel(const cancel_orders& it) noexcept {
     const reject_reason why = admit(it.session, it.client_seq);

@@ -69,6 +69,21 @@ private:
     void handle(const end_session& it) noexcept;
     void handle(const end_day& it) noexcept;
 
+    /// Tells the sender why not, if there is a reason: of an order by its id, of all else by its market.
+    template <class Command>
+    void refuse_unless_done(const Command& it, reject_reason why) noexcept {
+        if (why == reject_reason::none) return;
+        order_rejected said{.order = order_id::none,
+                            .instrument = instrument_id::none,
+                            .client_seq = it.client_seq,
+                            .session = it.session,
+                            .command = it.kind,
+                            .reason = why};
+        if constexpr (requires { it.target; }) said.order = it.target.id;
+        else said.instrument = it.instrument;
+        out_.refused(said);
+    }
+
     // Each says why not, or none.
     [[nodiscard]] reject_reason admit(session_id from, client_sequence client_seq) noexcept;
     [[nodiscard]] reject_reason admit_entry(session_id from, client_sequence client_seq) noexcept;
@@ -88,6 +103,14 @@ private:
     [[nodiscard]] reject_reason check(const define_session& it) const noexcept;
 
     [[nodiscard]] order_index find(session_id from, const order_reference& target) const noexcept;
+    [[nodiscard]] holding_index find_holding(const account& whose,
+                                             instrument_id in) const noexcept {
+        return venue_.holdings.find(whose.terms.account, static_cast<std::uint16_t>(number(in)));
+    }
+    /// For an order that passed every check: only now may a new holding be made.
+    [[nodiscard]] holding_index make_holding(const account& whose, instrument_id in) noexcept {
+        return venue_.holdings.make(whose.terms.account, static_cast<std::uint16_t>(number(in)));
+    }
     void quote_side(const enter_quote& it, holding_index held, order_side side) noexcept;
     void cancel_all(account& whose, cancel_reason reason, session_id of) noexcept;
 

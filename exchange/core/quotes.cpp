@@ -26,16 +26,7 @@ constexpr order_side both_sides[] = {order_side::buy, order_side::sell};
 
 }  // namespace
 
-void partition::handle(const enter_quote& it) noexcept {
-    const reject_reason why = quote(it);
-    if (why == reject_reason::none) return;
-    out_.refused(order_rejected{.order = order_id::none,
-                                .instrument = it.instrument,
-                                .client_seq = it.client_seq,
-                                .session = it.session,
-                                .command = it.kind,
-                                .reason = why});
-}
+void partition::handle(const enter_quote& it) noexcept { refuse_unless_done(it, quote(it)); }
 
 reject_reason partition::quote(const enter_quote& it) noexcept {
     reject_reason why = admit_entry(it.session, it.client_seq);
@@ -48,17 +39,16 @@ reject_reason partition::quote(const enter_quote& it) noexcept {
     if (why != reject_reason::none) return why;
 
     const account& whose = account_of(it.session);
-    const holding_index held = venue_.holdings.find_or_make(
-        whose.terms.account, static_cast<std::uint16_t>(number(it.instrument)));
-    if (held == 0) return reject_reason::at_capacity;
+    holding_index held = find_holding(whose, it.instrument);
     why = check_exposure(it, whose, venue_.holdings[held]);
     if (why != reject_reason::none) return why;
     // Asked as if neither price had a level yet, which at worst refuses a little too early.
     const level_memory& levels = venue_.memory.levels;
-    if (!venue_.memory.orders.has(2) || !levels.chunks.has(2) ||
-        !levels.nodes.has(2 * far_chunks::nodes_per_insert_max)) {
+    if (!venue_.memory.orders.has(2) || (held == 0 && !venue_.holdings.has(1)) ||
+        !levels.chunks.has(2) || !levels.nodes.has(2 * far_chunks::nodes_per_insert_max)) {
         return reject_reason::at_capacity;
     }
+    if (held == 0) held = make_holding(whose, it.instrument);
 
     for (const order_side side : both_sides) {
         const order_index old = venue_.holdings[held].quote[number(side)];

@@ -45,16 +45,20 @@ TEST_CASE("a holding is one per account and market, and is found again") {
     holding_table table{100};
     std::vector<holding_index> made;
     for (std::uint32_t each = 0; each < 100; ++each) {
-        made.push_back(table.find_or_make(account_id{1 + each % 10},
-                                          static_cast<std::uint16_t>(1 + each / 10)));
+        const account_id account{1 + each % 10};
+        const auto market = static_cast<std::uint16_t>(1 + each / 10);
+        REQUIRE(table.find(account, market) == 0);
+        REQUIRE(table.has(1));
+        made.push_back(table.make(account, market));
     }
 
     for (std::uint32_t each = 0; each < 100; ++each) {
         const account_id account{1 + each % 10};
         const auto market = static_cast<std::uint16_t>(1 + each / 10);
-        REQUIRE(table.find_or_make(account, market) == made[each]);
+        REQUIRE(table.find(account, market) == made[each]);
         REQUIRE(table[made[each]].account == account);
         REQUIRE(table[made[each]].market == market);
     }
-    CHECK(table.find_or_make(account_id{11}, 1) == 0);
+    CHECK_FALSE(table.has(1));
+    CHECK(table.find(account_id{11}, 1) == 0);
 }

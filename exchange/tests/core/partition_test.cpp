@@ -274,6 +274,25 @@ TEST_CASE("without memory for another holding an account cannot begin in a marke
     CHECK(it.refusal() == reject_reason::at_capacity);
 }
 
+TEST_CASE("what is refused takes no holding from those who come after") {
+    partition_limits limits = small_limits();
+    limits.holdings_max = 1;
+    trading_floor it{limits};
+    define_account strict = any_account(5);
+    strict.order_quantity_max = 1;
+    it.tell(strict);
+    it.tell(session_of(5, 5));
+
+    check_refused(it, it.limit_order(5, order_side::buy, 2, 100), reject_reason::quantity_over_max);
+    check_refused(it,
+                  enter_quote{session_id{5}, it.next_seq(5), future,
+                              self_trade_action::account_default, 99, 101, 2, 2},
+                  reject_reason::quantity_over_max);
+    it.enter(1, order_side::buy, 1, 100);
+
+    CHECK(it.refusal() == reject_reason::none);
+}
+
 TEST_CASE("the same commands give the same messages, variant or not") {
     std::vector<std::string> streams[2];
     for (std::vector<std::string>& said : streams) {
