@@ -79,9 +79,10 @@ TEST_CASE("an empty ladder puts its window where the next order is") {
     it.close(5);
 
     it.open(80'000'000'000);
+    it.open(80'000'000'100);  // One chunk alone would need no node anywhere.
 
     CHECK(it.memory.nodes.in_use() == 0);
-    CHECK(it.ranks() == std::vector<price_rank>{80'000'000'000});
+    CHECK(it.ranks() == std::vector<price_rank>{80'000'000'000, 80'000'000'100});
 }
 
 TEST_CASE("without memory there is room at the chunks that exist, and nowhere else") {
