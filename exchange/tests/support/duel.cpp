@@ -65,6 +65,8 @@ bool duel::play(const step& it) {
     complete_ = false;
     ++steps_;
     now_ = it.now;
+    seen_.count(it.what);
+    model_.far_nodes_left(limits_.far_nodes_max - real_.state().memory.levels.nodes.in_use());
     const auto take = [this](const event_batch& batch) { hear(batch); };
     if (real_.apply(it.now, for_real, event_sink::to(take)) != steps_) {
         complain("the command got another number than its place");
@@ -73,6 +75,7 @@ bool duel::play(const step& it) {
     ledger_.begin(for_real);
     for (event& each : said_) {
         if (spoil_) spoil_(each);
+        seen_.count(each);
         complain(public_.hear(each));
         complain(ledger_.hear(each));
     }
@@ -81,6 +84,7 @@ bool duel::play(const step& it) {
     if (steps_ % full_comparison_every == 0) {
         complain(public_.compare_all(real_.state()));
         complain(compare_accounts());
+        complain(compare_holdings());
     }
     return complaint_.empty();
 }
@@ -163,6 +167,29 @@ std::string duel::compare_accounts() const {
     }
     if (resting != real.memory.orders.in_use()) return "an order belongs to no account";
     return resting == model_.orders().size() ? "" : "another number of orders rests";
+}
+
+std::string duel::compare_holdings() const {
+    const venue& real = real_.state();
+    std::vector<std::int64_t> positions(real.markets.size());
+    for (const account& each : real.accounts) {
+        const account_id whose = each.terms.account;
+        for (std::uint16_t market = 1; market < real.markets.size(); ++market) {
+            const holding& held = real.holdings[real.holdings.find(whose, market)];
+            const instrument_id in{market};
+            if (held.position != model_.position_of(whose, in)) return "a position is wrong";
+            positions[market] += held.position;
+            for (const order_side side : {order_side::buy, order_side::sell}) {
+                if (held.open[number(side)] != model_.open_of(whose, in, side)) {
+                    return "the open quantity of an account is wrong";
+                }
+            }
+        }
+    }
+    for (const std::int64_t sum : positions) {
+        if (sum != 0) return "somebody holds what nobody owes";
+    }
+    return {};
 }
 
 std::vector<step> shrink(std::vector<step> steps,

@@ -11,6 +11,7 @@
 #include <exchange/tests/support/ledger.hpp>
 #include <exchange/tests/support/model.hpp>
 #include <exchange/tests/support/public_book.hpp>
+#include <exchange/tests/support/tally.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -37,7 +38,8 @@ struct step {
 
 class duel {
 public:
-    explicit duel(const partition_limits& limits) : real_{limits}, model_{limits} {}
+    explicit duel(const partition_limits& limits)
+        : limits_{limits}, real_{limits}, model_{limits} {}
 
     /// Lets a test spoil what the partition says, to see that it is noticed.
     void spoil_with(std::function<void(event&)> spoil) { spoil_ = std::move(spoil); }
@@ -49,6 +51,7 @@ public:
     [[nodiscard]] const model& judge() const { return model_; }
     [[nodiscard]] const partition& real() const { return real_; }
     [[nodiscard]] std::uint64_t messages() const { return out_seq_; }
+    [[nodiscard]] const tally& seen() const { return seen_; }
 
 private:
     static constexpr std::uint32_t full_comparison_every = 256;
@@ -67,11 +70,14 @@ private:
     }
     [[nodiscard]] order_id real_of(order_id id) const;
     [[nodiscard]] std::string compare_accounts() const;
+    [[nodiscard]] std::string compare_holdings() const;
 
+    partition_limits limits_;
     partition real_;
     model model_;
     public_book public_;
     ledger ledger_;
+    tally seen_;
     std::function<void(event&)> spoil_;
     std::string complaint_;
     std::vector<event> said_;

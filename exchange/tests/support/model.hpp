@@ -2,7 +2,7 @@
 //
 // The exchange once more, as simply as it can be said: the judge of the real one.
 //
-// Maps of lists, sums that are added up when they are asked for, searches from one end to the other. It
+// Maps of lists, sums that are added up when they are asked for, no index but by name and by owner. It
 // shares the words of types.hpp, commands.hpp and events.hpp with the core, and no code. Its order
 // ids count from 1; whoever compares learns which real id stands for which.
 #pragma once
@@ -12,11 +12,22 @@
 #include <exchange/core/venue.hpp>
 
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <list>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace exchange::testing {
+
+template <class Enum>
+bool within(Enum it, Enum first, Enum last) {
+    return number(it) >= number(first) && number(it) <= number(last);
+}
+
+inline bool is_price(price_ticks it) { return it >= -price_ticks_max && it <= price_ticks_max; }
 
 struct model_order {
     order_id id;
@@ -60,7 +71,17 @@ public:
     /// The event of this command.
     std::vector<event> apply(timestamp_ns now, const command& what);
 
+    /// How many nodes are left for prices far away, which depends on where the real windows stand:
+    /// the one thing about the core that its model has to be told. Before each command.
+    void far_nodes_left(std::uint32_t count) { far_nodes_left_ = count; }
+
     [[nodiscard]] const std::map<order_id, model_order>& orders() const { return orders_; }
+
+    [[nodiscard]] std::int64_t position_of(account_id whose, instrument_id in) const;
+
+    /// What rests of an account in a market.
+    [[nodiscard]] contracts_total open_of(account_id whose, instrument_id in,
+                                          order_side side) const;
 
 private:
     void handle(const enter_order& it);
@@ -88,8 +109,16 @@ private:
     reject_reason why_no_price(const model_market& in, price_ticks price) const;
     reject_reason why_no_quantity(const model_market& in, contracts quantity) const;
     reject_reason why_no_value(const model_market& in, price_ticks price, contracts quantity) const;
+    reject_reason why_no_product(const define_product& it) const;
+    reject_reason why_no_instrument(const define_instrument& it) const;
+    reject_reason why_no_account(const define_account& it) const;
+    reject_reason why_no_session(const define_session& it) const;
     reject_reason why_no_limits(const model_account& whose, instrument_id in, order_side side,
                                 contracts quantity, std::int64_t more, std::int64_t orders) const;
+
+    bool has_holding(account_id whose, instrument_id in) const;
+    bool has_room(instrument_id in, order_side side, price_ticks price) const;
+    std::size_t chunks_in_use() const;
 
     void arrive(model_order it);
     void trade_against_book(model_order& it);
@@ -98,7 +127,8 @@ private:
     bool can_fill(const model_order& it) const;
     void change(model_order& old, const amend_order& how);
     void cancel(order_id id, cancel_reason reason, client_sequence request);
-    void cancel_where(auto wanted, cancel_reason reason, client_sequence request);
+    void cancel_where(const std::function<bool(const model_order&)>& wanted, cancel_reason reason,
+                      client_sequence request);
     void say_cancelled(const model_order& it, contracts gone, cancel_reason reason,
                        client_sequence request);
     void say_amended(const model_order& it, amend_priority priority, amend_reason reason,
@@ -110,9 +140,17 @@ private:
     void say_level(const model_order& it);
     void say_top(instrument_id in);
     template <class Message>
-    void say(const Message& it);
+    void say(const Message& it) {
+        event made{};
+        made.kind = Message::kind;
+        // All alternatives begin where the event begins.
+        std::memcpy(static_cast<void*>(&made), &it, sizeof it);
+        said_.push_back(made);
+    }
     template <class Command>
-    void refuse(const Command& it, order_id order, instrument_id in, reject_reason why);
+    void refuse(const Command& it, order_id order, instrument_id in, reject_reason why) {
+        say(order_rejected{order, in, it.client_seq, it.session, it.kind, why});
+    }
     template <class Command>
     bool answer(const Command& it, std::uint32_t subject, reject_reason why);
 
@@ -121,15 +159,21 @@ private:
     model_side& side_of(const model_order& it);
     void put(const model_order& it);
     void take(const model_order& it);
+    void take_from_level(const model_order& it);
+    void forget(const model_order& it);
     order_id quote_of(account_id whose, instrument_id in, order_side side) const;
     const model_account& account_of(session_id from) const;
 
     partition_limits limits_;
     timestamp_ns now_ = 0;
+    std::uint32_t far_nodes_left_ = 0;
     std::uint64_t last_order_ = 0;
     std::uint64_t last_trade_ = 0;
     std::vector<event> said_;
     std::map<order_id, model_order> orders_;  // Those that rest; in the order in which they came.
+    std::multimap<std::pair<session_id, client_sequence>, order_id> by_name_;
+    std::map<account_id, std::set<order_id>> by_account_;
+    std::set<std::pair<account_id, instrument_id>> holdings_;
     std::map<product_id, define_product> products_;
     std::map<instrument_id, model_market> markets_;
     std::map<account_id, model_account> accounts_;

@@ -8,9 +8,8 @@
 namespace exchange::testing {
 namespace {
 
-constexpr std::uint32_t instruments = 3;
-constexpr std::uint32_t orders_wanted_max = 300;
 constexpr std::uint32_t past_orders = 64;
+constexpr std::uint32_t standing_orders = 4'500;
 
 // What happens how often, in thousandths; the rest are orders.
 struct weights {
@@ -23,13 +22,19 @@ struct weights {
 
 weights weights_of(storm_shape shape) {
     switch (shape) {
-        case storm_shape::near_touch: return {150, 100, 1, 50, 1};
-        case storm_shape::wide_sparse: return {250, 100, 1, 50, 1};
-        case storm_shape::heavy_cancel: return {450, 50, 4, 30, 1};
-        case storm_shape::heavy_amend: return {50, 600, 1, 30, 1};
+        case storm_shape::near_touch: return {150, 100, 2, 50, 1};
+        case storm_shape::wide_sparse: return {250, 100, 2, 50, 1};
+        case storm_shape::heavy_cancel: return {450, 50, 6, 30, 1};
+        case storm_shape::heavy_amend: return {50, 600, 2, 30, 1};
         case storm_shape::many_accounts: return {200, 150, 5, 150, 5};
     }
     return {};
+}
+
+std::uint64_t mix(std::uint64_t it) {
+    it = (it ^ it >> 30) * 0xbf58'476d'1ce4'e5b9;
+    it = (it ^ it >> 27) * 0x94d0'49bb'1331'11eb;
+    return it ^ it >> 31;
 }
 
 }  // namespace
@@ -47,101 +52,103 @@ std::string_view name_of(storm_shape shape) {
 
 storm::storm(storm_shape shape, std::uint64_t seed)
     : shape_{shape},
-      random_{seed * 0x9e37'79b9'7f4a'7c15 + static_cast<std::uint64_t>(shape) + 1},
+      climate_{static_cast<storm_climate>(seed % storm_climates)},
+      // Mixed, for streams that begin a step apart are one stream, and fall into step before long.
+      random_{mix(mix(seed) + static_cast<std::uint64_t>(shape))},
       sequences_(std::size_t{accounts()} * 2 + 2),
       past_(past_orders, order_name{session_id{1}, client_sequence{1}}) {}
 
-partition_limits storm::limits() {
+partition_limits storm::limits() const {
     partition_limits limits;
     limits.products_max = 4;
-    limits.instruments_max = 4;
+    limits.instruments_max = 8;
     limits.accounts_max = 256;
     limits.sessions_max = 512;
     limits.orders_max = 320;  // Few enough to run out of.
     limits.holdings_max = 1'024;
     limits.level_chunks_max = 512;
     limits.far_nodes_max = 4'096;
+    if (climate_ == storm_climate::deep) {
+        limits.orders_max = 6'000;
+        limits.level_chunks_max = 6'000;
+        limits.far_nodes_max = 20'000;
+    }
+    if (climate_ == storm_climate::cramped) {
+        // Of each kind of memory, some episode has too little.
+        const auto some = static_cast<std::uint32_t>(random_ >> 32);
+        limits.orders_max = 60;
+        limits.holdings_max = accounts() * 3u - some % accounts();
+        limits.level_chunks_max = 4 + some / 256 % 16;
+        limits.far_nodes_max = 14 + some / 4'096 % 16;
+    }
     return limits;
 }
 
 // splitmix64: the standard library's distributions differ from one library to the next.
 std::uint32_t storm::below(std::uint32_t end) {
-    std::uint64_t mixed = random_ += 0x9e37'79b9'7f4a'7c15;
-    mixed = (mixed ^ mixed >> 30) * 0xbf58'476d'1ce4'e5b9;
-    mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11eb;
-    mixed ^= mixed >> 31;
-    return static_cast<std::uint32_t>((mixed >> 32) * end >> 32);
+    random_ += 0x9e37'79b9'7f4a'7c15;
+    return static_cast<std::uint32_t>((mix(random_) >> 32) * end >> 32);
+}
+
+std::vector<step> storm::prelude() {
+    std::vector<step> steps;
+    for (const command& each : definitions()) steps.push_back({0, each, {}});
+    if (climate_ != storm_climate::deep) return steps;
+    for (std::uint32_t each = 0; each < standing_orders; ++each) {
+        // Not faster than any account may.
+        steps.push_back({now_ += 30'000'000, standing_order(), {}});
+    }
+    return steps;
+}
+
+// Behind every price that most orders have, so that it stays for long.
+enter_order storm::standing_order() {
+    enter_order it{};
+    const bool buys = below(2) == 0;
+    it.session = session_id{static_cast<std::uint16_t>(1 + below(2u * accounts()))};
+    it.client_seq = client_sequence{++sequences_[number(it.session)]};
+    it.instrument = instrument_id{1 + below(instruments)};
+    it.side = buys ? order_side::buy : order_side::sell;
+    it.type = order_type::limit;
+    it.tif = time_in_force{static_cast<std::uint8_t>(1 + below(2))};
+    const price_ticks away = shape_ == storm_shape::wide_sparse ? far_distance() : 50 + below(100);
+    it.price = buys ? 1'000 - away : 1'000 + away;
+    it.price -= it.price % 10;
+    it.quantity = 5 * (1 + below(12));
+    return it;
 }
 
 std::uint16_t storm::accounts() const { return shape_ == storm_shape::many_accounts ? 200 : 8; }
 
-// Accounts have two sessions each. Every fourth account has limits, every third a group.
-std::vector<step> storm::definitions() const {
-    std::vector<command> made;
-    made.push_back(define_product{product_id{1}, 1, 1, 0, {}});
-    made.push_back(define_product{product_id{2}, 50, 5, 2, {{-1'000, 5}, {1'000, 10}}});
-    for (std::uint32_t each = 1; each <= instruments; ++each) {
-        const bool strict = each == 2;
-        const bool sparse = shape_ == storm_shape::wide_sparse;
-        made.push_back(define_instrument{
-            .instrument = instrument_id{each},
-            .product = product_id{strict ? 2u : 1u},
-            .type = strict ? instrument_kind::call : instrument_kind::future,
-            .lone_orders = each == 3 ? lone_order_policy::cancel : lone_order_policy::reject,
-            .expiry_yyyymmdd = 20'301'220,
-            .strike = 0,
-            .settlement_price = 1'000,
-            .collar = each == 3 || sparse ? 0 : 200,
-            .order_quantity_max = strict ? 200u : 0u,
-            .order_value_max = strict ? 40'000'000 : 0});
-        made.push_back(set_phase{instrument_id{each}, market_phase::continuous});
-    }
-    for (std::uint32_t each = 1; each <= accounts(); ++each) {
-        const bool limited = each % 4 == 0;
-        made.push_back(
-            define_account{.account = account_id{each},
-                           .firm = firm_id{each / 2 + 1},
-                           .group = self_trade_group{each % 3 == 0 ? each % 2 + 1 : 0},
-                           .self_trade = self_trade_action{static_cast<std::uint8_t>(1 + each % 4)},
-                           .order_quantity_max = limited ? 80u : 0u,
-                           .open_orders_max = limited ? 12u : 0u,
-                           .messages_per_second_max = limited ? 50u : 0u,
-                           .position_max = limited ? 300 : 0});
-        for (std::uint32_t half = 0; half < 2; ++half) {
-            made.push_back(define_session{
-                session_id{static_cast<std::uint16_t>(2 * each - 1 + half)}, account_id{each},
-                half == 0 ? disconnect_policy::cancel_orders : disconnect_policy::keep_orders});
-        }
-    }
-    std::vector<step> steps;
-    for (const command& each : made) steps.push_back({0, each, {}});
-    return steps;
-}
-
 session_id storm::any_session() {
-    if (chance(1)) return session_id{static_cast<std::uint16_t>(below(1'000))};
+    if (chance(2)) return session_id{static_cast<std::uint16_t>(below(1'000))};
     return session_id{static_cast<std::uint16_t>(1 + below(2u * accounts()))};
 }
 
 instrument_id storm::any_instrument() {
-    if (chance(2)) return instrument_id{below(6)};
+    if (chance(2)) return instrument_id{below(11)};
     return instrument_id{1 + below(instruments)};
 }
 
 client_sequence storm::next_seq(session_id of) {
     if (number(of) >= sequences_.size()) return client_sequence{1};
     std::uint32_t& last = sequences_[number(of)];
-    if (last > 1 && chance(2))
+    if (last > 1 && chance(4))
         return client_sequence{last - below(2)};  // Again, or one that is long past.
     return client_sequence{last += 1 + (chance(20) ? below(40) : 0)};
 }
 
+// Any order of magnitude is as likely as any other.
+price_ticks storm::far_distance() {
+    const std::uint32_t width = below(40);
+    return static_cast<price_ticks>((std::uint64_t{below(1u << 31)} << 9 | below(512)) &
+                                    ((std::uint64_t{1} << width) - 1));
+}
+
 price_ticks storm::any_price() {
-    if (chance(1)) return price_ticks_max + 1 - below(3);
+    if (chance(2)) return price_ticks_max + 1 - below(3);
     if (shape_ == storm_shape::wide_sparse) {
-        const std::uint32_t width = below(40);
-        const auto far = static_cast<price_ticks>(
-            (std::uint64_t{below(1u << 31)} << 9 | below(512)) & ((std::uint64_t{1} << width) - 1));
+        const price_ticks far = far_distance();
         return 1'000 + (below(2) == 0 ? far : -far);
     }
     const price_ticks spread = shape_ == storm_shape::near_touch ? 6 : 40;
@@ -193,7 +200,7 @@ enter_quote storm::any_quote() {
     it.self_trade = self_trade_action{static_cast<std::uint8_t>(chance(5) ? 200 : below(5))};
     it.bid_price = any_price();
     it.ask_price = chance(950) ? it.bid_price + 1 + below(10) : any_price();
-    if (it.instrument == instrument_id{2}) {
+    if (it.instrument == instrument_id{2} && !chance(50)) {
         it.bid_price -= it.bid_price % 10;
         it.ask_price += 10 - it.ask_price % 10;
     }
@@ -201,23 +208,6 @@ enter_quote storm::any_quote() {
     it.ask_quantity = chance(850) ? any_quantity() : 0;
     past_[past_next_++ % past_orders] = {it.session, it.client_seq};
     return it;
-}
-
-command storm::operator_command() {
-    const account_id account{1 + below(accounts())};
-    switch (below(8)) {
-        case 0: return end_day{any_instrument()};
-        case 1: return end_session{any_session()};
-        case 2: return set_account_state{account, account_state::blocked};
-        case 3: return set_settlement_price{any_instrument(), 950 + below(100)};
-        case 4:
-            return set_phase{any_instrument(),
-                             market_phase{static_cast<std::uint8_t>(1 + below(4))}};
-        default: break;
-    }
-    // What was stopped goes on before long.
-    if (below(2) == 0) return set_account_state{account, account_state::active};
-    return set_phase{any_instrument(), market_phase::continuous};
 }
 
 const model_order* storm::any_resting(const model& at) {
@@ -255,10 +245,13 @@ step storm::aimed(const model& at, bool amend) {
 }
 
 step storm::next(const model& at) {
-    now_ += below(20'000'000);
+    now_ += below(slowest_step());
     const weights often = weights_of(shape_);
     // A book that grows without end would slow the model down, and end in one kind of refusal.
-    const bool crowded = at.orders().size() > orders_wanted_max && !chance(100);
+    const bool crowded = at.orders().size() > orders_wanted() && !chance(100);
+    const bool restless = climate_ == storm_climate::restless;
+    const std::uint32_t by_operator = restless ? 60 : often.by_operator;
+    const std::uint32_t mass_cancel = restless ? 20 : often.mass_cancel;
     std::uint32_t roll = below(1'000);
     if (crowded) return aimed(at, false);
     if (roll < often.cancel) return aimed(at, false);
@@ -267,17 +260,31 @@ step storm::next(const model& at) {
     roll -= often.amend;
     if (roll < often.quote) return {now_, any_quote(), {}};
     roll -= often.quote;
-    if (roll < often.by_operator) return {now_, operator_command(), {}};
-    roll -= often.by_operator;
-    if (roll >= often.mass_cancel) return {now_, any_order(), {}};
+    if (roll < by_operator) return {now_, operator_command(), {}};
+    roll -= by_operator;
+    if (roll >= mass_cancel) return {now_, any_order(), {}};
 
-    const session_id from = any_session();
+    const session_id from = chance(20) ? session_id::none : any_session();
     const account_id own{(number(from) + 1u) / 2};
+    const client_sequence seq = chance(20) ? client_sequence{1} : next_seq(from);
     return {now_,
-            cancel_orders{from, next_seq(from), chance(20) ? account_id{below(300)} : own,
-                          chance(500) ? instrument_id::none : any_instrument(),
+            cancel_orders{from, seq, chance(20) ? account_id{below(300)} : own,
+                          chance(500) ? instrument_id::none : instrument_id{1 + below(9)},
                           side_filter{static_cast<std::uint8_t>(below(chance(20) ? 5 : 3))}},
             {}};
+}
+
+// In the hasty climate each account sends some hundred messages a second.
+std::uint32_t storm::slowest_step() const {
+    return climate_ == storm_climate::hasty ? 20'000'000u / accounts() : 20'000'000u;
+}
+
+std::size_t storm::orders_wanted() const {
+    switch (climate_) {
+        case storm_climate::deep: return 5'000;
+        case storm_climate::cramped: return 1'000;  // There is no place for so many.
+        default: return 300;
+    }
 }
 
 }  // namespace exchange::testing

@@ -3,7 +3,8 @@
 // Random commands in five shapes, made from a seed: what no hand-written test would think of.
 //
 // Whatever a client or an operator could send is in there, in and out of phase, right and wrong. The
-// shapes differ in what is frequent. The same seed gives the same storm on every machine.
+// shapes differ in what is frequent; climates, in what the exchange is like that it falls on. The same
+// seed gives the same storm on every machine, and five seeds in a row give five climates.
 #pragma once
 
 #include <exchange/tests/support/duel.hpp>
@@ -24,34 +25,57 @@ enum class storm_shape : std::uint8_t {
 
 [[nodiscard]] std::string_view name_of(storm_shape shape);
 
+enum class storm_climate : std::uint8_t {
+    mild,      ///< A few hundred orders stand.
+    deep,      ///< Thousands stand.
+    cramped,   ///< Every table of the partition is about full.
+    restless,  ///< The operator halts, blocks, ends and defines all the time.
+    hasty,     ///< Time hardly moves, so message rates are reached.
+};
+
+inline constexpr std::uint32_t storm_climates = 5;
+
 class storm {
 public:
     storm(storm_shape shape, std::uint64_t seed);
 
-    /// Products, instruments, accounts and sessions: the first steps.
-    [[nodiscard]] std::vector<step> definitions() const;
+    /// Products, instruments, accounts, sessions, and orders that stand: the first steps.
+    [[nodiscard]] std::vector<step> prelude();
 
     /// The next step, given who rests in the book.
     [[nodiscard]] step next(const model& at);
 
-    [[nodiscard]] static partition_limits limits();
+    /// Of the partition that this storm is for.
+    [[nodiscard]] partition_limits limits() const;
 
 private:
+    static constexpr std::uint32_t instruments = 3;
+
     [[nodiscard]] std::uint32_t below(std::uint32_t end);
     [[nodiscard]] bool chance(std::uint32_t per_mille) { return below(1'000) < per_mille; }
     [[nodiscard]] std::uint16_t accounts() const;
+    [[nodiscard]] std::uint32_t slowest_step() const;
+    [[nodiscard]] std::size_t orders_wanted() const;
     [[nodiscard]] session_id any_session();
     [[nodiscard]] instrument_id any_instrument();
     [[nodiscard]] client_sequence next_seq(session_id of);
+    [[nodiscard]] price_ticks far_distance();
     [[nodiscard]] price_ticks any_price();
     [[nodiscard]] contracts any_quantity();
     [[nodiscard]] enter_order any_order();
     [[nodiscard]] enter_quote any_quote();
+    [[nodiscard]] std::vector<command> definitions() const;
+    [[nodiscard]] enter_order standing_order();
     [[nodiscard]] command operator_command();
+    [[nodiscard]] command any_definition();
+    [[nodiscard]] define_product any_product();
+    [[nodiscard]] define_instrument any_terms();
+    [[nodiscard]] define_account any_account();
     [[nodiscard]] const model_order* any_resting(const model& at);
     [[nodiscard]] step aimed(const model& at, bool amend);
 
     storm_shape shape_;
+    storm_climate climate_;
     std::uint64_t random_;
     timestamp_ns now_ = 1'000;
     std::vector<std::uint32_t> sequences_;

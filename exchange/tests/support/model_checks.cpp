@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The model, continued: why a command cannot be carried out.
+#include <exchange/tests/support/model.hpp>
+
+#include <cstdlib>
+#include <tuple>
+
+namespace exchange::testing {
+namespace {
+
+// 64 bits of mantissa: enough to notice that a product needs more than 63.
+using wide = long double;
+
+// Prices come in chunks of 64, counted from the best price that there could be.
+std::int64_t chunk_at(order_side side, price_ticks price) {
+    const std::int64_t rank = side == order_side::sell ? price : -price;
+    return rank >= 0 ? rank / 64 : (rank - 63) / 64;
+}
+
+}  // namespace
+
+bool model::has_holding(account_id whose, instrument_id in) const {
+    return holdings_.contains({whose, in}) || holdings_.size() < limits_.holdings_max;
+}
+
+std::size_t model::chunks_in_use() const {
+    // No more than orders, and counting them all takes long.
+    if (orders_.size() + 2 <= limits_.level_chunks_max) return orders_.size();
+    std::set<std::tuple<instrument_id, order_side, std::int64_t>> found;
+    for (const auto& [id, in] : markets_) {
+        for (const auto& [price, unused] : in.buys) {
+            found.insert({id, order_side::buy, chunk_at(order_side::buy, price)});
+        }
+        for (const auto& [price, unused] : in.sells) {
+            found.insert({id, order_side::sell, chunk_at(order_side::sell, price)});
+        }
+    }
+    return found.size();
+}
+
+bool model::has_room(instrument_id in, order_side side, price_ticks price) const {
+    if (chunks_in_use() < limits_.level_chunks_max && far_nodes_left_ >= 7) return true;
+    const model_market& market = markets_.at(in);
+    for (const auto& [taken, unused] : side == order_side::buy ? market.buys : market.sells) {
+        if (chunk_at(side, taken) == chunk_at(side, price)) return true;
+    }
+    return false;
+}
+reject_reason model::why_no_message(session_id from, client_sequence seq, bool is_entry) {
+    const auto at = sessions_.find(from);
+    if (at == sessions_.end()) return reject_reason::unknown_session;
+    if (seq <= at->second.last) return reject_reason::duplicate_client_sequence;
+    at->second.last = seq;
+    if (!is_entry) return reject_reason::none;
+    model_account& whose = accounts_.at(at->second.terms.account);
+    if (whose.terms.messages_per_second_max != 0) {
+        if (now_ >= whose.second_begin + 1'000'000'000) {
+            whose.second_begin = now_;
+            whose.messages = 0;
+        }
+        if (++whose.messages > whose.terms.messages_per_second_max) {
+            return reject_reason::message_rate;
+        }
+    }
+    if (whose.state == account_state::blocked) return reject_reason::account_blocked;
+    return reject_reason::none;
+}
+
+reject_reason model::why_no_market(instrument_id in) const {
+    const auto at = markets_.find(in);
+    if (at == markets_.end()) return reject_reason::unknown_instrument;
+    if (at->second.phase == market_phase::closed) return reject_reason::market_closed;
+    if (at->second.phase == market_phase::halted) return reject_reason::market_halted;
+    return reject_reason::none;
+}
+
+reject_reason model::why_no_price(const model_market& in, price_ticks price) const {
+    if (!is_price(price)) return reject_reason::invalid_price;
+    if (in.product.bands > 0) {
+        price_ticks step = in.product.ticks[0].step;
+        for (std::uint32_t each = 1; each < in.product.bands; ++each) {
+            if (price >= in.product.ticks[each].from) step = in.product.ticks[each].step;
+        }
+        if (price % step != 0) return reject_reason::price_off_tick;
+    }
+    if (in.terms.collar > 0 && std::abs(price - in.terms.settlement_price) > in.terms.collar) {
+        return reject_reason::price_outside_collar;
+    }
+    return reject_reason::none;
+}
+
+reject_reason model::why_no_quantity(const model_market& in, contracts quantity) const {
+    if (quantity == 0 || quantity % in.product.lot != 0) return reject_reason::invalid_quantity;
+    if (in.terms.order_quantity_max > 0 && quantity > in.terms.order_quantity_max) {
+        return reject_reason::quantity_over_max;
+    }
+    return reject_reason::none;
+}
+
+reject_reason model::why_no_value(const model_market& in, price_ticks price,
+                                  contracts quantity) const {
+    const wide value = static_cast<wide>(std::abs(price)) * quantity * in.product.multiplier;
+    const bool fits = value <= static_cast<wide>(INT64_MAX);
+    if (!fits) return reject_reason::value_over_max;
+    if (in.terms.order_value_max > 0 && value > static_cast<wide>(in.terms.order_value_max)) {
+        return reject_reason::value_over_max;
+    }
+    return reject_reason::none;
+}
+
+reject_reason model::why_no_limits(const model_account& whose, instrument_id in, order_side side,
+                                   contracts quantity, std::int64_t more,
+                                   std::int64_t more_orders) const {
+    const define_account& terms = whose.terms;
+    if (terms.order_quantity_max > 0 && quantity > terms.order_quantity_max) {
+        return reject_reason::quantity_over_max;
+    }
+    if (terms.open_orders_max == 0 && terms.position_max == 0) return reject_reason::none;
+    const auto own = by_account_.find(terms.account);
+    const std::int64_t resting =
+        own == by_account_.end() ? 0 : static_cast<std::int64_t>(own->second.size());
+    const auto open = static_cast<std::int64_t>(open_of(terms.account, in, side));
+    if (terms.open_orders_max > 0 && more_orders > 0 &&
+        resting + more_orders > terms.open_orders_max) {
+        return reject_reason::open_orders_over_max;
+    }
+    const std::int64_t position = position_of(terms.account, in);
+    const std::int64_t away = side == order_side::buy ? position : -position;
+    if (terms.position_max > 0 && more > 0 && away + open + more > terms.position_max) {
+        return reject_reason::position_over_max;
+    }
+    return reject_reason::none;
+}
+
+}  // namespace exchange::testing

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a storm has seen, counted: a storm that never reaches a rule proves nothing about it.
+//
+// It holds the table of which command may be refused for which reason, and complains in both
+// directions: about what never happened, and about what happened against the table.
+#pragma once
+
+#include <exchange/core/commands.hpp>
+#include <exchange/core/events.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace exchange::testing {
+
+class tally {
+public:
+    void count(const command& it);
+    void count(const event& it);
+    tally& operator+=(const tally& other);
+
+    /// The names of what was never seen, and of refusals that no rule allows. Empty if all is well.
+    [[nodiscard]] std::string complaint() const;
+
+    /// All counts, a line for each kind of thing.
+    [[nodiscard]] std::string text() const;
+
+private:
+    using counts = std::array<std::uint64_t, 256>;  // By the number of the enumerator.
+
+    void count_refusal(command_kind command, reject_reason why);
+
+    counts commands_{};
+    counts events_{};
+    counts cancels_{};
+    counts amends_{};
+    std::array<counts, 64>
+        refusals_{};  // By the number of the command, then by that of the reason.
+};
+
+}  // namespace exchange::testing
