@@ -85,6 +85,17 @@ TEST_CASE("an empty ladder puts its window where the next order is") {
     CHECK(it.ranks() == std::vector<price_rank>{80'000'000'000, 80'000'000'100});
 }
 
+TEST_CASE("the window reaches equally far before and behind the first price, and no further") {
+    stand it;
+    for (const price_rank rank : {0, -32'768, 32'767}) it.open(rank);
+    CHECK(it.memory.nodes.in_use() == 0);
+
+    for (const price_rank rank : {-32'769, 32'768}) it.open(rank);
+
+    CHECK(it.memory.nodes.in_use() > 0);
+    CHECK(it.ranks() == std::vector<price_rank>{-32'769, -32'768, 0, 32'767, 32'768});
+}
+
 TEST_CASE("without memory there is room at the chunks that exist, and nowhere else") {
     level_memory memory{chunk_pool{1}, node_pool{16}};
     const auto levels = std::make_unique<ladder>();
