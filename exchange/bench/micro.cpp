@@ -3,19 +3,23 @@
 // What the core costs by itself, in nanoseconds an event: risk check, match, and all derived messages.
 //
 // Each case runs with two sinks. `counted` looks at every batch and at no message: the core alone.
-// `copied` writes every message with its stamp into a ring of 1 MiB, some 90 bytes each, which is what a
-// flat encoding at least has to do. Run it pinned, and read medians of repetitions:
+// `encoded` makes wire messages of all of them, as the facility does: into the streams of the two
+// sessions and the public feed, whose rings go round and forget what is oldest. Run it pinned, and read
+// medians of repetitions:
 //
 //     taskset -c 1 exchange_micro --benchmark_repetitions=15 --benchmark_report_aggregates_only=true
 #include <exchange/bench/scenarios.hpp>
+#include <exchange/codec/event_codec.hpp>
+#include <exchange/codec/mold_sender.hpp>
+#include <exchange/codec/soup_stream.hpp>
 #include <exchange/core/book.hpp>
 #include <exchange/core/partition.hpp>
 
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <string>
 #include <utility>
@@ -40,25 +44,24 @@ struct counting_sink {
     std::uint64_t messages = 0;
 };
 
-struct copying_sink {
-    static constexpr std::size_t stride = sizeof(event_stamp) + 56;
-    static constexpr std::size_t ring = std::size_t{1} << 20;
-
+struct encoding_sink {
     void operator()(const event_batch& batch) {
         messages += batch.events.size();
-        for (std::size_t each = 0; each < batch.events.size(); ++each) {
-            if (at + stride > ring) at = 0;
-            const event_stamp stamp = batch.stamp(each);
-            std::memcpy(out.data() + at, &stamp, sizeof stamp);
-            std::memcpy(out.data() + at + sizeof stamp, &batch.events[each], 56);
-            at += stride;
-        }
+        encode_batch(batch, *this);
         benchmark::ClobberMemory();
     }
 
+    // Whose orders only stand in the background has no stream: nothing measured is for them.
+    soup_stream* session(session_id it) {
+        return number(it) <= streams.size() ? &streams[number(it) - 1u] : nullptr;
+    }
+    mold_sender* feed() { return &public_feed; }
+    soup_stream* administrator() { return nullptr; }
+
     std::uint64_t messages = 0;
-    std::vector<std::byte> out = std::vector<std::byte>(ring);
-    std::size_t at = 0;
+    std::array<soup_stream, 2> streams{soup_stream{{.session = "MAKER"}},
+                                       soup_stream{{.session = "TAKER"}}};
+    mold_sender public_feed{{.session = "FEED"}, gyre::time_point{}};
 };
 
 // Commands of one kind as they lie in memory, so that no variant is unpacked in the measured loop.
@@ -237,7 +240,7 @@ void add_cases(const std::string& sink) {
 
 int main(int argc, char** argv) {
     add_cases<counting_sink>("counted");
-    add_cases<copying_sink>("copied");
+    add_cases<encoding_sink>("encoded");
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
     benchmark::RunSpecifiedBenchmarks();
