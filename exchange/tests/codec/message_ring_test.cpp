@@ -54,6 +54,27 @@ TEST_CASE("an empty ring holds nothing, whatever its first number") {
     CHECK(text_of(ring.framed(late.first_sequence)) == "..x");
 }
 
+TEST_CASE("a ring is used to its last byte, and forgets no message that it need not") {
+    message_ring ring{{.bytes_max = 30,
+                       .messages_max = 8,
+                       .message_bytes_max = 8,
+                       .prefix_bytes = 2,
+                       .first_sequence = 1}};
+
+    for (const char* text : {"message1", "message2", "message3"}) append(ring, text);
+    CHECK(ring.first_sequence() == 1);
+    append(ring, "message4");
+
+    REQUIRE(ring.first_sequence() == 2);
+    CHECK(text_of(ring.framed(2)) == "..message2");
+    CHECK(text_of(ring.framed(4)) == "..message4");
+
+    for (const char* text : {"message5", "message6"}) append(ring, text);
+    REQUIRE(ring.first_sequence() == 4);
+    CHECK(text_of(ring.framed(4)) == "..message4");
+    CHECK(text_of(ring.framed(6)) == "..message6");
+}
+
 TEST_CASE("the oldest messages make room for new ones by number as well as by size") {
     message_ring ring{small};
 
