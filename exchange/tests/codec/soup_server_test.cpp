@@ -201,6 +201,21 @@ TEST_CASE("the end of the session is said behind its last message, and then it i
     CHECK(written(it.server, start).empty());
 }
 
+TEST_CASE("the end of the session is not over before its last byte is written") {
+    session it;
+    it.log_in();
+    static_cast<void>(written(it.server, start));
+    it.stream.end();
+
+    const std::size_t end_packet = it.server.output().size();
+    it.server.sent(end_packet - 1, start);
+    CHECK(it.server.ending() == soup_ending::none);
+    CHECK(it.server.output().size() == 1);
+    it.server.sent(1, start);
+
+    CHECK(it.server.ending() == soup_ending::session_ended);
+}
+
 TEST_CASE("a session that has ended can still be resumed until its end") {
     session it;
     append(it.stream, "one");
