@@ -28,6 +28,11 @@ public:
     /// Logs in on a new connection; unsent packets of the one before are forgotten.
     void connect(gyre::time_point now) noexcept;
 
+    /// The connection is gone: nobody is logged in, and nothing can be sent, until the next `connect`.
+    void disconnected() noexcept {
+        if (phase_ != phase::over) phase_ = phase::idle;
+    }
+
     /// Takes a packet of the server.
     [[nodiscard]] soup_step on_packet(const soup_packet& packet, gyre::time_point now) noexcept;
 

@@ -84,8 +84,8 @@ public:
         }
     }
 
-    /// Sends a message. False if there is no room, or nobody is logged in: then nothing was sent. What was
-    /// sent may be lost with the connection.
+    /// Sends a message. False if there is no room, or nobody is logged in, as between two connections:
+    /// then nothing was sent. What was sent may be lost with the connection.
     [[nodiscard]] bool send(std::span<const std::byte> message) noexcept {
         if (!machine_.send(message)) return false;
         has_output_.set();
@@ -134,6 +134,7 @@ private:
             take_packets();
         }
         open_ = false;
+        machine_.disconnected();
         packets_.cut();
         has_output_.set();
         timer_.cancel();

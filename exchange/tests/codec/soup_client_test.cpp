@@ -77,6 +77,21 @@ TEST_CASE("after a lost connection the next one is asked for the session and the
     CHECK(written(client, start) == texts{"Lu     p                 S1                   2"});
 }
 
+TEST_CASE("between two connections nothing is taken that would be forgotten") {
+    soup_client client = logged_in();
+
+    client.disconnected();
+
+    CHECK_FALSE(client.logged_in());
+    CHECK_FALSE(client.send(bytes_of("into nothing")));
+    CHECK_FALSE(client.send_debug("into nothing"));
+    CHECK_FALSE(client.log_out());
+    CHECK(client.deadline() == gyre::never);
+    CHECK(client.ending() == soup_ending::none);
+    client.connect(start);
+    CHECK(written(client, start) == texts{"Lu     p                 S1                   1"});
+}
+
 TEST_CASE("what a server sends again is not delivered again") {
     soup_client client = connected({"u", "p", "S1", 3});
     REQUIRE(client.on_packet(packet('A', accepted_from_1), start).what == kind::started);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What exchange/net/session/order_entry_client.hpp promises beyond the laws of whole facilities.
+#include <exchange/net/application/matching_facility.hpp>
+#include <exchange/net/session/order_entry_client.hpp>
+
+#include <exchange/tests/net/facility_laws.hpp>
+#include <exchange/tests/net/gyre_world.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+using laws = facility_law<gyre_world, matching_facility<gyre_traits>>;
+
+namespace {
+
+/// Tries to send as soon as it hears that its connection is gone.
+struct tries_at_once final : order_entry_handler {
+    tries_at_once(gyre::io_context& on, const order_entry_client_options& options)
+        : client{on, options, *this} {}
+
+    void logged_in() noexcept override {
+        if (++logins == 1) client.hang_up();
+        else client.stop();
+    }
+    void heard(std::uint64_t, std::span<const std::byte>) noexcept override {}
+    void disconnected(soup_ending) noexcept override {
+        std::array<std::byte, message_bytes_of<enter_order>> bytes;
+        encode(limit(client_sequence{1}, order_side::buy, 100, 1), bytes);
+        taken += client.send(bytes) ? 1 : 0;
+        seemed_logged_in += client.machine().logged_in() ? 1 : 0;
+    }
+
+    order_entry_client<gyre_traits> client;
+    int logins = 0;
+    int taken = 0;
+    int seemed_logged_in = 0;
+};
+
+}  // namespace
+
+TEST_CASE("order entry client: what is sent between two connections is refused, not lost") {
+    laws::hold([](laws::floor& it) -> gyre::task<> {
+        tries_at_once alice{it.on, it.client("alice")};
+
+        co_await alice.client.run();
+
+        CHECK(alice.logins == 2);
+        CHECK(alice.taken == 0);
+        CHECK(alice.seemed_logged_in == 0);
+    });
+}
