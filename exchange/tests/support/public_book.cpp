@@ -63,13 +63,19 @@ std::string public_book::compare_touched(const venue& real) {
     for (const place& each : touched_) {
         if (wrong.empty()) wrong = compare_level(real, each);
         if (wrong.empty()) wrong = compare_top(real, each.instrument);
+    }
+    settle();
+    return wrong;
+}
+
+void public_book::settle() {
+    for (const place& each : touched_) {
         side_levels& side = markets_[each.instrument].sides[number(each.side)];
         const auto at = side.find(each.price);
         const bool gone = at != side.end() && at->second.orders.empty() && at->second.count == 0;
         if (gone) side.erase(at);
     }
     touched_.clear();
-    return wrong;
 }
 
 std::string public_book::compare_level(const venue& real, const place& where) const {

@@ -21,11 +21,21 @@ class public_book {
 public:
     /// Takes what it needs of a message. Says what is impossible about it, or nothing.
     std::string hear(const event& it);
+    std::string hear(const order_book_update& it);
+    std::string hear(const price_level_update& it);
+    std::string hear(const top_of_book& it);
+    template <class Message>
+    std::string hear(const Message&) {
+        return {};
+    }
 
     /// Compares what was heard of since the last call. Says what differs, or nothing.
     [[nodiscard]] std::string compare_touched(const venue& real);
 
-    /// Compares everything.
+    /// Whoever does not compare now forgets what was touched, and levels that have become empty.
+    void settle();
+
+    /// Compares everything; what was heard is settled.
     [[nodiscard]] std::string compare_all(const venue& real) const;
 
 private:
@@ -45,13 +55,6 @@ private:
         price_ticks price;
     };
 
-    std::string hear(const order_book_update& it);
-    std::string hear(const price_level_update& it);
-    std::string hear(const top_of_book& it);
-    template <class Message>
-    std::string hear(const Message&) {
-        return {};
-    }
     std::string compare_level(const venue& real, const place& where) const;
     std::string compare_top(const venue& real, instrument_id in) const;
     const level* find(const place& where) const;
