@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The crowd behind bad links, with Asio's coroutines.
+#include <exchange/tests/links/bad_links_law.hpp>
+
+#include <exchange/net/application/matching_facility.hpp>
+#include <exchange/net/asio_traits.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+using law_here = bad_links_law<asio_traits, matching_facility<asio_traits>>;
+
+TEST_CASE("asio facility: whatever links do, everybody knows in the end what the exchange knows") {
+    law_here::everybody_knows_what_the_exchange_knows({});
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The crowd behind bad links, with gyre's coroutines on every backend.
+#include <exchange/tests/links/bad_links_law.hpp>
+
+#include <exchange/net/application/matching_facility.hpp>
+#include <exchange/net/gyre_traits.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+using law_here = bad_links_law<gyre_traits, matching_facility<gyre_traits>>;
+
+TEST_CASE("gyre facility: whatever links do, everybody knows in the end what the exchange knows") {
+    gyre::testing::with_every_backend([](const gyre::io_context_options& options) {
+        law_here::everybody_knows_what_the_exchange_knows(options);
+    });
+}

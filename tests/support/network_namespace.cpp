@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// See the header.
+#include <support/network_namespace.hpp>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+namespace gyre::testing {
+
+bool enter_network(const std::string& path) noexcept {
+    const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (number < 0) return false;
+    const bool entered = ::setns(number, CLONE_NEWNET) == 0;
+    ::close(number);
+    return entered;
+}
+
+}  // namespace gyre::testing
