@@ -2,6 +2,7 @@
 //
 // The crowd behind bad links, with Asio's coroutines.
 #include <exchange/tests/links/bad_links_law.hpp>
+#include <exchange/tests/links/lossy_network.hpp>
 
 #include <exchange/net/application/matching_facility.hpp>
 #include <exchange/net/asio_traits.hpp>
@@ -12,4 +13,10 @@ using law_here = bad_links_law<asio_traits, matching_facility<asio_traits>>;
 
 TEST_CASE("asio facility: whatever links do, everybody knows in the end what the exchange knows") {
     law_here::everybody_knows_what_the_exchange_knows({});
+}
+
+// lossy_network.py runs it.
+TEST_CASE("lossy network: asio facility: everybody knows in the end what the exchange knows" *
+          doctest::skip(!in_lossy_network())) {
+    law_here::everybody_knows_what_the_exchange_knows({}, lossy_network());
 }

@@ -35,7 +35,12 @@ namespace exchange::testing {
 struct bad_links_places {
     gyre::ipv4 exchange = gyre::ipv4::loopback();
     gyre::ipv4 crowd = gyre::ipv4::loopback();
-    std::string exchange_network{};  ///< A network namespace's path; empty: ours.
+    std::string exchange_network{};    ///< A network namespace's path; empty: ours.
+    std::string exchange_interface{};  ///< Through which the feed leaves; only for a group.
+    std::string crowd_interface{};     ///< Through which it comes; only for a group.
+    gyre::endpoint feed_group{};       ///< Null: the feed goes to the relay alone.
+
+    [[nodiscard]] bool has_group() const noexcept { return !crowd_interface.empty(); }
 };
 
 /// One mix of faults for each listener.
@@ -71,7 +76,7 @@ public:
 private:
     bad_links_law(const typename X::context_options& how, const bad_links_places& places)
         : places_{places}, on_{how}, network_{link_seed(), {}, listeners_weather()} {
-        REQUIRE(network_.open(places.crowd).ok());
+        REQUIRE(network_.open(places.crowd, places.feed_group, places.crowd_interface).ok());
         exchange_.emplace(how, crowd_rules(), facility_rules(), places.exchange_network);
         REQUIRE_FALSE(exchange_->status());
     }
@@ -81,6 +86,7 @@ private:
         options.order_entry = options.feed_from = options.feed_requests =
             gyre::endpoint{places_.exchange, 0};
         options.feed = network_.feed();
+        options.feed_interface = places_.exchange_interface;
         options.connections_max = crowd_size + 12;  // A crowd that comes again needs a few more.
         options.sessions = impatient();
         options.timer_tick = std::chrono::milliseconds{20};
@@ -107,14 +113,12 @@ private:
     void populate() {
         std::vector<gyre::endpoint> places;
         for (std::size_t each = 0; each < listeners_weather().size(); ++each) {
-            feed_listener_options options;
-            options.group = options.ask_from = gyre::endpoint{places_.crowd, 0};
-            options.requests = network_.requests_of(each);
-            options.receiver.requests_max = 100;
-            watchers_.emplace_back(on_, options);
-            REQUIRE(watchers_.back().feed.start().ok());
+            watch(gyre::endpoint{places_.crowd, 0}, network_.requests_of(each), {});
             places.push_back(watchers_.back().feed.local());
         }
+        // One more hears the group itself, with nothing in between but the network.
+        if (places_.has_group())
+            watch(places_.feed_group, exchange_->feed_requests(), places_.crowd_interface);
         network_.begin({exchange_->order_entry(), exchange_->feed_requests()}, places);
         for (std::uint16_t member = 1; member <= crowd_size; ++member) {
             order_entry_client_options options;
@@ -127,6 +131,18 @@ private:
             options.reconnect_after_max = std::chrono::milliseconds{100};
             traders_.emplace_back(on_, member, options, link_seed() * 1000 + member).begin();
         }
+    }
+
+    void watch(const gyre::endpoint& group, const gyre::endpoint& requests,
+               const std::string& interface) {
+        feed_listener_options options;
+        options.group = group;
+        options.interface = interface;
+        options.ask_from = gyre::endpoint{places_.crowd, 0};
+        options.requests = requests;
+        options.receiver.requests_max = 100;
+        watchers_.emplace_back(on_, options);
+        REQUIRE(watchers_.back().feed.start().ok());
     }
 
     task conduct() {
@@ -147,12 +163,13 @@ private:
             static_cast<void>(
                 co_await timer.wait_until(X::now(on_) + std::chrono::milliseconds{5}));
         settled_ = all_settled();
+        settling_ = X::now(on_) - calm;
         exchange_->drain();
         while (X::now(on_) < limit && !all_over())
             static_cast<void>(
                 co_await timer.wait_until(X::now(on_) + std::chrono::milliseconds{5}));
         over_ = all_over();
-        settling_ = X::now(on_) - calm;
+        ending_ = X::now(on_) - calm - settling_;
         for (wild_trader<X>& each : traders_) each.stop();
         for (watcher<X>& each : watchers_) each.feed.stop();
     }
@@ -262,7 +279,8 @@ private:
                 exchange_->feed().answers, " answers");
         MESSAGE("exchange: ", exchange_->service().market().published(), " messages, ",
                 market().memory.orders.in_use(), " orders rest, settled within ",
-                std::chrono::duration_cast<std::chrono::milliseconds>(settling_).count(), " ms");
+                settling_ / std::chrono::milliseconds{1}, " ms, ended within ",
+                ending_ / std::chrono::milliseconds{1}, " ms");
     }
 
     [[nodiscard]] const venue& market() { return exchange_->service().market().state(); }
@@ -279,6 +297,7 @@ private:
     std::deque<wild_trader<X>> traders_;
     std::deque<watcher<X>> watchers_;
     gyre::duration settling_{};
+    gyre::duration ending_{};
     std::uint64_t hang_ups_ = 0;
     bool settled_ = false;
     bool over_ = false;

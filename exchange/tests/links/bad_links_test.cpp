@@ -2,6 +2,7 @@
 //
 // The crowd behind bad links, with gyre's coroutines on every backend.
 #include <exchange/tests/links/bad_links_law.hpp>
+#include <exchange/tests/links/lossy_network.hpp>
 
 #include <exchange/net/application/matching_facility.hpp>
 #include <exchange/net/gyre_traits.hpp>
@@ -14,4 +15,10 @@ TEST_CASE("gyre facility: whatever links do, everybody knows in the end what the
     gyre::testing::with_every_backend([](const gyre::io_context_options& options) {
         law_here::everybody_knows_what_the_exchange_knows(options);
     });
+}
+
+// lossy_network.py runs it.
+TEST_CASE("lossy network: gyre facility: everybody knows in the end what the exchange knows" *
+          doctest::skip(!in_lossy_network())) {
+    law_here::everybody_knows_what_the_exchange_knows({}, lossy_network());
 }

@@ -13,16 +13,30 @@ bad_network::bad_network(std::uint64_t seed, const stream_faults& clients,
     for (const datagram_faults& each : listeners) listeners_.emplace_back(on_, seed += 3, each);
 }
 
-gyre::io_result<> bad_network::open(const gyre::ipv4& host) {
-    const gyre::endpoint any{host, 0};
-    auto [refused, feed] = gyre::udp_socket::bind(on_, any);
+gyre::io_result<> bad_network::open_feed(const gyre::endpoint& at, std::string_view interface) {
+    gyre::udp_options shared;
+    shared.address_reused = !interface.empty();
+    auto [refused, feed] = gyre::udp_socket::bind(on_, at, shared);
     if (refused) return refused;
+    if (!interface.empty()) {
+        const auto [missing, through] = feed.find_interface(interface);
+        if (missing) return missing;
+        if (const auto [joining] = feed.join(at, through); joining) return joining;
+    }
     auto [nameless, feed_at] = feed.local_endpoint();
     if (nameless) return nameless;
     feed_ = std::move(feed);
     feed_at_ = feed_at;
-    auto [deaf, order_entry] = clients_.listen(any);
-    if (deaf) return deaf;
+    return {};
+}
+
+gyre::io_result<> bad_network::open(const gyre::ipv4& host, const gyre::endpoint& group,
+                                    std::string_view interface) {
+    const gyre::endpoint any{host, 0};
+    if (const auto [deaf] = open_feed(interface.empty() ? any : group, interface); deaf)
+        return deaf;
+    auto [refused, order_entry] = clients_.listen(any);
+    if (refused) return refused;
     order_entry_ = order_entry;
     for (bad_datagram_link& each : listeners_) {
         auto [closed, requests] = each.open(any);

@@ -9,7 +9,7 @@
 
 #include <deque>
 #include <span>
-#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -32,7 +32,10 @@ public:
     ~bad_network() { stop(); }
 
     /// Opens all sockets, at free ports of `host`. After that, these say where they are.
-    [[nodiscard]] gyre::io_result<> open(const gyre::ipv4& host);
+    /// @param  group      Where the feed is to be heard; null: at `host`.
+    /// @param  interface  Through which that group is joined.
+    [[nodiscard]] gyre::io_result<> open(const gyre::ipv4& host, const gyre::endpoint& group = {},
+                                         std::string_view interface = {});
     [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_; }
     [[nodiscard]] const gyre::endpoint& feed() const noexcept { return feed_at_; }
     [[nodiscard]] const gyre::endpoint& requests_of(std::size_t listener) const noexcept {
@@ -53,6 +56,7 @@ public:
     [[nodiscard]] datagram_fault_counts listeners() const noexcept;
 
 private:
+    [[nodiscard]] gyre::io_result<> open_feed(const gyre::endpoint& at, std::string_view interface);
     gyre::task<> hear_feed();
 
     gyre::io_context on_;

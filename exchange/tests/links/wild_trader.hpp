@@ -79,7 +79,7 @@ private:
 
     task trade() {
         while (!finishing_) {
-            co_await pause(std::chrono::milliseconds{1 + dice_.below(200)});
+            co_await pause(std::chrono::milliseconds{1 + dice_.below(400)});
             if (finishing_) break;
             if (!client_.machine().logged_in()) continue;
 
