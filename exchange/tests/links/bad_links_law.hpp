@@ -229,6 +229,7 @@ private:
         CHECK(clients.freezes > 0);
         CHECK(clients.resets > 0);
         CHECK(clients.closes > 0);
+        CHECK(clients.orphans > 0);
         CHECK(clients.strikes > 0);
         CHECK(hang_ups_ > 0);
         CHECK(trading().answered > 0);
@@ -271,7 +272,8 @@ private:
         MESSAGE("connections: ", clients.connections, ", ", clients.portions,
                 " portions: ", clients.slices, " sliced, ", clients.stalls, " stalled, ",
                 clients.freezes, " frozen, ", clients.resets, " reset, ", clients.closes,
-                " closed; ", clients.strikes, " strikes, ", hang_ups_, " hung up");
+                " closed, ", clients.orphans, " orphaned; ", clients.strikes, " strikes, ",
+                hang_ups_, " hung up");
         MESSAGE("datagrams: ", listeners.taken, ": ", listeners.dropped, " dropped, ",
                 listeners.bursts, " bursts, ", listeners.duplicated, " doubled, ",
                 listeners.overtaken, " overtaken, ", listeners.crowded, " crowded out; ", gaps.held,

@@ -67,7 +67,7 @@ gyre::task<> bad_stream_link::carry(place it, gyre::stream_socket& from, gyre::s
         const auto [error, size] = co_await from.read_some(portion);
         if (it->over) break;
         if (error == gyre::errc::eof) {  // The other direction goes on.
-            static_cast<void>(to.shutdown(gyre::shutdown_side::send));
+            if (to.is_open()) static_cast<void>(to.shutdown(gyre::shutdown_side::send));
             break;
         }
         if (error) {
@@ -85,6 +85,7 @@ bad_stream_link::fault bad_stream_link::draw() {
     if (strikes(faults_.reset_one_in, counts_.resets)) return fault::reset;
     if (strikes(faults_.close_one_in, counts_.closes)) return fault::close;
     if (strikes(faults_.freeze_one_in, counts_.freezes)) return fault::freeze;
+    if (strikes(faults_.orphan_one_in, counts_.orphans)) return fault::orphan;
     if (strikes(faults_.stall_one_in, counts_.stalls)) return fault::stall;
     return strikes(faults_.slice_one_in, counts_.slices) ? fault::slice : fault::none;
 }
@@ -97,7 +98,7 @@ bool bad_stream_link::strikes(std::size_t one_in, std::uint64_t so_far) {
 
 gyre::task<> bad_stream_link::pass_on(place it, gyre::stream_socket& to,
                                       std::span<const std::byte> bytes) {
-    const fault what = it->frozen ? fault::none : draw();
+    const fault what = it->frozen || it->orphaned ? fault::none : draw();
     const std::size_t torn_at = dice_.below(bytes.size() + 1);
     if (it->frozen) {  // By the carrier of the other direction, who will end it.
         while (!it->over) static_cast<void>(co_await gyre::sleep_for(5ms));
@@ -132,15 +133,34 @@ gyre::task<> bad_stream_link::pass_on(place it, gyre::stream_socket& to,
             co_await write_in_pieces(it, to, bytes.first(torn_at), bytes.size());
             end(*it, ending::orderly);
             break;
+        case fault::orphan:
+            if (&to == &it->server) co_await orphan(it, bytes);
+            else co_await write_in_pieces(it, to, bytes, bytes.size());
+            break;
     }
+}
+
+/// The client logs in again at once; by the time its last words arrive, they are those of an old connection.
+gyre::task<> bad_stream_link::orphan(place it, std::span<const std::byte> bytes) {
+    ++counts_.orphans;
+    it->orphaned = true;
+    static_cast<void>(it->client.set_option(gyre::reset_on_close{{true}}));
+    static_cast<void>(it->client.close());
+    co_await rest(it, 2 * some_of(faults_.stall_max, dice_));
+    co_await write_in_pieces(it, it->server, bytes, bytes.size());
+    co_await rest(it, some_of(faults_.stall_max, dice_));
+    end(*it, ending::orderly);
 }
 
 gyre::task<> bad_stream_link::write_in_pieces(place it, gyre::stream_socket& to,
                                               std::span<const std::byte> bytes,
                                               std::size_t piece_bytes) {
+    const bool towards_client = &to == &it->client;
     while (!bytes.empty() && !it->over) {
+        if (towards_client && it->orphaned) co_return;
         const auto [error, size] =
             co_await to.write_some(bytes.first(std::min(piece_bytes, bytes.size())));
+        if (towards_client && it->orphaned) co_return;
         if (error) {
             end(*it, ending::reset);
             co_return;

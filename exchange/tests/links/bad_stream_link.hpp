@@ -46,7 +46,7 @@ public:
     [[nodiscard]] const stream_fault_counts& counts() const noexcept { return counts_; }
 
 private:
-    enum class fault : std::uint8_t { none, slice, stall, freeze, reset, close };
+    enum class fault : std::uint8_t { none, slice, stall, freeze, reset, close, orphan };
     enum class ending : std::uint8_t { orderly, reset };
 
     /// Both halves of a connection: from the client to us, and from us to the server.
@@ -59,6 +59,7 @@ private:
         int carriers = 0;
         bool over = false;
         bool frozen = false;
+        bool orphaned = false;  // The client's half is gone already.
     };
     using place = std::list<crossing>::iterator;
 
@@ -67,6 +68,7 @@ private:
     gyre::task<> carry(place it, gyre::stream_socket& from, gyre::stream_socket& to,
                        std::span<std::byte> portion);
     gyre::task<> pass_on(place it, gyre::stream_socket& to, std::span<const std::byte> bytes);
+    gyre::task<> orphan(place it, std::span<const std::byte> bytes);
     gyre::task<> write_in_pieces(place it, gyre::stream_socket& to,
                                  std::span<const std::byte> bytes, std::size_t piece_bytes);
     gyre::task<> rest(place it, gyre::duration at_most);

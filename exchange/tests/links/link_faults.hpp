@@ -40,6 +40,8 @@ struct stream_faults {
     std::size_t freeze_one_in = 900;  ///< Nothing passes any more, for longer than anybody waits.
     std::size_t reset_one_in = 300;   ///< Some of it arrives, then the connection is reset.
     std::size_t close_one_in = 500;   ///< The same, but the end looks as if it were meant.
+    std::size_t orphan_one_in =
+        150;  ///< The client loses the connection, and what it sent comes later.
     gyre::duration stall_max = std::chrono::milliseconds{300};
     gyre::duration freeze_max = std::chrono::milliseconds{2500};
     gyre::duration strike_every =
@@ -54,6 +56,7 @@ struct stream_fault_counts {
     std::uint64_t freezes = 0;
     std::uint64_t resets = 0;
     std::uint64_t closes = 0;
+    std::uint64_t orphans = 0;
     std::uint64_t strikes = 0;
 };
 
