@@ -93,6 +93,12 @@ system_call_counter::system_call_counter(pid_t process) {
     for (const pid_t each : threads) counters_.push_back(open_counter(each));
 }
 
+system_call_counter system_call_counter::of_this_thread() {
+    system_call_counter made;
+    if (tracepoint != 0) made.counters_.push_back(open_counter(0));
+    return made;
+}
+
 std::optional<std::uint64_t> system_call_counter::so_far() const noexcept {
     if (counters_.empty()) return std::nullopt;
     std::uint64_t sum = 0;

@@ -35,10 +35,18 @@ public:
     ///                 they start from now on as well.
     explicit system_call_counter(pid_t process);
 
+    /// Of the calling thread alone, which must be the one that asks for the count.
+    [[nodiscard]] static system_call_counter of_this_thread();
+
+    /// Counts nothing.
+    [[nodiscard]] static system_call_counter none() noexcept { return {}; }
+
     /// None if they are not counted. The call that this makes is the caller's.
     [[nodiscard]] std::optional<std::uint64_t> so_far() const noexcept;
 
 private:
+    system_call_counter() noexcept = default;
+
     std::vector<descriptor> counters_;  // One for each thread.
 };
 

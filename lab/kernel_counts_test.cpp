@@ -56,3 +56,22 @@ TEST_CASE("calls of threads that were there before are counted, and of those tha
     CHECK(calls.so_far() >= 2000);
     CHECK(calls.so_far() < 2200);
 }
+
+TEST_CASE("of one thread only its own calls are counted") {
+    if (!lab::count_system_calls().empty()) return;  // As above.
+    std::latch counting{1};
+    std::thread other{[&] {
+        counting.wait();
+        for (int i = 0; i < 1000; ++i) ::syscall(SYS_getppid);
+    }};
+
+    const auto calls = lab::system_call_counter::of_this_thread();
+    const auto nothing = lab::system_call_counter::none();
+    counting.count_down();
+    other.join();
+    for (int i = 0; i < 10; ++i) ::syscall(SYS_getppid);
+
+    CHECK(calls.so_far() >= 11);  // Waking and joining may be calls as well.
+    CHECK(calls.so_far() < 100);
+    CHECK_FALSE(nothing.so_far().has_value());
+}
