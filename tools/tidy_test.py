@@ -184,6 +184,8 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             includes("src/base/error.cpp", "<cerrno>", "<system_error>"),
             includes("tests/io/tcp_test.cpp", "<sys/socket.h>"),
             includes("lab/contenders/raw_epoll.cpp", "<sys/epoll.h>"),
+            includes("exchange/bench/contenders/bare.cpp", "<sys/socket.h>"),
+            includes("exchange/tests/bench/bare_test.cpp", "<poll.h>"),
             includes("examples/raw.cpp", "<unistd.h>"),
         ],
     ),

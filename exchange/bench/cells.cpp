@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Every number of every row.
+#include <exchange/bench/cells.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace exchange::bench {
+namespace {
+
+constexpr std::uint32_t quick_part = 20;
+constexpr std::uint32_t quick_events_min = 100;  // Fewer have no quantiles.
+
+struct row {
+    std::uint32_t rate_per_second;
+    std::uint32_t events;
+};
+
+using rows = std::array<row, 5>;
+
+constexpr rows single_messages = {{{1'000, 10'000},
+                                   {10'000, 100'000},
+                                   {100'000, 1'000'000},
+                                   {200'000, 1'000'000},
+                                   {unbounded, 1'000'000}}};
+constexpr rows place_and_cancel_empty = {{{1'000, 10'000},
+                                          {10'000, 100'000},
+                                          {100'000, 1'000'000},
+                                          {200'000, 2'000'000},
+                                          {unbounded, 2'000'000}}};
+constexpr rows sweeps = {{{1'000, 2'000},
+                          {10'000, 50'000},
+                          {100'000, 100'000},
+                          {200'000, 100'000},
+                          {unbounded, 100'000}}};
+constexpr std::array<row, 3> mass_cancels = {{{1'000, 500}, {10'000, 10'000}, {unbounded, 20'000}}};
+
+struct player {
+    scenario_name which;
+    std::string_view key;
+    bool with_empty_book = true;
+};
+
+constexpr std::array<player, 9> players = {{
+    {scenario_name::place_and_cancel, "1"},
+    {scenario_name::ioc_without_execution, "2"},
+    {scenario_name::fok_without_execution, "2b", false},
+    {scenario_name::amend_quantity, "3"},
+    {scenario_name::trade, "4"},
+    {scenario_name::sweep_one_level, "5"},
+    {scenario_name::sweep_adjacent_levels, "6"},
+    {scenario_name::sweep_sparse_levels, "7"},
+    {scenario_name::mass_cancel, "8"},
+}};
+
+std::span<const row> rows_of(scenario_name which, book_state state) {
+    switch (which) {
+        case scenario_name::place_and_cancel:
+            if (state == book_state::empty) return place_and_cancel_empty;
+            return single_messages;
+        case scenario_name::ioc_without_execution:
+        case scenario_name::fok_without_execution:
+        case scenario_name::amend_quantity:
+        case scenario_name::trade: return single_messages;
+        case scenario_name::sweep_one_level:
+        case scenario_name::sweep_adjacent_levels:
+        case scenario_name::sweep_sparse_levels: return sweeps;
+        case scenario_name::mass_cancel: return mass_cancels;
+    }
+    return {};
+}
+
+std::uint32_t scaled(std::uint32_t events, scale size) {
+    return size == scale::full ? events : std::max(events / quick_part, quick_events_min);
+}
+
+std::string_view key_of(scenario_name which) {
+    return std::ranges::find(players, which, &player::which)->key;
+}
+
+std::string_view name_of(book_state state) {
+    return state == book_state::empty ? "empty" : "filled";
+}
+
+}  // namespace
+
+event_shape shape_of(scenario_name which) noexcept {
+    constexpr std::uint32_t many = 64;
+    constexpr std::uint32_t few = 4;  // Of 1,600 messages each.
+    switch (which) {
+        case scenario_name::place_and_cancel:
+            return {.measured = 2, .derived = 8, .under_way_max = many};
+        case scenario_name::ioc_without_execution:
+        case scenario_name::fok_without_execution: return {.derived = 1, .under_way_max = many};
+        case scenario_name::amend_quantity: return {.derived = 4, .under_way_max = many};
+        case scenario_name::trade:
+            // Makers of later events queue behind the one that is meant: the fill is the same.
+            return {.before = 1,
+                    .derived_before = 4,
+                    .derived = 10,
+                    .two_connections = true,
+                    .under_way_max = many};
+        case scenario_name::sweep_one_level:
+            return {.before = 10, .derived_before = 40, .derived = 100, .two_connections = true};
+        case scenario_name::sweep_adjacent_levels:
+        case scenario_name::sweep_sparse_levels:
+            // The first order is the best; those behind it leave the top of the book as it is.
+            return {.before = 10, .derived_before = 31, .derived = 100, .two_connections = true};
+        case scenario_name::mass_cancel:
+            return {.before = 100, .derived_before = 800, .derived = 800, .under_way_max = few};
+    }
+    return {};
+}
+
+std::vector<cell> all_cells(scale size) {
+    std::vector<cell> all;
+    for (const player& each : players) {
+        for (const book_state state : {book_state::empty, book_state::filled}) {
+            if (state == book_state::empty && !each.with_empty_book) continue;
+            for (const row& one : rows_of(each.which, state)) {
+                const std::uint32_t events = scaled(one.events, size);
+                all.push_back({each.which, state, one.rate_per_second, events, events / 10});
+            }
+        }
+    }
+    return all;
+}
+
+std::string name_of(const cell& it) {
+    std::string name{key_of(it.which)};
+    name += '_';
+    name += name_of(it.state);
+    name += '_';
+    name += it.rate_per_second == unbounded ? "unbounded" : std::to_string(it.rate_per_second);
+    return name;
+}
+
+std::string describe(const cell& it) {
+    std::string text{title(it.which)};
+    text += ", ";
+    text += name_of(it.state);
+    text += " book, ";
+    text += std::to_string(it.events) + " events";
+    text += it.rate_per_second == unbounded
+                ? ", at most " + std::to_string(shape_of(it.which).under_way_max) + " under way"
+                : " at " + std::to_string(it.rate_per_second) + " per second";
+    return text;
+}
+
+}  // namespace exchange::bench

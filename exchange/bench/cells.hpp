@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Which scenarios are played how fast and how often: the rows of the tables.
+//
+// The counts are those of the tables that the suite sets out to reproduce. What one event of a scenario
+// consists of, and how many may be under way, stands here as well, so that the load, the facility's
+// log and the tests agree on it.
+#pragma once
+
+#include <exchange/bench/scenarios.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace exchange::bench {
+
+/// What one event of a scenario is made of.
+struct event_shape {
+    std::uint32_t before = 0;          ///< Inbound messages that precede it and are not measured.
+    std::uint32_t derived_before = 0;  ///< Messages derived from these, together.
+    std::uint32_t measured = 1;        ///< Inbound messages that are; the first is the trigger.
+    std::uint32_t derived = 0;         ///< Messages derived from these, together.
+
+    /// What precedes comes over another connection than what is measured. Nothing orders two
+    /// connections, so the trigger waits until all that precedes it was answered.
+    bool two_connections = false;
+
+    /// How many events may be under way where there is no rate. A sweep is alone: the orders that the next
+    /// one is meant for would change the book that it meets.
+    std::uint32_t under_way_max = 1;
+
+    [[nodiscard]] constexpr std::uint32_t inbound() const noexcept { return before + measured; }
+    [[nodiscard]] constexpr std::uint32_t derived_in_all() const noexcept {
+        return derived_before + derived;
+    }
+};
+
+[[nodiscard]] event_shape shape_of(scenario_name which) noexcept;
+
+inline constexpr std::uint32_t unbounded = 0;
+
+/// One row of one table.
+struct cell {
+    scenario_name which = scenario_name::place_and_cancel;
+    book_state state = book_state::empty;
+    std::uint32_t rate_per_second = unbounded;  ///< Of triggers.
+    std::uint32_t events = 0;                   ///< Measured.
+    std::uint32_t warm_up_events = 0;           ///< Played before them, at the same rate.
+
+    [[nodiscard]] constexpr std::uint32_t events_in_all() const noexcept {
+        return warm_up_events + events;
+    }
+};
+
+/// `quick` is for looking: a twentieth of the events.
+enum class scale { quick, full };
+
+/// Every row, in the order of the tables.
+[[nodiscard]] std::vector<cell> all_cells(scale size);
+
+/// Such as `2b_filled_10000` and `8_empty_unbounded`.
+[[nodiscard]] std::string name_of(const cell& it);
+
+/// For people.
+[[nodiscard]] std::string describe(const cell& it);
+
+}  // namespace exchange::bench

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// `main` of every facility that is measured: finds the cell, has it played, and prints one line of JSON.
+//
+// The command line and the line of JSON are those of lab/driver.cpp, so lab/run.py treats the suite
+// `exchange` like any other: repeating, interleaving and judging are its business.
+#include <exchange/bench/measurement.hpp>
+
+#include <lab/allocations.hpp>
+#include <lab/fail.hpp>
+#include <lab/kernel_counts.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exchange::bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* suite_name = "exchange";
+
+/// What the facility's own thread spent on the measured messages.
+class thread_costs final : public measurement_edges {
+public:
+    void begins() noexcept override {
+        calls_ = lab::system_call_counter::of_this_thread();
+        allocations_ = lab::allocations_of_this_thread();
+    }
+    void ends() noexcept override {
+        allocations_ = lab::allocations_of_this_thread() - allocations_;
+        system_calls_ = calls_.so_far();
+    }
+
+    [[nodiscard]] std::uint64_t allocations() const noexcept { return allocations_; }
+    [[nodiscard]] std::optional<std::uint64_t> system_calls() const noexcept {
+        return system_calls_;
+    }
+
+private:
+    lab::system_call_counter calls_ = lab::system_call_counter::none();
+    std::uint64_t allocations_ = 0;
+    std::optional<std::uint64_t> system_calls_;
+};
+
+/// In the order of the tables.
+class metric_list {
+public:
+    void add(std::string_view metric, std::string_view unit, std::string_view better,
+             double value) {
+        values_.push_back(
+            {{"metric", metric}, {"unit", unit}, {"better", better}, {"value", value}});
+    }
+
+    void add_latency(const std::string& prefix, const latency_summary& it) {
+        const auto add_one = [&](const char* name, double nanoseconds) {
+            add(prefix + name, "us", "lower", nanoseconds / 1000.0);
+        };
+        const auto count_of = [](gyre::duration each) { return static_cast<double>(each.count()); };
+        add_one("min", count_of(it.min));
+        add_one("max", count_of(it.max));
+        add_one("mean", it.mean_ns);
+        add_one("p50", count_of(it.p50));
+        add_one("p95", count_of(it.p95));
+        add_one("p99", count_of(it.p99));
+        add_one("p99.9", count_of(it.p99_9));
+        add_one("p99.99", count_of(it.p99_99));
+    }
+
+    [[nodiscard]] const json& values() const noexcept { return values_; }
+
+private:
+    json values_ = json::array();
+};
+
+void add_costs(metric_list& to, const cell_result& result, const thread_costs& costs,
+               std::uint64_t measured_messages) {
+    const auto add = [&](const char* metric, std::uint64_t count, std::uint64_t among) {
+        to.add(metric, "1/op", "lower", static_cast<double>(count) / static_cast<double>(among));
+    };
+    add("allocations", costs.allocations(), measured_messages);
+    if (costs.system_calls()) add("system_calls", *costs.system_calls(), measured_messages);
+    add("receptions", result.receptions, result.inbound);
+    add("flushes", result.flushes, result.inbound);
+    add("datagrams", result.datagrams, result.inbound);
+    if (result.counted.reads) add("reads", *result.counted.reads, result.inbound);
+    if (result.counted.writes) add("writes", *result.counted.writes, result.inbound);
+    add("feed_requests", result.requests, result.inbound);
+}
+
+latency_summary worst_second(const cell_result& result) {
+    return *std::ranges::max_element(result.wire_by_second, {}, &latency_summary::p99_9);
+}
+
+json metrics_of(const cell_result& result, const thread_costs& costs, const cell& which) {
+    metric_list metrics;
+    metrics.add_latency("", result.internal);
+    metrics.add_latency("wire_", result.wire);
+    // By medians: the two were not measured at the same time, so a stall of either must not count.
+    const auto microseconds = [](gyre::duration it) {
+        return static_cast<double>(it.count()) / 1e3;
+    };
+    metrics.add("core", "us", "lower", microseconds(result.core.p50));
+    metrics.add("net", "us", "lower", microseconds(result.internal.p50 - result.core.p50));
+    metrics.add("events_rate", "ops/s", "higher", result.events_per_second);
+    metrics.add("orders_rate", "ops/s", "higher", result.orders_per_second);
+    metrics.add("achieved", "ops/s", "higher", result.achieved_per_second);
+    metrics.add("saturated", "share", "lower", result.saturated ? 1 : 0);
+    metrics.add("late_p99", "us", "lower", microseconds(result.lateness.p99));
+    metrics.add("worst_second_p99.9", "us", "lower", microseconds(worst_second(result).p99_9));
+    add_costs(metrics, result, costs,
+              std::uint64_t{which.events} * shape_of(which.which).inbound());
+    return metrics.values();
+}
+
+void print_list(scale size) {
+    for (const cell& each : all_cells(size)) {
+        const json line = {{"suite", suite_name},
+                           {"case", name_of(each)},
+                           {"description", describe(each)},
+                           {"threads", 2}};
+        std::puts(line.dump().c_str());
+    }
+}
+
+cell find_cell(std::string_view name, scale size) {
+    for (const cell& each : all_cells(size))
+        if (name_of(each) == name) return each;
+    lab::fail("exchange: no such case: " + std::string{name});
+}
+
+/// The facility's core first, then the load's; none if they would have to share one.
+std::vector<int> processors() {
+    cpu_set_t allowed;
+    lab::require(::sched_getaffinity(0, sizeof(allowed), &allowed) == 0, "exchange: affinity");
+    std::vector<int> found;
+    for (int each = 0; each < CPU_SETSIZE; ++each)
+        if (CPU_ISSET(each, &allowed)) found.push_back(each);
+    if (found.size() < 2) return {-1, -1};
+    return {found[found.size() - 1], found[found.size() - 2]};
+}
+
+int drive(int argument_count, char** arguments) {
+    CLI::App app{"Plays one cell of the suite `exchange` once and prints one line of JSON."};
+    bool list = false;
+    bool counts_calls = false;
+    bool unpinned = false;
+    std::string suite;
+    std::string name;
+    std::string scale_name = "quick";
+    std::string backend;
+    std::string feed = "multicast";
+    app.add_flag("--list", list, "print every case, one line of JSON each");
+    app.add_option("--suite", suite, "exchange")->check(CLI::IsMember({suite_name}));
+    app.add_option("--case", name, "a case of this suite; see --list");
+    app.add_option("--scale", scale_name, "full: as many events as in the paper's tables")
+        ->check(CLI::IsMember({"quick", "full"}));
+    app.add_flag("--count-system-calls", counts_calls,
+                 "count them, if the kernel allows it; the times of such a run mean nothing");
+    app.add_option("--backend", backend, "for facilities that have more than one");
+    app.add_option("--feed", feed, "how the feed travels")
+        ->check(CLI::IsMember({"multicast", "unicast"}));
+    app.add_flag("--unpinned", unpinned, "let the kernel choose cores");
+    CLI11_PARSE(app, argument_count, arguments);
+
+    const scale size = scale_name == "full" ? scale::full : scale::quick;
+    if (list) {
+        print_list(size);
+        return 0;
+    }
+
+    const cell which = find_cell(name, size);
+    const auto facility = make_facility(backend);
+    const std::string refusal = counts_calls ? lab::count_system_calls() : std::string{};
+    const std::vector<int> cores = unpinned ? std::vector<int>{-1, -1} : processors();
+    thread_costs costs;
+    const cell_result result =
+        measure(*facility, which,
+                {.facility_processor = cores[0],
+                 .load_processor = cores[1],
+                 .feed = feed == "unicast" ? feed_transport::unicast : feed_transport::multicast,
+                 .edges = &costs});
+    if (!result.fault.empty()) lab::fail("exchange: " + name + ": " + result.fault);
+
+    const facility_identity about = facility->about();
+    json report = {{"suite", suite_name},
+                   {"case", name},
+                   {"contender", about.name},
+                   {"library", about.library},
+                   {"version", about.version},
+                   {"backend", about.backend},
+                   {"metrics", metrics_of(result, costs, which)}};
+    if (!refusal.empty()) report["system_calls_not_counted"] = refusal;
+    std::puts(report.dump().c_str());
+    return 0;
+}
+
+}  // namespace
+}  // namespace exchange::bench
+
+int main(int argument_count, char** arguments) {
+    return exchange::bench::drive(argument_count, arguments);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// See the header.
+#include <exchange/bench/measurement.hpp>
+
+#include <exchange/bench/core_time.hpp>
+#include <exchange/bench/load_generator.hpp>
+#include <exchange/bench/prepared_service.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace exchange::bench {
+namespace {
+
+using gyre::duration;
+using gyre::time_point;
+
+constexpr double saturation = 0.99;
+
+time_point clock_now() { return std::chrono::steady_clock::now(); }
+
+/// Counts, on the facility's thread, what the service has derived.
+class derived_counter final : public measurement_edges {
+public:
+    derived_counter(const matching_service& service, measurement_edges* next) noexcept
+        : service_{service}, before_{service.market().published()}, next_{next} {}
+
+    void begins() noexcept override {
+        if (next_ != nullptr) next_->begins();
+    }
+    void ends() noexcept override {
+        derived_ = service_.market().published() - before_;
+        if (next_ != nullptr) next_->ends();
+    }
+
+    /// Of all messages up to the last measured one.
+    [[nodiscard]] std::uint64_t derived() const noexcept { return derived_; }
+
+private:
+    const matching_service& service_;
+    std::uint64_t before_;
+    std::uint64_t derived_ = 0;
+    measurement_edges* next_;
+};
+
+double seconds(duration it) { return std::chrono::duration<double>{it}.count(); }
+
+/// Enough for a quantile, and over in a moment.
+std::size_t core_events(const cell& which) {
+    return std::min<std::size_t>(which.events, 400'000 / shape_of(which.which).derived_in_all());
+}
+
+std::vector<latency_summary> by_second(const load_result& load, std::size_t first) {
+    std::vector<latency_summary> all;
+    std::vector<duration> second;
+    time_point begin = load.due[first];
+    const duration length = load.due.back() - begin;
+    const duration slice = length < std::chrono::seconds{2} ? length : std::chrono::seconds{1};
+    for (std::size_t at = first; at < load.due.size(); ++at) {
+        // What is left at the end belongs to the last whole second.
+        if (load.due[at] - begin >= slice && load.due.back() - load.due[at] >= slice) {
+            all.push_back(summarise(std::exchange(second, {})));
+            begin += slice;
+        }
+        second.push_back(load.events[at].complete - load.due[at]);
+    }
+    all.push_back(summarise(std::move(second)));
+    return all;
+}
+
+void add_latencies(cell_result& to, const load_result& load, const span_log& spans,
+                   std::size_t first) {
+    std::vector<duration> internal;
+    std::vector<duration> wire;
+    std::vector<duration> lateness;
+    duration busy{};
+    time_point busy_until{};
+    for (std::size_t at = first; at < load.events.size(); ++at) {
+        const auto& event = load.events[at];
+        const time_point received = spans.received_at(event.first);
+        const time_point flushed = spans.flushed_at(event.last);
+        internal.push_back(flushed - received);
+        wire.push_back(event.complete - load.due[at]);
+        lateness.push_back(load.sent[at] - load.due[at]);
+        if (flushed <= busy_until) continue;
+        busy += flushed - std::max(received, busy_until);
+        busy_until = flushed;
+    }
+    to.events_per_second = static_cast<double>(internal.size()) / seconds(busy);
+    to.internal = summarise(std::move(internal));
+    to.wire = summarise(std::move(wire));
+    to.lateness = summarise(std::move(lateness));
+    to.wire_by_second = by_second(load, first);
+}
+
+void add_rates(cell_result& to, const load_result& load, const cell& which, std::size_t first) {
+    // From the first that was due to the last that was complete: who begins late has not kept up.
+    const duration took = load.events.back().complete - load.due[first];
+    to.achieved_per_second = static_cast<double>(load.events.size() - first) / seconds(took);
+    to.orders_per_second = to.achieved_per_second * shape_of(which.which).inbound();
+    to.saturated = which.rate_per_second != unbounded &&
+                   to.achieved_per_second < saturation * which.rate_per_second;
+}
+
+}  // namespace
+
+cell_result measure(facility_under_test& facility, const cell& which,
+                    const measurement_options& options) {
+    const event_shape shape = shape_of(which.which);
+    cell_result result;
+    stay_on_processor(
+        options.facility_processor);  // Its cache, so that the core is measured there.
+    result.core = summarise(time_core(which.which, which.state, core_events(which)));
+    stay_on_processor(options.load_processor);
+
+    scenario play{which.which, which.state};
+    const auto service = prepared_service(play, clock_now());
+    const std::uint64_t warm_up = std::uint64_t{which.warm_up_events} * shape.inbound();
+    result.inbound = std::uint64_t{which.events_in_all()} * shape.inbound();
+    derived_counter derived{*service, options.edges};
+    span_log spans{{warm_up, result.inbound}, &derived};
+    feed_client feed{options.feed};
+    load_target target;
+    target.silence_max = options.silence_max;
+    target.first_command = service->counts().commands + 1;
+    target.first_of_feed = service->feed().messages().next_sequence();
+    target.endpoints =
+        facility.start({*service, spans, feed.address(), options.facility_processor});
+    const load_result load = bench::play(which, play, feed, target);
+    facility.stop();
+
+    result.fault = load.fault;
+    const std::uint64_t wanted = std::uint64_t{which.events_in_all()} * shape.derived_in_all();
+    if (result.fault.empty() && derived.derived() != wanted)
+        result.fault = "the facility derived " + std::to_string(derived.derived()) +
+                       " messages from " + std::to_string(result.inbound) + " instead of " +
+                       std::to_string(wanted);
+    if (!result.fault.empty()) return result;
+
+    add_latencies(result, load, spans, which.warm_up_events);
+    add_rates(result, load, which, which.warm_up_events);
+    result.receptions = spans.receptions();
+    result.flushes = spans.flushes();
+    result.datagrams = load.datagrams;
+    result.requests = load.requests;
+    result.counted = facility.counts();
+    return result;
+}
+
+}  // namespace exchange::bench

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// See the header.
+#include <exchange/bench/prepared_service.hpp>
+
+#include <exchange/bench/facility_under_test.hpp>
+
+#include <variant>
+
+namespace exchange::bench {
+namespace {
+
+// More than the load lets be under way, so that nobody is cut off and no datagram lost for good.
+constexpr std::size_t kept_messages = std::size_t{1} << 16;
+constexpr std::size_t kept_bytes = std::size_t{8} << 20;
+
+matching_service_options options() {
+    matching_service_options made;
+    made.limits = scenario::limits();
+    made.participants = {{maker_name, password, session_id{1}},
+                         {taker_name, password, session_id{2}}};
+    made.stream.bytes_max = kept_bytes;
+    made.stream.messages_max = kept_messages;
+    made.feed.kept_bytes_max = kept_bytes;
+    made.feed.kept_messages_max = kept_messages;
+    return made;
+}
+
+}  // namespace
+
+std::unique_ptr<matching_service> prepared_service(scenario& play, gyre::time_point now) {
+    auto made = std::make_unique<matching_service>(options(), now);
+    for (const command& each : play.prepare()) {
+        std::visit([&](const auto& it) { made->apply(it); }, each);
+        while (made->feed().next(now)) {
+        }  // Taken, and sent to nobody.
+    }
+    return made;
+}
+
+}  // namespace exchange::bench

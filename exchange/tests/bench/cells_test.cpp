@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What exchange/bench/cells.hpp promises: the rows of the tables, and shapes that the scenarios have.
+#include <exchange/bench/cells.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace exchange;
+using namespace exchange::bench;
+
+namespace {
+
+cell find(std::string_view name, scale size = scale::full) {
+    const auto all = all_cells(size);
+    const auto found =
+        std::ranges::find_if(all, [&](const cell& it) { return name_of(it) == name; });
+    REQUIRE(found != all.end());
+    return *found;
+}
+
+}  // namespace
+
+TEST_CASE("every scenario is played with both books at every rate, a mass cancel at three") {
+    const auto all = all_cells(scale::full);
+
+    std::set<std::string> names;
+    for (const cell& each : all) names.insert(name_of(each));
+    CHECK(names.size() == all.size());
+    CHECK(all.size() == 7 * 2 * 5 + 5 + 2 * 3);  // A fill-or-kill that walks a book needs one.
+    CHECK(name_of(all.front()) == "1_empty_1000");
+    CHECK(name_of(all.back()) == "8_filled_unbounded");
+}
+
+TEST_CASE("events are counted as in the tables that are reproduced") {
+    CHECK(find("1_empty_200000").events == 2'000'000);
+    CHECK(find("1_filled_200000").events == 1'000'000);
+    CHECK(find("2b_filled_10000").events == 100'000);
+    CHECK(find("5_empty_1000").events == 2'000);
+    CHECK(find("7_filled_10000").events == 50'000);
+    CHECK(find("8_empty_1000").events == 500);
+    CHECK(find("8_filled_unbounded").events == 20'000);
+}
+
+TEST_CASE("a quick run has a twentieth of the events, and enough for quantiles") {
+    CHECK(find("3_empty_100000", scale::quick).events == 50'000);
+    CHECK(find("8_empty_1000", scale::quick).events == 100);
+}
+
+TEST_CASE("what is measured has the shape that its scenario gives it") {
+    for (const cell& each : all_cells(scale::quick)) {
+        CAPTURE(name_of(each));
+        scenario play{each.which, each.state};
+        static_cast<void>(play.prepare());
+        std::vector<command> before;
+        std::vector<command> measured;
+        play.before(before);
+        play.measured(measured);
+
+        const event_shape shape = shape_of(each.which);
+
+        CHECK(before.size() == shape.before);
+        CHECK(measured.size() == shape.measured);
+        CHECK(shape.derived == play.derived());
+    }
+}
