@@ -35,7 +35,11 @@ HEADLINES = {
     "timers": "cpu",
     "churn": "throughput",
     "fan_out": "throughput",
+    "exchange": "p50",
 }
+
+# The same for a row that did not reach the rate that was asked for, and so has no latency.
+SATURATED_HEADLINES = {"exchange": "orders_rate"}
 
 # What is judged. Other metrics are shown with their ratios, but no claim is made about them.
 JUDGED = {
@@ -47,6 +51,7 @@ JUDGED = {
     "timers": ("cpu",),
     "churn": ("throughput", "p99"),
     "fan_out": ("throughput",),
+    "exchange": ("p50", "p99.9", "net", "orders_rate"),
 }
 
 METHOD = (
@@ -91,6 +96,16 @@ class Comparison:
     p: float
     p_corrected: float | None  # None if this comparison is not among those that are judged.
     verdict: str  # better, worse, no difference, undecided, void, or not judged
+
+
+def headline_of(suite: str, saturated: list[float]) -> str:
+    """What decides whether a case is void.
+
+    `saturated` holds, for each round of the controlled contender, whether it fell short of its rate.
+    """
+    if saturated and summarise(saturated).median >= 0.5:
+        return SATURATED_HEADLINES[suite]
+    return HEADLINES[suite]
 
 
 def summarise(samples: list[float]) -> Summary:
@@ -180,9 +195,17 @@ class Run:
     def __init__(self, document: dict):
         self.document = document
         self.machine: dict = document["machine"]
+        self.saturated = {
+            (row["suite"], row["case"], row["contender"])
+            for row in document["rows"]
+            if row["metric"] == "saturated" and summarise(row["samples"]).median >= 0.5
+        }
+        # How long something took that grew longer and longer says nothing but that.
         self.rows = {
             (row["suite"], row["case"], row["metric"], row["contender"]): row
             for row in document["rows"]
+            if row["unit"] != "us" or
+            (row["suite"], row["case"], row["contender"]) not in self.saturated
         }
         self.families = {each["name"]: each["family"] for each in document.get("contenders", [])}
         self.controlled = {
@@ -225,8 +248,17 @@ class Run:
         twin = self.row(suite, case, metric, original + CONTROL_SUFFIX)
         return control_spread(row["samples"], twin["samples"]) if row and twin else None
 
+    def is_saturated(self, suite: str, case: str, contender: str) -> bool:
+        """Whether it fell short of the rate that was asked for, in most rounds."""
+        return (suite, case, contender.removesuffix(CONTROL_SUFFIX)) in self.saturated
+
+    def headline(self, suite: str, case: str) -> str:
+        original = self.controlled.get((suite, case), "")
+        saturated = self.row(suite, case, "saturated", original)
+        return headline_of(suite, saturated["samples"] if saturated else [])
+
     def is_void(self, suite: str, case: str, metric: str | None = None) -> bool:
-        spread = self.control_spread(suite, case, metric or HEADLINES[suite])
+        spread = self.control_spread(suite, case, metric or self.headline(suite, case))
         return spread is not None and spread > CONTROL_SPREAD_MAX
 
     def best(self, suite: str, case: str, metric: str, among: list[str]) -> str | None:

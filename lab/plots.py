@@ -17,6 +17,7 @@ import matplotlib.pyplot as pyplot  # noqa: E402
 import matplotlib.ticker as ticker  # noqa: E402
 
 import evidence  # noqa: E402
+import exchange_tables  # noqa: E402
 import tables  # noqa: E402
 from evidence import Run  # noqa: E402
 
@@ -216,15 +217,14 @@ def _draw_band(axes, run: Run, contender: str, points: list[tuple]) -> None:
                           linewidth=0)
 
 
-def _quantile_panels(run: Run, suite: str, panels: list[tuple[str, str]],
-                     alternative: str) -> list[tuple[str, str]]:
+def _quantile_panels(run: Run, suite: str, panels: list[tuple[str, str]], alternative: str,
+                     quantiles=("min", "p50", "p90", "p99", "p99.9", "max")) -> list[tuple[str, str]]:
     panels = [(case, title) for case, title in panels if case in run.cases(suite)]
     if not panels:
         return []
     columns = min(3, len(panels))
     lines = (len(panels) + columns - 1) // columns
     figure, grid = pyplot.subplots(lines, columns, figsize=(10.5, 3.5 * lines), squeeze=False)
-    quantiles = ("min", "p50", "p90", "p99", "p99.9", "max")
     for axes, (case, title) in zip(grid.flat, panels):
         for contender in run.contenders():
             summaries = [run.summary(suite, case, each, contender) for each in quantiles]
@@ -233,7 +233,7 @@ def _quantile_panels(run: Run, suite: str, panels: list[tuple[str, str]],
                           **_line_style(run, contender))
         axes.set_title(title)
         _logarithmic(axes)
-        axes.set_xticks(range(len(quantiles)), quantiles)
+        axes.set_xticks(range(len(quantiles)), [each.removeprefix("wire_") for each in quantiles])
         axes.set_ylabel("μs (less is better)")
     for axes in list(grid.flat)[len(panels):]:
         axes.remove()
@@ -333,9 +333,23 @@ def _fan_out(run: Run) -> list[tuple[str, str]]:
              _finish(figure, _patches(run, names)))]
 
 
+def _exchange(run: Run) -> list[tuple[str, str]]:
+    """Quantiles of each scenario with a filled book, at the highest rate that somebody reached."""
+    quantiles = ("min", "p50", "p95", "p99", "p99.9", "p99.99", "max")
+    panels = []
+    for group in exchange_tables.groups_of(run):
+        reached = [each for each in group if each.book == "filled" and each.rate != "∞" and
+                   any(run.row("exchange", each.name, "p50", name) for name in run.contenders())]
+        if reached:
+            panels.append((reached[-1].name, f"{reached[-1].scenario}, filled, {reached[-1].rate}/s"))
+    return [*_quantile_panels(run, "exchange", panels, "Quantiles inside the facility", quantiles),
+            *_quantile_panels(run, "exchange", panels, "Quantiles on the client's wire",
+                              tuple(f"wire_{each}" for each in quantiles))]
+
+
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
           "echo": _echo, "timers": _timers, "churn": _churn,
-          "fan_out": _fan_out}
+          "fan_out": _fan_out, "exchange": _exchange}
 
 
 def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:

@@ -26,6 +26,10 @@ SUITES = {
               [(each, "us", "lower") for each in tables.QUANTILES]),
     "fan_out": (["1", "nested"], [("throughput", "Mops/s", "higher")]),
     "timers": (["schedule_cancel_waited", "concurrent_100"], [("throughput", "Mops/s", "higher")]),
+    "exchange": (["3_filled_1000", "3_filled_unbounded"],
+                 [("orders_rate", "ops/s", "higher")] +
+                 [(prefix + each, "us", "lower") for prefix in ("", "wire_")
+                  for each in ("min", "p50", "p95", "p99", "p99.9", "p99.99", "max")]),
 }
 SPEEDS = {"gyre_uring": 2.0, "gyre_epoll": 0.5, "asio_callback": 1.0, "raw_syscalls": 4.0}
 

@@ -76,6 +76,12 @@ class Attempt:
         return evidence.control_spread(self.samples[self.controlled][metric],
                                        self.samples[twin][metric])
 
+    def headline_spread(self, suite: str) -> float:
+        if self.controlled is None:
+            return 0.0
+        saturated = self.samples[self.controlled].get("saturated", [])
+        return self.control_spread(evidence.headline_of(suite, saturated))
+
 
 class Progress:
     """One line that is rewritten on a terminal; elsewhere a line for every twentieth."""
@@ -125,12 +131,20 @@ class Bench:
                                      tuple(each["suites"]), each["cases"])
                            for each in self.info["contenders"]]
 
-    def cases(self) -> list[Case]:
-        """From the first executable: the list is compiled into all of them."""
-        lines = self._start(self.contenders[0], ["--list", "--scale", self._scale], None)
-        listed = [json.loads(line) for line in lines.splitlines()]
-        return [Case(each["suite"], each["case"], each["description"], each["threads"])
-                for each in listed]
+    def cases(self, suites: list[str]) -> list[Case]:
+        """Of each suite from the first executable that takes part in it: the list is compiled into all
+        of them."""
+        found: list[Case] = []
+        left = set(suites)
+        for contender in self.contenders:
+            if not left & set(contender.suites):
+                continue
+            lines = self._start(contender, ["--list", "--scale", self._scale], None)
+            listed = [Case(each["suite"], each["case"], each["description"], each["threads"])
+                      for each in map(json.loads, lines.splitlines())]
+            found += [each for each in listed if each.suite in left]
+            left -= {each.suite for each in found}
+        return found
 
     def run(self, contender: Contender, case: Case) -> dict:
         """One run. A program that fails, hangs or prints nonsense cannot run, and says why."""
@@ -220,11 +234,10 @@ def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, r
                         reruns: int, progress: Progress,
                         identities: dict[str, dict]) -> list[Attempt]:
     """Measures a case again while its control is too wide. The quietest attempt comes first."""
-    headline = evidence.HEADLINES[case.suite]
     attempts: list[Attempt] = []
     while True:
         attempts.append(measure(bench, contenders, case, rounds, progress, identities))
-        spread = attempts[-1].control_spread(headline)
+        spread = attempts[-1].headline_spread(case.suite)
         if spread <= evidence.CONTROL_SPREAD_MAX:
             break
         again = len(attempts) <= reruns
@@ -233,7 +246,7 @@ def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, r
         if not again:
             break
         progress.expect((len(contenders) + 1) * rounds)
-    return sorted(attempts, key=lambda each: each.control_spread(headline))
+    return sorted(attempts, key=lambda each: each.headline_spread(case.suite))
 
 
 class SystemCalls:
@@ -267,6 +280,15 @@ def rows_of(case: Case, attempt: Attempt) -> list[dict]:
     return rows
 
 
+def described_once(contenders: list[Contender], identities: dict[str, dict]) -> list[dict]:
+    """A contender may be several programs, for different suites: it is one column all the same."""
+    found: dict[str, dict] = {}
+    for each in contenders:
+        found.setdefault(each.name, {"name": each.name, "family": each.family,
+                                     **identities.get(each.name, {})})
+    return list(found.values())
+
+
 def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rounds: int,
                reruns: int, scale: str) -> dict:
     """Measures everything and returns the document that --json stores."""
@@ -289,7 +311,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
         refusals += [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}
                      for name, reason in first.refusals.items()]
         if first.controlled:
-            spread = first.control_spread(evidence.HEADLINES[case.suite])
+            spread = first.headline_spread(case.suite)
             controls.append({"suite": case.suite, "case": case.name, "spread": spread,
                              "contender": first.controlled, "attempts": 1 + len(others)})
     progress.finish()
@@ -304,9 +326,9 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
         "run": {"scale": scale, "repetitions": rounds, "reruns_max": reruns,
                 "started": started_at,
                 "seconds": round(time.monotonic() - started, 1)},
-        "contenders": [{"name": each.name, "family": each.family, **identities.get(each.name, {})}
-                       for each in contenders
-                       if any(each in those for those in taking_part.values())],
+        "contenders": described_once([each for each in contenders
+                                      if any(each in those for those in taking_part.values())],
+                                     identities),
         "cases": [{"suite": each.suite, "case": each.name, "description": each.description,
                    "threads": each.threads} for each in cases],
         "rows": rows,
@@ -356,8 +378,7 @@ def choose_cases(bench: Bench, suites: list[str], pattern: str) -> list[Case]:
     if unknown:
         sys.exit(f"run.py: no suite {', '.join(sorted(unknown))}; "
                  f"there are {', '.join(evidence.HEADLINES)}")
-    cases = [each for each in bench.cases()
-             if each.suite in suites and fnmatch.fnmatchcase(each.name, pattern)]
+    cases = [each for each in bench.cases(suites) if fnmatch.fnmatchcase(each.name, pattern)]
     if not cases:
         sys.exit(f"run.py: no case of {', '.join(suites)} matches {pattern}")
     return cases

@@ -4,6 +4,7 @@
 """Drives run.py with a bench that measures nothing."""
 
 import io
+import json
 import unittest
 from contextlib import redirect_stderr
 
@@ -108,6 +109,56 @@ class Repetitions(unittest.TestCase):
     def test_a_case_that_stays_void_is_given_up_after_two_more_attempts(self):
         attempts = self.attempts(FakeBench({"gyre_uring": [1.0, 2.0, 2.0, 1.0] * 5}))
         self.assertEqual(len(attempts), 3)
+
+
+    def test_a_case_that_fell_short_of_its_rate_is_void_by_its_rate_and_not_by_its_latency(self):
+        attempt = Attempt(controlled="gyre_uring")
+        for name, latency in (("gyre_uring", 1000.0), ("gyre_uring (control)", 3000.0)):
+            attempt.samples[name] = {"p50": [latency] * 3, "orders_rate": [500.0] * 3,
+                                     "saturated": [1.0] * 3}
+        self.assertEqual(attempt.headline_spread("exchange"), 0.0)
+        attempt.samples["gyre_uring"]["saturated"] = [0.0] * 3
+        self.assertAlmostEqual(attempt.headline_spread("exchange"), 2.0)
+
+
+class ListingBench(run.Bench):
+    """Programs that only know their cases."""
+
+    def __init__(self, contenders, listings):
+        self.contenders = contenders
+        self.asked = []
+        self._scale = "quick"
+        self._listings = listings
+
+    def _start(self, contender, arguments, cores):
+        self.asked.append(contender.command[0])
+        return "\n".join(json.dumps({"suite": suite, "case": case, "description": "", "threads": 1})
+                         for suite, case in self._listings[contender.command[0]])
+
+
+class SeveralPrograms(unittest.TestCase):
+    def test_each_suite_is_listed_by_the_first_program_that_takes_part_in_it(self):
+        bench = ListingBench(
+            [Contender("ours", "gyre", ("a",), ("dispatch", "echo")),
+             Contender("theirs", "asio", ("b",), ("dispatch",)),
+             Contender("ours", "gyre", ("c",), ("exchange",))],
+            {"a": [("dispatch", "post"), ("echo", "64_1")], "c": [("exchange", "1_empty_1000")]})
+        suites = ["dispatch", "echo", "exchange"]
+        self.assertEqual([(each.suite, each.name) for each in bench.cases(suites)],
+                         [("dispatch", "post"), ("echo", "64_1"), ("exchange", "1_empty_1000")])
+        self.assertEqual(bench.asked, ["a", "c"])
+
+    def test_who_takes_part_in_no_suite_that_is_wanted_is_not_asked(self):
+        bench = ListingBench([OURS, Contender("ours", "gyre", ("c",), ("exchange",))],
+                             {"c": [("exchange", "1_empty_1000"), ("dispatch", "post")]})
+        self.assertEqual([each.name for each in bench.cases(["exchange"])], ["1_empty_1000"])
+        self.assertEqual(bench.asked, ["c"])
+
+    def test_a_contender_of_several_programs_is_one_column(self):
+        both = [OURS, Contender("gyre_uring", "gyre", ("c",), ("exchange",)), CALLBACK]
+        found = run.described_once(both, {"gyre_uring": {"library": "gyre"}})
+        self.assertEqual([each["name"] for each in found], ["gyre_uring", "asio_callback"])
+        self.assertEqual(found[0]["library"], "gyre")
 
 
 class SystemCalls(unittest.TestCase):

@@ -47,6 +47,7 @@ class Table:
     corner: str  # The header of the column of labels.
     columns: list[str]
     rows: list[Row] = field(default_factory=list)
+    remark: str = "Winner"  # The header of the last column, which holds what rows call their winner.
 
 
 def format_value(value: float, unit: str) -> str:
@@ -379,7 +380,13 @@ def _ever(run: Run, suite: str, metric: str) -> bool:
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
           "echo": _echo, "timers": _timers, "churn": _churn,
-          "fan_out": _fan_out}
+          "fan_out": _fan_out, "exchange": lambda run: _exchange().tables(run)}
+
+
+def _exchange():
+    import exchange_tables  # Not at the top: it needs this module.
+
+    return exchange_tables
 
 
 def tables_of(run: Run, suite: str) -> list[Table]:
@@ -389,12 +396,13 @@ def tables_of(run: Run, suite: str) -> list[Table]:
 
 def cost_tables_of(run: Run, suite: str) -> list[Table]:
     """What the results were paid with."""
-    return [table for table in _cost(run, suite) if table is not None]
+    found = _exchange().cost_tables(run) if suite == "exchange" else _cost(run, suite)
+    return [table for table in found if table is not None]
 
 
 def draw(table: Table) -> str:
     """As text, in columns."""
-    header = [table.corner, *table.columns, "Winner"]
+    header = [table.corner, *table.columns, table.remark]
     lines = [[row.label + (" (void)" if row.void else ""),
               *(f"{cell.text} {cell.ratio:>7}" if cell.ratio else f"{cell.text}        "
                 for cell in row.cells),

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# The tables of the suite `exchange`, shaped like those of the paper that it reproduces.
+#
+# A row is a rate, a table is a scenario with one state of its book, and a cell says by how many per cent
+# a contender differs from another: a shape that no other suite has, so it is here and not in tables.py.
+"""From a run of `exchange` to tables of differences, then absolute values and what they cost."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy
+
+import evidence
+from evidence import Run
+from tables import Cell, Row, Table, make_table
+
+SUITE = "exchange"
+
+SCENARIOS = {
+    "1": "Scenario 1 - Place GTC Order and then Cancel",
+    "2": "Scenario 2 - Enter IOC, No Execution",
+    "2b": "Scenario 2b - Enter FOK, No Execution",
+    "3": "Scenario 3 - Order Amends, Quantity Only",
+    "4": "Scenario 4 - Two Orders Resulting in a Trade",
+    "5": "Scenario 5 - Sweep 10 Orders at Same Level",
+    "6": "Scenario 6 - Sweep 10 Close Orders at Different Levels",
+    "7": "Scenario 7 - Sweep 10 Sparse Orders at Different Levels",
+    "8": "Scenario 8 - Mass Cancel Orders across 100 Markets",
+}
+BOOKS = {"empty": "Empty Book", "filled": "Filled Book"}
+
+# The columns of the paper, then what we add; a metric each.
+COLUMNS = {"Min": "min", "Max": "max", "Mean": "mean", "P50": "p50", "P95": "p95", "P99": "p99",
+           "P99.9": "p99.9", "P99.99": "p99.99", "Avg Rate (events/s)": "events_rate",
+           "Avg Rate (orders/s)": "orders_rate"}
+
+# All cases side by side: metric, title.
+OVERVIEWS = {
+    "p50": "Inside the facility, p50, μs (less is better)",
+    "p99": "Inside the facility, p99, μs (less is better)",
+    "p99.9": "Inside the facility, p99.9, μs (less is better)",
+    "net": "Inside the facility, p50 without the core's own, μs (less is better)",
+    "core": "The core's own, p50, μs",
+    "wire_p50": "From when it was due to the client's last message, p50, μs (less is better)",
+    "wire_p99": "From when it was due to the client's last message, p99, μs (less is better)",
+    "wire_p99.9": "From when it was due to the client's last message, p99.9, μs (less is better)",
+    "worst_second_p99.9": "The worst second's p99.9, to the client's last message, μs (less is better)",
+    "orders_rate": "Inbound messages carried out, thousands per second (more is better)",
+}
+
+COSTS = {
+    "system_calls": "System calls of the facility per inbound message",
+    "allocations": "Allocations of the facility per inbound message",
+    "receptions": "Reads that brought messages, per inbound message",
+    "flushes": "Batches of input, each flushed as a whole, per inbound message",
+    "reads": "Reads, per inbound message",
+    "writes": "Writes to sessions, per inbound message",
+    "datagrams": "Datagrams of the feed, per inbound message",
+    "feed_requests": "Requests for lost messages of the feed, per inbound message",
+    "late_p99": "How late the load was, p99, μs",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    scenario: str
+    book: str
+    rate: str  # As in the paper: 1,000, or the sign of infinity.
+
+
+def parse_case(name: str) -> Case | None:
+    match = re.fullmatch(r"(\d+b?)_(empty|filled)_(\d+|unbounded)", name)
+    if match is None or match[1] not in SCENARIOS:
+        return None
+    rate = "∞" if match[3] == "unbounded" else f"{int(match[3]):,}"
+    return Case(name, match[1], match[2], rate)
+
+
+def cases_of(run: Run) -> list[Case]:
+    return [case for each in run.cases(SUITE) if (case := parse_case(each)) is not None]
+
+
+def format_delta(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.1f}%"
+
+
+def delta(run: Run, case: str, metric: str, contender: str, against: str) -> float | None:
+    """How many times the value of `against` the value of `contender` is, whichever is better: the
+    median of the ratios of the single rounds."""
+    ours, theirs = (run.row(SUITE, case, metric, each) for each in (contender, against))
+    if ours is None or theirs is None:
+        return None
+    ratios = evidence.paired_ratios(ours["samples"], theirs["samples"], "higher")
+    return float(numpy.median(ratios)) if len(ratios) else None
+
+
+def event_count(run: Run, case: str) -> str:
+    """From the description of the case: the number of its events."""
+    for each in run.document.get("cases", []):
+        found = re.search(r"(\d+) events", each.get("description", ""))
+        if each["suite"] == SUITE and each["case"] == case and found:
+            return f"{int(found[1]):,}"
+    return "-"
+
+
+def delta_table(run: Run, cases: list[Case], contender: str, against: str | None) -> Table | None:
+    """One scenario with one book. `against` is a contender; None: the best Asio row of each case."""
+    rows = []
+    for case in cases:
+        other = against or best_asio(run, case.name)
+        if other is None or other == contender:
+            continue
+        row = delta_row(run, case, contender, other)
+        if row is not None:
+            rows.append(row)
+    if not rows:
+        return None
+    whom = against or "the best Asio"
+    title = (f"{SCENARIOS[cases[0].scenario]}, {BOOKS[cases[0].book]}: "
+             f"{contender} against {whom}")
+    return Table(title, "Feed Rate (msg/s)", ["Count", *COLUMNS], rows, remark="Against")
+
+
+def delta_row(run: Run, case: Case, contender: str, other: str) -> Row | None:
+    deltas = [delta(run, case.name, metric, contender, other) for metric in COLUMNS.values()]
+    if all(each is None for each in deltas):
+        return None
+    cells = [Cell(event_count(run, case.name)),
+             *(Cell("-" if each is None else format_delta(each)) for each in deltas)]
+    saturated = [each for each in (contender, other) if run.is_saturated(SUITE, case.name, each)]
+    remark = other + (f"; saturated: {', '.join(saturated)}" if saturated else "")
+    return Row(case.rate, cells, remark, run.is_void(SUITE, case.name))
+
+
+def best_asio(run: Run, case: str) -> str | None:
+    """One contender for the whole row, so that its columns speak of the same program."""
+    return (run.reference(SUITE, case, evidence.HEADLINES[SUITE]) or
+            run.reference(SUITE, case, evidence.SATURATED_HEADLINES[SUITE]))
+
+
+def groups_of(run: Run) -> list[list[Case]]:
+    """Cases by scenario and book, in the order of the paper."""
+    all_cases = cases_of(run)
+    groups = [[each for each in all_cases if (each.scenario, each.book) == (scenario, book)]
+              for scenario in SCENARIOS for book in BOOKS]
+    return [each for each in groups if each]
+
+
+def delta_tables(run: Run, against: list[str | None]) -> list[Table | None]:
+    ours = [each for each in run.contenders() if run.family(each) == "gyre"]
+    return [delta_table(run, group, contender, other)
+            for contender in ours for other in against for group in groups_of(run)]
+
+
+def control_table(run: Run) -> Table | None:
+    """What a contender differs from itself: what is smaller says nothing."""
+    rows = []
+    for case in cases_of(run):
+        original = run.controlled.get((SUITE, case.name))
+        if original is None:
+            continue
+        row = delta_row(run, case, original + evidence.CONTROL_SUFFIX, original)
+        if row is not None:
+            row.label = f"{case.scenario}, {case.book}, {case.rate}"
+            rows.append(row)
+    return Table("Control: a contender against itself", "Case", ["Count", *COLUMNS], rows,
+                 remark="Itself") if rows else None
+
+
+def overview(run: Run, metric: str, title: str) -> Table | None:
+    return make_table(run, title, "Scenario, book, rate",
+                      [(f"{each.scenario}, {each.book}, {each.rate}", SUITE, each.name, metric)
+                       for each in cases_of(run)])
+
+
+def tables(run: Run) -> list[Table | None]:
+    """Differences first, as the paper has them; then what they are worth; then absolute values."""
+    return [*delta_tables(run, [None]), control_table(run),
+            *(overview(run, metric, title) for metric, title in OVERVIEWS.items())]
+
+
+def cost_tables(run: Run) -> list[Table | None]:
+    """What it was paid with, and differences from each Asio contender by itself."""
+    peers = [each for each in run.contenders() if run.family(each) == evidence.REFERENCE_FAMILY]
+    return [*(overview(run, metric, title) for metric, title in COSTS.items()),
+            *(delta_tables(run, peers) if len(peers) > 1 else [])]
