@@ -27,7 +27,7 @@ struct order_entry_desk {
     const facility_options& options;
     span_observer* observer = nullptr;  ///< Or null.
     std::uint64_t unwritten = 0;        ///< Connections with output that was not written yet.
-    bool observing = false;             ///< Has something been received since all was written?
+    bool observing = false;             ///< Received or carried out since all was written?
 
     /// Everything that was derived so far has been written, or nobody is there to write it to.
     void note_written() noexcept {
@@ -133,7 +133,10 @@ private:
                 session_->on_framing_error(framed.ending);
             } else if (framed.complete) {
                 session_->on_packet(framed.packet, now);
-                if (desk_.observer != nullptr) desk_.observer->carried_out();
+                if (desk_.observer != nullptr) {
+                    desk_.observing = true;  // A batch of several turns is written several times.
+                    desk_.observer->carried_out();
+                }
             } else {
                 break;
             }
