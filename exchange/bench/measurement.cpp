@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <semaphore>
 #include <utility>
 
 namespace exchange::bench {
@@ -33,13 +34,20 @@ public:
     void ends() noexcept override {
         derived_ = service_.market().published() - before_;
         if (next_ != nullptr) next_->ends();
+        over_.release();
     }
 
-    /// Of all messages up to the last measured one.
+    /// Waits for the facility to say that all has left it: its client may know so a little earlier.
+    [[nodiscard]] bool wait_for_end() { return over_.try_acquire_for(patience); }
+
+    /// From all messages up to the last measured one. Meaningful once the facility has stopped.
     [[nodiscard]] std::uint64_t derived() const noexcept { return derived_; }
 
 private:
+    static constexpr std::chrono::seconds patience{2};
+
     const matching_service& service_;
+    std::binary_semaphore over_{0};
     std::uint64_t before_;
     std::uint64_t derived_ = 0;
     measurement_edges* next_;
@@ -129,9 +137,12 @@ cell_result measure(facility_under_test& facility, const cell& which,
     target.endpoints =
         facility.start({*service, spans, feed.address(), options.facility_processor});
     const load_result load = bench::play(which, play, feed, target);
+    const bool all_left = load.fault.empty() && derived.wait_for_end();
     facility.stop();
 
     result.fault = load.fault;
+    if (result.fault.empty() && !all_left)
+        result.fault = "the facility never said that everything had been written";
     const std::uint64_t wanted = std::uint64_t{which.events_in_all()} * shape.derived_in_all();
     if (result.fault.empty() && derived.derived() != wanted)
         result.fault = "the facility derived " + std::to_string(derived.derived()) +

@@ -6,6 +6,7 @@
 // would do. It shows how much of a figure is the service, the kernel and the load, and how much a library.
 #include <exchange/bench/facility_under_test.hpp>
 #include <exchange/bench/loopback.hpp>
+#include <exchange/bench/span_recorder.hpp>
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
 
@@ -44,24 +45,25 @@ public:
     connection(matching_service& service, descriptor socket)
         : session_{service, *this, {}, clock_now()}, socket_{std::move(socket)} {}
 
-    /// Reads what is there, at most once.
+    /// Reads what is there, at most once, and carries it out.
     ///
-    /// @return How many commands were carried out.
-    std::uint64_t read(matching_service& service, facility_counts& counts, time_point& read_at) {
+    /// @return Whether anything was there.
+    bool read(facility_counts& counts, span_observer& observer, time_point now) {
         const std::span<std::byte> space = framer_.space();
         const ssize_t size = ::recv(socket_.get(), space.data(), space.size(), MSG_DONTWAIT);
         ++*counts.reads;
-        if (size < 0) return 0;
-        read_at = clock_now();
+        if (size < 0) return false;
+        observer.received();
         if (size == 0) gone_ = true;
         framer_.received(static_cast<std::size_t>(size));
-        const std::uint64_t before = service.counts().commands;
         soup_framed framed = framer_.next();
-        for (; framed.complete; framed = framer_.next()) session_.on_packet(framed.packet, read_at);
-        const std::uint64_t carried_out = service.counts().commands - before;
+        for (; framed.complete; framed = framer_.next()) {
+            session_.on_packet(framed.packet, now);
+            observer.carried_out();
+        }
         if (framed.ending != soup_ending::none) session_.on_framing_error(framed.ending);
         has_output_ = true;
-        return carried_out;
+        return true;
     }
 
     void write(const std::atomic<bool>& stopping, facility_counts& counts, time_point now) {
@@ -112,20 +114,17 @@ public:
         : plan_{plan},
           listener_{std::move(listener)},
           requests_{std::move(requests)},
-          feed_{datagrams_to(plan.feed)} {}
+          feed_{datagrams_to(plan.feed)},
+          observer_{plan.service, plan.spans} {}
 
     void run(const std::atomic<bool>& stopping) {
         stay_on_processor(plan_.processor);
         for (std::uint32_t turn = 0; !stopping; ++turn) {
             if (turn % turns_between_others == 0) look_after_others();
-            for (const auto& each : connections_) {
-                if (each->gone()) continue;
-                time_point read_at{};
-                const std::uint64_t commands = each->read(plan_.service, counts_, read_at);
-                if (read_at == time_point{}) continue;
-                plan_.spans.received(read_at, commands);
-                flush(stopping, read_at);
-            }
+            // For protocols a clock that is read once per turn is exact enough, as in the libraries.
+            const time_point now = clock_now();
+            for (const auto& each : connections_)
+                if (!each->gone() && each->read(counts_, observer_, now)) flush(stopping, now);
         }
     }
 
@@ -138,7 +137,7 @@ private:
         plan_.service.announce();
         for (const auto& each : connections_) each->write(stopping, counts_, now);
         send_feed(stopping, now);
-        plan_.spans.flushed(clock_now());
+        observer_.written();
     }
 
     void send_feed(const std::atomic<bool>& stopping, time_point now) {
@@ -213,6 +212,7 @@ private:
     descriptor listener_;
     descriptor requests_;
     descriptor feed_;
+    span_recorder observer_;
     std::vector<std::unique_ptr<connection>> connections_;
     std::array<std::array<std::byte, mold_header_bytes>, batch_max> headers_{};
     std::array<std::array<iovec, 2>, batch_max> pieces_{};

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The same facility on Boost.Asio's coroutines.
+#include <exchange/bench/seam_facility.hpp>
+#include <exchange/net/application/matching_facility.hpp>
+#include <exchange/net/asio_traits.hpp>
+
+#include <boost/version.hpp>
+
+namespace exchange::bench {
+
+std::unique_ptr<facility_under_test> make_facility(std::string_view backend) {
+    using pipeline = seam_facility<matching_facility<asio_traits>, asio_loop, asio_loop_options>;
+    lab::require(backend.empty(), "exchange: Asio has no backends to choose from");
+    const std::string version =
+        std::to_string(BOOST_VERSION / 100'000) + "." + std::to_string(BOOST_VERSION / 100 % 1'000);
+    return std::make_unique<pipeline>(
+        facility_identity{"asio_coroutine", "Boost.Asio", version, "epoll"}, asio_loop_options{});
+}
+
+}  // namespace exchange::bench

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The facility on gyre, on io_uring or on epoll.
+#include <exchange/bench/seam_facility.hpp>
+#include <exchange/net/application/matching_facility.hpp>
+#include <exchange/net/gyre_traits.hpp>
+
+namespace exchange::bench {
+
+std::unique_ptr<facility_under_test> make_facility(std::string_view backend) {
+    using pipeline =
+        seam_facility<matching_facility<gyre_traits>, gyre::io_context, gyre::io_context_options>;
+    const auto make = [](std::string name, std::string waits_with, gyre::backend_choice choice) {
+        gyre::io_context_options options;
+        options.backend = choice;
+        return std::make_unique<pipeline>(
+            facility_identity{std::move(name), "gyre", "", std::move(waits_with)}, options);
+    };
+    if (backend == "uring") return make("gyre_uring", "io_uring", gyre::backend_choice::uring);
+    if (backend == "epoll") return make("gyre_epoll", "epoll", gyre::backend_choice::epoll);
+    lab::fail("exchange: gyre runs on --backend uring or epoll");
+}
+
+}  // namespace exchange::bench
