@@ -91,6 +91,13 @@ public:
     /// The descriptor, still owned by the socket; -1 if closed.
     [[nodiscard]] int native_handle() noexcept { return is_open() ? socket_->native_handle() : -1; }
 
+    /// Asio's own, to begin an operation on: also for who brings handlers. @pre  is_open().
+    [[nodiscard]] Socket& open() noexcept {
+        gyre::expects(is_open(), "the socket is open");
+        return *socket_;
+    }
+    [[nodiscard]] const Socket& open() const noexcept { return *socket_; }
+
 protected:
     asio_socket() noexcept = default;
     explicit asio_socket(Socket open) noexcept : socket_{std::move(open)} {}
@@ -101,13 +108,6 @@ protected:
     [[nodiscard]] static gyre::error closed(gyre::activity during) noexcept {
         return {gyre::errc::closed, during};
     }
-
-    /// To begin an operation on. @pre  is_open().
-    [[nodiscard]] Socket& open() noexcept {
-        gyre::expects(is_open(), "the socket is open");
-        return *socket_;
-    }
-    [[nodiscard]] const Socket& open() const noexcept { return *socket_; }
 
     gyre::io_result<> set_raw(const asio_option& option) noexcept {
         if (!is_open()) return closed(gyre::activity::set_option);

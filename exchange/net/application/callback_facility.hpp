@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The matching facility on completion handlers of Boost.Asio: matching_facility.hpp without coroutines.
+//
+// Programs that were written before there were coroutines look like this, and what they cost is what
+// coroutines are measured by; so this is as fast as we can make it: executors are typed, handlers have
+// memory of their own, connections stay where they are, and one thread needs no strand. It stands on the
+// same service, session and codecs, and passes the same laws.
+#pragma once
+
+#include <exchange/net/asio_acceptor.hpp>
+#include <exchange/net/asio_loop.hpp>
+#include <exchange/net/session/callback_connection.hpp>
+#include <exchange/net/session/callback_desk.hpp>
+#include <exchange/net/transport/handler_memory.hpp>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+
+#include <chrono>
+#include <deque>
+
+namespace exchange {
+
+/// Threads:  that of its loop.
+/// Cost:     Memory is taken at construction, and for each client that connects.
+class callback_facility final : private callback_host {
+public:
+    /// @param  loop      Borrowed; outlives this.
+    /// @param  service   Borrowed; outlives this.
+    /// @param  observer  Borrowed, or null.
+    callback_facility(asio_loop& loop, matching_service& service, const facility_options& options,
+                      span_observer* observer = nullptr,
+                      callback_style style = callback_style::asynchronous);
+    callback_facility(const callback_facility&) = delete;
+    callback_facility& operator=(const callback_facility&) = delete;
+
+    /// Opens all sockets and begins. After an error nothing has begun.
+    ///
+    /// Errors:  those of listening and binding, of joining `feed_interface`: what the kernel says.
+    [[nodiscard]] gyre::io_result<> start();
+
+    /// Where clients connect, once started.
+    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_at_; }
+    /// Where requests for retransmission go, once started.
+    [[nodiscard]] const gyre::endpoint& feed_requests() const noexcept { return requests_at_; }
+
+    /// Ends the day in order: no new clients; everybody is told what there is to tell, then that nothing
+    /// follows; the feed ends. `stop` comes next.
+    void drain() noexcept;
+
+    /// Is nobody connected any more?
+    [[nodiscard]] bool idle() const noexcept { return serving_ == 0; }
+
+    /// Ends everything. The loop runs out of work, and then this may be destroyed.
+    void stop() noexcept;
+
+    [[nodiscard]] const feed_counts& feed() const noexcept { return feed_.counts(); }
+
+private:
+    using timer =
+        boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                          boost::asio::wait_traits<std::chrono::steady_clock>,
+                                          asio_loop::executor_type>;
+
+    [[nodiscard]] gyre::io_result<> route(asio_udp_socket& outgoing) const;
+    void accept();
+    void on_accept(const boost::system::error_code& failure);
+    void accept_later();
+    void seat();
+    void left() override;
+    void await_tick();
+    void on_tick();
+    [[nodiscard]] callback_connection* find_place() noexcept;
+
+    asio_loop& loop_;
+    matching_service& service_;
+    facility_options options_;
+    callback_feed feed_;
+    callback_desk desk_;
+    asio_acceptor acceptor_;
+    asio_stream arriving_;  // Being accepted, or waiting for a place.
+    timer tick_;
+    timer rest_;
+    handler_memory accept_memory_;
+    handler_memory tick_memory_;
+    std::deque<callback_connection> connections_;
+    gyre::endpoint order_entry_at_;
+    gyre::endpoint requests_at_;
+    std::size_t serving_ = 0;
+    bool arrived_ = false;  // Somebody waits for a place.
+    bool running_ = false;
+};
+
+}  // namespace exchange

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Who goes on after what: see callback_connection.hpp.
+#include <exchange/net/session/callback_connection.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace exchange {
+
+using boost::system::error_code;
+
+namespace {
+
+[[nodiscard]] gyre::time_point now() noexcept { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+void callback_desk::write_announced() {
+    while (!announced.empty()) announced.pop_front().write_announced();
+}
+
+callback_connection::callback_connection(callback_desk& desk)
+    : desk_{desk}, framer_{desk.options.framing} {}
+
+void callback_connection::open(asio_stream_socket socket) {
+    socket_ = std::move(socket);
+    framer_.reset();
+    accepted_at_ = now();
+    session_.emplace(desk_.service, *this, desk_.options.sessions, accepted_at_);
+    over_since_ = gyre::never;
+    broken_ = leaving_ = finished_ = false;
+    error_code impossible;  // It only sets a flag; the descriptor does not block in either case.
+    if (desk_.style == callback_style::tried_first) socket_.open().non_blocking(true, impossible);
+    read();
+}
+
+void callback_connection::on_timer(gyre::time_point now) noexcept {
+    if (session_->over()) {
+        over_since_ = std::min(over_since_, now);
+        if (now >= gyre::deadline_after(over_since_, desk_.options.linger)) cut();
+        return;
+    }
+    if (now < session_->deadline()) return;
+    session_->on_timer(now);
+    has_output();
+}
+
+void callback_connection::has_output() noexcept {
+    if (!unwritten_) {
+        unwritten_ = true;
+        ++desk_.unwritten;
+    }
+    if (!carrying_out_ && !linked()) desk_.announced.push_back(*this);
+}
+
+void callback_connection::write_announced() {
+    if (write_out()) desk_.note_written();
+}
+
+void callback_connection::read() {
+    if (session_->over()) return leave();
+    socket_.open().async_read_some(
+        asio_buffer(framer_.space()),
+        read_memory_.lend_to(
+            [this](const error_code& failure, std::size_t size) { on_read(failure, size); }));
+}
+
+void callback_connection::on_read(const error_code& failure, std::size_t size) {
+    if (failure) return leave();
+    framer_.received(size);
+    if (desk_.observer != nullptr) {
+        desk_.observing = true;
+        desk_.observer->received();
+    }
+    carry_on();
+}
+
+void callback_connection::carry_on() {
+    while (take_packets())
+        if (!write_out_all()) return;
+    read();
+}
+
+/// Carries out packets that are here, up to the limit of one turn. False if there was none.
+bool callback_connection::take_packets() noexcept {
+    carrying_out_ = true;
+    const gyre::time_point moment = now();
+    std::size_t taken = 0;
+    while (taken < desk_.options.packets_per_turn_max && !session_->over()) {
+        const soup_framed framed = framer_.next();
+        if (framed.ending != soup_ending::none) {
+            session_->on_framing_error(framed.ending);
+        } else if (framed.complete) {
+            session_->on_packet(framed.packet, moment);
+            if (desk_.observer != nullptr) desk_.observer->carried_out();
+        } else {
+            break;
+        }
+        ++taken;
+    }
+    if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
+    desk_.service.announce();
+    carrying_out_ = false;
+    return taken > 0;
+}
+
+/// The feed first: the public must not wait for one client's window. False if a handler will go on.
+bool callback_connection::write_out_all() { return desk_.feed.flush(this) && write_own(); }
+
+void callback_connection::feed_sent() {
+    if (write_own()) reader_goes_on();
+}
+
+/// Others' answers behind its own.
+bool callback_connection::write_own() {
+    reader_awaits_write_ = !write_out();
+    desk_.write_announced();
+    if (reader_awaits_write_) return false;
+    desk_.note_written();
+    return true;
+}
+
+void callback_connection::reader_goes_on() {
+    if (leaving_) return let_it_read_the_end();
+    carry_on();
+}
+
+void callback_connection::leave() {
+    leaving_ = true;
+    if (write_out_all()) let_it_read_the_end();
+}
+
+/// Lets the client read our last words: what it still sends is dropped until it closes, or for as long
+/// as `on_timer` allows. Closing at once would reset the connection, and destroy them.
+void callback_connection::let_it_read_the_end() {
+    if (!session_->over()) return gone();  // The client went first.
+    over_since_ = std::min(over_since_, now());
+    if (writing_) {  // Begun for others: it goes on here once it is through.
+        reader_awaits_write_ = true;
+        return;
+    }
+    static_cast<void>(socket_.shutdown(gyre::shutdown_side::send));
+    discard();
+}
+
+void callback_connection::discard() {
+    framer_.reset();
+    socket_.open().async_read_some(
+        asio_buffer(framer_.space()),
+        read_memory_.lend_to(
+            [this](const error_code& failure, std::size_t) { failure ? gone() : discard(); }));
+}
+
+void callback_connection::gone() {
+    session_->disconnected();
+    desk_.service.announce();  // Its orders may have been cancelled, which others hear of.
+    static_cast<void>(desk_.feed.flush(nullptr));
+    desk_.write_announced();
+    finished_ = true;
+    if (!writing_) close();
+}
+
+void callback_connection::close() {
+    note_clean();
+    desk_.note_written();
+    static_cast<void>(socket_.close());
+    session_.reset();
+    desk_.host.left();
+}
+
+bool callback_connection::write_out() {
+    if (writing_) return true;  // Whoever is at it goes on until nothing is left.
+    writing_ = true;
+    return write_rest();
+}
+
+bool callback_connection::write_rest() {
+    while (!broken_) {
+        output_ = session_->output();
+        if (output_.size() == 0) break;
+        if (desk_.style == callback_style::tried_first && write_at_once()) continue;
+        begin_write();
+        return false;
+    }
+    writing_ = false;
+    note_clean();
+    return true;
+}
+
+/// False if the kernel has no room.
+bool callback_connection::write_at_once() {
+    error_code failure;
+    const std::size_t size = socket_.open().write_some(asio_buffers{output_.buffers()}, failure);
+    if (failure == boost::asio::error::would_block) return false;
+    note_sent(failure, size);
+    return true;
+}
+
+void callback_connection::begin_write() {
+    socket_.open().async_write_some(
+        asio_buffers{output_.buffers()},
+        write_memory_.lend_to(
+            [this](const error_code& failure, std::size_t size) { on_written(failure, size); }));
+}
+
+void callback_connection::on_written(const error_code& failure, std::size_t size) {
+    note_sent(failure, size);
+    if (!write_rest()) return;
+    desk_.note_written();
+    if (finished_) return close();
+    if (std::exchange(reader_awaits_write_, false)) reader_goes_on();
+}
+
+void callback_connection::note_sent(const error_code& failure, std::size_t size) noexcept {
+    if (!failure) return session_->sent(size, now());
+    broken_ = true;
+    cut();
+}
+
+void callback_connection::note_clean() noexcept {
+    if (!unwritten_) return;
+    unwritten_ = false;
+    --desk_.unwritten;
+}
+
+}  // namespace exchange

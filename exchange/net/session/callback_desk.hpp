@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What the connections of a callback facility share.
+//
+// callback_connection.hpp is one of them, callback_facility.hpp owns this.
+#pragma once
+
+#include <exchange/net/application/facility_options.hpp>
+#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/span_observer.hpp>
+#include <exchange/net/transport/callback_feed.hpp>
+#include <exchange/net/transport/callback_style.hpp>
+
+#include <gyre/base/intrusive.hpp>
+
+#include <cstdint>
+
+namespace exchange {
+
+class callback_connection;
+
+/// Whoever gave a connection its client.
+class callback_host {
+public:
+    /// The client is gone. The connection may be given another one at once.
+    virtual void left() = 0;
+
+protected:
+    ~callback_host() = default;
+};
+
+struct callback_desk {
+    matching_service& service;
+    callback_feed& feed;
+    const facility_options& options;
+    callback_host& host;
+    callback_style style = callback_style::asynchronous;
+    span_observer* observer = nullptr;  ///< Or null.
+    std::uint64_t unwritten = 0;        ///< Connections with output that was not written yet.
+    bool observing = false;             ///< Has something been received since all was written?
+
+    /// Those that others have caused output for. Empty again before a handler returns.
+    gyre::list<callback_connection> announced{};
+
+    /// Everything that was derived so far has been written, or nobody is there to write it to.
+    void note_written() noexcept {
+        if (observer == nullptr || !observing || unwritten > 0 || feed.sending()) return;
+        observing = false;
+        observer->written();
+    }
+
+    /// Lets those write that others have caused output for.
+    void write_announced();
+};
+
+}  // namespace exchange

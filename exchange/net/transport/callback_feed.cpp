@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One datagram after the other: see callback_feed.hpp.
+#include <exchange/net/transport/callback_feed.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace exchange {
+
+using boost::system::error_code;
+
+namespace {
+
+[[nodiscard]] std::span<const std::byte> copied(const mold_datagram& from,
+                                                std::span<std::byte> into) noexcept {
+    const auto behind = std::ranges::copy(from.header, into.begin()).out;
+    std::ranges::copy(from.messages, behind);
+    return into.first(from.header.size() + from.messages.size());
+}
+
+}  // namespace
+
+callback_feed::callback_feed(mold_sender& feed, const gyre::endpoint& group,
+                             std::size_t datagram_bytes_max, callback_style style)
+    : feed_{feed},
+      group_{to_asio_endpoint<address>(group)},
+      style_{style},
+      datagram_(datagram_bytes_max),
+      answer_(datagram_bytes_max) {}
+
+void callback_feed::open(asio_udp_socket outgoing, asio_udp_socket requests) {
+    outgoing_ = std::move(outgoing);
+    requests_ = std::move(requests);
+    error_code
+        impossible;  // Where it stays blocking, sends block no longer than the kernel copies.
+    if (style_ == callback_style::tried_first) outgoing_.open().non_blocking(true, impossible);
+    await_request();
+}
+
+void callback_feed::close() noexcept {
+    static_cast<void>(outgoing_.close());
+    static_cast<void>(requests_.close());
+}
+
+bool callback_feed::flush(feed_waiter* waiter) {
+    if (sending_ || !outgoing_.is_open()) return true;
+    sending_ = true;
+    now_ = std::chrono::steady_clock::now();
+    if (send_rest()) return true;
+    waiter_ = waiter;
+    return false;
+}
+
+void callback_feed::on_timer(gyre::time_point now) {
+    // What is being sent is a sign of life.
+    if (sending_ || !outgoing_.is_open() || now < feed_.deadline()) return;
+    const auto datagram = feed_.on_timer(now);
+    if (!datagram) return;
+    sending_ = true;
+    now_ = now;
+    if (send(*datagram)) static_cast<void>(send_rest());
+}
+
+/// False if a handler will go on.
+bool callback_feed::send_rest() {
+    while (outgoing_.is_open()) {
+        const auto datagram = feed_.next(now_);
+        if (!datagram) break;
+        if (!send(*datagram)) return false;
+    }
+    sending_ = false;
+    return true;
+}
+
+bool callback_feed::send(const mold_datagram& datagram) {
+    if (style_ == callback_style::tried_first && sent_at_once(datagram)) return true;
+    const auto bytes = copied(datagram, datagram_);
+    outgoing_.open().async_send_to(
+        asio_buffer(bytes), group_,
+        sending_memory_.lend_to(
+            [this](const error_code& failure, std::size_t) { on_sent(failure); }));
+    return false;
+}
+
+/// Straight from where the messages stand. False if the kernel has no room.
+bool callback_feed::sent_at_once(const mold_datagram& datagram) {
+    const std::array<gyre::const_buffer, 2> parts{datagram.header, datagram.messages};
+    error_code failure;
+    outgoing_.open().send_to(asio_buffers{parts}, group_, 0, failure);
+    if (failure == boost::asio::error::would_block) return false;
+    note(failure);
+    return true;
+}
+
+void callback_feed::on_sent(const error_code& failure) {
+    note(failure);
+    if (!send_rest()) return;
+    if (feed_waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->feed_sent();
+}
+
+void callback_feed::note(const error_code& failure) noexcept {
+    ++(failure ? counts_.refused : counts_.datagrams);
+}
+
+void callback_feed::await_request() {
+    if (!requests_.is_open()) return;
+    requests_.open().async_receive_from(
+        asio_buffer(gyre::mutable_buffer{request_}), asker_,
+        request_memory_.lend_to(
+            [this](const error_code& failure, std::size_t size) { on_request(failure, size); }));
+}
+
+void callback_feed::on_request(const error_code& failure, std::size_t size) {
+    if (failure == boost::asio::error::operation_aborted) return;
+    if (failure) return await_request();  // Of an answer that nobody was there to take.
+    const auto answer = feed_.answer(std::span{request_}.first(size));
+    if (answer.fault != mold_fault::none) {
+        ++counts_.faults;
+        return await_request();
+    }
+    const auto bytes = copied(answer.datagram, answer_);
+    requests_.open().async_send_to(
+        asio_buffer(bytes), asker_,
+        request_memory_.lend_to(
+            [this](const error_code& refused, std::size_t) { on_answered(refused); }));
+}
+
+void callback_feed::on_answered(const error_code& failure) {
+    ++(failure ? counts_.faults : counts_.answers);
+    await_request();
+}
+
+}  // namespace exchange

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The public feed on its way out: feed_publisher.hpp, but on completion handlers of Boost.Asio.
+//
+// Asio sends one datagram at a time, so each is made when its turn comes: there is no batch to be copied
+// into, and what was committed meanwhile fills the next one.
+#pragma once
+
+#include <exchange/codec/mold_sender.hpp>
+#include <exchange/net/asio_loop.hpp>
+#include <exchange/net/asio_udp_socket.hpp>
+#include <exchange/net/transport/callback_style.hpp>
+#include <exchange/net/transport/feed_publisher.hpp>
+#include <exchange/net/transport/handler_memory.hpp>
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace exchange {
+
+/// Whoever goes on when the feed has been sent.
+class feed_waiter {
+public:
+    virtual void feed_sent() = 0;
+
+protected:
+    ~feed_waiter() = default;
+};
+
+/// Threads:  that of its loop.
+/// Cost:     Memory is taken at construction.
+class callback_feed {
+public:
+    static constexpr bool reliable = false;
+    static constexpr bool ordered = false;
+
+    /// @param  feed   Borrowed; outlives this.
+    /// @param  group  Where datagrams go: a group, or one receiver.
+    callback_feed(mold_sender& feed, const gyre::endpoint& group, std::size_t datagram_bytes_max,
+                  callback_style style);
+    callback_feed(const callback_feed&) = delete;
+    callback_feed& operator=(const callback_feed&) = delete;
+
+    /// Takes charge of the sockets, and begins to answer requests for retransmission.
+    void open(asio_udp_socket outgoing, asio_udp_socket requests);
+    void close() noexcept;
+
+    /// Has the feed anything that was not given to the kernel?
+    [[nodiscard]] bool sending() const noexcept { return sending_; }
+
+    /// Sends what was committed and not sent yet. What cannot be sent is counted, and stays in the feed
+    /// for those who ask.
+    ///
+    /// @param  waiter  Borrowed, or null: told when all is sent, if it was not at once.
+    /// @return True if all is sent, or somebody is at it already, who goes on until nothing is left. False
+    ///         if `waiter` will be told.
+    bool flush(feed_waiter* waiter);
+
+    /// Sends a heartbeat, or the end once more, if it is due.
+    void on_timer(gyre::time_point now);
+
+    [[nodiscard]] const feed_counts& counts() const noexcept { return counts_; }
+
+private:
+    using address = asio_datagrams::endpoint_type;
+
+    [[nodiscard]] bool send_rest();
+    [[nodiscard]] bool send(const mold_datagram& datagram);
+    [[nodiscard]] bool sent_at_once(const mold_datagram& datagram);
+    void on_sent(const boost::system::error_code& failure);
+    void note(const boost::system::error_code& failure) noexcept;
+    void await_request();
+    void on_request(const boost::system::error_code& failure, std::size_t size);
+    void on_answered(const boost::system::error_code& failure);
+
+    mold_sender& feed_;
+    address group_;
+    callback_style style_;
+    asio_udp_socket outgoing_;
+    asio_udp_socket requests_;
+    handler_memory sending_memory_;
+    handler_memory request_memory_;
+    feed_waiter* waiter_ = nullptr;
+    gyre::time_point now_{};           // When the flush began that is under way.
+    std::vector<std::byte> datagram_;  // What is being sent; its messages may be overwritten.
+    std::vector<std::byte> answer_;
+    std::array<std::byte, mold_header_bytes + 1> request_;  // One more: longer ones are none.
+    address asker_;
+    feed_counts counts_;
+    bool sending_ = false;
+};
+
+}  // namespace exchange
