@@ -122,6 +122,7 @@ void callback_facility::on_tick() {
     for (callback_connection& each : connections_)
         if (each.serving()) each.on_timer(now);
     service_.announce();
+    static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.
     feed_.on_timer(now);
     desk_.write_announced();
     await_tick();
