@@ -4,6 +4,8 @@
 #include <exchange/net/application/callback_facility.hpp>
 
 #include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/bad_input_laws.hpp>
+#include <exchange/tests/net/eager_facility.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
 
 using namespace exchange;
@@ -11,25 +13,9 @@ using namespace exchange::testing;
 
 namespace {
 
-/// One that writes on the spot what can be.
-class eager_facility {
-public:
-    eager_facility(asio_loop& loop, matching_service& service, const facility_options& options)
-        : it_{loop, service, options, nullptr, callback_style::tried_first} {}
-
-    [[nodiscard]] gyre::io_result<> start() { return it_.start(); }
-    [[nodiscard]] const gyre::endpoint& order_entry() const { return it_.order_entry(); }
-    [[nodiscard]] const gyre::endpoint& feed_requests() const { return it_.feed_requests(); }
-    void drain() { it_.drain(); }
-    [[nodiscard]] bool idle() const { return it_.idle(); }
-    void stop() { it_.stop(); }
-    [[nodiscard]] const feed_counts& feed() const { return it_.feed(); }
-
-private:
-    callback_facility it_;
-};
-
 using the_laws = facility_law<asio_world, callback_facility>;
+using of_bad_input = bad_input_law<asio_world, callback_facility>;
+using of_bad_input_when_eager = bad_input_law<asio_world, eager_facility>;
 using the_laws_when_eager = facility_law<asio_world, eager_facility>;
 
 }  // namespace
@@ -65,4 +51,50 @@ TEST_CASE("callback facility: who does not log in is sent away") {
 TEST_CASE("callback facility: the day ends in order") {
     the_laws::the_day_ends_in_order();
     the_laws_when_eager::the_day_ends_in_order();
+}
+TEST_CASE(
+    "callback facility: orders of a lost connection follow its policy, and the public is told") {
+    the_laws::orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told();
+    the_laws_when_eager::orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told();
+}
+TEST_CASE(
+    "callback facility: orders of a silent client follow its policy, and the public is told") {
+    the_laws::orders_of_a_silent_client_follow_its_policy_and_the_public_is_told();
+    the_laws_when_eager::orders_of_a_silent_client_follow_its_policy_and_the_public_is_told();
+}
+TEST_CASE("callback facility: the operator halts the market, and orders are refused") {
+    the_laws::the_operator_halts_the_market_and_orders_are_refused();
+    the_laws_when_eager::the_operator_halts_the_market_and_orders_are_refused();
+}
+TEST_CASE("callback facility: who reads too slowly is cut off, and others do not notice") {
+    the_laws::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
+    the_laws_when_eager::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
+}
+TEST_CASE("callback facility: messages that are none are refused one by one") {
+    of_bad_input::messages_that_are_none_are_refused_one_by_one();
+    of_bad_input_when_eager::messages_that_are_none_are_refused_one_by_one();
+}
+TEST_CASE("callback facility: commands that cannot be are refused with the reason") {
+    of_bad_input::commands_that_cannot_be_are_refused_with_the_reason();
+    of_bad_input_when_eager::commands_that_cannot_be_are_refused_with_the_reason();
+}
+TEST_CASE("callback facility: packets out of phase end the connection with the reason") {
+    of_bad_input::packets_out_of_phase_end_the_connection_with_the_reason();
+    of_bad_input_when_eager::packets_out_of_phase_end_the_connection_with_the_reason();
+}
+TEST_CASE("callback facility: a wrong login is rejected with the reason") {
+    of_bad_input::a_wrong_login_is_rejected_with_the_reason();
+    of_bad_input_when_eager::a_wrong_login_is_rejected_with_the_reason();
+}
+TEST_CASE("callback facility: a torn packet does nothing") {
+    of_bad_input::a_torn_packet_does_nothing();
+    of_bad_input_when_eager::a_torn_packet_does_nothing();
+}
+TEST_CASE("callback facility: where bytes are cut makes no difference") {
+    of_bad_input::where_bytes_are_cut_makes_no_difference();
+    of_bad_input_when_eager::where_bytes_are_cut_makes_no_difference();
+}
+TEST_CASE("callback facility: thousands of messages in one write are answered one by one") {
+    of_bad_input::thousands_of_messages_in_one_write_are_answered_one_by_one();
+    of_bad_input_when_eager::thousands_of_messages_in_one_write_are_answered_one_by_one();
 }

@@ -4,99 +4,25 @@
 //
 // Everything runs on one context over loopback: the facility, its clients, a listener of the feed. The
 // files that list these laws say which facility and which context: gyre's coroutines on every backend,
-// Asio's coroutines, Asio's callbacks.
+// Asio's coroutines, Asio's callbacks. bad_input_laws.hpp is about clients that do wrong.
 #pragma once
 
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/tests/net/trader.hpp>
-#include <exchange/tests/net/venue_with_two_traders.hpp>
+#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/raw_client.hpp>
 
-#include <doctest/doctest.h>
-
-#include <optional>
 #include <string>
 
 namespace exchange::testing {
 
-[[nodiscard]] inline gyre::endpoint loopback(std::uint16_t port) {
-    return gyre::endpoint{gyre::ipv4::loopback(), port};
-}
-
-[[nodiscard]] inline facility_options on_loopback() {
-    facility_options options;
-    options.order_entry = loopback(0);
-    options.feed = loopback(9);  // Until a listener says where it is.
-    options.feed_from = loopback(0);
-    options.feed_requests = loopback(0);
-    options.connections_max = 8;
-    return options;
-}
-
-/// @tparam  World     How a test gets contexts: see gyre_world.hpp.
-/// @tparam  Facility  A matching_facility, or what has its members.
 template <class World, class Facility>
-struct facility_law {
-    using X = typename World::traits;
-    using context = typename X::context;
-    using task = typename X::template task<void>;
-
-    /// A market that is open, and everybody who is there.
-    struct floor {
-        floor(context& on, const matching_service_options& rules, facility_options how,
-              disconnect_policy on_disconnect = disconnect_policy::keep_orders)
-            : on{on}, service{rules, X::now(on)} {
-            open_market(service, on_disconnect);
-            feed_listener_options hearing;
-            hearing.group = loopback(0);
-            hearing.ask_from = loopback(0);
-            probe.emplace(on, hearing);
-            REQUIRE(probe->feed.start().ok());
-            how.feed = probe->feed.local();
-            facility.emplace(on, service, how);
-            REQUIRE(facility->start().ok());
-            probe->feed.ask(facility->feed_requests());
-        }
-
-        [[nodiscard]] order_entry_client_options client(std::string_view name,
-                                                        std::uint64_t sequence = 1) const {
-            order_entry_client_options options;
-            options.exchange = facility->order_entry();
-            options.login = login_of(name, sequence);
-            return options;
-        }
-        [[nodiscard]] feed_listener_options late_listener() const {
-            feed_listener_options options;
-            options.group = loopback(0);
-            options.ask_from = loopback(0);
-            options.requests = facility->feed_requests();
-            return options;
-        }
-        [[nodiscard]] std::size_t open_orders(session_id of) const {
-            return service.market().state().accounts[number(of)].open_orders;
-        }
-        void close() {
-            facility->stop();
-            probe->feed.stop();
-        }
-
-        context& on;
-        matching_service service;
-        std::optional<listener<X>> probe;
-        std::optional<Facility> facility;
-    };
-
-    /// Runs `body(floor)` on every context; what `body` begins, it ends.
-    template <class Body>
-    static void hold(const Body& body, const matching_service_options& rules = two_traders(),
-                     const facility_options& how = on_loopback()) {
-        World::each_context([&](context& on) {
-            floor it{on, rules, how};
-            bool ended = false;
-            X::launch(on, to_the_end(body, it, ended));
-            CHECK(World::run_to_rest(on));
-            CHECK(ended);
-        });
-    }
+struct facility_law : facility_floor<World, Facility> {
+    using stage = facility_floor<World, Facility>;
+    using X = typename stage::X;
+    using task = typename stage::task;
+    using floor = typename stage::floor;
+    using stage::hold;
+    using stage::until_idle;
 
     static void trades_are_told_to_both_and_to_the_public() {
         hold([](floor& it) -> task {
@@ -113,7 +39,7 @@ struct facility_law {
             CHECK(a.template heard_of<order_entered>().size() == 1);
             CHECK(a.template heard_of<order_executed>().size() == 1);
             CHECK(b.template heard_of<trade_capture_report>().size() == 1);
-            const std::uint64_t told = it.service.feed().messages().next_sequence() - 1;
+            const std::uint64_t told = it.public_messages();
             co_await it.probe->heard_at_least(told);
             CHECK(it.probe->messages.size() == told);
             CHECK(it.facility->feed().refused == 0);
@@ -155,7 +81,7 @@ struct facility_law {
             for (std::uint32_t each = 1; each <= 300; ++each)
                 a.send(limit(client_sequence{each}, order_side::buy, each, 1));
             co_await a.heard_at_least(300);
-            const std::uint64_t told = it.service.feed().messages().next_sequence() - 1;
+            const std::uint64_t told = it.public_messages();
             co_await it.probe->heard_at_least(told);
 
             // It hears nothing of the feed itself but heartbeats, which tell it how far that is.
@@ -217,7 +143,7 @@ struct facility_law {
                 co_await a.gone();
                 co_await b.gone();
             },
-            two_traders(), crowded);
+            {.how = crowded});
     }
 
     static void bytes_that_are_no_packets_end_the_connection_with_the_reason() {
@@ -259,7 +185,7 @@ struct facility_law {
                 CHECK(ended == gyre::errc::eof);
                 co_await until_idle(it);  // Although we do not close.
             },
-            two_traders(), strict);
+            {.how = strict});
     }
 
     static void the_day_ends_in_order() {
@@ -277,19 +203,148 @@ struct facility_law {
         });
     }
 
-private:
-    template <class Body>
-    static task to_the_end(const Body& body, floor& it, bool& ended) {
-        co_await body(it);
-        it.close();
-        ended = true;
+    static void orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told() {
+        day today{.on_disconnect = disconnect_policy::cancel_orders};
+        today.rules.feed.heartbeat_after = std::chrono::hours{1};  // Nothing else sends the feed.
+        hold(
+            [](floor& it) -> task {
+                trader<X> a{it.on, it.client("alice")};
+                co_await a.in();
+                a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
+                a.send(limit(client_sequence{2}, order_side::buy, 100, 5));
+                co_await a.heard_at_least(2);
+                const std::uint64_t told = it.public_messages();
+
+                a.client.stop();
+                co_await it.probe->heard_at_least(told + 6);
+                CHECK(it.open_orders(alice) == 0);
+                co_await a.gone();
+
+                trader<X> again{it.on, it.client("alice")};
+                co_await again.heard_at_least(4);
+                const auto cancelled = again.template heard_of<order_cancelled>();
+                CHECK(cancelled.size() == 2);
+                for (const order_cancelled& each : cancelled)
+                    CHECK(each.reason == cancel_reason::session_ended);
+                again.client.stop();
+                co_await again.gone();
+            },
+            today);
     }
 
-    static task until_idle(floor& it) {
-        typename X::timer timer{it.on};
-        while (!it.facility->idle())
-            static_cast<void>(
-                co_await timer.wait_until(X::now(it.on) + std::chrono::milliseconds{1}));
+    static void orders_of_a_silent_client_follow_its_policy_and_the_public_is_told() {
+        day today{.on_disconnect = disconnect_policy::cancel_orders};
+        today.rules.feed.heartbeat_after = std::chrono::hours{1};
+        today.how.sessions.dead_after = std::chrono::milliseconds{200};
+        today.how.linger = std::chrono::milliseconds{50};
+        hold(
+            [](floor& it) -> task {
+                const std::uint64_t told = it.public_messages();
+                raw_client<X> a{it.on};
+                co_await a.connect(it.facility->order_entry());
+                a.log_in("alice");
+                a.say(limit(client_sequence{1}, order_side::buy, 100, 5));
+                co_await a.write();
+
+                co_await it.probe->heard_at_least(told + 6);  // Although the client is still there.
+                CHECK(it.open_orders(alice) == 0);
+                co_await a.hear_the_end();
+                CHECK(a.last_words() == describe(soup_ending::peer_silent));
+                co_await a.leave();
+                co_await until_idle(it);
+            },
+            today);
+    }
+
+    static void the_operator_halts_the_market_and_orders_are_refused() {
+        hold([](floor& it) -> task {
+            trader<X> a{it.on, it.client("alice")};
+            // Not what the opening told.
+            trader<X> ops{it.on, it.client("ops", 0)};
+            co_await a.in();
+            co_await ops.in();
+            ops.next_sequence = ops.client.machine().resume().sequence;
+            a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
+            co_await a.heard_at_least(1);
+
+            ops.send(set_phase{the_market, market_phase::halted});
+            co_await ops.heard_at_least(1);
+            a.send(limit(client_sequence{2}, order_side::buy, 100, 5));
+            co_await a.heard_at_least(2);
+            a.send(cancel_of(client_sequence{3}, client_sequence{1}));
+            co_await a.heard_at_least(3);
+
+            const auto rejected = a.template heard_of<order_rejected>();
+            CHECK(rejected.size() == 1);
+            for (const order_rejected& each : rejected) {
+                CHECK(each.reason == reject_reason::market_halted);
+                CHECK(each.client_seq == client_sequence{2});
+            }
+            CHECK(a.template heard_of<order_cancelled>().size() == 1);
+            collector<admin_accepted> accepted;
+            static_cast<void>(decode_operator_event(ops.messages[0].bytes, accepted));
+            CHECK(accepted.taken.size() == 1);
+            a.client.stop();
+            ops.client.stop();
+            co_await a.gone();
+            co_await ops.gone();
+        });
+    }
+
+    static void who_reads_too_slowly_is_cut_off_and_others_do_not_notice() {
+        day today;
+        today.rules.stream.messages_max = 1024;
+        today.how.linger = std::chrono::milliseconds{100};
+        hold(
+            [](floor& it) -> task {
+                raw_client<X> slow{it.on};
+                trader<X> b{it.on, it.client("bob")};
+                co_await slow.connect(it.facility->order_entry());
+                co_await b.in();
+                slow.log_in("alice");
+                slow.say(limit(client_sequence{1}, order_side::buy, 100, 1'000'000));
+                co_await slow.write();
+                co_await slow.hear(2);
+                slow.stop_reading();
+
+                std::uint32_t hits = 0;
+                while (it.who(alice).connection() != nullptr && hits < 200'000) {
+                    for (int each = 0; each < 50; ++each)
+                        b.send(limit(client_sequence{++hits}, order_side::sell, 100, 1));
+                    co_await b.heard_at_least(2 * std::size_t{hits});
+                    co_await it.probe->heard_at_least(it.public_messages());
+                }
+
+                CHECK(it.who(alice).connection() == nullptr);
+                CHECK(b.disconnects == 0);
+                CHECK(it.open_orders(alice) == 1);  // What was accepted stays accepted.
+                CHECK(it.probe->missing == 0);
+                co_await slow.hear_the_end();
+                CHECK(slow.heard.size() < 1 + 2 * std::size_t{hits});
+                co_await slow.leave();
+                co_await come_back(it);
+                b.client.stop();
+                co_await b.gone();
+                co_await until_idle(it);
+            },
+            today);
+    }
+
+private:
+    /// What is not kept any more cannot be had, and is not left out in silence; what is kept can.
+    static task come_back(floor& it) {
+        trader<X> from_the_first{it.on, it.client("alice")};
+        co_await from_the_first.gone();
+        CHECK(from_the_first.client.machine().rejected() == soup_reject::session_not_available);
+        CHECK(from_the_first.messages.empty());
+
+        const std::uint64_t next = it.who(alice).stream().messages().next_sequence();
+        trader<X> from_the_kept{it.on, it.client("alice", next - 100)};
+        from_the_kept.next_sequence = next - 100;
+        co_await from_the_kept.heard_at_least(100);
+        CHECK(from_the_kept.messages.size() == 100);
+        from_the_kept.client.stop();
+        co_await from_the_kept.gone();
     }
 };
 

@@ -3,11 +3,13 @@
 // The laws of a matching facility on gyre's coroutines, over every backend.
 #include <exchange/net/application/matching_facility.hpp>
 
+#include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/gyre_world.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
+using bad_input_here = bad_input_law<gyre_world, matching_facility<gyre_traits>>;
 using law_here = facility_law<gyre_world, matching_facility<gyre_traits>>;
 
 TEST_CASE("gyre facility: trades are told to both sides and to the public") {
@@ -32,3 +34,36 @@ TEST_CASE("gyre facility: who does not log in is sent away") {
     law_here::who_does_not_log_in_is_sent_away();
 }
 TEST_CASE("gyre facility: the day ends in order") { law_here::the_day_ends_in_order(); }
+TEST_CASE("gyre facility: orders of a lost connection follow its policy, and the public is told") {
+    law_here::orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told();
+}
+TEST_CASE("gyre facility: orders of a silent client follow its policy, and the public is told") {
+    law_here::orders_of_a_silent_client_follow_its_policy_and_the_public_is_told();
+}
+TEST_CASE("gyre facility: the operator halts the market, and orders are refused") {
+    law_here::the_operator_halts_the_market_and_orders_are_refused();
+}
+TEST_CASE("gyre facility: who reads too slowly is cut off, and others do not notice") {
+    law_here::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
+}
+TEST_CASE("gyre facility: messages that are none are refused one by one") {
+    bad_input_here::messages_that_are_none_are_refused_one_by_one();
+}
+TEST_CASE("gyre facility: commands that cannot be are refused with the reason") {
+    bad_input_here::commands_that_cannot_be_are_refused_with_the_reason();
+}
+TEST_CASE("gyre facility: packets out of phase end the connection with the reason") {
+    bad_input_here::packets_out_of_phase_end_the_connection_with_the_reason();
+}
+TEST_CASE("gyre facility: a wrong login is rejected with the reason") {
+    bad_input_here::a_wrong_login_is_rejected_with_the_reason();
+}
+TEST_CASE("gyre facility: a torn packet does nothing") {
+    bad_input_here::a_torn_packet_does_nothing();
+}
+TEST_CASE("gyre facility: where bytes are cut makes no difference") {
+    bad_input_here::where_bytes_are_cut_makes_no_difference();
+}
+TEST_CASE("gyre facility: thousands of messages in one write are answered one by one") {
+    bad_input_here::thousands_of_messages_in_one_write_are_answered_one_by_one();
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A client that sends whatever bytes a test wants, cut wherever it wants, and keeps the packets it hears.
+//
+// order_entry_client.hpp does as the protocol says; tests of what others may do need one that does not.
+#pragma once
+
+#include <exchange/codec/command_codec.hpp>
+#include <exchange/codec/soup_framer.hpp>
+#include <exchange/tests/net/trader.hpp>
+#include <exchange/tests/net/venue_with_two_traders.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace exchange::testing {
+
+/// One packet as a client hears it.
+struct heard_packet {
+    soup_type type{};
+    std::vector<std::byte> payload;
+
+    [[nodiscard]] friend bool operator==(const heard_packet&, const heard_packet&) = default;
+};
+
+template <executor_traits X>
+class raw_client : public ear<X> {
+public:
+    using task = typename X::template task<void>;
+
+    explicit raw_client(typename X::context& on) : on_{on}, framer_{{}} {}
+
+    task connect(gyre::endpoint where) {
+        auto [error, socket] = co_await X::connect(on_, where);
+        REQUIRE_FALSE(error);
+        socket_ = std::move(socket);
+        begin_to_listen();
+    }
+
+    // What `write` is to send.
+
+    void say_bytes(std::span<const std::byte> bytes) {
+        unsent.insert(unsent.end(), bytes.begin(), bytes.end());
+    }
+    void say(soup_type type, std::span<const std::byte> payload = {}) {
+        std::array<std::byte, soup_header_bytes> header;
+        write_soup_header(header, type, payload.size());
+        say_bytes(header);
+        say_bytes(payload);
+    }
+    void log_in(std::string_view name, std::uint64_t sequence = 1) {
+        say(soup_type::login_request, format_soup_login(login_of(name, sequence)));
+    }
+    template <command_record Command>
+    void say(const Command& what) {
+        std::vector<std::byte> bytes(message_bytes(what));
+        encode(what, bytes);
+        say(soup_type::unsequenced, bytes);
+    }
+
+    /// Writes all of it as one piece.
+    task write() {
+        co_await write_some(unsent);
+        unsent.clear();
+        if (last_) static_cast<void>(socket_.shutdown(gyre::shutdown_side::send));
+    }
+
+    /// Writes it byte for byte, each when the one before has been read.
+    ///
+    /// @param  reads  Yields how often the other side has read.
+    template <class Count>
+    task write_bytewise(Count reads) {
+        typename X::timer timer{on_};
+        for (const std::byte& each : unsent) {
+            const auto before = reads();
+            co_await write_some({&each, 1});
+            while (reads() == before) static_cast<void>(co_await timer.wait_until(X::now(on_)));
+        }
+        unsent.clear();
+    }
+
+    /// Waits until so many packets were heard in all, heartbeats aside.
+    task hear(std::size_t packets) {
+        co_await this->until([this, packets] { return heard.size() >= packets; });
+    }
+
+    /// Waits until nothing follows.
+    task hear_the_end() {
+        if (!listening_ && !ended) begin_to_listen();
+        co_await this->until([this] { return ended; });
+    }
+
+    /// What arrives from here on waits in the kernel, but for what ends the read that is under way.
+    void stop_reading() { deaf_ = true; }
+
+    /// Before it goes out of scope.
+    task leave() {
+        static_cast<void>(socket_.close());
+        co_await this->until([this] { return !listening_; });
+    }
+    /// The next `write` is the last; what the other side still says is heard.
+    void finish_after_write() { last_ = true; }
+
+    /// The text of the last packet, if it is for people.
+    [[nodiscard]] std::string last_words() const {
+        if (heard.empty() || heard.back().type != soup_type::debug) return {};
+        const auto& text = heard.back().payload;
+        return {reinterpret_cast<const char*>(text.data()), text.size()};
+    }
+
+    template <event_record Event>
+    [[nodiscard]] std::vector<Event> heard_of() const {
+        collector<Event> found;
+        for (const heard_packet& each : heard)
+            static_cast<void>(decode_private_event(each.payload, found));
+        return found.taken;
+    }
+    [[nodiscard]] std::vector<message_rejected> refusals() const {
+        refusal_collector found;
+        for (const heard_packet& each : heard)
+            if (each.type == soup_type::unsequenced)
+                static_cast<void>(decode_private_event(each.payload, found));
+        return found.taken;
+    }
+
+    std::vector<std::byte> unsent;
+    std::vector<heard_packet> heard;
+    bool ended = false;
+
+private:
+    task write_some(gyre::const_buffer bytes) {
+        while (!bytes.empty()) {
+            const auto [error, size] = co_await socket_.write_some(bytes);
+            if (error) break;  // The other side has had enough, which it has told the reader.
+            bytes = bytes.subspan(size);
+        }
+    }
+    void begin_to_listen() {
+        listening_ = true;
+        deaf_ = false;
+        X::launch(on_, listen());
+    }
+    task listen() {
+        while (!deaf_) {
+            const auto [error, size] = co_await socket_.read_some(framer_.space());
+            if (error) {
+                ended = true;
+                break;
+            }
+            framer_.received(size);
+            take_packets();
+            this->note_change();
+        }
+        listening_ = false;
+        this->note_change();
+    }
+    void take_packets() {
+        for (soup_framed framed = framer_.next(); framed.complete; framed = framer_.next()) {
+            if (framed.packet.type == soup_type::server_heartbeat) continue;
+            heard.push_back(
+                {framed.packet.type, {framed.packet.payload.begin(), framed.packet.payload.end()}});
+        }
+    }
+
+    typename X::context& on_;
+    typename X::stream_socket socket_;
+    soup_framer framer_;
+    bool listening_ = false;
+    bool deaf_ = false;
+    bool last_ = false;
+};
+
+}  // namespace exchange::testing
