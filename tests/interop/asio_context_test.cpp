@@ -3,6 +3,7 @@
 // What gyre/interop/asio_context.hpp promises: Asio's handlers on a gyre loop.
 #include <interop/asio_threads.hpp>
 
+#include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -188,13 +189,16 @@ TEST_CASE("Asio's timers and sockets work on a gyre loop, and their handlers run
 TEST_CASE("Asio's coroutines run on a gyre loop beside gyre's") {
     on_every_loop([](both& it) {
         std::string order;
+        event asio_has_been;
         const auto asio_side = [&]() -> asio::awaitable<void> {
             asio::steady_timer timer{co_await asio::this_coro::executor, 1ms};
             co_await timer.async_wait(asio::use_awaitable);
             order += 'a';
+            asio_has_been.set();
         };
         const auto gyre_side = [&]() -> task<> {
-            static_cast<void>(co_await sleep_for(20ms));
+            static_cast<void>(co_await sleep_for(1ms));
+            static_cast<void>(co_await asio_has_been.wait());
             order += 'g';
         };
         asio::co_spawn(it.context.get_executor(), asio_side, asio::detached);
