@@ -47,16 +47,8 @@ public:
     void publish() noexcept {
         const unsigned before = phase_.fetch_or(published, std::memory_order_acq_rel);
         if ((before & waiting) == 0) return;  // The wait is still beginning, and will look.
-        io_context& home = context_of(env_);
-        if (home.running_on_this_thread()) {
-            post_resumption();
-        } else {
-            // The coroutine may go on at once, and end whoever keeps the callback that is being called.
-            owners_.fetch_add(1, std::memory_order_relaxed);
-            post_resumption();
-            drop();
-        }
-        home.posted_as_expected(true);
+        if (!context_of(env_).running_on_this_thread()) return publish_from_elsewhere();
+        end_wait();
     }
 
     /// The coroutine will be resumed by `publish` or `end_wait`. False if `publish` came first.
@@ -124,6 +116,16 @@ private:
     static constexpr unsigned published = 2;  // The result can be read.
     static constexpr unsigned waiting = 4;    // The coroutine waits to be resumed.
 
+    // Apart, so that what is called on the loop's own thread stays small.
+    [[gnu::noinline]] void publish_from_elsewhere() noexcept {
+        io_context& home = context_of(env_);
+        // The coroutine may go on at once, and end whoever keeps the callback that is being called.
+        owners_.fetch_add(1, std::memory_order_relaxed);
+        post_resumption();
+        drop();
+        home.posted_as_expected(true);
+    }
+
     void post_resumption() noexcept {
         env_.executor.post(*this);
         posted_.store(true, std::memory_order_release);
@@ -172,7 +174,7 @@ public:
 ///
 /// Threads:  copies may be called and destroyed on any thread; one copy by one thread at a time.
 /// Lifetime: may outlive the coroutine and its loop.
-/// Cost:     10 to 26 ns for wait, call and resumption on the loop's own thread.
+/// Cost:     11 to 28 ns for wait, call and resumption on the loop's own thread.
 template <class... Values>
 class callback {
 public:
