@@ -189,6 +189,30 @@ TEST_CASE("a market order takes what lies within the collar, and never rests") {
     CHECK(it.said().back().order_cancelled.price == 109);
 }
 
+TEST_CASE("a market order has a value where there is a collar, and none without limits") {
+    trading_floor it;
+    define_product dear = any_product(product_id{2});
+    dear.multiplier = 0xffff'ffff;
+    it.tell(dear);
+    for (const std::uint32_t number : {2, 3}) {
+        define_instrument made = any_instrument(instrument_id{number});
+        made.product = dear.product;
+        made.collar = number == 2 ? 10 : 0;
+        it.tell(made);
+        it.tell(set_phase{made.instrument, market_phase::continuous});
+    }
+    enter_order order = it.limit_order(1, order_side::buy, 0xffff'ffff, 0);
+    order.type = order_type::market;
+
+    order.instrument = instrument_id{2};
+    check_refused(it, order, reject_reason::value_over_max);
+
+    order.client_seq = it.next_seq(1);
+    order.instrument = instrument_id{3};
+    it.tell(order);
+    CHECK(it.kinds() == std::vector{event_kind::order_cancelled});
+}
+
 TEST_CASE("without a counterparty an immediate order is refused where the market says so") {
     trading_floor it;
     define_instrument lonely = any_instrument(instrument_id{2});
