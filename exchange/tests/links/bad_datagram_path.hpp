@@ -21,8 +21,7 @@ namespace exchange::testing {
 class bad_datagram_path {
 public:
     static constexpr std::size_t held_max = 4096;
-    static constexpr std::uint64_t first_burst_within =
-        100;  ///< Datagrams, if there are to be any.
+    static constexpr std::uint64_t first_burst_within = 20;  ///< Datagrams, if any burst is wanted.
 
     bad_datagram_path(std::uint64_t seed, const datagram_faults& faults)
         : dice_{seed}, faults_{faults} {}

@@ -141,6 +141,9 @@ private:
         options.ask_from = gyre::endpoint{places_.crowd, 0};
         options.requests = requests;
         options.receiver.requests_max = 100;
+        // A gap costs a round trip. Who cannot hold what comes meanwhile has to ask for that, too, and never
+        // catches up with a feed that goes on.
+        options.receiver.datagrams_held_max = 2048;
         watchers_.emplace_back(on_, options);
         REQUIRE(watchers_.back().feed.start().ok());
     }
@@ -178,8 +181,14 @@ private:
         return std::ranges::all_of(traders_, &wild_trader<X>::is_settled);
     }
     [[nodiscard]] bool all_over() const {
-        return std::ranges::all_of(traders_, &wild_trader<X>::is_gone) &&
+        return std::ranges::all_of(traders_, [this](const auto& each) { return is_over(each); }) &&
                std::ranges::all_of(watchers_, &watcher<X>::over);
+    }
+
+    /// Whoever loses its connection at the end of the day cannot come again to hear that it has ended.
+    /// Relays are calm by then, but a network that loses packets is not.
+    [[nodiscard]] bool is_over(const wild_trader<X>& it) const {
+        return it.is_gone() || (places_.has_group() && !it.machine().logged_in());
     }
 
     void judge() {
@@ -197,7 +206,8 @@ private:
         INFO("trader ", member);
         for (const std::string& each : it.blotter().complaints()) FAIL_CHECK(each);
         const participant& whose = exchange_->service().participants()[index_of(it)];
-        CHECK(it.machine().ending() == soup_ending::session_ended);
+        CHECK(is_over(it));
+        if (it.is_gone()) CHECK(it.machine().ending() == soup_ending::session_ended);
         CHECK(it.next_sequence() == whose.stream().messages().next_sequence());
         CHECK(it.blotter().compare(market(), account_id{member}, crowd_holdings_max) == "");
     }
