@@ -50,6 +50,7 @@ public:
     void stop() {
         if (!thread_.joinable()) return;
         if (is_started()) context_->post([this] { facility_->stop(); });
+        posted_.count_down();
         thread_.join();
     }
 
@@ -76,12 +77,14 @@ private:
         feed_requests_ = facility_->feed_requests();
         started_.count_down();
         if (is_started()) context.run();
+        posted_.wait();  // The owner may still be inside `post`, and the loop must outlive that.
         was_idle_ = facility_->idle();
         feed_ = facility_->feed();
         facility_.reset();
     }
 
     std::latch started_{1};
+    std::latch posted_{1};  // Nobody posts any more.
     gyre::io_result<> status_;
     gyre::endpoint order_entry_;
     gyre::endpoint feed_requests_;
