@@ -67,6 +67,7 @@ TESTED_ELSEWHERE = {
     # Plain answers of the two SoupBinTCP machines, and of the decoder of commands.
     "exchange/codec/soup_step": "exchange/tests/codec/soup_server_test.cpp",
     "exchange/codec/soup_output": "exchange/tests/codec/soup_server_test.cpp",
+    "exchange/codec/book_page": "exchange/tests/codec/book_codec_test.cpp",
     "exchange/codec/message_rejected": "exchange/tests/codec/command_codec_test.cpp",
     # One set of laws judges both sides of the exchange's seam, and all of their parts.
     "exchange/net/executor_traits": "exchange/tests/net/gyre_traits_test.cpp",

@@ -12,6 +12,17 @@ level_index ladder::find(const level_memory& memory, price_rank rank) const noex
     return chunk << chunk_bits | slot;
 }
 
+level_index ladder::at_or_after(const level_memory& memory, price_rank rank) const noexcept {
+    const chunk_index chunk = chunk_from(memory, chunk_of(rank));
+    if (chunk == 0) return 0;
+    const std::uint64_t occupied = memory.chunks[chunk].occupied;
+    const bool behind = memory.chunks[chunk].number != chunk_of(rank);
+    const unsigned slot =
+        behind ? static_cast<unsigned>(std::countr_zero(occupied)) : slot_of(rank);
+    const level_index level = chunk << chunk_bits | slot;
+    return (occupied >> slot & 1) != 0 ? level : after(memory, level);
+}
+
 level_index ladder::after(const level_memory& memory, level_index level) const noexcept {
     chunk_index chunk = level >> chunk_bits;
     const unsigned slot = level % levels_per_chunk;

@@ -64,6 +64,10 @@ public:
     /// The level with an order of this rank, or none.
     [[nodiscard]] level_index find(const level_memory& memory, price_rank rank) const noexcept;
 
+    /// The level of this rank, or the next one behind it, or none.
+    [[nodiscard]] level_index at_or_after(const level_memory& memory,
+                                          price_rank rank) const noexcept;
+
     /// The next level behind this one, or none.
     [[nodiscard]] level_index after(const level_memory& memory, level_index level) const noexcept;
 

@@ -12,6 +12,7 @@
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/core/partition.hpp>
+#include <exchange/net/application/book_desk.hpp>
 #include <exchange/net/application/participant.hpp>
 
 #include <deque>
@@ -63,6 +64,16 @@ public:
     [[nodiscard]] std::optional<message_rejected> take(const participant& from,
                                                        std::span<const std::byte> message) noexcept;
 
+    /// Answers a question of `from`, which is no command: nothing is sequenced, and nothing changes.
+    ///
+    /// @param  message  One SBE message. Borrowed during the call.
+    /// @return The answer, outside of the stream, borrowed until the next call; empty if it is no question
+    ///         that this participant may ask.
+    [[nodiscard]] std::span<const std::byte> answer(const participant& from,
+                                                    std::span<const std::byte> message) noexcept {
+        return from.is_operator() ? books_.answer(message) : std::span<const std::byte>{};
+    }
+
     /// Whose login this is; null if it is nobody's.
     [[nodiscard]] participant* find(const soup_login& login) noexcept;
 
@@ -102,6 +113,7 @@ private:
     timestamp_ns last_time_ = 0;
     partition partition_;
     mold_sender feed_;
+    book_desk books_{partition_, feed_};
     touched_participants touched_;
     std::deque<participant> participants_;
     std::vector<participant*> by_session_;  // Null: nobody may log in as that session.

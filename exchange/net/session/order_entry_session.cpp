@@ -56,12 +56,17 @@ void order_entry_session::log_in(gyre::time_point now) noexcept {
 
 void order_entry_session::carry_out(std::span<const std::byte> message) noexcept {
     if (service_.ended()) return;  // The end of the session, which is on its way, is the answer.
+    if (const auto answer = service_.answer(*who_, message); !answer.empty()) return say(answer);
     const std::optional<message_rejected> refusal = service_.take(*who_, message);
     if (!refusal) return;
     std::array<std::byte, message_bytes_of<message_rejected>> bytes;
     encode(*refusal, bytes);
-    // A client that sends nonsense and does not read the answers: no failure is silent, so it ends.
-    if (!server_.send_unsequenced(bytes)) on_framing_error(soup_ending::fell_behind);
+    say(bytes);
+}
+
+void order_entry_session::say(std::span<const std::byte> answer) noexcept {
+    // A client that asks, or sends nonsense, and does not read: no answer is lost in silence, so it ends.
+    if (!server_.send_unsequenced(answer)) on_framing_error(soup_ending::fell_behind);
 }
 
 void order_entry_session::disconnected() noexcept {

@@ -74,6 +74,7 @@ private:
     void on_step(const soup_step& step, gyre::time_point now) noexcept;
     void log_in(gyre::time_point now) noexcept;
     void carry_out(std::span<const std::byte> message) noexcept;
+    void say(std::span<const std::byte> answer) noexcept;
 
     matching_service& service_;
     session_link& link_;

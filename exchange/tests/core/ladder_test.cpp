@@ -45,6 +45,28 @@ TEST_CASE("levels are walked best first, whatever came first") {
     CHECK(it.levels->best_rank() == -70);
 }
 
+TEST_CASE("a walk may begin anywhere: at a level, between two, before all or behind all") {
+    stand it;
+    it.open(1'000);  // The window stands around the first.
+    for (const price_rank rank : {-10'000'000, 1'001, 1'063, 1'065, 5'000, 10'000'000})
+        it.open(rank);
+    const std::vector<price_rank> all = it.ranks();
+    REQUIRE(all.size() == 7);
+
+    for (std::size_t each = 0; each < all.size(); ++each) {
+        const auto at_or_after = [&](price_rank rank) {
+            const level_index found = it.levels->at_or_after(it.memory, rank);
+            REQUIRE(found != 0);
+            return ladder::rank_of(it.memory, found);
+        };
+        CHECK(at_or_after(all[each]) == all[each]);
+        if (each > 0) CHECK(at_or_after(all[each - 1] + 1) == all[each]);
+        else CHECK(at_or_after(-price_ticks_max) == all[0]);
+    }
+    CHECK(it.levels->at_or_after(it.memory, all.back() + 1) == 0);
+    CHECK(stand{}.levels->at_or_after(it.memory, 0) == 0);
+}
+
 TEST_CASE("levels far before and far behind the window are walked in their place") {
     stand it;
     it.open(1'000);  // The window stands around the first.

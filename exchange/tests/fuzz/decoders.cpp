@@ -3,6 +3,7 @@
 // What must hold for any bytes: see decoders.hpp.
 #include <fuzz/decoders.hpp>
 
+#include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_receiver.hpp>
 #include <exchange/codec/mold_sender.hpp>
@@ -47,6 +48,23 @@ void check_event(input bytes, const event_stamp& stamp, const Event& event) {
     encode(event, stamp, again);
     expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
             "an event that changed");
+}
+
+template <class Question>
+void check_book(input bytes, const Question& it) {
+    if (!is_of_our_version(bytes)) return;
+    std::array<std::byte, book_answer_bytes_max> again;
+    std::size_t size = 0;
+    if constexpr (std::is_same_v<Question, book_page>) {
+        if (it.count == 0) return;  // As above.
+        size = encode(it, std::span{again});
+    } else {
+        size = message_bytes_of<Question>;
+        encode(it, std::span{again}.first<message_bytes_of<Question>>());
+    }
+    expects(std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(size),
+                       bytes.begin(), bytes.end()),
+            "a book that changed");
 }
 
 /// Packets out of `bytes`, each as its type and payload, read in pieces of `piece` bytes.
@@ -108,6 +126,8 @@ void commands(input bytes) {
     if (fault) static_cast<void>(refusal_of(bytes, fault));
     if (fault.error == decode_error::unknown_schema)
         static_cast<void>(decode_operator_command(bytes, check));
+    static_cast<void>(
+        decode_book_request(bytes, [bytes](const auto& it) { check_book(bytes, it); }));
 }
 
 void events(input bytes) {
@@ -116,6 +136,8 @@ void events(input bytes) {
     };
     if (decode_public_event(bytes, check).error == decode_error::unknown_schema)
         static_cast<void>(decode_operator_event(bytes, check));
+    static_cast<void>(
+        decode_book_answer(bytes, [bytes](const auto& it) { check_book(bytes, it); }));
 }
 
 void soup_framer(input bytes) {

@@ -6,7 +6,7 @@
 // doubled or put together.
 #include <fuzz/decoders.hpp>
 
-#include <exchange/codec/event_codec.hpp>
+#include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/mold_packet.hpp>
 #include <exchange/codec/soup_packet.hpp>
 
@@ -43,6 +43,34 @@ bytes some_event(dice& random) {
                std::span{all.back()}.template first<message_bytes_of<Event>>());
     });
     return all[random.below(all.size())];
+}
+
+bytes some_book(dice& random) {
+    const auto instrument = instrument_id{static_cast<std::uint32_t>(1 + random.below(9))};
+    bytes made(book_answer_bytes_max);
+    std::size_t size = message_bytes_of<book_request>;
+    switch (random.below(3)) {
+        case 0:
+            encode(book_request{instrument, best_of(order_side::buy), order_side::buy},
+                   std::span{made}.first<message_bytes_of<book_request>>());
+            break;
+        case 1:
+            size = message_bytes_of<book_refused>;
+            encode(book_refused{instrument, reject_reason::unknown_instrument},
+                   std::span{made}.first<message_bytes_of<book_refused>>());
+            break;
+        default: {
+            book_page page{};
+            page.instrument = instrument;
+            page.phase = market_phase::halted;
+            page.count = static_cast<std::uint16_t>(random.below(book_page_levels_max + 1));
+            for (std::size_t each = 0; each < page.count; ++each)
+                page.levels[each] = {static_cast<price_ticks>(random.below(1000)), random.any(), 7};
+            size = encode(page, std::span{made}.first<book_answer_bytes_max>());
+        }
+    }
+    made.resize(size);
+    return made;
 }
 
 void append(bytes& to, std::span<const std::byte> more) {
@@ -82,12 +110,13 @@ bytes some_datagrams(dice& random) {
 }
 
 bytes some_input(dice& random) {
-    switch (random.below(6)) {
+    switch (random.below(7)) {
         case 0: return some_command(random);
         case 1: return some_event(random);
         case 2: return some_packets(random);
         case 3: return some_datagram(random);
         case 4: return some_datagrams(random);
+        case 5: return some_book(random);
         default: return random.bytes(random.below(300));
     }
 }

@@ -80,6 +80,50 @@ TEST_CASE("nonsense without reading the answers ends the session, not the memory
     CHECK(refused > 100);
 }
 
+TEST_CASE("the operator's question is answered beside the stream, a trader's is none") {
+    opened it;
+    desk ops{it.service, login_of("ops", 0)};
+    it.alices.connect();
+    ops.connect();
+    it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    const std::uint64_t commands = it.service.counts().commands;
+    std::array<std::byte, message_bytes_of<book_request>> question;
+    encode(book_request{the_market, best_of(order_side::buy), order_side::buy}, question);
+
+    REQUIRE(ops.send_bytes(question));
+    REQUIRE(it.alices.send_bytes(question));
+    ops.exchange_bytes();
+    it.alices.exchange_bytes();
+
+    REQUIRE(ops.heard().size() == 1);
+    CHECK_FALSE(ops.heard()[0].sequenced);
+    book_page page{};
+    CHECK(decode_book_answer(ops.heard()[0].bytes, [&page](const auto& found) {
+              if constexpr (requires { found.levels; }) page = found;
+          }) == decode_fault{});
+    REQUIRE(page.count == 1);
+    CHECK(page.levels[0] == book_level{100, 5, 1});
+    CHECK(it.alices.refusals().size() == 1);
+    CHECK(it.service.counts().commands == commands);
+    CHECK(it.service.counts().malformed == 1);
+}
+
+TEST_CASE("questions without reading the answers end the session, not the memory") {
+    opened it;
+    desk ops{it.service, login_of("ops", 0)};
+    ops.connect();
+    std::array<std::byte, message_bytes_of<book_request>> question;
+    encode(book_request{the_market, best_of(order_side::buy), order_side::buy}, question);
+    int answered = 0;
+    while (!ops.session().over() && answered < 100'000) {
+        ops.session().on_packet({soup_type::unsequenced, question}, day_start);
+        ++answered;
+    }
+    CHECK(ops.session().ending() == soup_ending::fell_behind);
+    CHECK(answered < 1'000);
+    CHECK(answered > 5);
+}
+
 TEST_CASE("a client that logs out is done, and may come back") {
     opened it;
     it.alices.connect();

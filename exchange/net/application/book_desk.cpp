@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// From the ladder to a page: see book_desk.hpp.
+#include <exchange/net/application/book_desk.hpp>
+
+namespace exchange {
+
+std::span<const std::byte> book_desk::answer(std::span<const std::byte> message) noexcept {
+    std::size_t size = 0;
+    const auto reply = [&](const book_request& question) { size = answer(question); };
+    // What is wrong with a question that is none, whoever takes commands will say.
+    if (decode_book_request(message, reply)) return {};
+    return std::span{bytes_}.first(size);
+}
+
+std::size_t book_desk::answer(const book_request& question) noexcept {
+    const auto& markets = market_.state().markets;
+    const std::uint32_t at = number(question.instrument);
+    const bool known =
+        at < markets.size() && markets[at].terms.instrument.instrument == question.instrument;
+    if (known) return encode(page_for(question, markets[at]), std::span{bytes_});
+    constexpr std::size_t size = message_bytes_of<book_refused>;
+    encode(book_refused{question.instrument, reject_reason::unknown_instrument},
+           std::span{bytes_}.first<size>());
+    return size;
+}
+
+book_page book_desk::page_for(const book_request& question, const market& in) const noexcept {
+    const level_memory& memory = market_.state().memory.levels;
+    const ladder& levels = in.book.of(question.side);
+    book_page made{};
+    made.next_in_feed = feed_.messages().next_sequence();
+    made.from = question.from;
+    made.instrument = question.instrument;
+    made.side = question.side;
+    made.phase = in.phase;
+    level_index at = levels.at_or_after(memory, rank_of(question.side, question.from));
+    for (; at != 0 && made.count < book_page_levels_max; at = levels.after(memory, at)) {
+        const price_level& level = memory.chunks.level(at);
+        made.levels[made.count++] = {price_of(question.side, ladder::rank_of(memory, at)),
+                                     level.quantity, level.orders};
+    }
+    made.last = at == 0;
+    return made;
+}
+
+}  // namespace exchange

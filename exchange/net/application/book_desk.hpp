@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Answers who asks what a book looks like, which is what a listener needs that comes late.
+//
+// It reads the state between two commands, so each page is a whole truth, and says with which message of
+// the feed the next truth begins. matching_service.hpp lets the operator ask.
+#pragma once
+
+#include <exchange/codec/book_codec.hpp>
+#include <exchange/codec/mold_sender.hpp>
+#include <exchange/core/partition.hpp>
+
+#include <array>
+#include <span>
+
+namespace exchange {
+
+/// Threads:  One at a time, with its market.
+class book_desk {
+public:
+    /// @param  market  Borrowed, as `feed`.
+    book_desk(const partition& market, const mold_sender& feed) noexcept
+        : market_{market}, feed_{feed} {}
+
+    /// Answers a question.
+    ///
+    /// @param  message  One SBE message. Borrowed during the call.
+    /// @return The answer, borrowed until the next call; empty if this is no question.
+    ///
+    /// Cost:  No allocation. At most `book_page_levels_max` levels, wherever they are.
+    [[nodiscard]] std::span<const std::byte> answer(std::span<const std::byte> message) noexcept;
+
+private:
+    [[nodiscard]] std::size_t answer(const book_request& question) noexcept;
+    [[nodiscard]] book_page page_for(const book_request& question, const market& in) const noexcept;
+
+    const partition& market_;
+    const mold_sender& feed_;
+    std::array<std::byte, book_answer_bytes_max> bytes_{};
+};
+
+}  // namespace exchange
