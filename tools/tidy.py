@@ -86,6 +86,9 @@ TESTED_ELSEWHERE = {
     "exchange/net/asio_stream_socket": "exchange/tests/net/asio_traits_test.cpp",
     "exchange/net/asio_timer": "exchange/tests/net/asio_traits_test.cpp",
     "exchange/net/asio_udp_socket": "exchange/tests/net/asio_traits_test.cpp",
+    # How a configuration is read shows in what is said of bad ones.
+    "exchange/management/json_section": "exchange/tests/management/config_test.cpp",
+    "exchange/management/json_syntax": "exchange/tests/management/config_test.cpp",
 }
 
 # System headers outside the layer that touches the kernel, file by file.
@@ -105,6 +108,8 @@ KERNEL_HEADERS_GRANTED = {
     # And its laws ask the kernel what was really set.
     "exchange/tests/net/datagram_laws.hpp": {"netinet/in.h", "sys/socket.h"},
     "exchange/tests/net/stream_laws.hpp": {"netinet/in.h", "netinet/tcp.h", "sys/socket.h"},
+    # Where a thread runs is no operation of a loop's: it is asked for before there is one.
+    "exchange/management/affinity.cpp": {"sched.h"},
 }
 
 # Test folders that may look behind the public headers, beside those the layer table names.

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Each part of the file, and what only the whole can tell: see config.hpp.
+#include <exchange/management/config.hpp>
+
+#include <exchange/core/partition.hpp>
+#include <exchange/management/json_section.hpp>
+#include <exchange/management/json_syntax.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace exchange {
+namespace {
+
+struct backend_name {
+    std::string_view name;
+    facility_backend backend;
+};
+
+// A further facility needs a line here, and a place in exchange/bin/run_facility.hpp.
+constexpr auto backend_names = std::to_array<backend_name>({
+    {"gyre_uring", facility_backend::gyre_uring},
+    {"gyre_epoll", facility_backend::gyre_epoll},
+    {"asio_coroutine", facility_backend::asio_coroutine},
+});
+
+// ---------------------------------------------------------------------------------------------
+// Where everybody meets, and how much there may be
+// ---------------------------------------------------------------------------------------------
+
+constexpr json_range kept_messages{256, std::int64_t{1} << 28};
+constexpr json_range kept_bytes{std::int64_t{64} << 10, 0xffff'ffff};
+
+void read_cpu(json_section& in, config& into) {
+    if (!in.has("pin_to_cpu")) return;
+    unsigned cpu = 0;
+    in.read("pin_to_cpu", cpu, {0, 1023});
+    into.cpu = cpu;
+}
+
+void read_order_entry(json_section& in, config& into) {
+    if (in.needs("at")) in.read_endpoint("at", into.facility.order_entry);
+    in.read("connections_max", into.facility.connections_max, {2, 65'536});
+    in.read("kept_messages_max", into.service.stream.messages_max, kept_messages);
+    in.read("kept_bytes_max", into.service.stream.bytes_max, kept_bytes);
+}
+
+void read_feed(json_section& in, config& into) {
+    if (in.needs("to")) in.read_endpoint("to", into.facility.feed);
+    if (in.needs("from")) in.read_endpoint("from", into.facility.feed_from);
+    if (in.needs("requests")) in.read_endpoint("requests", into.facility.feed_requests);
+    in.read_string("interface", into.facility.feed_interface);
+    in.read("kept_messages_max", into.service.feed.kept_messages_max, kept_messages);
+    in.read("kept_bytes_max", into.service.feed.kept_bytes_max, kept_bytes);
+}
+
+void read_timing(json_section& in, config& into) {
+    soup_options& sessions = into.facility.sessions;
+    in.read_milliseconds("heartbeat_after_ms", sessions.heartbeat_after);
+    into.service.feed.heartbeat_after = sessions.heartbeat_after;
+    in.read_milliseconds("dead_after_ms", sessions.dead_after);
+    in.read_milliseconds("login_within_ms", sessions.login_within);
+    in.read_milliseconds("tick_ms", into.facility.timer_tick);
+    in.read_milliseconds("linger_ms", into.facility.linger);
+    in.read_milliseconds("drain_within_ms", into.drain_within);
+    if (sessions.dead_after <= sessions.heartbeat_after)
+        in.wrong("dead_after_ms", "expected more than heartbeat_after_ms");
+}
+
+void read_limits(json_section& in, partition_limits& into) {
+    in.read("products_max", into.products_max, {1, 1 << 20});
+    in.read("instruments_max", into.instruments_max, {1, 0xffff});
+    in.read("accounts_max", into.accounts_max, {1, 1 << 24});
+    in.read("sessions_max", into.sessions_max, {1, 0xffff});
+    in.read("orders_max", into.orders_max, {1, (1 << 24) - 1});
+    in.read("holdings_max", into.holdings_max, {1, 1 << 24});
+    in.read("level_chunks_max", into.level_chunks_max, {1, (1 << 24) - 1});
+    in.read("far_nodes_max", into.far_nodes_max, {1, 1 << 24});
+}
+
+// ---------------------------------------------------------------------------------------------
+// Who, and what
+// ---------------------------------------------------------------------------------------------
+
+void read_participant(json_section& in, config& into) {
+    credentials who;
+    in.read_text("username", who.username);
+    in.read_text("password", who.password);
+    if (in.has("session")) in.read_id("session", who.session);
+    for (const credentials& other : into.service.participants) {
+        if (!who.username.empty() && other.username == who.username)
+            in.wrong("username", "somebody else has this name" + in.said("username"));
+        if (other.session != who.session) continue;
+        if (who.session == session_id::none)
+            in.wrong("session", "is missing, and there is an operator already");
+        else in.wrong("session", "somebody else has this session" + in.said("session"));
+    }
+    into.service.participants.push_back(who);
+}
+
+template <class Command>
+void open_with(json_section& in, config& into, const Command& what) {
+    into.opening.push_back({what, in.where()});
+}
+
+void read_product(json_section& in, config& into) {
+    define_product it{};
+    it.multiplier = 1;
+    it.lot = 1;
+    in.read_id("id", it.product);
+    in.read("multiplier", it.multiplier);
+    in.read("lot", it.lot);
+    in.for_each("ticks", [&it](json_section& band) {
+        tick_band read{};
+        if (band.needs("from")) band.read("from", read.from, any_price);
+        if (band.needs("step")) band.read("step", read.step, {1, price_ticks_max});
+        if (it.bands < tick_bands_max) it.ticks[it.bands] = read;
+        if (++it.bands == tick_bands_max + 1)
+            band.wrong("from", "expected at most " + std::to_string(tick_bands_max) + " bands");
+    });
+    it.bands = std::min(it.bands, tick_bands_max);
+    open_with(in, into, it);
+}
+
+void read_instrument(json_section& in, config& into) {
+    define_instrument it{};
+    it.type = instrument_kind::future;
+    market_phase phase = market_phase::closed;
+    in.read_id("id", it.instrument);
+    in.read_id("product", it.product);
+    in.read_word("type", it.type);
+    in.read_word("lone_orders", it.lone_orders);
+    in.read_word("phase", phase);
+    in.read("expiry_yyyymmdd", it.expiry_yyyymmdd);
+    in.read("strike", it.strike, any_price);
+    in.read("settlement_price", it.settlement_price, any_price);
+    in.read("collar", it.collar, {0, price_ticks_max});
+    in.read("order_quantity_max", it.order_quantity_max);
+    in.read("order_value_max", it.order_value_max, any_value);
+    open_with(in, into, it);
+    if (phase != market_phase::closed) open_with(in, into, set_phase{it.instrument, phase});
+}
+
+void read_account(json_section& in, config& into) {
+    define_account it{};
+    it.self_trade = self_trade_action::cancel_resting;
+    in.read_id("id", it.account);
+    in.read_id("firm", it.firm);
+    if (in.has("group")) in.read_id("group", it.group);
+    in.read_word("self_trade", it.self_trade);
+    in.read("order_quantity_max", it.order_quantity_max);
+    in.read("open_orders_max", it.open_orders_max);
+    in.read("messages_per_second_max", it.messages_per_second_max);
+    in.read("position_max", it.position_max, any_value);
+    open_with(in, into, it);
+}
+
+void read_session(json_section& in, config& into) {
+    define_session it{};
+    in.read_id("id", it.session);
+    in.read_id("account", it.account);
+    in.read_word("on_disconnect", it.on_disconnect);
+    open_with(in, into, it);
+}
+
+// ---------------------------------------------------------------------------------------------
+// What only the whole can tell
+// ---------------------------------------------------------------------------------------------
+
+void check_participants(const config& it, std::vector<config_error>& errors) {
+    const std::vector<credentials>& all = it.service.participants;
+    if (all.empty()) errors.push_back({"participants", "nobody could log in"});
+    for (std::size_t each = 0; each < all.size(); ++each) {
+        if (number(all[each].session) <= it.service.limits.sessions_max) continue;
+        errors.push_back({"participants[" + std::to_string(each) + "].session",
+                          "beyond limits.sessions_max, which is " +
+                              std::to_string(it.service.limits.sessions_max)});
+    }
+    if (it.facility.connections_max <= all.size())
+        errors.push_back(
+            {"order_entry.connections_max",
+             "expected more than there are participants (" + std::to_string(all.size()) + ")"});
+}
+
+// The core itself judges definitions, on a trial partition that has no room for orders.
+void check_opening(const config& it, std::vector<config_error>& errors) {
+    partition_limits limits = it.service.limits;
+    limits.orders_max = limits.holdings_max = limits.level_chunks_max = limits.far_nodes_max = 1;
+    partition trial{limits};
+    for (const opening_command& each : it.opening) {
+        const auto note_refusal = [&](const event_batch& batch) {
+            for (const event& told : batch.events) {
+                if (told.kind != event_kind::admin_rejected) continue;
+                errors.push_back(
+                    {each.where, word_for(told.admin_rejected.command) +
+                                     " is refused: " + word_for(told.admin_rejected.reason)});
+            }
+        };
+        trial.apply(0, each.what, event_sink::to(note_refusal));
+    }
+}
+
+}  // namespace
+
+std::string_view describe(facility_backend backend) noexcept {
+    for (const backend_name& each : backend_names)
+        if (each.backend == backend) return each.name;
+    return "unknown";
+}
+
+std::optional<facility_backend> find_backend(std::string_view name) noexcept {
+    for (const backend_name& each : backend_names)
+        if (each.name == name) return each.backend;
+    return std::nullopt;
+}
+
+std::string all_backends() {
+    std::string made;
+    for (const backend_name& each : backend_names)
+        made.append(made.empty() ? "" : ", ").append(each.name);
+    return made;
+}
+
+config_reading read_config(std::string_view text) {
+    config_reading made;
+    const nlohmann::json whole = parse_json(text, made.errors);
+    if (!made.errors.empty()) return made;
+    config& it = made.value;
+    json_section top{whole, "", made.errors};
+    top.read_one_of("backend", it.backend, find_backend, all_backends());
+    read_cpu(top, it);
+    if (top.needs("order_entry"))
+        top.in_object("order_entry", [&](auto& in) { read_order_entry(in, it); });
+    if (top.needs("feed")) top.in_object("feed", [&](auto& in) { read_feed(in, it); });
+    top.in_object("timing", [&](auto& in) { read_timing(in, it); });
+    top.in_object("limits", [&](auto& in) { read_limits(in, it.service.limits); });
+    static_cast<void>(top.needs("participants"));
+    top.for_each("participants", [&](auto& in) { read_participant(in, it); });
+    top.for_each("products", [&](auto& in) { read_product(in, it); });
+    top.for_each("instruments", [&](auto& in) { read_instrument(in, it); });
+    top.for_each("accounts", [&](auto& in) { read_account(in, it); });
+    top.for_each("sessions", [&](auto& in) { read_session(in, it); });
+    top.finish();
+    if (!made.errors.empty()) return made;  // What follows would complain of the same again.
+    check_participants(it, made.errors);
+    check_opening(it, made.errors);
+    return made;
+}
+
+config_reading load_config(const std::string& path) {
+    std::string text;
+    std::FILE* const file = std::fopen(path.c_str(), "rb");
+    bool whole = file != nullptr;
+    if (file != nullptr) {
+        std::array<char, 4096> part;
+        for (std::size_t size = part.size(); size == part.size();) {
+            size = std::fread(part.data(), 1, part.size(), file);
+            text.append(part.data(), size);
+        }
+        whole = std::ferror(file) == 0;
+        std::fclose(file);
+    }
+    if (whole) return read_config(text);
+    config_reading none;
+    none.errors.push_back({"", "cannot be read"});
+    return none;
+}
+
+const credentials* find_operator(const config& in) noexcept {
+    const auto& all = in.service.participants;
+    const auto found = std::ranges::find(all, session_id::none, &credentials::session);
+    return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace exchange

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The one file that tells all programs of the exchange where it is, who may log in, and what is traded.
+//
+// It is JSON in which comments are allowed; exchange/bin/exchange.json is a sample with every part.
+// Nothing in it is guessed: a key that is not known, or a value that cannot be, is an error that names
+// its place and says what was expected, and all of them are found in one reading.
+#pragma once
+
+#include <exchange/net/application/facility_options.hpp>
+#include <exchange/net/application/matching_service.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exchange {
+
+/// Whose coroutines and which interface of the kernel carry the facility.
+enum class facility_backend : std::uint8_t { gyre_uring, gyre_epoll, asio_coroutine };
+
+/// "gyre_uring", ...; static storage.
+[[nodiscard]] std::string_view describe(facility_backend backend) noexcept;
+[[nodiscard]] std::optional<facility_backend> find_backend(std::string_view name) noexcept;
+/// All names, with commas between them.
+[[nodiscard]] std::string all_backends();
+
+/// What is carried out before anybody can connect.
+struct opening_command {
+    command what;
+    std::string where;  ///< In the configuration, such as "instruments[0]".
+};
+
+struct config {
+    facility_backend backend = facility_backend::gyre_uring;
+    std::optional<unsigned> cpu;  ///< The processor to stay on.
+    facility_options facility{};
+    matching_service_options service{};
+    std::vector<opening_command> opening;  ///< The core accepts all of it.
+    gyre::duration drain_within =
+        std::chrono::seconds{5};  ///< For clients to read the end of the day.
+};
+
+struct config_error {
+    std::string where;  ///< "participants[1].username"; empty: the whole.
+    std::string what;   ///< A clause that goes on behind it.
+
+    [[nodiscard]] std::string message() const { return where.empty() ? what : where + ": " + what; }
+};
+
+/// A configuration, or everything that is wrong with it.
+struct config_reading {
+    config value;  ///< Meaningful if there are no errors.
+    std::vector<config_error> errors;
+};
+
+/// Reads the text of a configuration.
+///
+/// Errors:  those that `errors` lists: text that is no JSON (with line and column), keys that are doubled,
+///          unknown or missing, values of the wrong type or out of range, participants that cannot be told
+///          apart, definitions that the core refuses.
+[[nodiscard]] config_reading read_config(std::string_view text);
+
+/// Reads a file; that it cannot be read is an error like any other.
+[[nodiscard]] config_reading load_config(const std::string& path);
+
+/// Who may give the operator's commands; null if the configuration names nobody.
+[[nodiscard]] const credentials* find_operator(const config& in) noexcept;
+
+}  // namespace exchange

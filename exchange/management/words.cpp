@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The tables: see words.hpp.
+#include <exchange/management/words.hpp>
+
+#include <array>
+
+namespace exchange {
+
+template <>
+std::span<const word<order_side>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<order_side>>({
+        {"buy", order_side::buy},
+        {"sell", order_side::sell},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<self_trade_action>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<self_trade_action>>({
+        {"account_default", self_trade_action::account_default},
+        {"cancel_resting", self_trade_action::cancel_resting},
+        {"cancel_aggressor", self_trade_action::cancel_aggressor},
+        {"cancel_both", self_trade_action::cancel_both},
+        {"decrement", self_trade_action::decrement},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<instrument_kind>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<instrument_kind>>({
+        {"future", instrument_kind::future},
+        {"call", instrument_kind::call},
+        {"put", instrument_kind::put},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<lone_order_policy>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<lone_order_policy>>({
+        {"cancel", lone_order_policy::cancel},
+        {"reject", lone_order_policy::reject},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<disconnect_policy>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<disconnect_policy>>({
+        {"keep_orders", disconnect_policy::keep_orders},
+        {"cancel_orders", disconnect_policy::cancel_orders},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<market_phase>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<market_phase>>({
+        {"closed", market_phase::closed},
+        {"continuous", market_phase::continuous},
+        {"halted", market_phase::halted},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<account_state>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<account_state>>({
+        {"active", account_state::active},
+        {"blocked", account_state::blocked},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<cancel_reason>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<cancel_reason>>({
+        {"requested", cancel_reason::requested},
+        {"mass_cancel", cancel_reason::mass_cancel},
+        {"immediate_or_cancel", cancel_reason::immediate_or_cancel},
+        {"fill_or_kill", cancel_reason::fill_or_kill},
+        {"self_trade", cancel_reason::self_trade},
+        {"quote_replaced", cancel_reason::quote_replaced},
+        {"amended_below_executed", cancel_reason::amended_below_executed},
+        {"kill_switch", cancel_reason::kill_switch},
+        {"session_ended", cancel_reason::session_ended},
+        {"day_ended", cancel_reason::day_ended},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<reject_reason>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<reject_reason>>({
+        {"unknown_session", reject_reason::unknown_session},
+        {"account_blocked", reject_reason::account_blocked},
+        {"duplicate_client_sequence", reject_reason::duplicate_client_sequence},
+        {"message_rate", reject_reason::message_rate},
+        {"unknown_instrument", reject_reason::unknown_instrument},
+        {"market_closed", reject_reason::market_closed},
+        {"market_halted", reject_reason::market_halted},
+        {"invalid_field", reject_reason::invalid_field},
+        {"invalid_combination", reject_reason::invalid_combination},
+        {"invalid_price", reject_reason::invalid_price},
+        {"price_off_tick", reject_reason::price_off_tick},
+        {"price_outside_collar", reject_reason::price_outside_collar},
+        {"invalid_quantity", reject_reason::invalid_quantity},
+        {"quantity_over_max", reject_reason::quantity_over_max},
+        {"value_over_max", reject_reason::value_over_max},
+        {"open_orders_over_max", reject_reason::open_orders_over_max},
+        {"position_over_max", reject_reason::position_over_max},
+        {"would_trade", reject_reason::would_trade},
+        {"no_counterparty", reject_reason::no_counterparty},
+        {"unknown_order", reject_reason::unknown_order},
+        {"not_permitted", reject_reason::not_permitted},
+        {"at_capacity", reject_reason::at_capacity},
+        {"unknown_product", reject_reason::unknown_product},
+        {"unknown_account", reject_reason::unknown_account},
+        {"invalid_definition", reject_reason::invalid_definition},
+        {"already_defined", reject_reason::already_defined},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<command_kind>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<command_kind>>({
+        {"enter_order", command_kind::enter_order},
+        {"amend_order", command_kind::amend_order},
+        {"cancel_order", command_kind::cancel_order},
+        {"cancel_orders", command_kind::cancel_orders},
+        {"enter_quote", command_kind::enter_quote},
+        {"define_product", command_kind::define_product},
+        {"define_instrument", command_kind::define_instrument},
+        {"define_account", command_kind::define_account},
+        {"define_session", command_kind::define_session},
+        {"set_phase", command_kind::set_phase},
+        {"set_account_state", command_kind::set_account_state},
+        {"set_settlement_price", command_kind::set_settlement_price},
+        {"end_session", command_kind::end_session},
+        {"end_day", command_kind::end_day},
+    });
+    return all;
+}
+
+}  // namespace exchange

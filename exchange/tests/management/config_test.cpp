@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a configuration says, and every way in which it can be wrong: the place, and what was expected.
+#include <exchange/management/config.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+using namespace exchange;
+using namespace std::chrono_literals;
+
+namespace {
+
+// The least that is a configuration, with `more` in it.
+std::string minimal(const std::string& more = "") {
+    return R"({"order_entry": {"at": "127.0.0.1:7001"},
+               "feed": {"to": "239.0.0.1:7002", "from": "127.0.0.1:0", "requests": "127.0.0.1:7003"},
+               "participants": [{"username": "ops", "password": "x"}])" +
+           more + "}";
+}
+
+// As above, with other participants.
+std::string with_participants(const std::string& them) {
+    return R"({"order_entry": {"at": "127.0.0.1:7001"},
+               "feed": {"to": "239.0.0.1:7002", "from": "127.0.0.1:0", "requests": "127.0.0.1:7003"},
+               "participants": )" +
+           them + "}";
+}
+
+std::string all_messages(const config_reading& of) {
+    std::string text;
+    for (const config_error& each : of.errors) text += each.message() + '\n';
+    return text;
+}
+
+// Exactly one error, at `where`, which mentions `what`.
+void check_wrong(const std::string& text, const std::string& where, const std::string& what) {
+    CAPTURE(text);
+    const config_reading read = read_config(text);
+    INFO("it said: ", all_messages(read));
+    REQUIRE(read.errors.size() == 1);
+    CHECK(read.errors[0].where == where);
+    CHECK(read.errors[0].what.find(what) != std::string::npos);
+}
+
+template <class Command>
+const Command* find_opening(const config& in, std::size_t which = 0) {
+    for (const opening_command& each : in.opening) {
+        const auto* const it = std::get_if<Command>(&each.what);
+        if (it != nullptr && which-- == 0) return it;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("the sample configuration is in order, and means what it says") {
+    const config_reading read = load_config(EXCHANGE_SAMPLE);
+    const config& it = read.value;
+
+    REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
+    CHECK(it.backend == facility_backend::gyre_epoll);
+    CHECK_FALSE(it.cpu);
+    CHECK(it.facility.order_entry.to_string() == "127.0.0.1:7001");
+    CHECK(it.facility.feed.to_string() == "239.195.70.1:7002");
+    CHECK(it.facility.feed_interface == "lo");
+    CHECK(it.facility.feed_requests.port() == 7003);
+    CHECK(it.facility.connections_max == 16);
+    CHECK(it.service.limits.orders_max == 100'000);
+    REQUIRE(it.service.participants.size() == 4);
+    REQUIRE(find_operator(it) != nullptr);
+    CHECK(find_operator(it)->username == soup_username{"ops"});
+    CHECK(it.service.participants[1].session == session_id{1});
+
+    const auto* const product = find_opening<define_product>(it, 1);
+    REQUIRE(product != nullptr);
+    CHECK(product->multiplier == 50);
+    CHECK(product->lot == 5);
+    REQUIRE(product->bands == 1);
+    CHECK(product->ticks[0].step == 5);
+    const auto* const instrument = find_opening<define_instrument>(it);
+    REQUIRE(instrument != nullptr);
+    CHECK(instrument->settlement_price == 1000);
+    CHECK(instrument->collar == 500);
+    CHECK(instrument->type == instrument_kind::future);
+    REQUIRE(find_opening<set_phase>(it, 1) != nullptr);
+    CHECK(find_opening<set_phase>(it, 1)->phase == market_phase::continuous);
+    const auto* const account = find_opening<define_account>(it, 2);
+    REQUIRE(account != nullptr);
+    CHECK(account->open_orders_max == 1000);
+    CHECK(account->self_trade == self_trade_action::cancel_resting);
+    const auto* const session = find_opening<define_session>(it, 2);
+    REQUIRE(session != nullptr);
+    CHECK(session->on_disconnect == disconnect_policy::cancel_orders);
+}
+
+TEST_CASE("every part that may be left out has its default, and none is read into another") {
+    const config_reading least = read_config(minimal());
+    REQUIRE_MESSAGE(least.errors.empty(), all_messages(least));
+    CHECK(least.value.opening.empty());
+    CHECK(least.value.drain_within == 5s);
+
+    const config_reading most = read_config(minimal(R"(,
+        "backend": "asio_coroutine", "pin_to_cpu": 1,
+        "timing": {"heartbeat_after_ms": 2, "dead_after_ms": 3, "login_within_ms": 4, "tick_ms": 5,
+                   "linger_ms": 6, "drain_within_ms": 7},
+        "limits": {"products_max": 1, "instruments_max": 2, "accounts_max": 3, "sessions_max": 4,
+                   "orders_max": 5, "holdings_max": 6, "level_chunks_max": 7, "far_nodes_max": 8})"));
+    REQUIRE_MESSAGE(most.errors.empty(), all_messages(most));
+    const config& it = most.value;
+    CHECK(it.backend == facility_backend::asio_coroutine);
+    CHECK(it.cpu == 1u);
+    CHECK(it.facility.sessions.heartbeat_after == 2ms);
+    CHECK(it.service.feed.heartbeat_after == 2ms);
+    CHECK(it.facility.sessions.dead_after == 3ms);
+    CHECK(it.facility.sessions.login_within == 4ms);
+    CHECK(it.facility.timer_tick == 5ms);
+    CHECK(it.facility.linger == 6ms);
+    CHECK(it.drain_within == 7ms);
+    const partition_limits& limits = it.service.limits;
+    CHECK(limits.products_max == 1);
+    CHECK(limits.instruments_max == 2);
+    CHECK(limits.accounts_max == 3);
+    CHECK(limits.sessions_max == 4);
+    CHECK(limits.orders_max == 5);
+    CHECK(limits.holdings_max == 6);
+    CHECK(limits.level_chunks_max == 7);
+    CHECK(limits.far_nodes_max == 8);
+}
+
+TEST_CASE("text that is no JSON is refused with the line and the column") {
+    check_wrong("", "", "parse error at line 1, column 1");
+    check_wrong("{\n  \"feed\": }\n", "", "parse error at line 2, column 11");
+    check_wrong(minimal() + "x", "", "parse error at line 3");
+    check_wrong("[]", "", "expected an object");
+}
+
+TEST_CASE("a file that is not there is an error like any other") {
+    const config_reading none = load_config("/nowhere/exchange.json");
+    REQUIRE(none.errors.size() == 1);
+    CHECK(none.errors[0].message() == "cannot be read");
+    const config_reading folder = load_config("/");
+    REQUIRE(folder.errors.size() == 1);
+    CHECK(folder.errors[0].message() == "cannot be read");
+}
+
+TEST_CASE("a key that is there twice is refused: one of the two would be lost") {
+    check_wrong(minimal(R"(, "backend": "gyre_epoll", "backend": "gyre_uring")"), "",
+                R"(the key "backend" is there twice)");
+}
+
+TEST_CASE("a key that is not known is refused, and the known ones are named") {
+    check_wrong(minimal(R"(, "colour": 1)"), "colour", "unknown key; there are accounts, backend");
+    check_wrong(minimal(R"(, "timing": {"tick": 1})"), "timing.tick", "tick_ms");
+    check_wrong(minimal(R"(, "products": [{"id": 1, "lots": 1}])"), "products[0].lots", "lot");
+    check_wrong(minimal(R"(, "products": [{"id": 1, "ticks": [{"from": 0, "step": 1, "to": 2}]}])"),
+                "products[0].ticks[0].to", "from, step");
+}
+
+TEST_CASE("what is needed and not there is named") {
+    const config_reading read = read_config("{}");
+    CHECK(all_messages(read) ==
+          "order_entry: is missing\nfeed: is missing\nparticipants: is missing\n");
+    check_wrong(minimal(R"(, "products": [{}])"), "products[0].id", "is missing");
+    check_wrong(minimal(R"(, "products": [{"id": 1, "ticks": [{"from": 0}]}])"),
+                "products[0].ticks[0].step", "is missing");
+    check_wrong(with_participants(R"([{"username": "ops"}])"), "participants[0].password",
+                "is missing");
+    check_wrong(with_participants("[]"), "participants", "nobody could log in");
+}
+
+TEST_CASE("a value of another type is refused, and what was found is said") {
+    check_wrong(minimal(R"(, "timing": 7)"), "timing", "expected an object");
+    check_wrong(minimal(R"(, "products": {})"), "products", "expected an array, but found {}");
+    check_wrong(minimal(R"(, "products": [7])"), "products[0]", "expected an object");
+    check_wrong(minimal(R"(, "backend": 7)"), "backend", R"(expected text in " ", but found 7)");
+    check_wrong(minimal(R"(, "limits": {"orders_max": "many"})"), "limits.orders_max",
+                R"(expected a whole number from 1 to 16777215, but found "many")");
+    check_wrong(minimal(R"(, "limits": {"orders_max": 1.5})"), "limits.orders_max", "found 1.5");
+}
+
+TEST_CASE("a number out of range is refused with the range") {
+    check_wrong(minimal(R"(, "limits": {"sessions_max": 65536})"), "limits.sessions_max",
+                "from 1 to 65535, but found 65536");
+    check_wrong(minimal(R"(, "limits": {"orders_max": 0})"), "limits.orders_max", "found 0");
+    check_wrong(minimal(R"(, "limits": {"orders_max": -1})"), "limits.orders_max", "found -1");
+    check_wrong(minimal(R"(, "pin_to_cpu": 18446744073709551615)"), "pin_to_cpu",
+                "found 18446744073709551615");
+    check_wrong(minimal(R"(, "timing": {"tick_ms": 0})"), "timing.tick_ms", "from 1 to");
+    check_wrong(minimal(R"(, "timing": {"dead_after_ms": 1000})"), "timing.dead_after_ms",
+                "more than heartbeat_after_ms");
+    check_wrong(minimal(R"(, "accounts": [{"id": 0, "firm": 1}])"), "accounts[0].id", "found 0");
+}
+
+TEST_CASE("a word that is none is refused with all that are") {
+    check_wrong(minimal(R"(, "backend": "kqueue")"), "backend",
+                R"(expected one of gyre_uring, gyre_epoll, asio_coroutine, but found "kqueue")");
+    check_wrong(minimal(R"(, "products": [{"id": 1}],
+                             "instruments": [{"id": 1, "product": 1, "phase": "open"}])"),
+                "instruments[0].phase",
+                R"(expected one of closed, continuous, halted, but found "open")");
+}
+
+TEST_CASE("an address without a port, or with a name, is refused") {
+    for (const std::string at :
+         {"127.0.0.1", "localhost:7001", "unix:/run/it", "127.0.0.1:70000"}) {
+        std::string text = minimal();
+        text.replace(text.find("127.0.0.1:7001"), 14, at);
+        check_wrong(text, "order_entry.at", "expected an address and a port");
+    }
+}
+
+TEST_CASE("names and passwords that the protocol cannot carry are refused") {
+    check_wrong(with_participants(R"([{"username": "operator", "password": "x"}])"),
+                "participants[0].username", "expected 1 to 6 printable characters");
+    check_wrong(with_participants(R"([{"username": "ops", "password": "12345678901"}])"),
+                "participants[0].password", "expected 1 to 10 printable characters");
+    check_wrong(with_participants(R"([{"username": "", "password": "x"}])"),
+                "participants[0].username", R"(found "")");
+    check_wrong(with_participants(R"([{"username": " a", "password": "x"}])"),
+                "participants[0].username", "without a blank");
+    check_wrong(with_participants(R"([{"username": "\u00e9", "password": "x"}])"),
+                "participants[0].username", "printable");
+}
+
+TEST_CASE("participants who cannot be told apart are refused") {
+    check_wrong(with_participants(R"([{"username": "a", "password": "x", "session": 1},
+                                      {"username": "a", "password": "y", "session": 2}])"),
+                "participants[1].username", "somebody else has this name");
+    check_wrong(with_participants(R"([{"username": "a", "password": "x", "session": 1},
+                                      {"username": "b", "password": "y", "session": 1}])"),
+                "participants[1].session", "somebody else has this session");
+    check_wrong(with_participants(R"([{"username": "a", "password": "x"},
+                                      {"username": "b", "password": "y"}])"),
+                "participants[1].session", "there is an operator already");
+}
+
+TEST_CASE("what only the whole can tell is told") {
+    check_wrong(with_participants(R"([{"username": "a", "password": "x", "session": 2000}])"),
+                "participants[0].session", "beyond limits.sessions_max, which is 1024");
+    std::string crowded = minimal();
+    crowded.replace(crowded.find(R"("127.0.0.1:7001")"), 16,
+                    R"("127.0.0.1:7001", "connections_max": 2)");
+    CHECK(read_config(crowded).errors.empty());
+    crowded.replace(crowded.find(R"([{"username")"), 1,
+                    R"([{"username": "a", "password": "x", "session": 1}, )");
+    check_wrong(crowded, "order_entry.connections_max", "more than there are participants (2)");
+}
+
+TEST_CASE("a definition that the core would refuse is refused with its reason") {
+    check_wrong(minimal(R"(, "instruments": [{"id": 1, "product": 7}])"), "instruments[0]",
+                "define_instrument is refused: unknown_product");
+    check_wrong(minimal(R"(, "products": [{"id": 1}, {"id": 1}])"), "products[1]",
+                "define_product is refused: already_defined");
+    check_wrong(minimal(R"(, "products": [{"id": 65}])"), "products[0]",
+                "define_product is refused: at_capacity");
+    check_wrong(minimal(R"(, "products": [{"id": 1, "lot": 0}])"), "products[0]",
+                "define_product is refused: invalid_definition");
+    check_wrong(minimal(R"(, "sessions": [{"id": 1, "account": 1}])"), "sessions[0]",
+                "define_session is refused: unknown_account");
+}
+
+TEST_CASE("more bands of ticks than a product can have are refused") {
+    const std::string band = R"({"from": 0, "step": 1}, )";
+    check_wrong(minimal(R"(, "products": [{"id": 1, "ticks": [)" + band + band + band + band +
+                        R"({"from": 0, "step": 1}]}])"),
+                "products[0].ticks[4].from", "expected at most 4 bands");
+}
+
+TEST_CASE("one reading finds everything that is wrong") {
+    const config_reading read =
+        read_config(minimal(R"(, "backend": "x", "pin_to_cpu": -1, "limits": {"a": 1}, "b": 2)"));
+    CHECK(read.errors.size() == 4);
+}
