@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What an operator can say to exchange_ctl, as words of a command line.
+//
+// Each word fills in one command of core/commands.hpp, or asks for a book; what it means is the core's.
+#pragma once
+
+#include <exchange/core/commands.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+
+namespace exchange {
+
+/// The levels of a market, best first.
+struct show_book {
+    instrument_id instrument;
+    std::uint32_t levels;  ///< At most, of each side; 0: all.
+};
+
+/// What was asked for on the command line: one of the two.
+struct ctl_request {
+    std::optional<command> order;
+    std::optional<show_book> question;
+};
+
+/// Adds all words to `options`; whichever is said fills in `into`.
+///
+/// @param  into  Borrowed; outlives the parsing.
+void add_ctl_commands(CLI::App& options, ctl_request& into);
+
+}  // namespace exchange

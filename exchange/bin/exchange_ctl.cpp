@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The operator's hand: says one thing to a running exchange, and prints what comes back.
+//
+// It finds exchange and password in the configuration that the facility was started with. ctl_commands.hpp
+// has the words, operator_line.hpp the connection.
+#include <exchange/bin/command_line.hpp>
+#include <exchange/bin/ctl_commands.hpp>
+#include <exchange/bin/operator_line.hpp>
+#include <exchange/codec/book_codec.hpp>
+#include <exchange/management/words.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace exchange;
+
+namespace {
+
+constexpr int refused = 1;
+constexpr int unreachable = 3;
+
+constexpr const char* about = R"(Tells a running exchange what its operator wants.
+
+It logs in with the configuration's operator, gives one command, prints the answer and
+leaves. Whoever was logged in as the operator before is sent away.)";
+
+constexpr const char* exit_codes =
+    "Exit status: 0 if it was accepted, 1 if the exchange refused it, 2 if the command line or "
+    "the\n"
+    "configuration is bad, 3 if the exchange cannot be reached or does not let us in.";
+
+/// What the exchange says to a command.
+struct verdict {
+    bool known = false;
+    int status = refused;
+    std::string text;
+};
+
+/// Finds the answer to a command among what the operator is told.
+struct answer_reader {
+    command_kind asked;
+    std::uint32_t subject;
+    verdict found{};
+
+    void operator()(const event_stamp&, const admin_accepted& it) {
+        if (it.command != asked || it.subject != subject) return;
+        found = {true, 0, "accepted: " + name()};
+    }
+    void operator()(const event_stamp&, const admin_rejected& it) {
+        if (it.command != asked || it.subject != subject) return;
+        found = {true, refused, "refused: " + name() + ": " + word_for(it.reason)};
+    }
+    void operator()(const event_stamp&, const auto&) {}
+    void operator()(const message_rejected& it) {
+        found = {true, refused,
+                 "refused: " + name() + ": not understood, field " +
+                     std::to_string(it.refused_field) + ", error " +
+                     std::to_string(number(it.error))};
+    }
+    [[nodiscard]] std::string name() const {
+        return word_for(asked) + ' ' + std::to_string(subject);
+    }
+};
+
+std::uint32_t subject_of(const define_product& it) { return number(it.product); }
+std::uint32_t subject_of(const define_instrument& it) { return number(it.instrument); }
+std::uint32_t subject_of(const define_account& it) { return number(it.account); }
+std::uint32_t subject_of(const define_session& it) { return number(it.session); }
+std::uint32_t subject_of(const set_phase& it) { return number(it.instrument); }
+std::uint32_t subject_of(const set_account_state& it) { return number(it.account); }
+std::uint32_t subject_of(const set_settlement_price& it) { return number(it.instrument); }
+std::uint32_t subject_of(const end_session& it) { return number(it.session); }
+std::uint32_t subject_of(const end_day& it) { return number(it.instrument); }
+std::uint32_t subject_of(const auto&) { return 0; }  // Those of clients, which have no words here.
+
+int complain_of(const char* what) {
+    std::fprintf(stderr, "exchange_ctl: %s\n", what);
+    return unreachable;
+}
+
+gyre::task<int> give(operator_line& line, const command& order, gyre::time_point deadline) {
+    std::vector<std::byte> bytes;
+    answer_reader answer{};
+    std::visit(
+        [&](const auto& it) {
+            bytes.resize(message_bytes(it));
+            encode(it, bytes);
+            answer = {it.kind, subject_of(it)};
+        },
+        order);
+    if (!line.say(bytes)) co_return complain_of("the connection is lost");
+    while (!answer.found.known) {
+        const auto message = co_await line.hear(deadline);
+        if (!message) co_return complain_of("no answer; it may have been carried out or not");
+        static_cast<void>(decode_operator_event(*message, answer));
+    }
+    std::FILE* const to = answer.found.status == 0 ? stdout : stderr;
+    std::fprintf(to, "%s\n", answer.found.text.c_str());
+    co_return answer.found.status;
+}
+
+/// Finds the answer to a question about a book.
+struct book_reader {
+    std::optional<book_page> page{};
+    std::optional<book_refused> refusal{};
+
+    void operator()(const book_page& it) { page = it; }
+    void operator()(const book_refused& it) { refusal = it; }
+};
+
+void print(const book_page& page, std::size_t levels) {
+    const bool buys = page.side == order_side::buy;
+    for (std::size_t each = 0; each < levels; ++each) {
+        const book_level& it = page.levels[each];
+        std::printf("%s %lld: %llu in %u orders\n", buys ? "bid" : "ask",
+                    static_cast<long long>(it.price), static_cast<unsigned long long>(it.quantity),
+                    it.orders);
+    }
+}
+
+/// Asks for one side, page by page.
+gyre::task<int> show(operator_line& line, show_book what, order_side side,
+                     gyre::time_point deadline) {
+    std::size_t left = what.levels == 0 ? SIZE_MAX : what.levels;
+    price_ticks from = best_of(side);
+    bool first = side == order_side::sell;
+    for (;;) {
+        std::array<std::byte, message_bytes_of<book_request>> question;
+        encode(book_request{what.instrument, from, side}, question);
+        if (!line.say(question)) co_return complain_of("the connection is lost");
+        book_reader answer;
+        while (!answer.page && !answer.refusal) {
+            const auto message = co_await line.hear(deadline);
+            if (!message) co_return complain_of("no answer");
+            static_cast<void>(decode_book_answer(*message, answer));
+        }
+        if (answer.refusal) {
+            std::fprintf(stderr, "refused: show book %u: %s\n", number(what.instrument),
+                         word_for(answer.refusal->reason).c_str());
+            co_return refused;
+        }
+        const book_page& page = *answer.page;
+        if (first)
+            std::printf("instrument %u, %s, feed from %llu\n", number(page.instrument),
+                        word_for(page.phase).c_str(),
+                        static_cast<unsigned long long>(page.next_in_feed));
+        first = false;
+        const std::size_t shown = std::min<std::size_t>(left, page.count);
+        print(page, shown);
+        left -= shown;
+        if (page.last || left == 0 || page.count == 0) co_return 0;
+        const price_ticks worst = page.levels[page.count - 1u].price;
+        from = side == order_side::buy ? worst - 1 : worst + 1;
+    }
+}
+
+gyre::task<int> show_both(operator_line& line, show_book what, gyre::time_point deadline) {
+    const int asks = co_await show(line, what, order_side::sell, deadline);
+    if (asks != 0) co_return asks;
+    const int bids = co_await show(line, what, order_side::buy, deadline);
+    co_return bids;
+}
+
+gyre::task<> carry_out(operator_line& line, ctl_request request, std::string whom,
+                       gyre::duration patience, int& status) {
+    const gyre::time_point deadline = std::chrono::steady_clock::now() + patience;
+    const std::string failure = co_await line.log_in(deadline);
+    if (!failure.empty()) {
+        status = complain_of((whom + ": " + failure).c_str());
+    } else if (request.order) {
+        status = co_await give(line, *request.order, deadline);
+    } else if (request.question) {
+        status = co_await show_both(line, *request.question, deadline);
+    }
+    line.leave();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    std::string path;
+    std::string address;
+    double patience_seconds = 5;
+    ctl_request request;
+    CLI::App options{about, "exchange_ctl"};
+    options.footer(exit_codes);
+    options.add_option("-c,--config", path, "The facility's configuration file")->required();
+    options.add_option("--order-entry", address,
+                       "Where the exchange is, instead of the file's ADDRESS:PORT");
+    options.add_option("--timeout", patience_seconds, "Seconds to wait for the exchange")
+        ->capture_default_str()
+        ->check(CLI::Range(0.001, 3600.0));
+    add_ctl_commands(options, request);
+    if (const auto status = parse_command_line(options, count, arguments)) return *status;
+
+    config_reading reading = load_config(path);
+    const credentials* const who = find_operator(reading.value);
+    if (reading.errors.empty() && who == nullptr)
+        reading.errors.push_back(
+            {"participants", "there is no operator, who is the one without a session"});
+    order_entry_client_options client;
+    client.exchange = reading.value.facility.order_entry;
+    if (!address.empty()) {
+        const auto parsed = gyre::endpoint::parse(address);
+        if (parsed.ok()) client.exchange = parsed.value();
+        else
+            reading.errors.push_back(
+                {"--order-entry", "expected ADDRESS:PORT, but found " + address});
+    }
+    if (!reading.errors.empty()) return complain(path, reading.errors);
+
+    client.login = {who->username, who->password, {}, 0};
+    const std::string whom =
+        client.exchange.to_string() + " as " + std::string{who->username.view()};
+    const auto patience =
+        std::chrono::duration_cast<gyre::duration>(std::chrono::duration<double>{patience_seconds});
+    int status = unreachable;
+    gyre::io_context context;
+    operator_line line{context, client};
+    gyre::launch(context, carry_out(line, request, whom, patience, status), gyre::or_terminate{});
+    context.run();
+    return status;
+}

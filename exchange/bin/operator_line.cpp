@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Waiting with a deadline: see operator_line.hpp.
+#include <exchange/bin/operator_line.hpp>
+
+#include <utility>
+
+namespace exchange {
+
+using gyre::task;
+
+task<> operator_line::run() {
+    co_await client_.run();
+    over_ = true;
+    changed_.set();
+}
+
+task<std::string> operator_line::log_in(gyre::time_point deadline) {
+    while (!client_.machine().logged_in() && !over_) {
+        changed_.reset();
+        const auto [late] = co_await gyre::with_deadline(deadline, changed_.wait());
+        if (late) co_return "nobody answers";
+    }
+    if (client_.machine().logged_in()) co_return "";
+    switch (client_.machine().rejected()) {
+        case soup_reject::not_authorized: co_return "the login is refused: wrong name or password";
+        case soup_reject::session_not_available: co_return "the login is refused: no such session";
+        case soup_reject::none: break;
+    }
+    co_return std::string{describe(client_.machine().ending())};
+}
+
+task<std::optional<std::vector<std::byte>>> operator_line::hear(gyre::time_point deadline) {
+    while (heard_.empty() && !over_) {
+        changed_.reset();
+        const auto [late] = co_await gyre::with_deadline(deadline, changed_.wait());
+        if (late) break;
+    }
+    if (heard_.empty()) co_return std::nullopt;
+    std::vector<std::byte> first = std::move(heard_.front());
+    heard_.pop_front();
+    co_return std::optional{std::move(first)};
+}
+
+}  // namespace exchange

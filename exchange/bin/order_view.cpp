@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What each message changes, and what it must not say: see order_view.hpp.
+#include <exchange/bin/order_view.hpp>
+
+#include <exchange/management/words.hpp>
+
+#include <utility>
+
+namespace exchange {
+namespace {
+
+constexpr std::size_t contradictions_told = 10;
+
+}  // namespace
+
+void order_view::asks(const enter_order& it, steady_ns now) {
+    const std::uint32_t order = number(it.client_seq);
+    orders_[order] = {.entered = it, .price = it.price, .open = it.quantity};
+    asked_[order] = {it.kind, order, now, false};
+}
+
+void order_view::asks(const amend_order& it, steady_ns now) {
+    const std::uint32_t order = number(it.target.client_seq);
+    if (own_order* const of = find(it.target.client_seq)) of->asked = true;
+    asked_[number(it.client_seq)] = {it.kind, order, now, false};
+}
+
+void order_view::asks(const cancel_order& it, steady_ns now) {
+    const std::uint32_t order = number(it.target.client_seq);
+    if (own_order* const of = find(it.target.client_seq)) of->asked = true;
+    asked_[number(it.client_seq)] = {it.kind, order, now, false};
+}
+
+void order_view::hear(std::span<const std::byte> message, steady_ns now) {
+    now_ = now;
+    const decode_fault fault = decode_private_event(message, *this);
+    if (fault)
+        contradict("a message that cannot be read, error " + std::to_string(number(fault.error)));
+}
+
+void order_view::lost_connection() noexcept {
+    for (auto& [request, it] : asked_) it.doubtful = true;
+}
+
+void order_view::settle() {
+    for (const auto& [request, it] : asked_) {
+        if (it.doubtful) ++lost_;
+        else contradict(word_for(it.kind) + ' ' + std::to_string(request) + " was never answered");
+        if (own_order* const of = find(client_sequence{it.target})) of->asked = false;
+        if (it.kind == command_kind::enter_order) forget(request);
+    }
+    asked_.clear();
+}
+
+void order_view::operator()(const event_stamp&, const order_entered& it) {
+    ++heard_.entered;
+    own_order* const of = find(it.client_seq);
+    check(of != nullptr, "rests, though we never entered it", it.client_seq);
+    answered(it.client_seq);
+    if (of == nullptr) return;
+    check(it.price == of->price && it.side == of->entered.side, "rests elsewhere", it.client_seq);
+    check(it.open == of->open && it.executed == of->executed, "rests with another quantity",
+          it.client_seq);
+    check(!of->rests, "rests twice", it.client_seq);
+    of->id = it.order;
+    begin_resting(number(it.client_seq));
+}
+
+void order_view::operator()(const event_stamp&, const order_amended& it) {
+    ++heard_.amended;
+    own_order* const of = find(it.client_seq);
+    check(of != nullptr, "is amended, though it is not there", it.client_seq);
+    if (it.reason == amend_reason::requested) answered(it.request_seq);
+    if (of == nullptr) return;
+    check(it.executed == of->executed, "is amended and has another past", it.client_seq);
+    of->open = it.open;
+    of->price = it.price;
+}
+
+void order_view::operator()(const event_stamp&, const order_cancelled& it) {
+    ++heard_.cancelled;
+    own_order* const of = find(it.client_seq);
+    check(of != nullptr, "is cancelled, though it is not there", it.client_seq);
+    answered(it.request_seq != client_sequence::none ? it.request_seq : it.client_seq);
+    if (of == nullptr) return;
+    check(it.cancelled == of->open && it.executed == of->executed,
+          "is cancelled with another quantity", it.client_seq);
+    forget(number(it.client_seq));
+}
+
+void order_view::operator()(const event_stamp&, const order_rejected& it) {
+    ++heard_.rejected;
+    if (number(it.reason) < heard_.reasons.size()) ++heard_.reasons[number(it.reason)];
+    const auto found = asked_.find(number(it.client_seq));
+    check(found != asked_.end(), "is refused, though we never asked", it.client_seq);
+    if (found == asked_.end()) return;
+    const question asked = found->second;
+    answered(it.client_seq);
+    if (asked.kind == command_kind::enter_order) return forget(asked.target);
+    own_order* const of = find(client_sequence{asked.target});
+    // The stream is in order: had the order gone before, we would have heard of it before this.
+    if (it.reason == reject_reason::unknown_order)
+        check(of == nullptr, "was acknowledged and is lost", client_sequence{asked.target});
+}
+
+void order_view::operator()(const event_stamp&, const order_executed& it) {
+    ++heard_.executed;
+    own_order* const of = find(it.client_seq);
+    check(of != nullptr, "is executed, though it is not there", it.client_seq);
+    answered(it.client_seq);
+    trades_[number(it.trade)] = {it.instrument, it.price, it.quantity};
+    if (of == nullptr) return;
+    const bool buys = of->entered.side == order_side::buy;
+    check(it.quantity <= of->open && it.open == of->open - it.quantity,
+          "is executed beyond what is open", it.client_seq);
+    check(buys ? it.price <= of->price : it.price >= of->price, "is executed beyond its limit",
+          it.client_seq);
+    of->open = it.open;
+    of->executed += it.quantity;
+    if (of->open == 0) forget(number(it.client_seq));
+}
+
+void order_view::operator()(const event_stamp&, const trade_capture_report&) { ++heard_.captured; }
+
+void order_view::operator()(const message_rejected& it) {
+    contradict("message " + std::to_string(number(it.client_seq)) + " was not understood, error " +
+               std::to_string(number(it.error)));
+}
+
+own_order* order_view::find(client_sequence it) {
+    const auto found = orders_.find(number(it));
+    return found == orders_.end() ? nullptr : &found->second;
+}
+
+void order_view::answered(client_sequence request) {
+    const auto found = asked_.find(number(request));
+    if (found == asked_.end()) return;  // Of an order whose first answer came before.
+    latencies_.record(now_ - found->second.asked_at);
+    const std::uint32_t order = found->second.target;
+    asked_.erase(found);
+    if (own_order* const of = find(client_sequence{order})) of->asked = false;
+}
+
+void order_view::begin_resting(std::uint32_t order) {
+    own_order& it = orders_.at(order);
+    if (std::exchange(it.rests, true)) return;
+    place_[order] = resting_.size();
+    resting_.push_back(order);
+}
+
+void order_view::forget(std::uint32_t order) {
+    const auto placed = place_.find(order);
+    if (placed != place_.end()) {
+        const std::size_t at = placed->second;
+        place_[resting_.back()] = at;
+        resting_[at] = resting_.back();
+        resting_.pop_back();
+        place_.erase(order);
+    }
+    orders_.erase(order);
+}
+
+void order_view::check(bool holds, const char* what, client_sequence about) {
+    if (!holds) contradict("order " + std::to_string(number(about)) + ' ' + what);
+}
+
+void order_view::contradict(std::string what) {
+    if (contradictions_++ < contradictions_told) first_.push_back(std::move(what));
+}
+
+}  // namespace exchange

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The load generator's judgement: an exchange that does as it says is believed, one that lies is caught.
+#include <exchange/bin/feed_view.hpp>
+#include <exchange/bin/order_mix.hpp>
+#include <exchange/bin/order_view.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace exchange;
+
+namespace {
+
+constexpr client_sequence one{1};
+constexpr client_sequence two{2};
+
+enter_order a_bid() {
+    enter_order it{};
+    it.client_seq = one;
+    it.instrument = instrument_id{1};
+    it.side = order_side::buy;
+    it.price = 100;
+    it.quantity = 10;
+    return it;
+}
+
+order_entered rests(contracts open, contracts executed) {
+    return {.order = order_id{77},
+            .price = 100,
+            .instrument = instrument_id{1},
+            .account = account_id{1},
+            .client_seq = one,
+            .open = open,
+            .executed = executed,
+            .session = session_id{1},
+            .side = order_side::buy,
+            .tif = time_in_force::day};
+}
+
+order_executed fill(contracts quantity, contracts open, price_ticks price = 100) {
+    return {.order = order_id{77},
+            .trade = trade_id{5},
+            .price = price,
+            .instrument = instrument_id{1},
+            .account = account_id{1},
+            .client_seq = one,
+            .quantity = quantity,
+            .open = open,
+            .session = session_id{1},
+            .side = order_side::buy,
+            .role = execution_role::maker};
+}
+
+order_cancelled gone(contracts cancelled, contracts executed) {
+    return {.order = order_id{77},
+            .price = 100,
+            .instrument = instrument_id{1},
+            .account = account_id{1},
+            .client_seq = one,
+            .request_seq = two,
+            .cancelled = cancelled,
+            .executed = executed,
+            .session = session_id{1},
+            .side = order_side::buy,
+            .reason = cancel_reason::requested};
+}
+
+order_rejected refusal(client_sequence of, command_kind command, reject_reason why) {
+    return {.order = order_id::none,
+            .instrument = instrument_id{1},
+            .client_seq = of,
+            .session = session_id{1},
+            .command = command,
+            .reason = why};
+}
+
+template <class Event>
+std::vector<std::byte> encoded(const Event& it) {
+    std::vector<std::byte> bytes(message_bytes_of<Event>);
+    encode(it, {1, 1, 1, 0, true}, std::span{bytes}.template first<message_bytes_of<Event>>());
+    return bytes;
+}
+
+template <class Event>
+void tell(order_view& who, const Event& it, steady_ns now = 0) {
+    who.hear(encoded(it), now);
+}
+
+void check_caught(const order_view& it, const std::string& what) {
+    REQUIRE(it.contradictions() == 1);
+    CHECK(it.first_contradictions()[0] == what);
+}
+
+order_view with_a_resting_bid() {
+    order_view it;
+    it.asks(a_bid(), 0);
+    tell(it, rests(10, 0));
+    REQUIRE(it.resting() == 1);
+    return it;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "an order that rests, trades and is cancelled leaves nothing open, and was answered in time") {
+    order_view it;
+    it.asks(a_bid(), 1'000);
+    CHECK(it.unanswered() == 1);
+    tell(it, rests(10, 0), 3'000);
+    CHECK(it.unanswered() == 0);
+    CHECK(it.latencies().max() == 2'000);
+    tell(it, fill(4, 6));
+    CHECK(it.resting(0).open == 6);
+    it.asks(cancel_order{session_id::none, two, {order_id::none, one}}, 0);
+    CHECK(it.resting(0).asked);
+    tell(it, gone(6, 4));
+
+    it.settle();
+    CHECK(it.resting() == 0);
+    CHECK(it.trades().size() == 1);
+    CHECK(it.contradictions() == 0);
+}
+
+TEST_CASE("an acknowledged order that the exchange does not know is lost") {
+    order_view it = with_a_resting_bid();
+    it.asks(cancel_order{session_id::none, two, {order_id::none, one}}, 0);
+    tell(it, refusal(two, command_kind::cancel_order, reject_reason::unknown_order));
+    check_caught(it, "order 1 was acknowledged and is lost");
+}
+
+TEST_CASE("a cancel that comes too late is no contradiction") {
+    order_view it = with_a_resting_bid();
+    it.asks(cancel_order{session_id::none, two, {order_id::none, one}}, 0);
+    tell(it, fill(10, 0));
+    tell(it, refusal(two, command_kind::cancel_order, reject_reason::unknown_order));
+    CHECK(it.contradictions() == 0);
+    CHECK(it.resting() == 0);
+}
+
+TEST_CASE("a fill of more than is open, or beyond the limit, is caught") {
+    order_view much = with_a_resting_bid();
+    tell(much, fill(11, 0));
+    check_caught(much, "order 1 is executed beyond what is open");
+    order_view dear = with_a_resting_bid();
+    tell(dear, fill(1, 9, 101));
+    check_caught(dear, "order 1 is executed beyond its limit");
+}
+
+TEST_CASE("a cancel of another quantity, an order twice, and an order of nobody's are caught") {
+    order_view wrong = with_a_resting_bid();
+    tell(wrong, gone(9, 0));
+    check_caught(wrong, "order 1 is cancelled with another quantity");
+    order_view twice = with_a_resting_bid();
+    tell(twice, rests(10, 0));
+    check_caught(twice, "order 1 rests twice");
+    order_view nobody;
+    tell(nobody, rests(10, 0));
+    check_caught(nobody, "order 1 rests, though we never entered it");
+    order_view torn;
+    torn.hear({}, 0);
+    check_caught(torn, "a message that cannot be read, error 1");
+}
+
+TEST_CASE("what is never answered is caught, unless its connection was lost") {
+    order_view silent;
+    silent.asks(a_bid(), 0);
+    silent.settle();
+    check_caught(silent, "enter_order 1 was never answered");
+
+    order_view cut;
+    cut.asks(a_bid(), 0);
+    cut.lost_connection();
+    cut.settle();
+    CHECK(cut.contradictions() == 0);
+    CHECK(cut.lost() == 1);
+    CHECK(cut.resting() == 0);
+}
+
+TEST_CASE("what the public is told otherwise than the trader is caught") {
+    order_view trader = with_a_resting_bid();
+    tell(trader, fill(4, 6));
+    feed_view feed;
+    CHECK(feed.difference(trader) == "trade 5 was told to us and not to the public");
+    feed.hear(encoded(trade{trade_id{5}, 100, instrument_id{1}, 3, order_side::sell}));
+    CHECK(feed.difference(trader) == "trade 5 was told to the public otherwise than to us");
+    feed.hear(encoded(trade{trade_id{5}, 100, instrument_id{1}, 4, order_side::sell}));
+    CHECK(feed.difference(trader) == "order 1 rests and is not in the public book");
+    order_book_update update{order_id{77},    100, instrument_id{1}, 10, order_side::buy,
+                             book_action::add};
+    feed.hear(encoded(update));
+    CHECK(feed.difference(trader) == "order 1 stands otherwise in the public book");
+    update.open = 6;
+    update.action = book_action::modify;
+    feed.hear(encoded(update));
+    CHECK_FALSE(feed.difference(trader));
+    update.action = book_action::erase;
+    feed.hear(encoded(update));
+    CHECK(feed.difference(trader) == "order 1 rests and is not in the public book");
+    feed.hear({});
+    CHECK(feed.unreadable() == 1);
+}
+
+TEST_CASE("the same seed makes the same orders, on prices and in lots that the market takes") {
+    order_mix_options options;
+    options.markets = {{instrument_id{2}, 1'000, 5, 10}};
+    order_mix mix{options, 7};
+    order_mix same{options, 7};
+    const order_view nobody;
+    for (std::uint32_t each = 1; each < 2'000; ++each) {
+        const auto made = std::get<enter_order>(mix.next(nobody, client_sequence{each}));
+        const auto again = std::get<enter_order>(same.next(nobody, client_sequence{each}));
+        CHECK(made.price == again.price);
+        CHECK(made.quantity == again.quantity);
+        CHECK(made.price % 5 == 0);
+        CHECK(made.quantity % 10 == 0);
+        CHECK(made.quantity > 0);
+        CHECK(made.client_seq == client_sequence{each});
+    }
+}

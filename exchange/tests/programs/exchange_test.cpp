@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The three programs together, as somebody uses them who has read "Running it" in exchange/README.md.
+#include <exchange/tests/programs/running_exchange.hpp>
+
+#include <support/harness.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+using namespace exchange::testing;
+using gyre::testing::program;
+
+namespace {
+
+void check_accepted(const running_exchange& on, const std::vector<std::string>& words) {
+    const auto [status, text] = on.ctl(words);
+    CHECK_MESSAGE(status == 0, text);
+    CHECK_MESSAGE(text.starts_with("accepted: "), text);
+}
+
+void check_refused(const running_exchange& on, const std::vector<std::string>& words,
+                   const std::string& reason) {
+    const auto [status, text] = on.ctl(words);
+    CHECK_MESSAGE(status == 1, text);
+    CHECK_MESSAGE(text.starts_with("refused: "), text);
+    CHECK_MESSAGE(text.find(reason) != std::string::npos, text);
+}
+
+}  // namespace
+
+TEST_CASE("an exchange is opened, traded on, halted and ended, on every backend") {
+    for (const std::string& backend : facility_backends()) {
+        CAPTURE(backend);
+        running_exchange it{backend};
+        CHECK(it.ready_line().ends_with("backend " + backend));
+
+        check_accepted(it, {"define", "product", "3", "--multiplier", "5", "--tick", "0:5"});
+        check_accepted(it, {"define", "instrument", "3", "--product", "3"});
+        check_accepted(it, {"phase", "3", "continuous"});
+        check_refused(it, {"define", "instrument", "3", "--product", "3"}, "already_defined");
+        check_refused(it, {"phase", "9", "continuous"}, "unknown_instrument");
+
+        const auto [traded, report] = it.load({"--orders", "5000", "--seed", "1"});
+        CHECK_MESSAGE(traded == 0, report);
+        CHECK_MESSAGE(report.find("everything agrees") != std::string::npos, report);
+        CHECK_MESSAGE(report.find("sent 5000 messages") != std::string::npos, report);
+
+        check_accepted(it, {"phase", "1", "halted"});
+        check_accepted(it, {"phase", "2", "halted"});
+        const auto [halted, refusals] = it.load({"--orders", "50", "--seed", "2"});
+        CHECK_MESSAGE(halted == 0, refusals);
+        CHECK_MESSAGE(refusals.find("market_halted 50") != std::string::npos, refusals);
+
+        it.facility().send(SIGTERM);
+        const std::string summary = it.facility().rest_of_output();
+        CHECK(it.facility().wait() == 0);
+        CHECK_MESSAGE(summary.starts_with("commands "), summary);
+        CHECK_MESSAGE(summary.find("malformed 0,") != std::string::npos, summary);
+    }
+}
+
+TEST_CASE("the book that the operator is shown has the levels that traders left") {
+    running_exchange it{"gyre_epoll"};
+    CHECK(it.ctl({"show", "book", "1"}).text == "instrument 1, continuous, feed from 3\n");
+    REQUIRE(it.load({"--orders", "3000", "--seed", "7", "--instrument", "1"}).status == 0);
+
+    const auto [status, all] = it.ctl({"show", "book", "1", "--levels", "0"});
+    const auto [also, best] = it.ctl({"show", "book", "1", "--levels", "1"});
+    const auto [refused, why] = it.ctl({"show", "book", "9"});
+
+    CHECK(status == 0);
+    CHECK(also == 0);
+    CHECK(all.starts_with("instrument 1, continuous, feed from "));
+    const std::size_t lines = static_cast<std::size_t>(std::ranges::count(all, '\n'));
+    CHECK_MESSAGE(lines > 10, all);
+    CHECK_MESSAGE(all.find("\nask ") < all.find("\nbid "), all);
+    CHECK_MESSAGE(std::ranges::count(best, '\n') == 3, best);
+    CHECK_MESSAGE(best.find(" orders\n") != std::string::npos, best);
+    CHECK(refused == 1);
+    CHECK(why == "refused: show book 9: unknown_instrument\n");
+}
+
+TEST_CASE("blocking an account cancels its orders and refuses new ones until it is active again") {
+    running_exchange it{"gyre_epoll"};
+    for (const char* account : {"1", "2", "3"}) check_accepted(it, {"account", account, "blocked"});
+    const auto [status, report] = it.load({"--orders", "60", "--seed", "3"});
+    CHECK_MESSAGE(status == 0, report);
+    CHECK_MESSAGE(report.find("account_blocked 60") != std::string::npos, report);
+    for (const char* account : {"1", "2", "3"}) check_accepted(it, {"account", account, "active"});
+    const auto [again, traded] = it.load({"--orders", "60", "--seed", "3", "--clean"});
+    CHECK_MESSAGE(again == 0, traded);
+    CHECK_MESSAGE(traded.find("resting 0,") != std::string::npos, traded);
+    check_accepted(it, {"settle", "1", "1200"});
+    check_accepted(it, {"end-day", "1"});
+    check_accepted(it, {"end-session", "1"});
+}
+
+TEST_CASE("a bad configuration starts nothing, says everything that is wrong, and ends with 2") {
+    const written_config bad{sample_text([](nlohmann::json& it) {
+        it["backend"] = "kqueue";
+        it["limits"]["orders"] = 5;
+    })};
+    const std::string expected = bad.path() +
+                                 ": backend: expected one of gyre_uring, gyre_epoll, "
+                                 "asio_coroutine, but found \"kqueue\"\n" +
+                                 bad.path() +
+                                 ": limits.orders: unknown key; there are accounts_max, ";
+    for (const std::string path :
+         {EXCHANGE_MATCHING_FACILITY, EXCHANGE_EXCHANGE_CTL, EXCHANGE_LOAD_GENERATOR}) {
+        CAPTURE(path);
+        std::vector<std::string> words{"--config", bad.path()};
+        if (path == EXCHANGE_MATCHING_FACILITY) words = {bad.path(), "--check"};
+        if (path == EXCHANGE_EXCHANGE_CTL) words.insert(words.end(), {"phase", "1", "halted"});
+        const auto [status, text] = outcome_of(path, words);
+        CHECK(status == 2);
+        CHECK_MESSAGE(text.starts_with(expected), text);
+    }
+    CHECK(outcome_of(EXCHANGE_MATCHING_FACILITY, {bad.path()}).status == 2);
+    CHECK(outcome_of(EXCHANGE_MATCHING_FACILITY, {"/nowhere"}).text ==
+          "/nowhere: cannot be read\n");
+    CHECK(outcome_of(EXCHANGE_MATCHING_FACILITY, {}).status == 2);
+    CHECK(outcome_of(EXCHANGE_MATCHING_FACILITY, {"--help"}).status == 0);
+    const auto [status, text] =
+        outcome_of(EXCHANGE_MATCHING_FACILITY, {EXCHANGE_SAMPLE, "--check"});
+    CHECK_MESSAGE(status == 0, text);
+}
+
+TEST_CASE("a wrong password is said to be wrong, and nobody there is said to be nobody") {
+    running_exchange it{"gyre_epoll"};
+    const written_config wrong{sample_text([&](nlohmann::json& other) {
+        for (nlohmann::json& each : other["participants"]) each["password"] = "guess";
+        other["order_entry"]["at"] = it.order_entry();
+    })};
+
+    const auto ctl =
+        outcome_of(EXCHANGE_EXCHANGE_CTL, {"-c", wrong.path(), "phase", "1", "halted"});
+    CHECK(ctl.status == 3);
+    CHECK(ctl.text == "exchange_ctl: " + it.order_entry() +
+                          " as ops: the login is refused: wrong name or password\n");
+    const auto load = outcome_of(EXCHANGE_LOAD_GENERATOR, {"-c", wrong.path(), "--seed", "1"});
+    CHECK(load.status == 3);
+    CHECK(load.text ==
+          "seed 1\nload_generator: " + it.order_entry() + " as alice: wrong name or password\n");
+
+    it.facility().send(SIGTERM);
+    CHECK(it.facility().wait() == 0);
+    const auto nobody = it.ctl({"--timeout", "0.1", "phase", "1", "halted"});
+    CHECK(nobody.status == 3);
+    CHECK(nobody.text == "exchange_ctl: " + it.order_entry() + " as ops: nobody answers\n");
+}
+
+TEST_CASE("what an operator cannot mean is refused on the command line") {
+    const std::vector<std::vector<std::string>> all{{"phase", "1", "open"},
+                                                    {"phase", "0", "halted"},
+                                                    {"define", "product", "1", "--tick", "5"},
+                                                    {"settle", "1", "999999999999999"},
+                                                    {"define"},
+                                                    {}};
+    for (std::vector<std::string> words : all) {
+        words.insert(words.begin(), {"-c", EXCHANGE_SAMPLE});
+        const auto [status, text] = outcome_of(EXCHANGE_EXCHANGE_CTL, words);
+        CHECK_MESSAGE(status == 2, text);
+        CHECK_FALSE(text.empty());
+    }
+}
+
+TEST_CASE("a second facility on the same port says what is in its way") {
+    running_exchange it{"gyre_epoll"};
+    const written_config same{
+        sample_text([&](nlohmann::json& other) { other["order_entry"]["at"] = it.order_entry(); })};
+    const auto [status, text] = outcome_of(EXCHANGE_MATCHING_FACILITY, {same.path()});
+    CHECK(status == 1);
+    CHECK_MESSAGE(text.find("order entry " + it.order_entry()) != std::string::npos, text);
+    CHECK_MESSAGE(text.ends_with(": bind: Address already in use\n"), text);
+}
+
+TEST_CASE("SIGQUIT tells who is there without ending anything, a second SIGTERM ends it at once") {
+    for (const std::string& backend : facility_backends()) {
+        CAPTURE(backend);
+        // Whoever connects and says nothing is waited for, which is what the second signal is for.
+        running_exchange it{backend, [](nlohmann::json& how) {
+                                how["timing"]["drain_within_ms"] = 600'000;
+                                how["timing"]["login_within_ms"] = 600'000;
+                            }};
+        it.facility().send(SIGQUIT);
+        CHECK(it.facility().next_line() == "ops: away, next message 13");
+        const int silent =
+            gyre::testing::plain_connect(gyre::endpoint::parse(it.order_entry()).value());
+        check_accepted(it,
+                       {"phase", "1", "halted"});  // By then, the silent one is accepted as well.
+
+        it.facility().send(SIGTERM);
+        // The listener closes in answer to the first one; only then comes the second.
+        while (it.ctl({"--timeout", "0.05", "phase", "1", "halted"}).status == 0) {
+        }
+        it.facility().send(SIGTERM);
+        CHECK(it.facility().wait() == 128 + SIGTERM);
+        static_cast<void>(silent);  // Open until the tests end: it never says a word.
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Files, ports and processes: see running_exchange.hpp.
+#include <exchange/tests/programs/running_exchange.hpp>
+
+#include <support/harness.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+namespace exchange::testing {
+namespace {
+
+std::string behind(const std::string& line, const std::string& word) {
+    const std::size_t at = line.find(word);
+    INFO("it has printed: ", line);
+    REQUIRE(at != std::string::npos);
+    const std::size_t begin = at + word.size();
+    return line.substr(begin, line.find(',', begin) - begin);
+}
+
+// A group that nobody else uses: programs of other tests may run beside this one.
+std::string own_group() {
+    static const unsigned dice = std::random_device{}();
+    return "239.195." + std::to_string(dice >> 8 & 0xff) + "." + std::to_string(dice & 0xff) + ":" +
+           std::to_string(20'000 + dice % 10'000);
+}
+
+}  // namespace
+
+written_config::written_config(const std::string& text) {
+    const std::string name = "exchange_" + std::to_string(std::random_device{}()) + ".json";
+    path_ = std::filesystem::temp_directory_path() / name;
+    std::ofstream file{path_};
+    file << text;
+    REQUIRE(file.good());
+}
+
+written_config::~written_config() { std::filesystem::remove(path_); }
+
+std::string sample_text(const std::function<void(nlohmann::json&)>& change) {
+    nlohmann::json it =
+        nlohmann::json::parse(gyre::testing::text_of_file(EXCHANGE_SAMPLE), nullptr, true, true);
+    it["order_entry"]["at"] = "127.0.0.1:0";
+    it["feed"]["requests"] = "127.0.0.1:0";
+    it["feed"]["to"] = own_group();
+    if (change) change(it);
+    return it.dump(1);
+}
+
+std::vector<std::string> facility_backends() {
+    std::vector<std::string> all{"gyre_uring", "gyre_epoll"};
+    if (EXCHANGE_WITH_ASIO) all.emplace_back("asio_coroutine");
+    return all;
+}
+
+running_exchange::running_exchange(const std::string& backend,
+                                   const std::function<void(nlohmann::json&)>& change)
+    : config_{sample_text(change)},
+      facility_{EXCHANGE_MATCHING_FACILITY, {config_.path(), "--backend", backend}},
+      ready_{facility_.next_line()},
+      order_entry_{behind(ready_, "order entry ")},
+      requests_{behind(ready_, "requests ")} {}
+
+running_exchange::answer running_exchange::ctl(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"--config", config_.path(), "--order-entry", order_entry_});
+    return outcome_of(EXCHANGE_EXCHANGE_CTL, std::move(words));
+}
+
+running_exchange::answer running_exchange::load(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"--config", config_.path(), "--order-entry", order_entry_,
+                                 "--requests", requests_});
+    return outcome_of(EXCHANGE_LOAD_GENERATOR, std::move(words));
+}
+
+running_exchange::answer outcome_of(const std::string& path, std::vector<std::string> words) {
+    gyre::testing::program it{path, std::move(words)};
+    std::string text = it.rest_of_output();
+    return {it.wait(), std::move(text)};
+}
+
+}  // namespace exchange::testing

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A matching facility as a process, with a configuration of its own, for tests of whole programs.
+//
+// The sample configuration is what users begin with, so it is what is tested; only its ports and its group
+// are replaced, so that tests neither meet each other nor a facility that somebody runs.
+#pragma once
+
+#include <exchange/management/config.hpp>
+
+#include <nlohmann/json.hpp>
+#include <programs/program.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace exchange::testing {
+
+/// A file that is there as long as this.
+class written_config {
+public:
+    explicit written_config(const std::string& text);
+    written_config(const written_config&) = delete;
+    written_config& operator=(const written_config&) = delete;
+    ~written_config();
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
+};
+
+/// The sample, where nobody else is, changed by `change`.
+[[nodiscard]] std::string sample_text(const std::function<void(nlohmann::json&)>& change = {});
+
+/// The backends that this build can run.
+[[nodiscard]] std::vector<std::string> facility_backends();
+
+class running_exchange {
+public:
+    /// Starts it and waits until it is ready.
+    explicit running_exchange(const std::string& backend,
+                              const std::function<void(nlohmann::json&)>& change = {});
+
+    /// What a program of the exchange says, given this configuration, and how it ended.
+    struct answer {
+        int status;
+        std::string text;
+    };
+    [[nodiscard]] answer ctl(std::vector<std::string> words) const;
+    [[nodiscard]] answer load(std::vector<std::string> words) const;
+
+    [[nodiscard]] gyre::testing::program& facility() noexcept { return facility_; }
+    [[nodiscard]] const std::string& ready_line() const noexcept { return ready_; }
+    [[nodiscard]] const std::string& config_path() const noexcept { return config_.path(); }
+    [[nodiscard]] const std::string& order_entry() const noexcept { return order_entry_; }
+
+private:
+    written_config config_;
+    gyre::testing::program facility_;
+    std::string ready_;
+    std::string order_entry_;
+    std::string requests_;
+};
+
+/// Runs a program to its end.
+[[nodiscard]] running_exchange::answer outcome_of(const std::string& path,
+                                                  std::vector<std::string> words);
+
+}  // namespace exchange::testing
