@@ -82,12 +82,19 @@ TEST_CASE("a value that can only be moved arrives in the callback") {
 
 TEST_CASE("a springboard that is never called disappears, arguments and all") {
     const auto witness = std::make_shared<int>(0);
-    {
+    const auto make_and_drop = [&] {
         auto never_called = sleep_long(witness);
         auto moved = std::move(never_called);
         CHECK(witness.use_count() == 2);
-    }
+    };
+    make_and_drop();
     CHECK(witness.use_count() == 1);
+
+    // Its block goes to the stock, which holds nothing else then.
+    frame_stock::trim();
+    frame_stock::trim_depot();
+    make_and_drop();
+    CHECK((frame_stock::bytes_held() > 0) == recycles_memory);
 }
 
 TEST_CASE("handler and arguments die when the coroutine has ended, however long its handle lives") {
