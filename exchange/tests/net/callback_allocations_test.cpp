@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A warm facility on Asio's completion handlers, counted.
+#include <exchange/net/application/callback_facility.hpp>
+
+#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/eager_facility.hpp>
+#include <exchange/tests/net/facility_allocations.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+
+TEST_CASE("callback facility: once it is warm, orders, trades and the feed allocate nothing") {
+    allocation_law<asio_world, callback_facility>::a_warm_facility_allocates_nothing();
+    allocation_law<asio_world, eager_facility>::a_warm_facility_allocates_nothing();
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The promise that a warm facility allocates nothing, its I/O included, counted in front of malloc.
+//
+// The counter is a thread's own: the facility runs on one, its clients on another, on gyre in every case.
+#pragma once
+
+#include <exchange/net/gyre_traits.hpp>
+#include <exchange/tests/net/facility_floor.hpp>
+
+#include <lab/allocations.hpp>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace exchange::testing {
+
+/// A client that allocates nothing either, and hears answers by counting bytes.
+class counting_client {
+public:
+    using task = gyre::task<>;
+
+    explicit counting_client(gyre::io_context& on) : on_{on} {}
+
+    task connect(gyre::endpoint where, soup_login login) {
+        auto [error, socket] = co_await gyre_traits::connect(on_, where);
+        REQUIRE_FALSE(error);
+        socket_ = std::move(socket);
+        const auto request = format_soup_login(login);
+        say(soup_type::login_request, request);
+        co_await exchange_packets(1);
+    }
+    template <command_record Command>
+    void say(const Command& what) {
+        std::array<std::byte, 256> bytes;
+        const std::span<std::byte> used = std::span{bytes}.first(message_bytes(what));
+        encode(what, used);
+        say(soup_type::unsequenced, used);
+    }
+    void say(soup_type type, std::span<const std::byte> payload) {
+        std::array<std::byte, soup_header_bytes> header;
+        write_soup_header(header, type, payload.size());
+        unsent_.insert(unsent_.end(), header.begin(), header.end());
+        unsent_.insert(unsent_.end(), payload.begin(), payload.end());
+    }
+
+    /// Writes what was said, and waits until so many packets more were heard, heartbeats aside.
+    task exchange_packets(std::uint64_t answers) {
+        gyre::const_buffer rest{unsent_};
+        while (!rest.empty()) {
+            const auto [error, size] = co_await socket_.write_some(rest);
+            REQUIRE_FALSE(error);
+            rest = rest.subspan(size);
+        }
+        unsent_.clear();
+        for (std::uint64_t heard = 0; heard < answers;) {
+            const soup_framed framed = framer_.next();
+            REQUIRE(framed.ending == soup_ending::none);
+            if (framed.complete) {
+                if (framed.packet.type != soup_type::server_heartbeat) ++heard;
+                continue;
+            }
+            const auto [error, size] = co_await socket_.read_some(framer_.space());
+            REQUIRE_FALSE(error);
+            framer_.received(size);
+        }
+    }
+    void close() { static_cast<void>(socket_.close()); }
+
+private:
+    gyre::io_context& on_;
+    gyre::stream_socket socket_;
+    soup_framer framer_{{}};
+    std::vector<std::byte> unsent_;
+};
+
+/// Orders and cancels, alone and in batches, and trades that somebody else hears of, too.
+class busy_day {
+public:
+    busy_day(gyre::io_context& on, const gyre::endpoint& where)
+        : where_{where}, alices_{on}, bobs_{on} {}
+
+    gyre::task<> begin() {
+        co_await alices_.connect(where_, login_of("alice"));
+        co_await bobs_.connect(where_, login_of("bob"));
+        bobs_.say(limit(client_sequence{1}, order_side::sell, 1'000, 1'000'000));
+        co_await bobs_.exchange_packets(1);
+    }
+
+    /// @param  orders  As many cancels, too.
+    gyre::task<> trade(std::uint32_t orders) {
+        for (std::uint32_t done = 0; done < orders;) {
+            const std::uint32_t batch = done % 3 == 0 ? 50 : 1;
+            for (std::uint32_t each = 0; each < batch; ++each) {
+                const client_sequence order{++alice_says_};
+                alices_.say(limit(order, order_side::buy, 100, 5));
+                alices_.say(cancel_of(client_sequence{++alice_says_}, order));
+            }
+            co_await alices_.exchange_packets(2 * std::uint64_t{batch});
+            done += batch;
+            alices_.say(limit(client_sequence{++alice_says_}, order_side::buy, 1'000, 1));
+            co_await alices_.exchange_packets(2);
+            co_await bobs_.exchange_packets(2);
+        }
+    }
+    void end() {
+        alices_.close();
+        bobs_.close();
+    }
+
+private:
+    gyre::endpoint where_;
+    counting_client alices_;
+    counting_client bobs_;
+    std::uint32_t alice_says_ = 0;
+};
+
+/// @tparam  World     How a test gets contexts: see gyre_world.hpp.
+/// @tparam  Facility  A matching_facility, or what has its members.
+template <class World, class Facility>
+struct allocation_law {
+    using X = typename World::traits;
+    using context = typename X::context;
+
+    static void a_warm_facility_allocates_nothing() {
+        World::each_context([](context& on) {
+            matching_service service{two_traders(), X::now(on)};
+            open_market(service);
+            Facility facility{on, service, on_loopback(), nullptr};
+            REQUIRE(facility.start().ok());
+            std::thread server{[&on] { CHECK(World::run_to_rest(on)); }};
+
+            gyre::io_context clients;
+            std::uint64_t before = 0;
+            std::uint64_t after = 0;
+            gyre_traits::launch(clients, play(clients, on, facility, before, after));
+            clients.run_for(gyre::testing::patience);
+            on.post([&facility]() noexcept { facility.stop(); });
+            server.join();
+
+            CHECK(before > 0);
+            CHECK(after == before);
+            CHECK(service.counts().commands > 20'000);
+            CHECK(facility.feed().datagrams > 2'000);
+        });
+    }
+
+private:
+    static gyre::task<> play(gyre::io_context& clients, context& on, Facility& facility,
+                             std::uint64_t& before, std::uint64_t& after) {
+        busy_day today{clients, facility.order_entry()};
+        co_await today.begin();
+        co_await today.trade(1'000);
+        co_await count_there(clients, on, before);
+        co_await today.trade(10'000);
+        co_await count_there(clients, on, after);
+        today.end();
+    }
+
+    /// Asks the facility's thread, which must not allocate to answer.
+    static gyre::task<> count_there(gyre::io_context& clients, context& on,
+                                    std::uint64_t& counted) {
+        std::atomic<bool> answered{false};
+        on.post([&]() noexcept {
+            counted = lab::allocations_of_this_thread();
+            answered.store(true, std::memory_order_release);
+        });
+        gyre_timer timer{clients};
+        while (!answered.load(std::memory_order_acquire))
+            static_cast<void>(co_await timer.wait_until(gyre_traits::now(clients) +
+                                                        std::chrono::milliseconds{1}));
+    }
+};
+
+}  // namespace exchange::testing
