@@ -170,6 +170,15 @@ TEST_CASE("the last request is given its time before a gap counts as hopeless") 
     CHECK_FALSE(receiver.stuck());
 }
 
+TEST_CASE("a longer datagram is no duplicate of the shorter one that is held") {
+    mold_receiver receiver{{}, start};
+
+    CHECK(deliver(receiver, numbers(2, 1)) == "");
+    CHECK(deliver(receiver, numbers(2, 3)) == "");
+
+    CHECK(deliver(receiver, numbers(1, 1)) == "1 2 3 4 ");
+}
+
 TEST_CASE("of more disorder than can be held, the nearest is kept") {
     mold_receiver_options options;
     options.datagrams_held_max = 2;

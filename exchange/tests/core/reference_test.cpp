@@ -39,6 +39,8 @@ TEST_CASE("each band has its own tick, and below the first band the first tick h
     it.instrument.collar = 0;
     CHECK(check_price(it, -15) == reject_reason::none);
     CHECK(check_price(it, -13) == reject_reason::price_off_tick);
+    it.product.ticks[1].from = 1'005;  // The tick of a band holds from its first price on.
+    CHECK(check_price(it, 1'005) == reject_reason::price_off_tick);
 }
 
 TEST_CASE("the collar includes its ends") {
