@@ -15,9 +15,10 @@ import numpy
 
 import evidence
 from evidence import Run
-from tables import Cell, Row, Table, make_table
+from tables import Cell, Row, Table, format_value, make_table
 
 SUITE = "exchange"
+TUNING_SUITE = "exchange_tuning"  # A few of the same cases, by contenders that differ in one thing.
 
 SCENARIOS = {
     "1": "Scenario 1 - Place GTC Order and then Cancel",
@@ -80,8 +81,8 @@ def parse_case(name: str) -> Case | None:
     return Case(name, match[1], match[2], rate)
 
 
-def cases_of(run: Run) -> list[Case]:
-    return [case for each in run.cases(SUITE) if (case := parse_case(each)) is not None]
+def cases_of(run: Run, suite: str = SUITE) -> list[Case]:
+    return [case for each in run.cases(suite) if (case := parse_case(each)) is not None]
 
 
 def format_delta(ratio: float) -> str:
@@ -165,26 +166,69 @@ def control_table(run: Run) -> Table | None:
             continue
         row = delta_row(run, case, original + evidence.CONTROL_SUFFIX, original)
         if row is not None:
-            row.label = f"{case.scenario}, {case.book}, {case.rate}"
+            row.label = label_of(case)
             rows.append(row)
     return Table("Control: a contender against itself", "Case", ["Count", *COLUMNS], rows,
                  remark="Itself") if rows else None
 
 
-def overview(run: Run, metric: str, title: str) -> Table | None:
+def seconds_of(run: Run, case: str, contender: str) -> list[float]:
+    """p99.9 of each second, μs, the middle of the rounds; none if it was saturated or too short."""
+    if run.is_saturated(SUITE, case, contender):
+        return []
+    for each in run.document.get("by_second", []):
+        if (each["suite"], each["case"], each["contender"]) == (SUITE, case, contender):
+            shortest = min(map(len, each["rounds"]))
+            rounds = [[second[SECOND_P999] for second in one[:shortest]] for one in each["rounds"]]
+            return list(map(float, numpy.median(rounds, axis=0))) if shortest > 1 else []
+    return []
+
+
+SECOND_P999 = 2  # Where p99.9 stands among what the driver writes of each second.
+
+
+def jitter_table(run: Run) -> Table | None:
+    """How far the seconds of a run lie apart."""
+    columns = [each for each in run.contenders()
+               if any(seconds_of(run, case.name, each) for case in cases_of(run))]
+    rows = []
+    for case in cases_of(run):
+        found = [seconds_of(run, case.name, each) for each in columns]
+        if any(found):
+            cells = [Cell(" / ".join(format_value(value, "us") for value in
+                                     (min(each), float(numpy.median(each)), max(each)))
+                          if each else "-") for each in found]
+            rows.append(Row(label_of(case), cells, "", run.is_void(SUITE, case.name)))
+    return Table("Jitter: p99.9 to the client's last message in the best / the middle / the worst "
+                 "second, μs", "Scenario, book, rate", columns, rows, remark="") if rows else None
+
+
+def label_of(case: Case) -> str:
+    return f"{case.scenario}, {case.book}, {case.rate}"
+
+
+def overview(run: Run, metric: str, title: str, suite: str = SUITE) -> Table | None:
     return make_table(run, title, "Scenario, book, rate",
-                      [(f"{each.scenario}, {each.book}, {each.rate}", SUITE, each.name, metric)
-                       for each in cases_of(run)])
+                      [(label_of(each), suite, each.name, metric)
+                       for each in cases_of(run, suite)])
 
 
 def tables(run: Run) -> list[Table | None]:
     """Differences first, as the paper has them; then what they are worth; then absolute values."""
     return [*delta_tables(run, [None]), control_table(run),
-            *(overview(run, metric, title) for metric, title in OVERVIEWS.items())]
+            *(overview(run, metric, title) for metric, title in OVERVIEWS.items()),
+            jitter_table(run)]
 
 
-def cost_tables(run: Run) -> list[Table | None]:
+TUNED = ("p50", "p99.9", "wire_p50", "wire_p99.9", "orders_rate")
+
+
+def tuning_tables(run: Run) -> list[Table | None]:
+    return [overview(run, metric, OVERVIEWS[metric], TUNING_SUITE) for metric in TUNED]
+
+
+def cost_tables(run: Run, suite: str = SUITE) -> list[Table | None]:
     """What it was paid with, and differences from each Asio contender by itself."""
+    paid = [overview(run, metric, title, suite) for metric, title in COSTS.items()]
     peers = [each for each in run.contenders() if run.family(each) == evidence.REFERENCE_FAMILY]
-    return [*(overview(run, metric, title) for metric, title in COSTS.items()),
-            *(delta_tables(run, peers) if len(peers) > 1 else [])]
+    return paid + (delta_tables(run, peers) if suite == SUITE and len(peers) > 1 else [])

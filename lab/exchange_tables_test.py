@@ -145,6 +145,42 @@ class Saturated(unittest.TestCase):
         self.assertFalse(Run(given).is_saturated("exchange", "4_filled_10000", "gyre_uring"))
 
 
+class Jitter(unittest.TestCase):
+    def given(self, saturated=()):
+        made = document({"gyre_uring": 8.0, "asio_callback": 10.0}, saturated=saturated)
+        rounds = [[[1, 2, p999, 4, 5] for p999 in (9.0, 30.0, 12.0)],
+                  [[1, 2, p999, 4, 5] for p999 in (11.0, 50.0, 12.0, 99.0)]]
+        made["by_second"] = [{"suite": "exchange", "case": "4_filled_10000",
+                              "contender": each, "rounds": rounds}
+                             for each in ("gyre_uring", "asio_callback")]
+        return Run(made)
+
+    def test_seconds_are_the_middle_of_the_rounds_as_far_as_all_of_them_lasted(self):
+        self.assertEqual(exchange_tables.seconds_of(self.given(), "4_filled_10000", "gyre_uring"),
+                         [10.0, 40.0, 12.0])
+
+    def test_the_table_names_the_best_the_middle_and_the_worst_second(self):
+        table = exchange_tables.jitter_table(self.given())
+        self.assertEqual(cells_of(table), ["10.0 / 12.0 / 40.0"] * 2)
+
+    def test_a_saturated_run_has_no_jitter(self):
+        table = exchange_tables.jitter_table(self.given(saturated=["gyre_uring"]))
+        self.assertEqual(table.columns, ["asio_callback"])
+        self.assertIsNone(exchange_tables.jitter_table(Run(document({"gyre_uring": 8.0}))))
+
+
+class Tuning(unittest.TestCase):
+    def test_its_contenders_stand_side_by_side_and_are_not_judged(self):
+        given = document({"gyre_uring": 8.0, "gyre_epoll": 9.0, "asio_callback": 10.0})
+        for part in ("rows", "cases", "controls"):
+            for each in given[part]:
+                each["suite"] = "exchange_tuning"
+        run = Run(given)
+        table = tables.tables_of(run, "exchange_tuning")[0]
+        self.assertEqual(table.columns, ["gyre_uring", "gyre_epoll", "asio_callback"])
+        self.assertEqual({each.verdict for each in run.comparisons()}, {"not judged"})
+
+
 class Costs(unittest.TestCase):
     def test_each_asio_is_held_against_by_itself_where_there_are_several(self):
         run = Run(document({"gyre_uring": 8.0, "asio_coroutine": 12.0, "asio_callback": 10.0}))

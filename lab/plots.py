@@ -344,12 +344,36 @@ def _exchange(run: Run) -> list[tuple[str, str]]:
             panels.append((reached[-1].name, f"{reached[-1].scenario}, filled, {reached[-1].rate}/s"))
     return [*_quantile_panels(run, "exchange", panels, "Quantiles inside the facility", quantiles),
             *_quantile_panels(run, "exchange", panels, "Quantiles on the client's wire",
-                              tuple(f"wire_{each}" for each in quantiles))]
+                              tuple(f"wire_{each}" for each in quantiles)),
+            *_jitter(run, panels)]
+
+
+def _jitter(run: Run, panels: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """p99.9 of each second, the middle of the rounds."""
+    panels = [(case, title) for case, title in panels
+              if any(exchange_tables.seconds_of(run, case, each) for each in run.contenders())]
+    if not panels:
+        return []
+    columns = min(3, len(panels))
+    lines = (len(panels) + columns - 1) // columns
+    figure, grid = pyplot.subplots(lines, columns, figsize=(10.5, 3.2 * lines), squeeze=False)
+    for axes, (case, title) in zip(grid.flat, panels):
+        for contender in run.contenders():
+            seconds = exchange_tables.seconds_of(run, case, contender)
+            if seconds:
+                axes.plot(range(1, len(seconds) + 1), seconds, **_line_style(run, contender))
+        axes.set_title(title)
+        _logarithmic(axes)
+        axes.set_xlabel("second")
+        axes.set_ylabel("p99.9, μs (less is better)")
+    for axes in list(grid.flat)[len(panels):]:
+        axes.remove()
+    return [("p99.9 of each second, to the client's last message", _finish(figure, _lines(run)))]
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
           "echo": _echo, "timers": _timers, "churn": _churn,
-          "fan_out": _fan_out, "exchange": _exchange}
+          "fan_out": _fan_out, "exchange": _exchange, "exchange_tuning": lambda run: []}
 
 
 def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:

@@ -39,6 +39,7 @@ TITLES = {
     "churn": "Short connections",
     "fan_out": "Forks and joins",
     "exchange": "The matching facility of an exchange",
+    "exchange_tuning": "What pinning, spinning and batches buy the matching facility",
 }
 
 
@@ -188,7 +189,8 @@ def _html_table(table: Table) -> str:
         body.append(f"<tr><th>{html.escape(row.label)}{void}</th>{cells}"
                     f"<td class='who'>{html.escape(row.winner)}</td></tr>")
     return (f"<h3>{html.escape(table.title)}</h3><div class='wide'><table><thead><tr>{header}"
-            f"<th class='who'>{html.escape(table.remark)}</th></tr></thead><tbody>{''.join(body)}</tbody></table></div>")
+            f"<th class='who'>{html.escape(table.remark)}</th></tr></thead>"
+            f"<tbody>{''.join(body)}</tbody></table></div>")
 
 
 def _intervals(run: Run, suite: str) -> str:

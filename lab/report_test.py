@@ -30,6 +30,7 @@ SUITES = {
                  [("orders_rate", "ops/s", "higher")] +
                  [(prefix + each, "us", "lower") for prefix in ("", "wire_")
                   for each in ("min", "p50", "p95", "p99", "p99.9", "p99.99", "max")]),
+    "exchange_tuning": (["3_filled_1000"], [("p50", "us", "lower")]),
 }
 SPEEDS = {"gyre_uring": 2.0, "gyre_epoll": 0.5, "asio_callback": 1.0, "raw_syscalls": 4.0}
 
@@ -56,6 +57,8 @@ def document(speeds=None, suites=tuple(SUITES)):
     return {"machine": {"cpu": "a <fast> one"}, "rows": rows, "controls": controls,
             "run": {"scale": "full", "repetitions": 5},
             "contenders": [{"name": each, "family": families[each]} for each in speeds],
+            "by_second": [{"suite": "exchange", "case": "3_filled_unbounded", "contender": each,
+                           "rounds": [[[1.0, 2.0, 3.0, 4.0, 5.0]] * 3] * 5} for each in speeds],
             "cannot_run": [{"suite": "dispatch", "case": "post", "contender": "raw_syscalls",
                             "reason": "has no queue"}]}
 

@@ -60,6 +60,7 @@ class Attempt:
 
     samples: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     metrics: dict[str, dict] = field(default_factory=dict)
+    seconds: dict[str, list] = field(default_factory=dict)  # One list for each round that has one.
     refusals: dict[str, str] = field(default_factory=dict)
     controlled: str | None = None
 
@@ -68,6 +69,8 @@ class Attempt:
         for metric in report["metrics"]:
             self.metrics[metric["metric"]] = metric
             kept.setdefault(metric["metric"], []).append(metric["value"])
+        if "by_second" in report:
+            self.seconds.setdefault(name, []).append(report["by_second"])
 
     def control_spread(self, metric: str) -> float:
         if self.controlled is None:
@@ -299,7 +302,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
     taking_part = {case: [each for each in contenders if each.takes_part(case)] for case in cases}
     progress = Progress(sum(len(taking_part[each]) + 1 for each in cases) * rounds)
     identities: dict[str, dict] = {}
-    rows, controls, refusals, discarded = [], [], [], []
+    rows, controls, refusals, discarded, seconds = [], [], [], [], []
     calls = SystemCalls(bench)
 
     for case in cases:
@@ -307,6 +310,8 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
                                              progress, identities)
         calls.add_to(first, taking_part[case], case)
         rows += rows_of(case, first)
+        seconds += [{"suite": case.suite, "case": case.name, "contender": name, "rounds": rounds_seen}
+                    for name, rounds_seen in first.seconds.items() if name in first.samples]
         discarded += [row for each in others for row in rows_of(case, each)]
         refusals += [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}
                      for name, reason in first.refusals.items()]
@@ -335,6 +340,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
         "cannot_run": refusals,
         "controls": controls,
         "system_calls_not_counted": calls.refusal,
+        "by_second": seconds,
         "discarded": discarded,
     }
 

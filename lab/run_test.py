@@ -90,6 +90,14 @@ class Turns(unittest.TestCase):
         self.assertEqual((attempt.samples, attempt.controlled), ({}, None))
 
 
+    def test_what_each_second_was_like_is_kept_for_each_round(self):
+        attempt = Attempt()
+        for second in ([1.0], [2.0]):
+            attempt.add("bare", {"metrics": [], "by_second": [second]})
+        attempt.add("other", {"metrics": []})
+        self.assertEqual(attempt.seconds, {"bare": [[[1.0]], [[2.0]]]})
+
+
 class Repetitions(unittest.TestCase):
     def attempts(self, bench, reruns=2):
         with redirect_stderr(io.StringIO()):

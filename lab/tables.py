@@ -380,7 +380,8 @@ def _ever(run: Run, suite: str, metric: str) -> bool:
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
           "echo": _echo, "timers": _timers, "churn": _churn,
-          "fan_out": _fan_out, "exchange": lambda run: _exchange().tables(run)}
+          "fan_out": _fan_out, "exchange": lambda run: _exchange().tables(run),
+          "exchange_tuning": lambda run: _exchange().tuning_tables(run)}
 
 
 def _exchange():
@@ -396,7 +397,8 @@ def tables_of(run: Run, suite: str) -> list[Table]:
 
 def cost_tables_of(run: Run, suite: str) -> list[Table]:
     """What the results were paid with."""
-    found = _exchange().cost_tables(run) if suite == "exchange" else _cost(run, suite)
+    played = suite in ("exchange", "exchange_tuning")
+    found = _exchange().cost_tables(run, suite) if played else _cost(run, suite)
     return [table for table in found if table is not None]
 
 

@@ -129,6 +129,16 @@ std::vector<cell> all_cells(scale size) {
     return all;
 }
 
+std::vector<cell> tuned_cells(scale size) {
+    constexpr std::array names = {"1_filled_1000",      "1_filled_100000",   "3_filled_10000",
+                                  "4_filled_10000",     "5_filled_10000",    "8_filled_1000",
+                                  "1_filled_unbounded", "8_filled_unbounded"};
+    std::vector<cell> all;
+    for (const cell& each : all_cells(size))
+        if (std::ranges::find(names, name_of(each)) != names.end()) all.push_back(each);
+    return all;
+}
+
 std::string name_of(const cell& it) {
     std::string name{key_of(it.which)};
     name += '_';

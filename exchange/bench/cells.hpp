@@ -59,6 +59,9 @@ enum class scale { quick, full };
 /// Every row, in the order of the tables.
 [[nodiscard]] std::vector<cell> all_cells(scale size);
 
+/// A few rows of different kinds, to turn screws at.
+[[nodiscard]] std::vector<cell> tuned_cells(scale size);
+
 /// Such as `2b_filled_10000` and `8_empty_unbounded`.
 [[nodiscard]] std::string name_of(const cell& it);
 

@@ -16,11 +16,13 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace exchange::bench {
@@ -29,6 +31,8 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr const char* suite_name = "exchange";
+constexpr const char* tuning_name =
+    "exchange_tuning";  // Some of its cells, by contenders that differ.
 
 /// What the facility's own thread spent on the measured messages.
 class thread_costs final : public measurement_edges {
@@ -102,6 +106,18 @@ latency_summary worst_second(const cell_result& result) {
     return *std::ranges::max_element(result.wire_by_second, {}, &latency_summary::p99_9);
 }
 
+/// Of each second p50, p99, p99.9, p99.99 and the maximum, in microseconds.
+json seconds_of(const cell_result& result) {
+    json all = json::array();
+    for (const latency_summary& each : result.wire_by_second) {
+        json one = json::array();
+        for (const gyre::duration it : {each.p50, each.p99, each.p99_9, each.p99_99, each.max})
+            one.push_back(static_cast<double>(it.count()) / 1e3);
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
 json metrics_of(const cell_result& result, const thread_costs& costs, const cell& which) {
     metric_list metrics;
     metrics.add_latency("", result.internal);
@@ -123,9 +139,9 @@ json metrics_of(const cell_result& result, const thread_costs& costs, const cell
     return metrics.values();
 }
 
-void print_list(scale size) {
-    for (const cell& each : all_cells(size)) {
-        const json line = {{"suite", suite_name},
+void print_list(const char* suite, const std::vector<cell>& cells) {
+    for (const cell& each : cells) {
+        const json line = {{"suite", suite},
                            {"case", name_of(each)},
                            {"description", describe(each)},
                            {"threads", 2}};
@@ -150,58 +166,78 @@ std::vector<int> processors() {
     return {found[found.size() - 1], found[found.size() - 2]};
 }
 
-int drive(int argument_count, char** arguments) {
-    CLI::App app{"Plays one cell of the suite `exchange` once and prints one line of JSON."};
+struct arguments {
     bool list = false;
     bool counts_calls = false;
     bool unpinned = false;
-    std::string suite;
+    std::string suite = suite_name;
     std::string name;
     std::string scale_name = "quick";
-    std::string backend;
     std::string feed = "multicast";
-    app.add_flag("--list", list, "print every case, one line of JSON each");
-    app.add_option("--suite", suite, "exchange")->check(CLI::IsMember({suite_name}));
-    app.add_option("--case", name, "a case of this suite; see --list");
-    app.add_option("--scale", scale_name, "full: as many events as in the paper's tables")
+    facility_tuning how;
+    unsigned spin_us = 0;
+};
+
+void declare(CLI::App& app, arguments& to) {
+    app.add_flag("--list", to.list, "print every case, one line of JSON each");
+    app.add_option("--suite", to.suite, "exchange, or exchange_tuning")
+        ->check(CLI::IsMember({suite_name, tuning_name}));
+    app.add_option("--case", to.name, "a case of this suite; see --list");
+    app.add_option("--scale", to.scale_name, "full: as many events as in the paper's tables")
         ->check(CLI::IsMember({"quick", "full"}));
-    app.add_flag("--count-system-calls", counts_calls,
+    app.add_flag("--count-system-calls", to.counts_calls,
                  "count them, if the kernel allows it; the times of such a run mean nothing");
-    app.add_option("--backend", backend, "for facilities that have more than one");
-    app.add_option("--feed", feed, "how the feed travels")
+    app.add_option("--backend", to.how.backend, "for facilities that have more than one");
+    app.add_option("--feed", to.feed, "how the feed travels")
         ->check(CLI::IsMember({"multicast", "unicast"}));
-    app.add_flag("--unpinned", unpinned, "let the kernel choose cores");
-    CLI11_PARSE(app, argument_count, arguments);
+    app.add_flag("--unpinned", to.unpinned, "let the kernel choose cores");
+    app.add_option("--spin-us", to.spin_us, "look for work so long before sleeping");
+    app.add_option("--packets-per-turn", to.how.packets_per_turn_max,
+                   "carried out before what they caused is written");
+    app.add_option("--datagrams-per-send", to.how.datagrams_per_send, "at most");
+}
 
-    const scale size = scale_name == "full" ? scale::full : scale::quick;
-    if (list) {
-        print_list(size);
-        return 0;
-    }
-
-    const cell which = find_cell(name, size);
-    const auto facility = make_facility(backend);
-    const std::string refusal = counts_calls ? lab::count_system_calls() : std::string{};
-    const std::vector<int> cores = unpinned ? std::vector<int>{-1, -1} : processors();
+json report_of(const arguments& given, const cell& which) {
+    const auto facility = make_facility(given.how);
+    const std::string refusal = given.counts_calls ? lab::count_system_calls() : std::string{};
+    const std::vector<int> cores = given.unpinned ? std::vector<int>{-1, -1} : processors();
+    const bool to_one = given.feed == "unicast";
     thread_costs costs;
     const cell_result result =
         measure(*facility, which,
                 {.facility_processor = cores[0],
                  .load_processor = cores[1],
-                 .feed = feed == "unicast" ? feed_transport::unicast : feed_transport::multicast,
+                 .feed = to_one ? feed_transport::unicast : feed_transport::multicast,
                  .edges = &costs});
-    if (!result.fault.empty()) lab::fail("exchange: " + name + ": " + result.fault);
+    if (!result.fault.empty()) lab::fail("exchange: " + given.name + ": " + result.fault);
 
     const facility_identity about = facility->about();
-    json report = {{"suite", suite_name},
-                   {"case", name},
+    json report = {{"suite", given.suite},
+                   {"case", given.name},
                    {"contender", about.name},
                    {"library", about.library},
                    {"version", about.version},
                    {"backend", about.backend},
-                   {"metrics", metrics_of(result, costs, which)}};
+                   {"metrics", metrics_of(result, costs, which)},
+                   {"by_second", seconds_of(result)}};
     if (!refusal.empty()) report["system_calls_not_counted"] = refusal;
-    std::puts(report.dump().c_str());
+    return report;
+}
+
+int drive(int argument_count, char** argument_values) {
+    CLI::App app{"Plays one cell of the suite `exchange` once and prints one line of JSON."};
+    arguments given;
+    declare(app, given);
+    CLI11_PARSE(app, argument_count, argument_values);
+    given.how.spin_max = std::chrono::microseconds{given.spin_us};
+
+    const scale size = given.scale_name == "full" ? scale::full : scale::quick;
+    if (given.list) {
+        print_list(suite_name, all_cells(size));
+        print_list(tuning_name, tuned_cells(size));
+        return 0;
+    }
+    std::puts(report_of(given, find_cell(given.name, size)).dump().c_str());
     return 0;
 }
 

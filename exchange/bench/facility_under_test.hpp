@@ -12,6 +12,7 @@
 
 #include <netinet/in.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -73,9 +74,18 @@ public:
     [[nodiscard]] virtual facility_counts counts() const { return {}; }
 };
 
-/// Defined by each file in contenders/.
-///
-/// @param backend  The driver's `--backend`, empty if absent. Fails on a name that it does not know.
-[[nodiscard]] std::unique_ptr<facility_under_test> make_facility(std::string_view backend);
+/// What can be turned, and what `exchange_tuning` turns.
+struct facility_tuning {
+    std::string backend;  ///< The driver's `--backend`, empty if absent.
+
+    /// How long to look for work before sleeping; for those who can.
+    gyre::duration spin_max{};
+
+    std::size_t packets_per_turn_max = 64;  ///< Carried out before what they caused is written.
+    std::size_t datagrams_per_send = 64;    ///< At most; for those who send several at once.
+};
+
+/// Defined by each file in contenders/. Ends the program if it does not know how.
+[[nodiscard]] std::unique_ptr<facility_under_test> make_facility(const facility_tuning& how);
 
 }  // namespace exchange::bench

@@ -30,8 +30,11 @@ namespace exchange::bench {
 }
 
 /// What every pipeline is told, so that only what carries out its I/O differs.
-[[nodiscard]] inline facility_options options_of(const facility_plan& plan) {
+[[nodiscard]] inline facility_options options_of(const facility_plan& plan,
+                                                 const facility_tuning& how) {
     facility_options options;
+    options.packets_per_turn_max = how.packets_per_turn_max;
+    options.datagrams_per_send = how.datagrams_per_send;
     options.order_entry = {gyre::ipv4::loopback(), 0};
     options.feed_requests = {gyre::ipv4::loopback(), 0};
     options.feed_from = {gyre::ipv4::loopback(), 0};
@@ -46,8 +49,9 @@ namespace exchange::bench {
 template <class Facility, class Context, class Options>
 class seam_facility final : public facility_under_test {
 public:
-    seam_facility(facility_identity about, Options options)
-        : about_{std::move(about)}, options_{std::move(options)} {}
+    /// @param  options  Of the context.
+    seam_facility(facility_identity about, const facility_tuning& how, Options options)
+        : about_{std::move(about)}, tuning_{how}, options_{std::move(options)} {}
     seam_facility(const seam_facility&) = delete;
     seam_facility& operator=(const seam_facility&) = delete;
     ~seam_facility() override { stop(); }
@@ -75,7 +79,7 @@ private:
         if constexpr (requires { context.status(); })
             lab::require(!context.status(), "exchange: this backend cannot run here");
         span_recorder recorder{plan.service, plan.spans};
-        Facility facility{context, plan.service, options_of(plan), &recorder};
+        Facility facility{context, plan.service, options_of(plan, tuning_), &recorder};
         const auto [error] = facility.start();
         if (error) lab::fail("exchange: the facility cannot start: " + error.message());
         context_ = &context;
@@ -88,6 +92,7 @@ private:
     }
 
     facility_identity about_;
+    facility_tuning tuning_;
     Options options_;
     std::latch started_{1};
     std::thread thread_;

@@ -9,13 +9,15 @@
 
 namespace exchange::bench {
 
-std::unique_ptr<facility_under_test> make_facility(std::string_view backend) {
+std::unique_ptr<facility_under_test> make_facility(const facility_tuning& how) {
     using pipeline = seam_facility<matching_facility<asio_traits>, asio_loop, asio_loop_options>;
-    lab::require(backend.empty(), "exchange: Asio has no backends to choose from");
+    lab::require(how.backend.empty() && how.spin_max == gyre::duration{},
+                 "exchange: Asio's coroutines have no backends, and do not spin");
     const std::string version =
         std::to_string(BOOST_VERSION / 100'000) + "." + std::to_string(BOOST_VERSION / 100 % 1'000);
     return std::make_unique<pipeline>(
-        facility_identity{"asio_coroutine", "Boost.Asio", version, "epoll"}, asio_loop_options{});
+        facility_identity{"asio_coroutine", "Boost.Asio", version, "epoll"}, how,
+        asio_loop_options{});
 }
 
 }  // namespace exchange::bench

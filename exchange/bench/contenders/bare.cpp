@@ -256,8 +256,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<facility_under_test> make_facility(std::string_view backend) {
-    require(backend.empty(), "exchange: bare has no backends to choose from");
+std::unique_ptr<facility_under_test> make_facility(const facility_tuning& how) {
+    require(how.backend.empty(), "exchange: bare has no backends to choose from");
     return std::make_unique<bare>();
 }
 

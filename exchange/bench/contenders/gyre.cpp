@@ -7,17 +7,19 @@
 
 namespace exchange::bench {
 
-std::unique_ptr<facility_under_test> make_facility(std::string_view backend) {
+std::unique_ptr<facility_under_test> make_facility(const facility_tuning& how) {
     using pipeline =
         seam_facility<matching_facility<gyre_traits>, gyre::io_context, gyre::io_context_options>;
-    const auto make = [](std::string name, std::string waits_with, gyre::backend_choice choice) {
+    const auto make = [&how](std::string name, std::string waits_with,
+                             gyre::backend_choice choice) {
         gyre::io_context_options options;
         options.backend = choice;
+        options.spin_max = how.spin_max;
         return std::make_unique<pipeline>(
-            facility_identity{std::move(name), "gyre", "", std::move(waits_with)}, options);
+            facility_identity{std::move(name), "gyre", "", std::move(waits_with)}, how, options);
     };
-    if (backend == "uring") return make("gyre_uring", "io_uring", gyre::backend_choice::uring);
-    if (backend == "epoll") return make("gyre_epoll", "epoll", gyre::backend_choice::epoll);
+    if (how.backend == "uring") return make("gyre_uring", "io_uring", gyre::backend_choice::uring);
+    if (how.backend == "epoll") return make("gyre_epoll", "epoll", gyre::backend_choice::epoll);
     lab::fail("exchange: gyre runs on --backend uring or epoll");
 }
 

@@ -66,3 +66,12 @@ TEST_CASE("what is measured has the shape that its scenario gives it") {
         CHECK(shape.derived == play.derived());
     }
 }
+
+TEST_CASE("what is tuned are rows of the tables") {
+    const auto tuned = tuned_cells(scale::full);
+
+    CHECK(tuned.size() == 8);
+    CHECK(name_of(tuned.front()) == "1_filled_1000");
+    CHECK(tuned.front().events == 10'000);
+    CHECK(name_of(tuned.back()) == "8_filled_unbounded");
+}

@@ -26,7 +26,7 @@ cell small(scenario_name which, book_state state, std::uint32_t rate = unbounded
 }
 
 cell_result measure_bare(const cell& which, feed_transport by = feed_transport::multicast) {
-    const auto facility = make_facility("");
+    const auto facility = make_facility({});
     return measure(*facility, which, {.feed = by});
 }
 
@@ -47,7 +47,7 @@ public:
     void stop() override { real_->stop(); }
 
 private:
-    std::unique_ptr<facility_under_test> real_ = make_facility("");
+    std::unique_ptr<facility_under_test> real_ = make_facility({});
 };
 
 /// Its feed goes by a road on which every fifth datagram is lost.

@@ -20,7 +20,7 @@ using pipeline =
 pipeline on(gyre::backend_choice backend) {
     gyre::io_context_options options;
     options.backend = backend;
-    return {{"gyre", "gyre", "", ""}, options};
+    return {{"gyre", "gyre", "", ""}, {}, options};
 }
 
 void check_plays(gyre::backend_choice backend, scenario_name which, feed_transport by) {
