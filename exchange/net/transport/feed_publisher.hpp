@@ -85,7 +85,7 @@ public:
         while (requests_.is_open()) {
             const auto [error, received, from] = co_await requests_.receive_from(request);
             if (error == gyre::errc::canceled) co_return;
-            if (error) continue;  // Of an answer that nobody was there to take.
+            if (error) continue;                  // Of an answer that nobody was there to take.
             if (!requests_.is_open()) co_return;  // Closed while this one was handed to us.
             const auto answer = feed_.answer(std::span{request}.first(received.size));
             if (answer.fault != mold_fault::none) {

@@ -31,8 +31,7 @@ struct gyre_world {
     /// Calls `body(context)` once per backend under test.
     template <class Body>
     static void each_context(const Body& body) {
-        each_context_options(
-            [&](const gyre::io_context_options& options) { on(options, body); });
+        each_context_options([&](const gyre::io_context_options& options) { on(options, body); });
     }
 
     template <class Body>
