@@ -94,7 +94,10 @@ bool callback_connection::take_packets() noexcept {
             session_->on_framing_error(framed.ending);
         } else if (framed.complete) {
             session_->on_packet(framed.packet, moment);
-            if (desk_.observer != nullptr) desk_.observer->carried_out();
+            if (desk_.observer != nullptr) {
+                desk_.observing = true;  // A batch of several turns is written several times.
+                desk_.observer->carried_out();
+            }
         } else {
             break;
         }

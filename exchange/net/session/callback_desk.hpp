@@ -37,7 +37,7 @@ struct callback_desk {
     callback_style style = callback_style::asynchronous;
     span_observer* observer = nullptr;  ///< Or null.
     std::uint64_t unwritten = 0;        ///< Connections with output that was not written yet.
-    bool observing = false;             ///< Has something been received since all was written?
+    bool observing = false;             ///< Received or carried out since all was written?
 
     /// Those that others have caused output for. Empty again before a handler returns.
     gyre::list<callback_connection> announced{};
