@@ -67,6 +67,7 @@ public:
     void stop() override {
         if (!thread_.joinable()) return;
         context_->post([this]() noexcept { facility_->stop(); });
+        posted_.count_down();
         thread_.join();
     }
 
@@ -88,6 +89,7 @@ private:
                       loopback_address(facility.feed_requests().port())};
         started_.count_down();
         context.run();
+        posted_.wait();  // Whoever posts is still inside of the context.
         counts_.datagrams = facility.feed().datagrams;
     }
 
@@ -95,6 +97,7 @@ private:
     facility_tuning tuning_;
     Options options_;
     std::latch started_{1};
+    std::latch posted_{1};
     std::thread thread_;
     facility_endpoints endpoints_;  // These three: written before `started_`, read after it.
     Context* context_ = nullptr;
