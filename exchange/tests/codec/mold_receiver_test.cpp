@@ -155,6 +155,36 @@ TEST_CASE("a gap that nobody fills is given up when the application says so") {
     CHECK(receiver.counts().messages_lost == 2);
 }
 
+TEST_CASE("a gap that closes step by step may be asked for as often as it takes") {
+    mold_receiver_options options;
+    options.requests_max = 2;
+    mold_receiver receiver{options, start};
+    static_cast<void>(deliver(receiver, numbers(9, 1)));
+    static_cast<void>(receiver.request(start));
+
+    for (std::uint64_t each = 1; each < 8; ++each) {
+        CHECK(asked(receiver, start + 1ms) ==
+              std::to_string(each) + '+' + std::to_string(9 - each));
+        static_cast<void>(deliver(receiver, numbers(each, 1)));
+    }
+
+    CHECK_FALSE(receiver.stuck());
+}
+
+TEST_CASE("a datagram that is too long is not held, and is delivered in its turn") {
+    mold_receiver_options options;
+    options.datagram_bytes_max = mold_header_bytes + 3 * 2;  // Two messages of a digit.
+    mold_receiver receiver{options, start};
+
+    CHECK(deliver(receiver, numbers(2, 2)) == "");
+    CHECK(deliver(receiver, numbers(4, 3)) == "");
+
+    CHECK(receiver.counts().held == 1);
+    CHECK(receiver.counts().dropped == 1);
+    CHECK(deliver(receiver, numbers(1, 1)) == "1 2 3 ");
+    CHECK(deliver(receiver, numbers(4, 3)) == "4 5 6 ");
+}
+
 TEST_CASE("the last request is given its time before a gap counts as hopeless") {
     mold_receiver_options options;
     options.requests_max = 1;
