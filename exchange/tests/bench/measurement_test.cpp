@@ -120,7 +120,8 @@ TEST_CASE("every scenario plays with either book") {
             CHECK(result.internal.count == 60);
             CHECK(result.wire.count == 60);
             CHECK(result.internal.min > 0ns);
-            CHECK(result.wire.min >= result.internal.min);
+            // Neither bounds the other: a client may have read what a call sends before that call returns.
+            CHECK(result.wire.min > 0ns);
             CHECK(result.inbound == 66 * shape_of(which).inbound());
             CHECK(result.orders_per_second > 0);
         }
