@@ -205,7 +205,8 @@ struct facility_law : facility_floor<World, Facility> {
 
     static void orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told() {
         day today{.on_disconnect = disconnect_policy::cancel_orders};
-        today.rules.feed.heartbeat_after = std::chrono::hours{1};  // Nothing else sends the feed.
+        today.rules.feed.heartbeat_after = std::chrono::hours{1};  // Nothing else sends the feed,
+        today.how.timer_tick = std::chrono::hours{1};              // also no tick.
         hold(
             [](floor& it) -> task {
                 trader<X> a{it.on, it.client("alice")};
