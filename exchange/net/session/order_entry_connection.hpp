@@ -59,6 +59,8 @@ public:
         session_.emplace(desk_.service, *this, desk_.options.sessions, accepted_at_);
         over_since_ = gyre::never;
         finished_ = false;
+        has_output_.reset();
+        writer_gone_.reset();
     }
 
     /// Serves it, until it or the exchange has had enough.
@@ -83,10 +85,7 @@ public:
         session_->disconnected();
         desk_.service.announce();
         co_await desk_.feed.flush();  // Its orders may have been cancelled, which others hear of.
-        finished_ = true;
-        has_output_.set();
-        static_cast<void>(co_await writer_gone_.wait());
-        writer_gone_.reset();
+        co_await end_writer();
         note_clean();
         packets_.close();
         session_.reset();
@@ -189,11 +188,19 @@ private:
         co_await write_out_all();
         if (!session_->over()) co_return;  // The client went first.
         over_since_ = std::min(over_since_, X::now(desk_.context));
+        co_await end_writer();  // It may be in the middle of a message, with our last words behind it.
         packets_.finish();
         for (;;) {
             const auto [error, size] = co_await packets_.discard();
             if (error) co_return;
         }
+    }
+
+    /// Waits for the other coroutine, which first writes all that it has begun.
+    task end_writer() {
+        finished_ = true;
+        has_output_.set();
+        static_cast<void>(co_await writer_gone_.wait());
     }
 
     void note_clean() noexcept {

@@ -7,6 +7,7 @@
 #include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/eager_facility.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
+#include <exchange/tests/net/slow_reader_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -17,6 +18,8 @@ using the_laws = facility_law<asio_world, callback_facility>;
 using of_bad_input = bad_input_law<asio_world, callback_facility>;
 using of_bad_input_when_eager = bad_input_law<asio_world, eager_facility>;
 using the_laws_when_eager = facility_law<asio_world, eager_facility>;
+using of_slow_readers = slow_reader_law<asio_world, callback_facility>;
+using of_slow_readers_when_eager = slow_reader_law<asio_world, eager_facility>;
 
 }  // namespace
 
@@ -67,8 +70,8 @@ TEST_CASE("callback facility: the operator halts the market, and orders are refu
     the_laws_when_eager::the_operator_halts_the_market_and_orders_are_refused();
 }
 TEST_CASE("callback facility: who reads too slowly is cut off, and others do not notice") {
-    the_laws::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
-    the_laws_when_eager::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
+    of_slow_readers::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
+    of_slow_readers_when_eager::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
 }
 TEST_CASE("callback facility: messages that are none are refused one by one") {
     of_bad_input::messages_that_are_none_are_refused_one_by_one();
@@ -97,4 +100,12 @@ TEST_CASE("callback facility: where bytes are cut makes no difference") {
 TEST_CASE("callback facility: thousands of messages in one write are answered one by one") {
     of_bad_input::thousands_of_messages_in_one_write_are_answered_one_by_one();
     of_bad_input_when_eager::thousands_of_messages_in_one_write_are_answered_one_by_one();
+}
+TEST_CASE("callback facility: last words wait behind what is being written") {
+    of_slow_readers::last_words_wait_behind_what_is_being_written();
+    of_slow_readers_when_eager::last_words_wait_behind_what_is_being_written();
+}
+TEST_CASE("callback facility: who never reads the last words is cut off") {
+    of_slow_readers::who_never_reads_the_last_words_is_cut_off();
+    of_slow_readers_when_eager::who_never_reads_the_last_words_is_cut_off();
 }

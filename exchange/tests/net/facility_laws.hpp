@@ -291,62 +291,6 @@ struct facility_law : facility_floor<World, Facility> {
             co_await ops.gone();
         });
     }
-
-    static void who_reads_too_slowly_is_cut_off_and_others_do_not_notice() {
-        day today;
-        today.rules.stream.messages_max = 1024;
-        today.how.linger = std::chrono::milliseconds{100};
-        hold(
-            [](floor& it) -> task {
-                raw_client<X> slow{it.on};
-                trader<X> b{it.on, it.client("bob")};
-                co_await slow.connect(it.facility->order_entry());
-                co_await b.in();
-                slow.log_in("alice");
-                slow.say(limit(client_sequence{1}, order_side::buy, 100, 1'000'000));
-                co_await slow.write();
-                co_await slow.hear(2);
-                slow.stop_reading();
-
-                std::uint32_t hits = 0;
-                while (it.who(alice).connection() != nullptr && hits < 200'000) {
-                    for (int each = 0; each < 50; ++each)
-                        b.send(limit(client_sequence{++hits}, order_side::sell, 100, 1));
-                    co_await b.heard_at_least(2 * std::size_t{hits});
-                    co_await it.probe->heard_at_least(it.public_messages());
-                }
-
-                CHECK(it.who(alice).connection() == nullptr);
-                CHECK(b.disconnects == 0);
-                CHECK(it.open_orders(alice) == 1);  // What was accepted stays accepted.
-                CHECK(it.probe->missing == 0);
-                co_await slow.hear_the_end();
-                CHECK(slow.heard.size() < 1 + 2 * std::size_t{hits});
-                co_await slow.leave();
-                co_await come_back(it);
-                b.client.stop();
-                co_await b.gone();
-                co_await until_idle(it);
-            },
-            today);
-    }
-
-private:
-    /// What is not kept any more cannot be had, and is not left out in silence; what is kept can.
-    static task come_back(floor& it) {
-        trader<X> from_the_first{it.on, it.client("alice")};
-        co_await from_the_first.gone();
-        CHECK(from_the_first.client.machine().rejected() == soup_reject::session_not_available);
-        CHECK(from_the_first.messages.empty());
-
-        const std::uint64_t next = it.who(alice).stream().messages().next_sequence();
-        trader<X> from_the_kept{it.on, it.client("alice", next - 100)};
-        from_the_kept.next_sequence = next - 100;
-        co_await from_the_kept.heard_at_least(100);
-        CHECK(from_the_kept.messages.size() == 100);
-        from_the_kept.client.stop();
-        co_await from_the_kept.gone();
-    }
 };
 
 }  // namespace exchange::testing

@@ -6,10 +6,12 @@
 #include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/gyre_world.hpp>
+#include <exchange/tests/net/slow_reader_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
 using bad_input_here = bad_input_law<gyre_world, matching_facility<gyre_traits>>;
+using slow_reader_here = slow_reader_law<gyre_world, matching_facility<gyre_traits>>;
 using law_here = facility_law<gyre_world, matching_facility<gyre_traits>>;
 
 TEST_CASE("gyre facility: trades are told to both sides and to the public") {
@@ -44,7 +46,7 @@ TEST_CASE("gyre facility: the operator halts the market, and orders are refused"
     law_here::the_operator_halts_the_market_and_orders_are_refused();
 }
 TEST_CASE("gyre facility: who reads too slowly is cut off, and others do not notice") {
-    law_here::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
+    slow_reader_here::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
 }
 TEST_CASE("gyre facility: messages that are none are refused one by one") {
     bad_input_here::messages_that_are_none_are_refused_one_by_one();
@@ -66,4 +68,10 @@ TEST_CASE("gyre facility: where bytes are cut makes no difference") {
 }
 TEST_CASE("gyre facility: thousands of messages in one write are answered one by one") {
     bad_input_here::thousands_of_messages_in_one_write_are_answered_one_by_one();
+}
+TEST_CASE("gyre facility: last words wait behind what is being written") {
+    slow_reader_here::last_words_wait_behind_what_is_being_written();
+}
+TEST_CASE("gyre facility: who never reads the last words is cut off") {
+    slow_reader_here::who_never_reads_the_last_words_is_cut_off();
 }

@@ -100,6 +100,8 @@ public:
         static_cast<void>(socket_.close());
         co_await this->until([this] { return !listening_; });
     }
+    [[nodiscard]] int native_handle() { return socket_.native_handle(); }
+
     /// The next `write` is the last; what the other side still says is heard.
     void finish_after_write() { last_ = true; }
 

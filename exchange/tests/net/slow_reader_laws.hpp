@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What becomes of a client that does not read, and of what it was still to be told.
+//
+// The other laws have clients that read: what they are told is written at once. Here somebody waits in the
+// middle of a write while the rest of the exchange goes on.
+#pragma once
+
+#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/narrow_connection.hpp>
+#include <exchange/tests/net/raw_client.hpp>
+
+namespace exchange::testing {
+
+template <class World, class Facility>
+struct slow_reader_law : facility_floor<World, Facility> {
+    using stage = facility_floor<World, Facility>;
+    using X = typename stage::X;
+    using task = typename stage::task;
+    using floor = typename stage::floor;
+    using stage::hold;
+    using stage::until_idle;
+
+    static void who_reads_too_slowly_is_cut_off_and_others_do_not_notice() {
+        day today;
+        today.rules.stream.messages_max = 1024;
+        today.how.linger = std::chrono::milliseconds{100};
+        hold(
+            [](floor& it) -> task {
+                raw_client<X> slow{it.on};
+                trader<X> b{it.on, it.client("bob")};
+                co_await slow.connect(it.facility->order_entry());
+                co_await b.in();
+                slow.log_in("alice");
+                slow.say(limit(client_sequence{1}, order_side::buy, 100, 1'000'000));
+                co_await slow.write();
+                co_await slow.hear(2);
+                slow.stop_reading();
+
+                std::uint32_t hits = 0;
+                while (it.who(alice).connection() != nullptr && hits < 200'000) {
+                    for (int each = 0; each < 50; ++each)
+                        b.send(limit(client_sequence{++hits}, order_side::sell, 100, 1));
+                    co_await b.heard_at_least(2 * std::size_t{hits});
+                    co_await it.probe->heard_at_least(it.public_messages());
+                }
+
+                CHECK(it.who(alice).connection() == nullptr);
+                CHECK(b.disconnects == 0);
+                CHECK(it.open_orders(alice) == 1);  // What was accepted stays accepted.
+                CHECK(it.probe->missing == 0);
+                co_await slow.hear_the_end();
+                CHECK(slow.heard.size() < 1 + 2 * std::size_t{hits});
+                co_await slow.leave();
+                co_await come_back(it);
+                b.client.stop();
+                co_await b.gone();
+                co_await until_idle(it);
+            },
+            today);
+    }
+
+    static void last_words_wait_behind_what_is_being_written() {
+        hold([](floor& it) -> task {
+            raw_client<X> slow{it.on};
+            co_await stop_reading(it, slow);
+            narrow_other_end(slow.native_handle());
+            co_await be_hit_in_vain(it);
+            slow.say(soup_type{'?'});
+            co_await slow.write();
+            co_await slow.hear_the_end();
+
+            CHECK(slow.last_words() == describe(soup_ending::unknown_packet));
+            CHECK(slow.heard.size() > 3);
+            CHECK(slow.heard.size() < 2 * std::size_t{hits_in_vain});  // Its writer did wait.
+            co_await slow.leave();
+            co_await until_idle(it);
+        });
+    }
+
+    static void who_never_reads_the_last_words_is_cut_off() {
+        day today;
+        today.how.linger = std::chrono::milliseconds{100};
+        hold(
+            [](floor& it) -> task {
+                raw_client<X> slow{it.on};
+                co_await stop_reading(it, slow);
+                narrow_other_end(slow.native_handle());
+                narrow_this_end(slow.native_handle());
+                co_await be_hit_in_vain(it);
+                slow.say(soup_type{'?'});
+                co_await slow.write();
+                co_await until_idle(it);
+
+                co_await slow.hear_the_end();
+                CHECK(slow.last_words().empty());
+                co_await slow.leave();
+            },
+            today);
+    }
+
+private:
+    static constexpr std::uint32_t hits_in_vain = 1'500;
+
+    /// Alice enters an order, and reads no more.
+    static task stop_reading(floor& it, raw_client<X>& slow) {
+        co_await slow.connect(it.facility->order_entry());
+        slow.log_in("alice");
+        slow.say(limit(client_sequence{1}, order_side::buy, 100, 1'000'000));
+        co_await slow.write();
+        co_await slow.hear(2);
+        slow.stop_reading();
+    }
+
+    /// Bob trades with her so often that most of what she is told waits in the exchange.
+    static task be_hit_in_vain(floor& it) {
+        trader<X> b{it.on, it.client("bob")};
+        co_await b.in();
+        for (std::uint32_t hit = 1; hit <= hits_in_vain; ++hit) {
+            b.send(limit(client_sequence{hit}, order_side::sell, 100, 1));
+            if (hit % 50 == 0) co_await b.heard_at_least(2 * std::size_t{hit});
+        }
+        CHECK(it.who(alice).connection() != nullptr);
+        b.client.stop();
+        co_await b.gone();
+    }
+
+    /// What is not kept any more cannot be had, and is not left out in silence; what is kept can.
+    static task come_back(floor& it) {
+        trader<X> from_the_first{it.on, it.client("alice")};
+        co_await from_the_first.gone();
+        CHECK(from_the_first.client.machine().rejected() == soup_reject::session_not_available);
+        CHECK(from_the_first.messages.empty());
+
+        const std::uint64_t next = it.who(alice).stream().messages().next_sequence();
+        trader<X> from_the_kept{it.on, it.client("alice", next - 100)};
+        from_the_kept.next_sequence = next - 100;
+        co_await from_the_kept.heard_at_least(100);
+        CHECK(from_the_kept.messages.size() == 100);
+        from_the_kept.client.stop();
+        co_await from_the_kept.gone();
+    }
+};
+
+}  // namespace exchange::testing
