@@ -40,6 +40,11 @@ public:
         datagrams_[end_++] = {size, to};
         return true;
     }
+    void drop_first() noexcept {
+        gyre::expects(!empty(), "a datagram of the batch");
+        ++begin_;
+        if (empty()) clear();
+    }
     void clear() noexcept { begin_ = end_ = 0; }
 
     [[nodiscard]] gyre::const_buffer operator[](std::size_t index) const noexcept {
@@ -49,12 +54,6 @@ public:
     [[nodiscard]] const gyre::endpoint& peer(std::size_t index) const noexcept {
         gyre::expects(index < size(), "a datagram of the batch");
         return datagrams_[begin_ + index].to;
-    }
-
-    /// For the socket: the first one went out.
-    void note_sent() noexcept {
-        ++begin_;
-        if (empty()) clear();
     }
 
 private:

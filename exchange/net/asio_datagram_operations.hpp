@@ -149,7 +149,7 @@ public:
     [[nodiscard]] bool goes_on(const boost::system::error_code& failure, std::size_t) {
         if (failure) return false;
         ++sent_;
-        batch_->note_sent();
+        batch_->drop_first();
         return !batch_->empty();
     }
     [[nodiscard]] result_type finish(const boost::system::error_code& failure, std::size_t = 0) {

@@ -54,6 +54,7 @@
 //
 // ## datagram_batch(capacity, datagram_size_max): datagrams to be sent
 //   append(bytes or list, endpoint)   Copies each byte once. False if it is full or too long.
+//   drop_first()       Forgets the first one, which cannot be sent.
 //   size(), empty(), full(), capacity(), clear()
 //
 // ## timer{context}: one deadline that moves; one coroutine waits for it
@@ -169,6 +170,7 @@ concept datagrams_of_seam =
         { batch.capacity() } -> std::same_as<std::size_t>;
         { batch.empty() } -> std::same_as<bool>;
         { batch.full() } -> std::same_as<bool>;
+        batch.drop_first();
         batch.clear();
     };
 

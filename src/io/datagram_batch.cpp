@@ -78,6 +78,11 @@ bool datagram_batch::append(const_buffers parts, const endpoint& to) noexcept {
     return true;
 }
 
+void datagram_batch::drop_first() noexcept {
+    expects(!empty(), "a datagram of the batch");
+    note_sent(1);
+}
+
 void datagram_batch::clear() noexcept { storage_->begin = storage_->end = 0; }
 
 void datagram_batch::prepare_receive(batch_operation& op) noexcept {

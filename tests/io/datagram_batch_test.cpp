@@ -80,3 +80,17 @@ TEST_CASE(
     CHECK(batch.empty());
     CHECK_FALSE(batch.full());
 }
+
+TEST_CASE("the first datagram can be dropped, and its room comes back with the last one") {
+    datagram_batch batch{2, 8};
+    for (const char* each : {"one", "two"}) CHECK(batch.append(bytes_of(each)));
+
+    batch.drop_first();
+    CHECK(batch.size() == 1);
+    CHECK(text_of(batch[0]) == "two");
+    CHECK(batch.full());
+
+    batch.drop_first();
+    CHECK(batch.empty());
+    CHECK_FALSE(batch.full());
+}

@@ -222,8 +222,8 @@ TEST_CASE_TEMPLATE_DEFINE("a batch owns what it is given, and all of it arrives 
 }
 
 TEST_CASE_TEMPLATE_DEFINE(
-    "a batch to a fixed peer goes out up to what can't be sent, which stays first", World,
-    batch_refused) {
+    "a batch to a fixed peer goes out up to what can't be sent, and further once that is dropped",
+    World, batch_refused) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
@@ -245,6 +245,19 @@ TEST_CASE_TEMPLATE_DEFINE(
         CHECK(none.value() == 0);
         CHECK(batch.size() == 2);
         CHECK(text_in(space, got.value()) == "first");
+
+        batch.drop_first();
+        const count_result other = co_await sender.send(batch);
+        const datagram_result behind = co_await receiver.receive(space);
+        CHECK((other.ok() && other.value() == 1));
+        CHECK(batch.empty());
+        CHECK(text_in(space, behind.value()) == "behind");
+
+        CHECK(batch.append(const_buffer{much}, {}));
+        batch.drop_first();
+        CHECK(batch.empty());
+        CHECK_FALSE(batch.full());
+        CHECK(batch.append(bytes_of("one"), {}));
         batch.clear();
         CHECK(batch.empty());
     });

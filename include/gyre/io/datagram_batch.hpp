@@ -54,6 +54,10 @@ public:
     /// The same, gathered: `parts` in their order become one datagram, copied once. Of any number of parts.
     [[nodiscard]] bool append(const_buffers parts, const endpoint& to = {}) noexcept;
 
+    /// Forgets the first datagram, so that one which cannot be sent does not keep back those behind it.
+    /// @pre  !empty().
+    void drop_first() noexcept;
+
     /// Forgets all datagrams.
     void clear() noexcept;
 

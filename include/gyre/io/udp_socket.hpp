@@ -232,7 +232,8 @@ public:
     }
 
     /// Sends at least one datagram of `batch`, usually all, with one call. Those that went out leave the
-    /// batch; call again until it is empty. A datagram that can't be sent at all stays first in it: `clear`.
+    /// batch; call again until it is empty. A datagram that can't be sent at all stays first in it:
+    /// `drop_first`, and those behind it may still go out.
     ///
     /// @param  batch  Borrowed until completion. If empty, nothing happens.
     /// @return How many went out.
