@@ -122,9 +122,9 @@ private:
         while (!batch_.empty() && outgoing_.is_open()) {
             const auto [error, sent] = co_await outgoing_.send(batch_);
             counts_.datagrams += sent;
-            if (!error) continue;
-            counts_.refused += batch_.size();
-            batch_.clear();
+            if (!error || !outgoing_.is_open()) continue;
+            ++counts_.refused;  // This one only: those behind it may well go out.
+            batch_.drop_first();
         }
     }
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The laws of the feed on the coroutines of Asio.
+#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/feed_laws.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+using law_here = feed_law<asio_world, feed_of_coroutines<asio_traits>>;
+
+TEST_CASE("asio feed: a datagram that cannot be sent is left out") {
+    law_here::a_datagram_that_cannot_be_sent_is_left_out();
+}
+TEST_CASE("asio feed: a request without an answer keeps back none behind it") {
+    law_here::a_request_without_an_answer_keeps_back_none_behind_it();
+}

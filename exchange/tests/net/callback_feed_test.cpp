@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The laws of the feed on Asio's completion handlers, in both ways of writing.
+#include <exchange/net/transport/callback_feed.hpp>
+
+#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/feed_laws.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+/// A callback_feed as the laws see it.
+template <callback_style Style>
+class feed_of_callbacks final : private feed_waiter {
+public:
+    using X = asio_traits;
+
+    feed_of_callbacks(asio_loop&, mold_sender& feed, const endpoint& group,
+                      std::size_t datagram_bytes_max)
+        : it_{feed, group, datagram_bytes_max, Style} {}
+
+    void open(asio_udp_socket outgoing, asio_udp_socket requests) {
+        it_.open(std::move(outgoing), std::move(requests));
+    }
+    X::task<> send() {
+        sent_.reset();
+        const bool sent = it_.flush(this);
+        if (!sent) static_cast<void>(co_await sent_.wait());
+    }
+    void close() { it_.close(); }
+    [[nodiscard]] const feed_counts& counts() const { return it_.counts(); }
+
+private:
+    void feed_sent() override { sent_.set(); }
+
+    callback_feed it_;
+    asio_event sent_;
+};
+
+using the_laws = feed_law<asio_world, feed_of_callbacks<callback_style::asynchronous>>;
+using the_laws_when_eager = feed_law<asio_world, feed_of_callbacks<callback_style::tried_first>>;
+
+}  // namespace
+
+TEST_CASE("callback feed: a datagram that cannot be sent is left out") {
+    the_laws::a_datagram_that_cannot_be_sent_is_left_out();
+    the_laws_when_eager::a_datagram_that_cannot_be_sent_is_left_out();
+}
+TEST_CASE("callback feed: a request without an answer keeps back none behind it") {
+    the_laws::a_request_without_an_answer_keeps_back_none_behind_it();
+    the_laws_when_eager::a_request_without_an_answer_keeps_back_none_behind_it();
+}
