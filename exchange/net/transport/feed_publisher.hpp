@@ -39,7 +39,8 @@ public:
         : context_{context},
           feed_{feed},
           group_{group},
-          batch_{datagrams_per_send, datagram_bytes_max} {}
+          batch_{datagrams_per_send, datagram_bytes_max},
+          answer_{1, datagram_bytes_max} {}
 
     void open(typename X::udp_socket outgoing, typename X::udp_socket requests) noexcept {
         outgoing_ = std::move(outgoing);
@@ -73,7 +74,7 @@ public:
         const auto datagram = feed_.on_timer(now);
         if (!datagram) co_return;
         sending_ = true;
-        append(*datagram);
+        append(*datagram, group_, batch_);
         co_await send_batch();
         while (fill(X::now(context_))) co_await send_batch();
         sending_ = false;
@@ -92,9 +93,10 @@ public:
                 ++counts_.faults;
                 continue;
             }
-            const std::array<gyre::const_buffer, 2> parts{answer.datagram.header,
-                                                          answer.datagram.messages};
-            const auto [refused] = co_await requests_.send_to(parts, from);
+            // Copied: while it waits for room, new messages may take the place of those that it repeats.
+            append(answer.datagram, from, answer_);
+            const auto [refused, sent] = co_await requests_.send(answer_);
+            answer_.clear();
             ++(refused ? counts_.faults : counts_.answers);
         }
     }
@@ -102,9 +104,10 @@ public:
     [[nodiscard]] const feed_counts& counts() const noexcept { return counts_; }
 
 private:
-    void append(const mold_datagram& datagram) noexcept {
+    static void append(const mold_datagram& datagram, const gyre::endpoint& to,
+                       typename X::datagram_batch& batch) noexcept {
         const std::array<gyre::const_buffer, 2> parts{datagram.header, datagram.messages};
-        gyre::expects(batch_.append(parts, group_), "a datagram fits into its batch");
+        gyre::expects(batch.append(parts, to), "a datagram fits into its batch");
     }
 
     // Room in the batch is made only once all of it was sent.
@@ -113,7 +116,7 @@ private:
         while (!batch_.full()) {
             const auto datagram = feed_.next(now);
             if (!datagram) break;
-            append(*datagram);
+            append(*datagram, group_, batch_);
         }
         return !batch_.empty();
     }
@@ -132,6 +135,7 @@ private:
     mold_sender& feed_;
     gyre::endpoint group_;
     typename X::datagram_batch batch_;
+    typename X::datagram_batch answer_;
     typename X::udp_socket outgoing_;
     typename X::udp_socket requests_;
     feed_counts counts_;

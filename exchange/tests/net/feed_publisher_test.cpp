@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The laws of the feed on gyre's coroutines.
+// The laws of the feed on gyre's coroutines, and what no kernel does when a test wants it.
 #include <exchange/net/transport/feed_publisher.hpp>
 
 #include <exchange/tests/net/feed_laws.hpp>
@@ -8,11 +8,134 @@
 
 using namespace exchange;
 using namespace exchange::testing;
+
+namespace {
+
 using law_here = feed_law<gyre_world, feed_of_coroutines<gyre_traits>>;
+
+/// What a send waits for, and how a test knows that it does.
+struct gate {
+    gyre::event reached;
+    gyre::event open;
+};
+
+/// A socket whose sends wait for room until a test makes some; loopback always has room.
+class gated_socket : public gyre::udp_socket {
+public:
+    gated_socket() noexcept = default;
+    gated_socket(gyre::udp_socket it, gate* at) noexcept : udp_socket{std::move(it)}, gate_{at} {}
+
+    gyre::task<gyre::io_result<std::size_t>> send(gyre::datagram_batch& batch) {
+        co_await pass();
+        co_return co_await udp_socket::send(batch);
+    }
+    gyre::task<gyre::io_result<>> send(gyre::const_buffers parts) {
+        co_await pass();
+        co_return co_await udp_socket::send(parts);
+    }
+    gyre::task<gyre::io_result<>> send_to(gyre::const_buffers parts, gyre::endpoint peer) {
+        co_await pass();
+        co_return co_await udp_socket::send_to(parts, peer);
+    }
+
+private:
+    gyre::task<> pass() {
+        if (gate_ == nullptr) co_return;
+        gate_->reached.set();
+        static_cast<void>(co_await gate_->open.wait());
+    }
+
+    gate* gate_ = nullptr;  // None: always open.
+};
+
+struct gated_traits : gyre_traits {
+    using udp_socket = gated_socket;
+
+    [[nodiscard]] static gyre::io_result<udp_socket> bind(context& on, const gyre::endpoint& local,
+                                                          const gyre::udp_options& options) {
+        return bind(on, local, options, nullptr);
+    }
+    [[nodiscard]] static gyre::io_result<udp_socket> bind(context& on, const gyre::endpoint& local,
+                                                          const gyre::udp_options& options,
+                                                          gate* at) {
+        auto made = gyre_traits::bind(on, local, options);
+        if (!made.ok()) return made.error();
+        return gated_socket{made.take(), at};
+    }
+};
+
+static_assert(executor_traits<gated_traits>);
+
+/// A feed that keeps little, and whose answers wait at a gate.
+struct forgetful_feed {
+    explicit forgetful_feed(gyre::io_context& on)
+        : sender{{.session = "FEED",
+                  .datagram_bytes_max = 128,
+                  .message_bytes_max = 64,
+                  .kept_bytes_max = 256},
+                 on.now()},
+          listener{gated_traits::bind(on, any_port(), {}).take()},
+          publisher{on, sender, listener.local_endpoint().value(), 4, 128} {
+        auto requests = gated_traits::bind(on, any_port(), {}, &at).take();
+        requests_at = requests.local_endpoint().value();
+        publisher.open(gated_traits::bind(on, any_port(), {}).take(), std::move(requests));
+        gyre::launch(on, publisher.answer_requests(), gyre::or_terminate{});
+    }
+
+    void publish(std::string_view message) {
+        std::ranges::copy(bytes_of(message), sender.prepare(message.size()).begin());
+        sender.commit(message.size());
+    }
+
+    gate at;
+    mold_sender sender;
+    gated_socket listener;
+    endpoint requests_at;
+    feed_publisher<gated_traits> publisher;
+};
+
+/// Asks for the first message, which is forgotten before the answer leaves.
+gyre::task<> ask_a_forgetful_feed(forgetful_feed& it, bool& ended) {
+    it.publish("what was asked for");
+    co_await it.publisher.flush();
+    const auto request = format_mold_header({"FEED", 1, 1});
+    const std::array<const_buffer, 1> parts{const_buffer{request}};
+    const io_result<> asked = co_await it.listener.send_to(parts, it.requests_at);
+    CHECK(asked.ok());
+    static_cast<void>(co_await it.at.reached.wait());
+    bytes space(128);
+    const auto [unheard, first] = co_await it.listener.receive(space);
+    CHECK_FALSE(unheard);
+
+    while (it.sender.messages().holds(1)) it.publish("something else");
+    for (int each = 0; each < 16; ++each) it.publish("something else");
+    it.at.open.set();
+    const auto [error, got] = co_await it.listener.receive(space);
+
+    CHECK_FALSE(error);
+    mold_packet answer = parse_mold_packet(const_buffer{space}.first(got.size));
+    CHECK(answer.fault == mold_fault::none);
+    CHECK(answer.header.sequence == 1);
+    REQUIRE(answer.messages.size() == 1);
+    CHECK(text_of(answer.messages.pop()) == "what was asked for");
+    it.publisher.close();
+    ended = true;
+}
+
+}  // namespace
 
 TEST_CASE("gyre feed: a datagram that cannot be sent is left out") {
     law_here::a_datagram_that_cannot_be_sent_is_left_out();
 }
 TEST_CASE("gyre feed: a request without an answer keeps back none behind it") {
     law_here::a_request_without_an_answer_keeps_back_none_behind_it();
+}
+TEST_CASE("gyre feed: an answer that waits for room says what was asked for, whatever comes next") {
+    gyre_world::each_context([](gyre::io_context& on) {
+        forgetful_feed it{on};
+        bool ended = false;
+        gyre::launch(on, ask_a_forgetful_feed(it, ended), gyre::or_terminate{});
+        CHECK(gyre_world::run_to_rest(on));
+        CHECK(ended);
+    });
 }
