@@ -6,11 +6,13 @@
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
+#include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
 using bad_input_here = bad_input_law<asio_world, matching_facility<asio_traits>>;
+using sequence_gap_here = sequence_gap_law<asio_world, matching_facility<asio_traits>>;
 using slow_reader_here = slow_reader_law<asio_world, matching_facility<asio_traits>>;
 using law_here = facility_law<asio_world, matching_facility<asio_traits>>;
 
@@ -74,4 +76,16 @@ TEST_CASE("asio facility: last words wait behind what is being written") {
 }
 TEST_CASE("asio facility: who never reads the last words is cut off") {
     slow_reader_here::who_never_reads_the_last_words_is_cut_off();
+}
+TEST_CASE("asio facility: a login gets exactly what it asks for") {
+    sequence_gap_here::a_login_gets_exactly_what_it_asks_for();
+}
+TEST_CASE("asio facility: a request gets exactly what it asks for, or nothing") {
+    sequence_gap_here::a_request_gets_exactly_what_it_asks_for_or_nothing();
+}
+TEST_CASE("asio facility: a listener asks for exactly what it missed") {
+    sequence_gap_here::a_listener_asks_for_exactly_what_it_missed();
+}
+TEST_CASE("asio facility: what is kept no more is missed, and the rest is heard") {
+    sequence_gap_here::what_is_kept_no_more_is_missed_and_the_rest_is_heard();
 }

@@ -7,6 +7,7 @@
 #include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/eager_facility.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
+#include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
 
 using namespace exchange;
@@ -18,6 +19,8 @@ using the_laws = facility_law<asio_world, callback_facility>;
 using of_bad_input = bad_input_law<asio_world, callback_facility>;
 using of_bad_input_when_eager = bad_input_law<asio_world, eager_facility>;
 using the_laws_when_eager = facility_law<asio_world, eager_facility>;
+using of_sequence_gaps = sequence_gap_law<asio_world, callback_facility>;
+using of_sequence_gaps_when_eager = sequence_gap_law<asio_world, eager_facility>;
 using of_slow_readers = slow_reader_law<asio_world, callback_facility>;
 using of_slow_readers_when_eager = slow_reader_law<asio_world, eager_facility>;
 
@@ -108,4 +111,20 @@ TEST_CASE("callback facility: last words wait behind what is being written") {
 TEST_CASE("callback facility: who never reads the last words is cut off") {
     of_slow_readers::who_never_reads_the_last_words_is_cut_off();
     of_slow_readers_when_eager::who_never_reads_the_last_words_is_cut_off();
+}
+TEST_CASE("callback facility: a login gets exactly what it asks for") {
+    of_sequence_gaps::a_login_gets_exactly_what_it_asks_for();
+    of_sequence_gaps_when_eager::a_login_gets_exactly_what_it_asks_for();
+}
+TEST_CASE("callback facility: a request gets exactly what it asks for, or nothing") {
+    of_sequence_gaps::a_request_gets_exactly_what_it_asks_for_or_nothing();
+    of_sequence_gaps_when_eager::a_request_gets_exactly_what_it_asks_for_or_nothing();
+}
+TEST_CASE("callback facility: a listener asks for exactly what it missed") {
+    of_sequence_gaps::a_listener_asks_for_exactly_what_it_missed();
+    of_sequence_gaps_when_eager::a_listener_asks_for_exactly_what_it_missed();
+}
+TEST_CASE("callback facility: what is kept no more is missed, and the rest is heard") {
+    of_sequence_gaps::what_is_kept_no_more_is_missed_and_the_rest_is_heard();
+    of_sequence_gaps_when_eager::what_is_kept_no_more_is_missed_and_the_rest_is_heard();
 }
