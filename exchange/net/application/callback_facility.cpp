@@ -3,6 +3,9 @@
 // Doors, places and time: see callback_facility.hpp.
 #include <exchange/net/application/callback_facility.hpp>
 
+#include <exchange/net/application/facility_doors.hpp>
+#include <exchange/net/asio_traits.hpp>
+
 #include <utility>
 
 namespace exchange {
@@ -21,43 +24,23 @@ callback_facility::callback_facility(asio_loop& loop, matching_service& service,
             .options = options_,
             .host = *this,
             .style = style,
-            .observer = observer},
+            .spans = span_watch{observer}},
       arriving_{loop.executor()},
       tick_{loop.executor()},
-      rest_{loop.executor()} {
-    gyre::expects(options.connections_max > service.participants().size(),
-                  "a place for each participant, and one to ask for it");
-    for (std::size_t each = 0; each < options.connections_max; ++each)
-        connections_.emplace_back(desk_);
-}
+      rest_{loop.executor()},
+      places_{desk_, service, options} {}
 
 gyre::io_result<> callback_facility::start() {
-    auto [listening, acceptor] = asio_acceptor::listen(loop_, options_.order_entry, {});
-    if (listening) return listening;
-    auto [requesting, requests] = asio_udp_socket::bind(loop_, options_.feed_requests, {});
-    if (requesting) return requesting;
-    auto [binding, outgoing] = asio_udp_socket::bind(loop_, options_.feed_from, {});
-    if (binding) return binding;
-    if (const auto [routing] = route(outgoing); routing) return routing;
-    auto [naming, order_entry] = acceptor.local_endpoint();
-    if (naming) return naming;
-    auto [naming_too, requests_at] = requests.local_endpoint();
-    if (naming_too) return naming_too;
-    order_entry_at_ = order_entry;
-    requests_at_ = requests_at;
-    acceptor_ = std::move(acceptor);
-    feed_.open(std::move(outgoing), std::move(requests));
+    auto [failed, doors] = facility_doors<asio_traits>::open(loop_, options_);
+    if (failed) return failed;
+    order_entry_at_ = doors.order_entry;
+    requests_at_ = doors.feed_requests;
+    acceptor_ = std::move(doors.acceptor);
+    feed_.open(std::move(doors.feed), std::move(doors.requests));
     running_ = true;
     accept();
     await_tick();
     return {};
-}
-
-gyre::io_result<> callback_facility::route(asio_udp_socket& outgoing) const {
-    if (options_.feed_interface.empty()) return {};
-    const auto [missing, through] = outgoing.find_interface(options_.feed_interface);
-    if (missing) return missing;
-    return outgoing.set_multicast_interface(through);
 }
 
 void callback_facility::drain() noexcept {
@@ -74,8 +57,7 @@ void callback_facility::stop() noexcept {
     feed_.close();
     tick_.cancel();
     rest_.cancel();
-    for (callback_connection& each : connections_)
-        if (each.serving()) each.hang_up();
+    places_.hang_up();
 }
 
 void callback_facility::accept() {
@@ -98,7 +80,7 @@ void callback_facility::accept_later() {
 
 /// Serves who has arrived, or lets it wait until somebody has left.
 void callback_facility::seat() {
-    callback_connection* const place = find_place();
+    callback_connection* const place = places_.find();
     arrived_ = place == nullptr;
     if (arrived_) return;
     ++serving_;
@@ -119,26 +101,12 @@ void callback_facility::await_tick() {
 void callback_facility::on_tick() {
     if (!running_) return;
     const gyre::time_point now = std::chrono::steady_clock::now();
-    for (callback_connection& each : connections_)
-        if (each.serving()) each.on_timer(now);
+    places_.on_timer(now);
     service_.announce();
     static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.
     feed_.on_timer(now);
     desk_.write_announced();
     await_tick();
-}
-
-/// A place for a client. If all are taken, whoever has been there longest without logging in has to
-/// leave, so that strangers cannot keep participants out.
-callback_connection* callback_facility::find_place() noexcept {
-    callback_connection* oldest = nullptr;
-    for (callback_connection& each : connections_) {
-        if (!each.serving()) return &each;
-        if (each.logged_in()) continue;
-        if (oldest == nullptr || each.accepted_at() < oldest->accepted_at()) oldest = &each;
-    }
-    if (oldest != nullptr) oldest->hang_up();
-    return nullptr;
 }
 
 }  // namespace exchange

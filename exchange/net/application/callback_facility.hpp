@@ -8,6 +8,7 @@
 // same service, session and codecs, and passes the same laws.
 #pragma once
 
+#include <exchange/net/application/client_places.hpp>
 #include <exchange/net/asio_acceptor.hpp>
 #include <exchange/net/asio_loop.hpp>
 #include <exchange/net/session/callback_connection.hpp>
@@ -17,7 +18,6 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 
 #include <chrono>
-#include <deque>
 
 namespace exchange {
 
@@ -62,7 +62,6 @@ private:
                                           boost::asio::wait_traits<std::chrono::steady_clock>,
                                           asio_loop::executor_type>;
 
-    [[nodiscard]] gyre::io_result<> route(asio_udp_socket& outgoing) const;
     void accept();
     void on_accept(const boost::system::error_code& failure);
     void accept_later();
@@ -70,7 +69,6 @@ private:
     void left() override;
     void await_tick();
     void on_tick();
-    [[nodiscard]] callback_connection* find_place() noexcept;
 
     asio_loop& loop_;
     matching_service& service_;
@@ -83,7 +81,7 @@ private:
     timer rest_;
     handler_memory accept_memory_;
     handler_memory tick_memory_;
-    std::deque<callback_connection> connections_;
+    client_places<callback_connection> places_;
     gyre::endpoint order_entry_at_;
     gyre::endpoint requests_at_;
     std::size_t serving_ = 0;

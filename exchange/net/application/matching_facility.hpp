@@ -6,9 +6,10 @@
 // means is matching_service.hpp's; the loop of one client is session/order_entry_connection.hpp's.
 #pragma once
 
+#include <exchange/net/application/client_places.hpp>
+#include <exchange/net/application/facility_doors.hpp>
 #include <exchange/net/session/order_entry_connection.hpp>
 
-#include <deque>
 #include <utility>
 
 namespace exchange {
@@ -32,14 +33,10 @@ public:
           options_{options},
           feed_{context, service.feed(), options.feed, options.datagrams_per_send,
                 options.datagram_bytes_max},
-          desk_{context, service, feed_, options_, observer},
+          desk_{context, service, feed_, options_, span_watch{observer}},
           tick_{context},
-          rest_{context} {
-        gyre::expects(options.connections_max > service.participants().size(),
-                      "a place for each participant, and one to ask for it");
-        for (std::size_t each = 0; each < options.connections_max; ++each)
-            connections_.emplace_back(desk_);
-    }
+          rest_{context},
+          places_{desk_, service, options} {}
     matching_facility(const matching_facility&) = delete;
     matching_facility& operator=(const matching_facility&) = delete;
 
@@ -47,21 +44,12 @@ public:
     ///
     /// Errors:  those of listening and binding, of joining `feed_interface`: what the kernel says.
     [[nodiscard]] gyre::io_result<> start() {
-        auto [listening, acceptor] = X::listen(context_, options_.order_entry, {});
-        if (listening) return listening;
-        auto [requesting, requests] = X::bind(context_, options_.feed_requests, {});
-        if (requesting) return requesting;
-        auto [binding, outgoing] = X::bind(context_, options_.feed_from, {});
-        if (binding) return binding;
-        if (const auto [routing] = route(outgoing); routing) return routing;
-        auto [naming, order_entry] = acceptor.local_endpoint();
-        if (naming) return naming;
-        auto [naming_too, requests_at] = requests.local_endpoint();
-        if (naming_too) return naming_too;
-        order_entry_at_ = order_entry;
-        requests_at_ = requests_at;
-        acceptor_ = std::move(acceptor);
-        feed_.open(std::move(outgoing), std::move(requests));
+        auto [failed, doors] = facility_doors<X>::open(context_, options_);
+        if (failed) return failed;
+        order_entry_at_ = doors.order_entry;
+        requests_at_ = doors.feed_requests;
+        acceptor_ = std::move(doors.acceptor);
+        feed_.open(std::move(doors.feed), std::move(doors.requests));
         running_ = true;
         begin(accept_clients());
         begin(answer_requests());
@@ -92,21 +80,13 @@ public:
         tick_.cancel();
         rest_.cancel();
         free_.set();
-        for (order_entry_connection<X>& each : connections_)
-            if (each.serving()) each.hang_up();
+        places_.hang_up();
     }
 
     [[nodiscard]] const feed_counts& feed() const noexcept { return feed_.counts(); }
 
 private:
     void begin(task what) { X::launch(context_, std::move(what)); }
-
-    [[nodiscard]] gyre::io_result<> route(typename X::udp_socket& outgoing) {
-        if (options_.feed_interface.empty()) return {};
-        const auto [missing, through] = outgoing.find_interface(options_.feed_interface);
-        if (missing) return missing;
-        return outgoing.set_multicast_interface(through);
-    }
 
     task accept_clients() {
         while (running_ && acceptor_.is_open()) {
@@ -117,11 +97,11 @@ private:
                     co_await rest_.wait_until(X::now(context_) + options_.timer_tick));
                 continue;
             }
-            order_entry_connection<X>* place = find_place();
+            order_entry_connection<X>* place = places_.find();
             while (running_ && place == nullptr) {
                 free_.reset();
                 static_cast<void>(co_await free_.wait());
-                place = find_place();
+                place = places_.find();
             }
             if (!running_) break;
             place->open(std::move(socket));
@@ -143,25 +123,11 @@ private:
             static_cast<void>(co_await tick_.wait_until(X::now(context_) + options_.timer_tick));
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
-            for (order_entry_connection<X>& each : connections_)
-                if (each.serving()) each.on_timer(now);
+            places_.on_timer(now);
             service_.announce();  // Orders of who was too silent may have been cancelled.
             co_await feed_.flush();
             co_await feed_.on_timer(now);
         }
-    }
-
-    /// A place for a client. If all are taken, whoever has been there longest without logging in has to
-    /// leave, so that strangers cannot keep participants out.
-    [[nodiscard]] order_entry_connection<X>* find_place() noexcept {
-        order_entry_connection<X>* oldest = nullptr;
-        for (order_entry_connection<X>& each : connections_) {
-            if (!each.serving()) return &each;
-            if (each.logged_in()) continue;
-            if (oldest == nullptr || each.accepted_at() < oldest->accepted_at()) oldest = &each;
-        }
-        if (oldest != nullptr) oldest->hang_up();
-        return nullptr;
     }
 
     typename X::context& context_;
@@ -173,7 +139,7 @@ private:
     typename X::timer tick_;
     typename X::timer rest_;
     typename X::event free_;  // Set whenever a place becomes free.
-    std::deque<order_entry_connection<X>> connections_;
+    client_places<order_entry_connection<X>> places_;
     gyre::endpoint order_entry_at_;
     gyre::endpoint requests_at_;
     std::size_t serving_ = 0;

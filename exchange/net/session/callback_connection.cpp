@@ -50,7 +50,7 @@ void callback_connection::on_timer(gyre::time_point now) noexcept {
 void callback_connection::has_output() noexcept {
     if (!unwritten_) {
         unwritten_ = true;
-        ++desk_.unwritten;
+        desk_.spans.note_unwritten();
     }
     if (!carrying_out_ && !linked()) desk_.announced.push_back(*this);
 }
@@ -70,10 +70,7 @@ void callback_connection::read() {
 void callback_connection::on_read(const error_code& failure, std::size_t size) {
     if (failure) return leave();
     framer_.received(size);
-    if (desk_.observer != nullptr) {
-        desk_.observing = true;
-        desk_.observer->received();
-    }
+    desk_.spans.received();
     carry_on();
 }
 
@@ -86,23 +83,8 @@ void callback_connection::carry_on() {
 /// Carries out packets that are here, up to the limit of one turn. False if there was none.
 bool callback_connection::take_packets() noexcept {
     carrying_out_ = true;
-    const gyre::time_point moment = now();
-    std::size_t taken = 0;
-    while (taken < desk_.options.packets_per_turn_max && !session_->over()) {
-        const soup_framed framed = framer_.next();
-        if (framed.ending != soup_ending::none) {
-            session_->on_framing_error(framed.ending);
-        } else if (framed.complete) {
-            session_->on_packet(framed.packet, moment);
-            if (desk_.observer != nullptr) {
-                desk_.observing = true;  // A batch of several turns is written several times.
-                desk_.observer->carried_out();
-            }
-        } else {
-            break;
-        }
-        ++taken;
-    }
+    const std::size_t taken =
+        session_->take_packets(framer_, desk_.options.packets_per_turn_max, now(), desk_.spans);
     if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
     desk_.service.announce();
     carrying_out_ = false;
@@ -225,7 +207,7 @@ void callback_connection::note_sent(const error_code& failure, std::size_t size)
 void callback_connection::note_clean() noexcept {
     if (!unwritten_) return;
     unwritten_ = false;
-    --desk_.unwritten;
+    desk_.spans.note_clean();
 }
 
 }  // namespace exchange

@@ -7,7 +7,7 @@
 
 #include <exchange/net/application/facility_options.hpp>
 #include <exchange/net/application/matching_service.hpp>
-#include <exchange/net/application/span_observer.hpp>
+#include <exchange/net/application/span_watch.hpp>
 #include <exchange/net/transport/callback_feed.hpp>
 #include <exchange/net/transport/callback_style.hpp>
 
@@ -34,19 +34,15 @@ struct callback_desk {
     callback_feed& feed;
     const facility_options& options;
     callback_host& host;
-    callback_style style = callback_style::asynchronous;
-    span_observer* observer = nullptr;  ///< Or null.
-    std::uint64_t unwritten = 0;        ///< Connections with output that was not written yet.
-    bool observing = false;             ///< Received or carried out since all was written?
+    callback_style style;
+    span_watch spans;
 
     /// Those that others have caused output for. Empty again before a handler returns.
     gyre::list<callback_connection> announced{};
 
-    /// Everything that was derived so far has been written, or nobody is there to write it to.
+    /// A writer is through, or nobody is there to write to.
     void note_written() noexcept {
-        if (observer == nullptr || !observing || unwritten > 0 || feed.sending()) return;
-        observing = false;
-        observer->written();
+        if (!feed.sending()) spans.note_written();
     }
 
     /// Lets those write that others have caused output for.

@@ -149,7 +149,7 @@ private:
     void take_packets() noexcept {
         const gyre::time_point now = X::now(context_);
         for (;;) {
-            const soup_framed framed = packets_.next();
+            const soup_framed framed = packets_.framer().next();
             if (framed.ending != soup_ending::none) {
                 static_cast<void>(machine_.on_framing_error(framed.ending));
                 return;

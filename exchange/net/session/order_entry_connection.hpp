@@ -8,7 +8,7 @@
 #pragma once
 
 #include <exchange/net/application/facility_options.hpp>
-#include <exchange/net/application/span_observer.hpp>
+#include <exchange/net/application/span_watch.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
 #include <exchange/net/transport/feed_publisher.hpp>
 #include <exchange/net/transport/packet_stream.hpp>
@@ -25,15 +25,11 @@ struct order_entry_desk {
     matching_service& service;
     feed_publisher<X>& feed;
     const facility_options& options;
-    span_observer* observer = nullptr;  ///< Or null.
-    std::uint64_t unwritten = 0;        ///< Connections with output that was not written yet.
-    bool observing = false;             ///< Received or carried out since all was written?
+    span_watch spans;
 
-    /// Everything that was derived so far has been written, or nobody is there to write it to.
+    /// A writer is through, or nobody is there to write to.
     void note_written() noexcept {
-        if (observer == nullptr || !observing || unwritten > 0 || feed.sending()) return;
-        observing = false;
-        observer->written();
+        if (!feed.sending()) spans.note_written();
     }
 };
 
@@ -75,10 +71,7 @@ public:
             const auto [error, size] = co_await packets_.receive();
             if (error) break;
             packets_.received(size);
-            if (desk_.observer != nullptr) {
-                desk_.observing = true;
-                desk_.observer->received();
-            }
+            desk_.spans.received();
             while (take_packets()) co_await write_out_all();
         }
         co_await wait_for_the_end();
@@ -114,7 +107,7 @@ public:
     void has_output() noexcept override {
         if (!unwritten_) {
             unwritten_ = true;
-            ++desk_.unwritten;
+            desk_.spans.note_unwritten();
         }
         if (!carrying_out_) has_output_.set();
     }
@@ -124,23 +117,9 @@ private:
     /// Carries out packets that are here, up to the limit of one turn. False if there was none.
     bool take_packets() noexcept {
         carrying_out_ = true;
-        const gyre::time_point now = X::now(desk_.context);
-        std::size_t taken = 0;
-        while (taken < desk_.options.packets_per_turn_max && !session_->over()) {
-            const soup_framed framed = packets_.next();
-            if (framed.ending != soup_ending::none) {
-                session_->on_framing_error(framed.ending);
-            } else if (framed.complete) {
-                session_->on_packet(framed.packet, now);
-                if (desk_.observer != nullptr) {
-                    desk_.observing = true;  // A batch of several turns is written several times.
-                    desk_.observer->carried_out();
-                }
-            } else {
-                break;
-            }
-            ++taken;
-        }
+        const std::size_t taken =
+            session_->take_packets(packets_.framer(), desk_.options.packets_per_turn_max,
+                                   X::now(desk_.context), desk_.spans);
         if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
         desk_.service.announce();
         carrying_out_ = false;
@@ -206,7 +185,7 @@ private:
     void note_clean() noexcept {
         if (!unwritten_) return;
         unwritten_ = false;
-        --desk_.unwritten;
+        desk_.spans.note_clean();
     }
 
     order_entry_desk<X>& desk_;

@@ -17,6 +17,23 @@ void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point 
     on_step(server_.on_packet(packet, now), now);
 }
 
+std::size_t order_entry_session::take_packets(soup_framer& from, std::size_t packets_max,
+                                              gyre::time_point now, span_watch& spans) noexcept {
+    std::size_t taken = 0;
+    for (; taken < packets_max && !over(); ++taken) {
+        const soup_framed framed = from.next();
+        if (framed.ending != soup_ending::none) {
+            on_framing_error(framed.ending);
+        } else if (framed.complete) {
+            on_packet(framed.packet, now);
+            spans.carried_out();
+        } else {
+            break;
+        }
+    }
+    return taken;
+}
+
 void order_entry_session::on_framing_error(soup_ending ending) noexcept {
     static_cast<void>(server_.on_framing_error(ending));
     disconnected();

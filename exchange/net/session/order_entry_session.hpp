@@ -7,8 +7,10 @@
 // in here, so the same session runs over every transport and every library.
 #pragma once
 
+#include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_server.hpp>
 #include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/span_watch.hpp>
 
 namespace exchange {
 
@@ -39,6 +41,12 @@ public:
 
     /// Takes a packet: carries it out, or answers why not.
     void on_packet(const soup_packet& packet, gyre::time_point now) noexcept;
+
+    /// Takes the packets that are here entirely, up to `packets_max` or its own end.
+    ///
+    /// @return How many, the framer's verdict included.
+    std::size_t take_packets(soup_framer& from, std::size_t packets_max, gyre::time_point now,
+                             span_watch& spans) noexcept;
 
     /// Takes what the framer found instead of a packet.
     void on_framing_error(soup_ending ending) noexcept;

@@ -45,8 +45,8 @@ public:
         return socket_.read_some(framer_.space());
     }
 
-    /// The next packet that is here entirely. Borrowed until the next `receive`.
-    [[nodiscard]] soup_framed next() noexcept { return framer_.next(); }
+    /// Has the packets that are here entirely, borrowed until the next `receive`.
+    [[nodiscard]] soup_framer& framer() noexcept { return framer_; }
 
     /// Writes some of `packets`, whose memory is borrowed. Yields `io_result<std::size_t>`.
     ///

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 using namespace exchange;
@@ -21,6 +22,14 @@ struct opened {
 
     matching_service service;
     desk alices{service, login_of("alice")};
+};
+
+struct packet_counter final : span_observer {
+    int packets = 0;
+
+    void received() noexcept override {}
+    void carried_out() noexcept override { ++packets; }
+    void written() noexcept override {}
 };
 
 }  // namespace
@@ -64,6 +73,48 @@ TEST_CASE("a packet that cannot be ends the session, with the reason as its last
         text.append(reinterpret_cast<const char*>(part.data()), part.size());
     CHECK(text.ends_with(describe(soup_ending::oversized_packet)));
     CHECK(other.service.participants()[0].connection() == nullptr);
+}
+
+TEST_CASE("packets that are here are taken up to the limit of a turn, and none behind the end") {
+    opened it;
+    it.alices.connect();
+    packet_counter seen;
+    span_watch spans{&seen};
+    soup_framer framer;
+    const auto put_packet = [&framer](soup_type type) {
+        write_soup_header(framer.space().first<soup_header_bytes>(), type, 0);
+        framer.received(soup_header_bytes);
+    };
+    const auto take = [&](std::size_t at_most) {
+        return it.alices.session().take_packets(framer, at_most, day_start, spans);
+    };
+    for (int each = 0; each < 3; ++each) put_packet(soup_type::client_heartbeat);
+
+    CHECK(take(2) == 2);
+    CHECK(take(2) == 1);
+    CHECK(take(2) == 0);
+    CHECK(seen.packets == 3);
+
+    put_packet(soup_type::logout_request);
+    put_packet(soup_type::client_heartbeat);
+    CHECK(take(5) == 1);
+    CHECK(it.alices.session().ending() == soup_ending::logged_out);
+    CHECK(take(5) == 0);
+    CHECK(seen.packets == 4);
+}
+
+TEST_CASE("what the framer cannot read counts as taken, and as no packet") {
+    opened it;
+    it.alices.connect();
+    packet_counter seen;
+    span_watch spans{&seen};
+    soup_framer framer;
+    std::ranges::fill(framer.space().first(2), std::byte{0xff});
+    framer.received(2);
+
+    CHECK(it.alices.session().take_packets(framer, 5, day_start, spans) == 1);
+    CHECK(it.alices.session().ending() == soup_ending::oversized_packet);
+    CHECK(seen.packets == 0);
 }
 
 TEST_CASE("nonsense without reading the answers ends the session, not the memory") {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// As many connections as a facility may have clients, and who makes room when all are taken.
+//
+// They are made once and serve one client after the other, so that no client costs memory of the next.
+#pragma once
+
+#include <exchange/net/application/facility_options.hpp>
+#include <exchange/net/application/matching_service.hpp>
+
+#include <gyre/base/check.hpp>
+
+#include <deque>
+
+namespace exchange {
+
+/// @tparam  Connection  An order_entry_connection, or what has its members.
+///
+/// Threads:  that of the facility's context.
+/// Cost:     Memory is taken at construction.
+template <class Connection>
+class client_places {
+public:
+    /// @param  desk  What connections share. Borrowed; outlives this.
+    template <class Desk>
+    client_places(Desk& desk, const matching_service& service, const facility_options& options) {
+        gyre::expects(options.connections_max > service.participants().size(),
+                      "a place for each participant, and one to ask for it");
+        for (std::size_t each = 0; each < options.connections_max; ++each)
+            places_.emplace_back(desk);
+    }
+
+    /// A place for a client, or null. If all are taken, whoever has been there longest without logging in
+    /// has to leave, so that strangers cannot keep participants out: ask again when somebody has left.
+    [[nodiscard]] Connection* find() noexcept {
+        Connection* oldest = nullptr;
+        for (Connection& each : places_) {
+            if (!each.serving()) return &each;
+            if (each.logged_in()) continue;
+            if (oldest == nullptr || each.accepted_at() < oldest->accepted_at()) oldest = &each;
+        }
+        if (oldest != nullptr) oldest->hang_up();
+        return nullptr;
+    }
+
+    /// Does what is due on each connection.
+    void on_timer(gyre::time_point now) noexcept {
+        for (Connection& each : places_)
+            if (each.serving()) each.on_timer(now);
+    }
+
+    /// Ends all connections now.
+    void hang_up() noexcept {
+        for (Connection& each : places_)
+            if (each.serving()) each.hang_up();
+    }
+
+private:
+    std::deque<Connection> places_;  // They stay where they are.
+};
+
+}  // namespace exchange
