@@ -44,7 +44,6 @@ gyre::io_result<> callback_facility::start() {
 }
 
 void callback_facility::drain() noexcept {
-    static_cast<void>(acceptor_.close());
     service_.end(std::chrono::steady_clock::now());
     desk_.write_announced();
 }

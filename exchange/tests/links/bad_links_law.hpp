@@ -181,14 +181,8 @@ private:
         return std::ranges::all_of(traders_, &wild_trader<X>::is_settled);
     }
     [[nodiscard]] bool all_over() const {
-        return std::ranges::all_of(traders_, [this](const auto& each) { return is_over(each); }) &&
+        return std::ranges::all_of(traders_, &wild_trader<X>::is_gone) &&
                std::ranges::all_of(watchers_, &watcher<X>::over);
-    }
-
-    /// Whoever loses its connection at the end of the day cannot come again to hear that it has ended.
-    /// Relays are calm by then, but a network that loses packets is not.
-    [[nodiscard]] bool is_over(const wild_trader<X>& it) const {
-        return it.is_gone() || (places_.has_group() && !it.machine().logged_in());
     }
 
     void judge() {
@@ -206,8 +200,8 @@ private:
         INFO("trader ", member);
         for (const std::string& each : it.blotter().complaints()) FAIL_CHECK(each);
         const participant& whose = exchange_->service().participants()[index_of(it)];
-        CHECK(is_over(it));
-        if (it.is_gone()) CHECK(it.machine().ending() == soup_ending::session_ended);
+        CHECK(it.is_gone());
+        CHECK(it.machine().ending() == soup_ending::session_ended);
         CHECK(it.next_sequence() == whose.stream().messages().next_sequence());
         CHECK(it.blotter().compare(market(), account_id{member}, crowd_holdings_max) == "");
     }

@@ -5,6 +5,7 @@
 
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/bad_input_laws.hpp>
+#include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
@@ -15,6 +16,7 @@ using bad_input_here = bad_input_law<asio_world, matching_facility<asio_traits>>
 using sequence_gap_here = sequence_gap_law<asio_world, matching_facility<asio_traits>>;
 using slow_reader_here = slow_reader_law<asio_world, matching_facility<asio_traits>>;
 using law_here = facility_law<asio_world, matching_facility<asio_traits>>;
+using of_its_end = end_of_day_law<asio_world, matching_facility<asio_traits>>;
 
 TEST_CASE("asio facility: trades are told to both sides and to the public") {
     law_here::trades_are_told_to_both_and_to_the_public();
@@ -38,6 +40,12 @@ TEST_CASE("asio facility: who does not log in is sent away") {
     law_here::who_does_not_log_in_is_sent_away();
 }
 TEST_CASE("asio facility: the day ends in order") { law_here::the_day_ends_in_order(); }
+TEST_CASE("asio facility: who comes after the end of the day hears the rest, and the end") {
+    of_its_end::who_comes_after_the_end_of_the_day_hears_the_rest_and_the_end();
+}
+TEST_CASE("asio facility: nothing changes after the end of the day, and strangers are sent away") {
+    of_its_end::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
+}
 TEST_CASE("asio facility: orders of a lost connection follow its policy, and the public is told") {
     law_here::orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told();
 }

@@ -6,6 +6,7 @@
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/eager_facility.hpp>
+#include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
@@ -18,6 +19,8 @@ namespace {
 using the_laws = facility_law<asio_world, callback_facility>;
 using of_bad_input = bad_input_law<asio_world, callback_facility>;
 using of_bad_input_when_eager = bad_input_law<asio_world, eager_facility>;
+using of_its_end = end_of_day_law<asio_world, callback_facility>;
+using of_its_end_when_eager = end_of_day_law<asio_world, eager_facility>;
 using the_laws_when_eager = facility_law<asio_world, eager_facility>;
 using of_sequence_gaps = sequence_gap_law<asio_world, callback_facility>;
 using of_sequence_gaps_when_eager = sequence_gap_law<asio_world, eager_facility>;
@@ -57,6 +60,15 @@ TEST_CASE("callback facility: who does not log in is sent away") {
 TEST_CASE("callback facility: the day ends in order") {
     the_laws::the_day_ends_in_order();
     the_laws_when_eager::the_day_ends_in_order();
+}
+TEST_CASE("callback facility: who comes after the end of the day hears the rest, and the end") {
+    of_its_end::who_comes_after_the_end_of_the_day_hears_the_rest_and_the_end();
+    of_its_end_when_eager::who_comes_after_the_end_of_the_day_hears_the_rest_and_the_end();
+}
+TEST_CASE(
+    "callback facility: nothing changes after the end of the day, and strangers are sent away") {
+    of_its_end::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
+    of_its_end_when_eager::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
 }
 TEST_CASE(
     "callback facility: orders of a lost connection follow its policy, and the public is told") {

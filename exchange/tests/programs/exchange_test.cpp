@@ -193,7 +193,7 @@ TEST_CASE("SIGQUIT tells who is there without ending anything, a second SIGTERM 
                        {"phase", "1", "halted"});  // By then, the silent one is accepted as well.
 
         it.facility().send(SIGTERM);
-        // The listener closes in answer to the first one; only then comes the second.
+        // Once the day has ended no command is carried out; only then comes the second one.
         while (it.ctl({"--timeout", "0.05", "phase", "1", "halted"}).status == 0) {
         }
         it.facility().send(SIGTERM);
