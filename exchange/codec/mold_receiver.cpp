@@ -5,6 +5,8 @@
 
 #include <gyre/base/check.hpp>
 
+#include <algorithm>
+
 namespace exchange {
 
 using gyre::expects;
@@ -12,12 +14,18 @@ using gyre::expects;
 mold_receiver::mold_receiver(const mold_receiver_options& options, gyre::time_point now)
     : options_{options},
       blocks_bytes_max_{options.datagram_bytes_max - mold_header_bytes},
-      held_(options.datagrams_held_max),
       held_bytes_(options.datagrams_held_max * blocks_bytes_max_),
       expected_{options.first_sequence},
       known_{options.first_sequence},
+      reach_{options.first_sequence},
+      requests_{{.outstanding_max = options.requests_outstanding_max,
+                 .again_after = options.request_again,
+                 .attempts_max = options.requests_max}},
       dead_at_{gyre::deadline_after(now, options.dead_after)} {
-    expects(options.datagram_bytes_max > mold_header_bytes && options.requests_max > 0);
+    expects(options.datagram_bytes_max > mold_header_bytes);
+    held_.reserve(options.datagrams_held_max);
+    free_.reserve(options.datagrams_held_max);
+    for (std::size_t each = options.datagrams_held_max; each > 0; --each) free_.push_back(each - 1);
 }
 
 mold_fault mold_receiver::on_packet(std::span<const std::byte> datagram,
@@ -30,47 +38,81 @@ mold_fault mold_receiver::on_packet(std::span<const std::byte> datagram,
     if (header.session != options_.session) return mold_fault::other_session;
 
     dead_at_ = gyre::deadline_after(now, options_.dead_after);
-    if (expected_ == 0) expected_ = known_ = header.sequence;
+    if (expected_ == 0) expected_ = known_ = reach_ = header.sequence;
+    if (reach_ == known_) tail_since_ = now;
+    free_taken();
     const std::uint64_t end = header.sequence + packet.messages.size();
     known_ = std::max(known_, end);
     if (header.count == mold_end_of_session) end_known_ = true;
-    if (end <= expected_) counts_.duplicates += packet.messages.empty() ? 0 : 1;
-    else if (header.sequence <= expected_) current_ = packet.messages;
-    else if (!packet.messages.empty()) hold(datagram.subspan(mold_header_bytes), packet.messages);
+    if (packet.messages.empty()) return mold_fault::none;
+    if (end <= expected_) {
+        ++counts_.duplicates;
+        return mold_fault::none;
+    }
+    if (header.sequence <= expected_) current_ = packet.messages;
+    else if (!hold(datagram.subspan(mold_header_bytes), packet.messages, now))
+        return mold_fault::none;
+    reach_ = std::max(reach_, end);
+    requests_.arrived({header.sequence, end}, datagram.size());
     return mold_fault::none;
 }
 
-void mold_receiver::hold(std::span<const std::byte> blocks,
-                         const mold_messages& messages) noexcept {
-    for (const held_datagram& each : held_) {
-        if (each.count >= messages.size() && each.sequence == messages.sequence()) {
-            ++counts_.duplicates;
-            return;
-        }
+/// False if it is here already, or there is no room for it.
+bool mold_receiver::hold(std::span<const std::byte> blocks, const mold_messages& messages,
+                         gyre::time_point now) noexcept {
+    const std::uint64_t sequence = messages.sequence();
+    const auto behind = [&] {
+        return std::ranges::lower_bound(held_, sequence, {}, &held_datagram::sequence);
+    };
+    const auto found = behind();
+    const bool here = found != held_.end() && found->sequence == sequence;
+    if (here && found->end >= sequence + messages.size()) {
+        ++counts_.duplicates;
+        return false;
     }
-    const std::size_t place = place_for(messages.sequence());
-    if (place == held_.size() || blocks.size() > blocks_bytes_max_) {
+    if (blocks.size() > blocks_bytes_max_ || (!here && !make_room(sequence))) {
         ++counts_.dropped;
-        return;
+        return false;
     }
-    if (held_[place].count > 0) ++counts_.dropped;
     ++counts_.held;
-    held_[place] = {messages.sequence(), messages.size(), blocks.size()};
-    std::copy(blocks.begin(), blocks.end(),
-              held_bytes_.begin() + static_cast<std::ptrdiff_t>(place * blocks_bytes_max_));
+    if (here) {
+        put(*found, blocks, messages);
+        return true;
+    }
+    const auto at = behind();  // Making room may have ended the list where it was found.
+    const gyre::time_point since = at != held_.end() ? at->since : tail_since_;
+    const auto it = held_.insert(at, {.place = free_.back(), .since = std::min(since, now)});
+    free_.pop_back();
+    put(*it, blocks, messages);
+    return true;
 }
 
-/// A free place, or that of the datagram furthest ahead if `sequence` comes before it.
-std::size_t mold_receiver::place_for(std::uint64_t sequence) const noexcept {
-    std::size_t furthest = held_.size();
-    for (std::size_t at = 0; at < held_.size(); ++at) {
-        if (held_[at].count == 0) return at;
-        if (held_[at].sequence > sequence) {
-            sequence = held_[at].sequence;
-            furthest = at;
-        }
-    }
-    return furthest;
+/// Lets go of the datagram furthest ahead if there is no free place and `sequence` comes before it.
+bool mold_receiver::make_room(std::uint64_t sequence) noexcept {
+    if (!free_.empty()) return true;
+    if (held_.empty() || held_.back().sequence < sequence) return false;
+    ++counts_.dropped;
+    free_.push_back(held_.back().place);
+    held_.pop_back();
+    reach_ = held_.empty() ? expected_ : held_.back().end;
+    return true;
+}
+
+void mold_receiver::put(held_datagram& into, std::span<const std::byte> blocks,
+                        const mold_messages& messages) noexcept {
+    into.sequence = messages.sequence();
+    into.end = messages.sequence() + messages.size();
+    into.size = blocks.size();
+    std::ranges::copy(
+        blocks, held_bytes_.begin() + static_cast<std::ptrdiff_t>(into.place * blocks_bytes_max_));
+}
+
+/// What was delivered makes room.
+void mold_receiver::free_taken() noexcept {
+    const auto end = held_.begin() + static_cast<std::ptrdiff_t>(taken_);
+    for (auto each = held_.begin(); each != end; ++each) free_.push_back(each->place);
+    held_.erase(held_.begin(), end);
+    taken_ = 0;
 }
 
 std::optional<mold_message> mold_receiver::next() noexcept {
@@ -83,73 +125,75 @@ std::optional<mold_message> mold_receiver::next() noexcept {
             return mold_message{sequence, payload};
         }
     } while (take_held());
-    if (gap().empty()) forget_requests();
+    if (expected_ == known_) look_again_ = gyre::never;
     return std::nullopt;
 }
 
-void mold_receiver::forget_requests() noexcept {
-    requests_ = 0;
-    request_due_ = gyre::never;
-    stuck_ = false;
-}
-
-/// Makes a held datagram whose turn has come the current one; forgets those that came too late.
+/// Makes a held datagram whose turn has come the current one; passes over those that came too late.
 bool mold_receiver::take_held() noexcept {
-    for (std::size_t at = 0; at < held_.size(); ++at) {
-        held_datagram& each = held_[at];
-        if (each.count == 0 || each.sequence > expected_) continue;
-        const auto blocks =
-            std::span<const std::byte>{held_bytes_}.subspan(at * blocks_bytes_max_, each.size);
-        const bool news = each.sequence + each.count > expected_;
-        if (news) current_ = {blocks, each.sequence, each.count};
-        else ++counts_.duplicates;
-        each.count =
-            0;  // Its bytes stay until another datagram is held: not before `next` is done.
-        if (news) return true;
+    while (taken_ < held_.size() && held_[taken_].sequence <= expected_) {
+        const held_datagram& first = held_[taken_++];
+        if (first.end > expected_) {
+            current_ = {std::span<const std::byte>{held_bytes_}.subspan(
+                            first.place * blocks_bytes_max_, first.size),
+                        first.sequence, first.end - first.sequence};
+            return true;
+        }
+        ++counts_.duplicates;
     }
     return false;
 }
 
 mold_gap mold_receiver::gap() const noexcept {
-    std::uint64_t last = known_;
-    for (const held_datagram& each : held_)
-        if (each.count > 0 && each.sequence > expected_) last = std::min(last, each.sequence);
-    return {expected_, std::max(last, expected_)};
+    for (std::size_t at = taken_; at < held_.size(); ++at)
+        if (held_[at].sequence > expected_) return {expected_, held_[at].sequence};
+    return {expected_, known_};
 }
 
 std::optional<std::array<std::byte, mold_header_bytes>> mold_receiver::request(
     gyre::time_point now) noexcept {
-    const mold_gap missing = gap();
-    if (missing.empty()) return std::nullopt;
-    const bool first = requests_ == 0;
-    // An answer that closed a part of the gap shows that asking on is worth it, without delay.
-    const bool moved = !first && requested_at_ != expected_;
-    if (moved) forget_requests();
-    if (first && request_due_ == gyre::never)
-        request_due_ = gyre::deadline_after(now, options_.request_after);
-    if (!moved && now < request_due_) return std::nullopt;
-    if (requests_ == options_.requests_max) {
-        stuck_ = true;
-        request_due_ = gyre::never;
-        return std::nullopt;
-    }
-    requested_at_ = expected_;
-    ++requests_;
+    mold_gap wanted = requests_.ask_again(now);
+    if (wanted.empty()) wanted = ask_for_more(now);
+    if (wanted.empty()) return std::nullopt;
     ++counts_.requests;
-    request_due_ = gyre::deadline_after(now, options_.request_again);
-    const auto count = std::min<std::uint64_t>(missing.last - missing.first, mold_messages_max);
-    return format_mold_header({options_.session, missing.first, static_cast<std::uint16_t>(count)});
+    return format_mold_header(
+        {options_.session, wanted.first, static_cast<std::uint16_t>(wanted.size())});
+}
+
+/// The nearest messages that were missing for long enough and that nobody was asked for.
+mold_gap mold_receiver::ask_for_more(gyre::time_point now) noexcept {
+    look_again_ = gyre::never;
+    std::uint64_t from = expected_;
+    for (std::size_t at = taken_; from < known_ && !requests_.full_before(from); ++at) {
+        const bool tail = at == held_.size();
+        const std::uint64_t until = tail ? known_ : held_[at].sequence;
+        if (from < until) {
+            // What is further ahead was not missed earlier than this.
+            look_again_ =
+                gyre::deadline_after(tail ? tail_since_ : held_[at].since, options_.request_after);
+            if (now < look_again_) return {};
+            look_again_ = gyre::never;
+            // The nearest needs no place: its turn has come. What is held needs one, and so does each answer.
+            const std::size_t places = options_.datagrams_held_max - (at - taken_);
+            const mold_gap asked = requests_.ask({from, until}, places, now);
+            if (!asked.empty()) return asked;
+        }
+        if (tail) return {};
+        from = std::max(from, held_[at].end);
+    }
+    return {};
 }
 
 gyre::time_point mold_receiver::deadline() const noexcept {
-    return std::min(request_due_, dead_at_);
+    return std::min({look_again_, requests_.deadline(), dead_at_});
 }
 
 mold_gap mold_receiver::give_up() noexcept {
     const mold_gap lost = gap();
-    counts_.messages_lost += lost.last - lost.first;
+    counts_.messages_lost += lost.size();
     expected_ = lost.last;
-    forget_requests();
+    reach_ = std::max(reach_, expected_);
+    requests_.forget_before(expected_);
     return lost;
 }
 

@@ -3,11 +3,12 @@
 // The listening end of a MoldUDP64 session: each message once and in order, whatever the network does.
 //
 // Datagrams may be lost, doubled and reordered. What is ahead of its turn is held, up to a bound; what is
-// missing is asked for, again and again, until it comes or the attempts are used up. Then the
-// application decides: `give_up` skips the gap, after which it needs a snapshot.
+// missing is asked for, again and again, until it comes or the attempts are used up (mold_requests.hpp). Then
+// the application decides: `give_up` skips the gap, after which it needs a snapshot.
 #pragma once
 
 #include <exchange/codec/mold_packet.hpp>
+#include <exchange/codec/mold_requests.hpp>
 
 #include <gyre/base/time.hpp>
 
@@ -23,22 +24,15 @@ struct mold_receiver_options {
     std::size_t datagram_bytes_max = 1500;  ///< Longer ones cannot be held and are asked for later.
     std::size_t datagrams_held_max = 64;    ///< Ahead of their turn.
     gyre::duration request_after = std::chrono::milliseconds{1};  ///< Of a gap: it may be disorder.
-    gyre::duration request_again = std::chrono::milliseconds{50};  ///< Without any progress.
-    std::size_t requests_max = 20;                                 ///< Without any progress.
-    gyre::duration dead_after = std::chrono::seconds{15};          ///< Of hearing nothing.
+    gyre::duration request_again = std::chrono::milliseconds{50};  ///< Of a request in vain.
+    std::size_t requests_max = 20;                         ///< For the same messages, in vain.
+    std::size_t requests_outstanding_max = 16;             ///< Each for other messages; at least 1.
+    gyre::duration dead_after = std::chrono::seconds{15};  ///< Of hearing nothing.
 };
 
 struct mold_message {
     std::uint64_t sequence = 0;
     std::span<const std::byte> payload{};  ///< Borrowed until the next call of `next`.
-};
-
-/// Messages [first, last) that are missing.
-struct mold_gap {
-    std::uint64_t first = 0;
-    std::uint64_t last = 0;
-
-    [[nodiscard]] bool empty() const noexcept { return first == last; }
 };
 
 struct mold_counts {
@@ -49,11 +43,12 @@ struct mold_counts {
     std::uint64_t messages_lost = 0;  ///< By giving up.
 };
 
-/// The driver's turn: `on_packet`, then `next` until there is none, then `request`; `request` again at
-/// `deadline()`.
+/// The driver's turn: `on_packet`, then `next` until there is none, then `request` until there is none;
+/// `request` again at `deadline()`.
 ///
 /// Threads:  One at a time.
-/// Cost:     All memory is taken at construction. A datagram in its turn is not copied.
+/// Cost:     All memory is taken at construction. A datagram in its turn is not copied; while something is
+///           missing, each costs a walk over those that are held.
 class mold_receiver {
 public:
     mold_receiver(const mold_receiver_options& options, gyre::time_point now);
@@ -69,7 +64,8 @@ public:
     /// The next message in order, if it is here.
     [[nodiscard]] std::optional<mold_message> next() noexcept;
 
-    /// A request to be sent to the request server, if one is due.
+    /// A request to be sent to the request server, if one is due. Missing messages that would have no place
+    /// to wait for their turn are asked for later.
     [[nodiscard]] std::optional<std::array<std::byte, mold_header_bytes>> request(
         gyre::time_point now) noexcept;
 
@@ -79,8 +75,9 @@ public:
     /// What is missing between what was delivered and what is known to exist.
     [[nodiscard]] mold_gap gap() const noexcept;
 
-    /// All requests for the gap were in vain, and none is made any more. What comes late still counts.
-    [[nodiscard]] bool stuck() const noexcept { return stuck_; }
+    /// All requests for the next message were in vain, and none is made any more. What comes late still
+    /// counts.
+    [[nodiscard]] bool stuck() const noexcept { return requests_.hopeless(expected_); }
 
     /// Skips the gap.
     ///
@@ -101,28 +98,37 @@ public:
 private:
     struct held_datagram {
         std::uint64_t sequence = 0;
-        std::size_t count = 0;  // 0: this place is free.
-        std::size_t size = 0;   // Of the blocks.
+        std::uint64_t end = 0;     // Behind its last message.
+        std::size_t size = 0;      // Of the blocks.
+        std::size_t place = 0;     // In `held_bytes_`.
+        gyre::time_point since{};  // When what is missing in front of it was missed.
     };
+    using held_datagrams = std::vector<held_datagram>;
 
-    void hold(std::span<const std::byte> blocks, const mold_messages& messages) noexcept;
-    [[nodiscard]] std::size_t place_for(std::uint64_t sequence) const noexcept;
+    [[nodiscard]] bool hold(std::span<const std::byte> blocks, const mold_messages& messages,
+                            gyre::time_point now) noexcept;
+    [[nodiscard]] bool make_room(std::uint64_t sequence) noexcept;
+    void put(held_datagram& into, std::span<const std::byte> blocks,
+             const mold_messages& messages) noexcept;
     [[nodiscard]] bool take_held() noexcept;
-    void forget_requests() noexcept;
+    void free_taken() noexcept;
+    [[nodiscard]] mold_gap ask_for_more(gyre::time_point now) noexcept;
 
     mold_receiver_options options_;
     std::size_t blocks_bytes_max_;
-    std::vector<held_datagram> held_;
+    held_datagrams held_;            // In order; the first `taken_` of them are done with.
+    std::vector<std::size_t> free_;  // Places.
     std::vector<std::byte> held_bytes_;
-    mold_messages current_;           // What `next` takes from.
-    std::uint64_t expected_;          // The next to deliver, or 0.
-    std::uint64_t known_;             // Behind the last message that is known to exist.
-    std::uint64_t requested_at_ = 0;  // `expected_` when the last request was made.
-    std::size_t requests_ = 0;        // Made since `expected_` last moved.
-    gyre::time_point request_due_ = gyre::never;
+    std::size_t taken_ = 0;
+    mold_messages current_;          // What `next` takes from.
+    std::uint64_t expected_;         // The next to deliver, or 0.
+    std::uint64_t known_;            // Behind the last message that is known to exist.
+    std::uint64_t reach_;            // Behind the last message that is here or was.
+    gyre::time_point tail_since_{};  // When it was known that something exists behind `reach_`.
+    mold_requests requests_;
+    gyre::time_point look_again_ = gyre::never;  // What is missing may be asked for from then on.
     gyre::time_point dead_at_;
     bool end_known_ = false;
-    bool stuck_ = false;
     mold_counts counts_;
 };
 

@@ -130,11 +130,13 @@ private:
     }
 
     task ask_for_what_is_missing(gyre::time_point now) {
-        const auto request = receiver_.request(now);
-        if (!request || !asking_.is_open()) co_return;
-        const gyre::const_buffer bytes{*request};
-        // If it is lost here or on the way, the next one asks for the same.
-        static_cast<void>(co_await asking_.send_to({&bytes, 1}, options_.requests));
+        while (asking_.is_open()) {
+            const auto request = receiver_.request(now);
+            if (!request) co_return;
+            const gyre::const_buffer bytes{*request};
+            // If it is lost here or on the way, a later one asks for the same.
+            static_cast<void>(co_await asking_.send_to({&bytes, 1}, options_.requests));
+        }
     }
 
     void deliver() noexcept {

@@ -196,7 +196,7 @@ void mold_receiver(input bytes) {
             expects(next->sequence > last, "each message once and in order");
             last = next->sequence;
         }
-        if (const auto request = receiver.request(now))
+        for (auto request = receiver.request(now); request; request = receiver.request(now))
             expects(parse_mold_request(*request).fault == mold_fault::none, "a proper request");
         if (receiver.stuck()) static_cast<void>(receiver.give_up());
         bytes = bytes.subspan(1 + size);
