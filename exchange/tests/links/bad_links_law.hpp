@@ -141,9 +141,6 @@ private:
         options.ask_from = gyre::endpoint{places_.crowd, 0};
         options.requests = requests;
         options.receiver.requests_max = 100;
-        // A gap costs a round trip. Who cannot hold what comes meanwhile has to ask for that, too, and never
-        // catches up with a feed that goes on.
-        options.receiver.datagrams_held_max = 2048;
         watchers_.emplace_back(on_, options);
         REQUIRE(watchers_.back().feed.start().ok());
     }

@@ -36,7 +36,7 @@ inline constexpr std::string_view crowd_password = "secret";
         options.participants.push_back(
             {std::string_view{crowd_name(member)}, crowd_password, session_id{member}});
     options.participants.push_back({"ops", crowd_password, session_id::none});
-    // A listener that has lost a burst catches up at a datagram for each round trip.
+    // On a loaded machine a listener may be seconds behind, and must still find what it has missed.
     options.feed.kept_bytes_max = std::size_t{64} << 20;
     options.feed.kept_messages_max = std::size_t{1} << 20;
     options.feed.heartbeat_after = std::chrono::milliseconds{100};
