@@ -27,6 +27,11 @@ def facts(build_info: dict) -> dict:
     }
 
 
+def identity() -> str:
+    """Of machines that differ in it, no figures may be put together."""
+    return f"{platform.node()}, {cpu_model()}, {platform.system()} {platform.release()}"
+
+
 def _cpuinfo() -> str:
     return Path("/proc/cpuinfo").read_text(encoding="utf-8")
 

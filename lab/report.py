@@ -132,8 +132,10 @@ def write_html(document: dict, folder: Path) -> Path:
 def _subtitle(run: Run) -> str:
     how = run.document.get("run", {})
     quick = " A quick run is for looking, not for judging." if how.get("scale") == "quick" else ""
+    sittings = how.get("sittings", 1)
+    parts = f" in {sittings} sittings" if sittings > 1 else ""
     return html.escape(f"{how.get('started', '')}, {how.get('scale', '')} run, "
-                       f"{how.get('repetitions', '?')} rounds, {how.get('seconds', 0):.0f} s."
+                       f"{how.get('repetitions', '?')} rounds, {how.get('seconds', 0):.0f} s{parts}."
                        f"{quick}")
 
 

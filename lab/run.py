@@ -11,6 +11,9 @@ Each case is measured in rounds. A round runs every contender once, and the next
 the opposite order, so that whatever drifts favours nobody. One contender takes part twice in every
 round, under a second name: what it differs from itself is what differences here are worth. A case
 in which that is more than 5 % is void and measured again.
+
+Cases that are finished stand in FILE.journal until all are. The same command takes a run up again that
+was interrupted; the turns of a case are never torn apart.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from pathlib import Path
 
 import evidence
 import machine
+from journal import Journal, OtherConditions, fingerprint
 
 RUN_SECONDS_MAX = 120
 IDENTITY = ("library", "version", "backend")
@@ -133,6 +137,10 @@ class Bench:
         self.contenders = [Contender(each["name"], each["family"], tuple(each["command"]),
                                      tuple(each["suites"]), each["cases"])
                            for each in self.info["contenders"]]
+
+    def fingerprint(self, contenders: list[Contender]) -> str:
+        return fingerprint([self._folder / each
+                            for each in {contender.command[0] for contender in contenders}])
 
     def cases(self, suites: list[str]) -> list[Case]:
         """Of each suite from the first executable that takes part in it: the list is compiled into all
@@ -292,56 +300,78 @@ def described_once(contenders: list[Contender], identities: dict[str, dict]) -> 
     return list(found.values())
 
 
-def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rounds: int,
-               reruns: int, scale: str) -> dict:
-    """Measures everything and returns the document that --json stores."""
-    started_at = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: int, reruns: int,
+                 progress: Progress, calls: SystemCalls) -> dict:
+    """All that is known of one case in the end."""
     started = time.monotonic()
+    identities: dict[str, dict] = {}
+    first, *others = measure_until_quiet(bench, contenders, case, rounds, reruns, progress,
+                                         identities)
+    calls.add_to(first, contenders, case)
+    which = {"suite": case.suite, "case": case.name}
+    control = [which | {"spread": first.headline_spread(case.suite),
+                        "contender": first.controlled, "attempts": 1 + len(others)}]
+    return which | {
+        "rows": rows_of(case, first),
+        "cannot_run": [which | {"contender": name, "reason": reason}
+                       for name, reason in first.refusals.items()],
+        "controls": control if first.controlled else [],
+        "by_second": [which | {"contender": name, "rounds": rounds_seen}
+                      for name, rounds_seen in first.seconds.items() if name in first.samples],
+        "discarded": [row for each in others for row in rows_of(case, each)],
+        "identities": identities,
+        "system_calls_not_counted": calls.refusal,
+        "seconds": time.monotonic() - started,
+    }
+
+
+def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rounds: int,
+               reruns: int, scale: str, journal: Journal) -> dict:
+    """Measures everything that the journal lacks and returns the document that --json stores."""
+    started_at = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     steal = machine.StealMeter()
     load_before = machine.load_average()
     taking_part = {case: [each for each in contenders if each.takes_part(case)] for case in cases}
-    progress = Progress(sum(len(taking_part[each]) + 1 for each in cases) * rounds)
-    identities: dict[str, dict] = {}
-    rows, controls, refusals, discarded, seconds = [], [], [], [], []
+    missing = [each for each in cases if journal.find(each.suite, each.name) is None]
+    progress = Progress(sum(len(taking_part[each]) + 1 for each in missing) * rounds)
+    if len(missing) < len(cases):
+        progress.say(f"{len(cases) - len(missing)} of {len(cases)} cases are in {journal.path}")
     calls = SystemCalls(bench)
-
-    for case in cases:
-        first, *others = measure_until_quiet(bench, taking_part[case], case, rounds, reruns,
-                                             progress, identities)
-        calls.add_to(first, taking_part[case], case)
-        rows += rows_of(case, first)
-        seconds += [{"suite": case.suite, "case": case.name, "contender": name, "rounds": rounds_seen}
-                    for name, rounds_seen in first.seconds.items() if name in first.samples]
-        discarded += [row for each in others for row in rows_of(case, each)]
-        refusals += [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}
-                     for name, reason in first.refusals.items()]
-        if first.controlled:
-            spread = first.headline_spread(case.suite)
-            controls.append({"suite": case.suite, "case": case.name, "spread": spread,
-                             "contender": first.controlled, "attempts": 1 + len(others)})
+    for case in missing:
+        journal.add(measure_case(bench, taking_part[case], case, rounds, reruns, progress, calls) |
+                    {"sitting": started_at})
     progress.finish()
 
+    records = [journal.find(each.suite, each.name) for each in cases]
+    sittings = sorted({each["sitting"] for each in records})
     facts = machine.facts(bench.info) | {
         "load_average_before": load_before,
         "load_average_after": machine.load_average(),
         "steal_percent": steal.percent(),
     }
+
+    def all_of(what: str) -> list:
+        return [each for record in records for each in record[what]]
+
+    identities = {name: identity for record in records
+                  for name, identity in record["identities"].items()}
     return {
         "machine": facts,
         "run": {"scale": scale, "repetitions": rounds, "reruns_max": reruns,
-                "started": started_at,
-                "seconds": round(time.monotonic() - started, 1)},
+                "started": sittings[0], "sittings": len(sittings),
+                "seconds": round(sum(each["seconds"] for each in records), 1)},
         "contenders": described_once([each for each in contenders
                                       if any(each in those for those in taking_part.values())],
                                      identities),
         "cases": [{"suite": each.suite, "case": each.name, "description": each.description,
                    "threads": each.threads} for each in cases],
-        "rows": rows,
-        "cannot_run": refusals,
-        "controls": controls,
-        "system_calls_not_counted": calls.refusal,
-        "by_second": seconds,
-        "discarded": discarded,
+        "rows": all_of("rows"),
+        "cannot_run": all_of("cannot_run"),
+        "controls": all_of("controls"),
+        "system_calls_not_counted": next((each["system_calls_not_counted"] for each in records
+                                          if each["system_calls_not_counted"]), None),
+        "by_second": all_of("by_second"),
+        "discarded": all_of("discarded"),
     }
 
 
@@ -357,7 +387,7 @@ def parse_arguments() -> argparse.Namespace:
                         help="rounds (5; with --quick 3); ten or more to tell small differences")
     parser.add_argument("--contenders", metavar="a,b", help="only these; default: all")
     parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write raw samples there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write raw samples there; FILE.journal keeps finished cases meanwhile")
     parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
     parser.add_argument("--tables", action="store_true",
                         help="print tables (the default if neither --json nor --html is given)")
@@ -404,11 +434,21 @@ def main() -> None:
     contenders = choose_contenders(bench, arguments.contenders)
     cases = choose_cases(bench, arguments.suites, arguments.case)
     rounds = arguments.repetitions or (3 if arguments.quick else 5)
-    document = run_suites(bench, contenders, cases, rounds, 0 if arguments.quick else 2, scale)
+    reruns = 0 if arguments.quick else 2
+    conditions = {"scale": scale, "rounds": rounds,
+                  "suites": arguments.suites, "case": arguments.case,
+                  "contenders": [each.name for each in contenders],
+                  "programs": bench.fingerprint(contenders),
+                  "machine": machine.identity()}
+    try:
+        journal = Journal(arguments.json, conditions)
+    except OtherConditions as error:
+        sys.exit(f"run.py: {error}")
+    document = run_suites(bench, contenders, cases, rounds, reruns, scale, journal)
 
     if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        journal.finish()
 
     import report  # Not at the top: loading the plotting library would warm up nothing but itself.
 

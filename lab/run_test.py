@@ -5,10 +5,13 @@
 
 import io
 import json
+import tempfile
 import unittest
 from contextlib import redirect_stderr
+from pathlib import Path
 
 import run
+from journal import Journal
 from run import Attempt, Case, Contender
 
 OURS = Contender("gyre_uring", "gyre", ("a",), ("dispatch", "echo"))
@@ -167,6 +170,40 @@ class SeveralPrograms(unittest.TestCase):
         found = run.described_once(both, {"gyre_uring": {"library": "gyre"}})
         self.assertEqual([each["name"] for each in found], ["gyre_uring", "asio_callback"])
         self.assertEqual(found[0]["library"], "gyre")
+
+
+class WholeRuns(unittest.TestCase):
+    """Several cases, with a journal between them and an interruption."""
+
+    CASES = [Case("dispatch", "post", "", 1), Case("dispatch", "spawn", "", 1)]
+    INFO = {"compiler": "", "flags": "", "build_type": "Release"}
+
+    def run_all(self, bench, journal, cases=None) -> dict:
+        bench.info = self.INFO
+        with redirect_stderr(io.StringIO()):
+            return run.run_suites(bench, [OURS, CALLBACK], cases or self.CASES, 3, 0, "full", journal)
+
+    def test_what_was_measured_before_is_in_the_document_and_not_measured_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = Path(folder) / "all.json"
+            self.run_all(FakeBench({"gyre_uring": [7.0]}), Journal(result, {}), self.CASES[:1])
+            later = FakeBench({"gyre_uring": [9.0]}, refuses_to_count=True)
+            document = self.run_all(later, Journal(result, {}))
+        self.assertEqual(later.ran.count("asio_callback"), 3)
+        ours = {row["case"]: row["samples"] for row in document["rows"]
+                if row["contender"] == "gyre_uring" and row["metric"] == "throughput"}
+        self.assertEqual(ours, {"post": [7.0] * 3, "spawn": [9.0] * 3})
+        self.assertEqual([each["case"] for each in document["controls"]], ["post", "spawn"])
+        self.assertEqual(document["contenders"][0],
+                         {"name": "gyre_uring", "family": "gyre", "library": "", "version": "",
+                          "backend": ""})
+        self.assertEqual(document["system_calls_not_counted"], "no tracefs")
+
+    def test_who_fails_is_a_row_that_says_so_in_each_case(self):
+        document = self.run_all(FakeBench(refusing=("asio_callback",)), Journal(None, {}))
+        self.assertEqual([(each["case"], each["reason"]) for each in document["cannot_run"]],
+                         [("post", "because"), ("spawn", "because")])
+        self.assertEqual(document["run"]["sittings"], 1)
 
 
 class SystemCalls(unittest.TestCase):
