@@ -20,6 +20,7 @@ mold_receiver::mold_receiver(const mold_receiver_options& options, gyre::time_po
       reach_{options.first_sequence},
       requests_{{.outstanding_max = options.requests_outstanding_max,
                  .again_after = options.request_again,
+                 .again_after_max = options.request_again_max,
                  .attempts_max = options.requests_max}},
       dead_at_{gyre::deadline_after(now, options.dead_after)} {
     expects(options.datagram_bytes_max > mold_header_bytes);

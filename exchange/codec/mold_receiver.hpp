@@ -24,7 +24,9 @@ struct mold_receiver_options {
     std::size_t datagram_bytes_max = 1500;  ///< Longer ones cannot be held and are asked for later.
     std::size_t datagrams_held_max = 64;    ///< Ahead of their turn.
     gyre::duration request_after = std::chrono::milliseconds{1};  ///< Of a gap: it may be disorder.
-    gyre::duration request_again = std::chrono::milliseconds{50};  ///< Of a request in vain.
+    gyre::duration request_again =
+        std::chrono::milliseconds{50};  ///< Of a request in vain. Doubles
+    gyre::duration request_again_max = std::chrono::milliseconds{400};  ///< each time, up to this.
     std::size_t requests_max = 20;                         ///< For the same messages, in vain.
     std::size_t requests_outstanding_max = 16;             ///< Each for other messages; at least 1.
     gyre::duration dead_after = std::chrono::seconds{15};  ///< Of hearing nothing.

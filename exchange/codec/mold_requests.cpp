@@ -11,7 +11,8 @@ namespace exchange {
 
 using gyre::expects;
 
-mold_requests::mold_requests(const mold_requests_options& options) : options_{options} {
+mold_requests::mold_requests(const mold_requests_options& options)
+    : options_{options}, window_{options.outstanding_max} {
     expects(options.outstanding_max > 0 && options.attempts_max > 0);
     under_way_.reserve(options.outstanding_max);
 }
@@ -23,7 +24,7 @@ mold_gap mold_requests::ask(mold_gap missing, std::size_t nearer_max,
         missing.first = std::max(missing.first, place->messages.last);
     const auto nearer = static_cast<std::size_t>(place - under_way_.begin());
     if (missing.first >= missing.last || nearer > nearer_max) return {};
-    if (nearer == options_.outstanding_max) return {};
+    if (nearer >= window_) return {};
 
     if (place != under_way_.end()) missing.last = std::min(missing.last, place->messages.first);
     if (under_way_.size() == options_.outstanding_max) under_way_.pop_back();
@@ -31,20 +32,28 @@ mold_gap mold_requests::ask(mold_gap missing, std::size_t nearer_max,
     const std::uint64_t most = options_.outstanding_max > 1 ? answer_messages_ : mold_messages_max;
     missing.last = std::min(missing.last, missing.first + most);
     under_way_.insert(under_way_.begin() + static_cast<std::ptrdiff_t>(nearer),
-                      {missing, gyre::deadline_after(now, options_.again_after)});
+                      {missing, due_after(1, now)});
     return missing;
 }
 
 mold_gap mold_requests::ask_again(gyre::time_point now) noexcept {
-    for (request& each : under_way_) {
-        if (each.hopeless || now < each.due) continue;
-        each.hopeless = each.attempts == options_.attempts_max;
-        if (each.hopeless) continue;
-        ++each.attempts;
-        each.due = gyre::deadline_after(now, options_.again_after);
-        return each.messages;
+    for (std::size_t at = 0; at < std::min(window_, under_way_.size()); ++at) {
+        request& it = under_way_[at];
+        if (it.hopeless || now < it.due) continue;
+        it.hopeless = it.attempts == options_.attempts_max;
+        if (it.hopeless) continue;
+        it.due = due_after(++it.attempts, now);
+        window_ = std::max<std::size_t>(window_ / 2, 1);
+        return it.messages;
     }
     return {};
+}
+
+gyre::time_point mold_requests::due_after(std::size_t attempts,
+                                          gyre::time_point now) const noexcept {
+    gyre::duration wait = options_.again_after;
+    for (; attempts > 1 && wait < options_.again_after_max; --attempts) wait *= 2;
+    return gyre::deadline_after(now, std::min(wait, options_.again_after_max));
 }
 
 void mold_requests::arrived(mold_gap messages, std::size_t bytes) noexcept {
@@ -59,6 +68,7 @@ void mold_requests::arrived(mold_gap messages, std::size_t bytes) noexcept {
         const bool begun = messages.first <= asked.first && asked.first < messages.last;
         if (messages.first == asked.first && begun) learn(asked, messages, bytes);
         each = begun ? under_way_.erase(each) : each + 1;
+        if (begun) window_ = std::min(window_ + 1, options_.outstanding_max);
     }
 }
 
@@ -87,8 +97,8 @@ bool mold_requests::hopeless(std::uint64_t sequence) const noexcept {
 
 gyre::time_point mold_requests::deadline() const noexcept {
     gyre::time_point first = gyre::never;
-    for (const request& each : under_way_)
-        if (!each.hopeless) first = std::min(first, each.due);
+    for (std::size_t at = 0; at < std::min(window_, under_way_.size()); ++at)
+        if (!under_way_[at].hopeless) first = std::min(first, under_way_[at].due);
     return first;
 }
 

@@ -6,6 +6,10 @@
 // round trip, and never catches up with a feed that is faster than that. Several may be under way here, each
 // for other messages and each with a time of its own. mold_receiver.hpp says what is missing and what has
 // come.
+//
+// Where requests or answers are lost because there are too many of them, asking more makes it worse. So each
+// request in vain waits twice as long as the one before, and halves how many may be under way; each answer
+// lets one more of them go out.
 #pragma once
 
 #include <exchange/codec/mold_packet.hpp>
@@ -28,7 +32,8 @@ struct mold_gap {
 
 struct mold_requests_options {
     std::size_t outstanding_max = 16;  ///< Requests under way; at least 1.
-    gyre::duration again_after = std::chrono::milliseconds{50};  ///< Of a request without answer.
+    gyre::duration again_after = std::chrono::milliseconds{50};  ///< Doubles with each attempt,
+    gyre::duration again_after_max = std::chrono::milliseconds{400};  ///< up to this.
     std::size_t attempts_max = 20;  ///< For the same messages; at least 1.
 };
 
@@ -70,8 +75,7 @@ public:
 
     /// Nothing at or behind `sequence` can be asked for.
     [[nodiscard]] bool full_before(std::uint64_t sequence) const noexcept {
-        return under_way_.size() == options_.outstanding_max &&
-               under_way_.back().messages.first < sequence;
+        return under_way_.size() >= window_ && under_way_[window_ - 1].messages.first < sequence;
     }
 
 private:
@@ -82,11 +86,14 @@ private:
         bool hopeless = false;
     };
 
+    [[nodiscard]] gyre::time_point due_after(std::size_t attempts,
+                                             gyre::time_point now) const noexcept;
     void learn(mold_gap asked, mold_gap answered, std::size_t bytes) noexcept;
 
     mold_requests_options options_;
     std::uint64_t answer_messages_ = 16;  // That one datagram is thought to hold.
     std::size_t largest_bytes_ = 0;       // Of all datagrams so far.
+    std::size_t window_;                  // How many may be made, or made again; the others wait.
     std::vector<request> under_way_;      // In order; no message is in two of them.
 };
 

@@ -218,7 +218,7 @@ TEST_CASE("a gap that nobody fills is given up when the application says so") {
     static_cast<void>(deliver(receiver, numbers(6, 1)));
     gyre::time_point now = start;
     const auto exhaust = [&] {
-        for (int each = 0; each < 4; ++each, now += 51ms) static_cast<void>(receiver.request(now));
+        for (int each = 0; each < 6; ++each, now += 51ms) static_cast<void>(receiver.request(now));
     };
     static_cast<void>(receiver.request(now));
     CHECK_FALSE(receiver.stuck());

@@ -93,7 +93,7 @@ TEST_CASE("pieces grow while answers are whole") {
 }
 
 TEST_CASE("each request is made again when its own time runs out") {
-    mold_requests requests{{.outstanding_max = 2, .again_after = 50ms}};
+    mold_requests requests{{.outstanding_max = 4, .again_after = 50ms}};
     CHECK(asked(requests, 1, 17, start) == "1+16 ");
     CHECK(asked(requests, 17, 20, start + 30ms) == "17+3 ");
 
@@ -103,7 +103,38 @@ TEST_CASE("each request is made again when its own time runs out") {
     CHECK(requests.ask_again(start + 50ms).empty());
     CHECK(requests.deadline() == start + 80ms);
     CHECK(shown(requests.ask_again(start + 80ms)) == "17+3");
-    CHECK(requests.deadline() == start + 100ms);
+    CHECK(requests.deadline() == start + 150ms);
+}
+
+TEST_CASE("a request in vain waits twice as long as the one before, up to a limit") {
+    mold_requests requests{{.again_after = 50ms, .again_after_max = 300ms}};
+    CHECK(asked(requests, 1, 4) == "1+3 ");
+
+    gyre::time_point now = start;
+    for (const auto wait : {50ms, 100ms, 200ms, 300ms, 300ms}) {
+        CHECK(requests.deadline() == now + wait);
+        now += wait;
+        CHECK(shown(requests.ask_again(now)) == "1+3");
+    }
+}
+
+TEST_CASE("who gets no answers asks for less at once, and for more with each answer") {
+    mold_requests requests{{.outstanding_max = 4, .again_after = 50ms}};
+    CHECK(asked(requests, 1, 65) == "1+16 17+16 33+16 49+16 ");
+
+    CHECK(shown(requests.ask_again(start + 50ms)) == "1+16");
+    CHECK(shown(requests.ask_again(start + 50ms)) == "17+16");
+    CHECK(requests.ask_again(start + 50ms).empty());
+    CHECK(requests.deadline() == start + 150ms);
+    CHECK(shown(requests.ask_again(start + 1s)) == "1+16");
+    CHECK(requests.ask_again(start + 1s).empty());
+
+    requests.arrived({1, 17}, full_bytes);
+    CHECK(asked(requests, 65, 100, start + 1s) == "");
+    CHECK(shown(requests.ask_again(start + 1s)) == "17+16");
+    requests.arrived({17, 33}, full_bytes);
+    requests.arrived({33, 49}, full_bytes);
+    CHECK(asked(requests, 65, 1000, start + 1s) == "65+32 97+32 ");
 }
 
 TEST_CASE("after the last attempt there is none, and what was not answered is hopeless") {
@@ -112,14 +143,14 @@ TEST_CASE("after the last attempt there is none, and what was not answered is ho
     CHECK(shown(requests.ask_again(start + 50ms)) == "1+16");
     CHECK_FALSE(requests.hopeless(1));  // The last one has its time, too.
 
-    CHECK(requests.ask_again(start + 100ms).empty());
+    CHECK(requests.ask_again(start + 150ms).empty());
 
     CHECK(requests.hopeless(1));
     CHECK(requests.deadline() == gyre::never);
-    CHECK(asked(requests, 1, 17, start + 100ms) == "");
+    CHECK(asked(requests, 1, 17, start + 150ms) == "");
     requests.arrived({1, 2}, full_bytes);  // Late, but somebody answers.
     CHECK_FALSE(requests.hopeless(2));
-    CHECK(asked(requests, 2, 17, start + 100ms) == "2+1 3+1 ");
+    CHECK(asked(requests, 2, 17, start + 150ms) == "2+1 3+1 ");
 }
 
 TEST_CASE("a request further ahead is not hopeless before its turn") {
@@ -135,7 +166,7 @@ TEST_CASE("a request further ahead is not hopeless before its turn") {
 }
 
 TEST_CASE("what comes in the middle of a request leaves the messages before it under way") {
-    mold_requests requests{{.outstanding_max = 2}};
+    mold_requests requests{{.outstanding_max = 8}};
     CHECK(asked(requests, 1, 17) == "1+16 ");
 
     requests.arrived({5, 8}, full_bytes);
@@ -150,14 +181,14 @@ TEST_CASE("what comes in the middle of a hopeless request gives it all its attem
     mold_requests requests{{.outstanding_max = 2, .again_after = 50ms, .attempts_max = 2}};
     CHECK(asked(requests, 1, 17) == "1+16 ");
     CHECK(shown(requests.ask_again(start + 50ms)) == "1+16");
-    CHECK(requests.ask_again(start + 100ms).empty());
+    CHECK(requests.ask_again(start + 150ms).empty());
     REQUIRE(requests.hopeless(1));
 
     requests.arrived({5, 17}, full_bytes);
 
     CHECK_FALSE(requests.hopeless(1));
-    CHECK(shown(requests.ask_again(start + 100ms)) == "1+4");
-    CHECK(requests.ask_again(start + 150ms).empty());
+    CHECK(shown(requests.ask_again(start + 150ms)) == "1+4");
+    CHECK(requests.ask_again(start + 250ms).empty());
     CHECK(requests.hopeless(1));
 }
 
@@ -172,7 +203,7 @@ TEST_CASE("one datagram may answer several requests") {
 }
 
 TEST_CASE("what is not wanted any more is not asked for again") {
-    mold_requests requests{{.outstanding_max = 3}};
+    mold_requests requests{{.outstanding_max = 8}};
     CHECK(asked(requests, 1, 40) == "1+16 17+16 33+7 ");
 
     requests.forget_before(20);
@@ -201,6 +232,8 @@ TEST_CASE("if as many are under way as may be, what is nearer goes before what i
     CHECK(asked(requests, 10, 13) == "10+3 ");
     CHECK(asked(requests, 30, 33) == "");
     CHECK(shown(requests.ask_again(start + 50ms)) == "10+3");
+    requests.arrived({10, 13}, full_bytes);
     CHECK(shown(requests.ask_again(start + 50ms)) == "20+3");
-    CHECK(requests.ask_again(start + 50ms).empty());
+    requests.arrived({20, 23}, full_bytes);
+    CHECK(asked(requests, 30, 33) == "30+3 ");
 }
