@@ -11,7 +11,7 @@ namespace exchange::testing {
 class eager_facility {
 public:
     eager_facility(asio_loop& loop, matching_service& service, const facility_options& options,
-                   span_observer* observer)
+                   span_observer* observer = nullptr)
         : it_{loop, service, options, observer, callback_style::tried_first} {}
 
     [[nodiscard]] gyre::io_result<> start() { return it_.start(); }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The crowd behind bad links, with Asio's completion handlers in both ways of writing.
+#include <exchange/tests/links/bad_links_law.hpp>
+#include <exchange/tests/links/lossy_network.hpp>
+
+#include <exchange/net/application/callback_facility.hpp>
+#include <exchange/net/asio_traits.hpp>
+#include <exchange/tests/net/eager_facility.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+using law_here = bad_links_law<asio_traits, callback_facility>;
+using law_when_eager = bad_links_law<asio_traits, eager_facility>;
+
+TEST_CASE(
+    "callback facility: whatever links do, everybody knows in the end what the exchange knows") {
+    law_here::everybody_knows_what_the_exchange_knows({});
+}
+TEST_CASE(
+    "eager callbacks: whatever links do, everybody knows in the end what the exchange knows") {
+    law_when_eager::everybody_knows_what_the_exchange_knows({});
+}
+
+// lossy_network.py runs these.
+TEST_CASE("lossy network: callback facility: everybody knows in the end what the exchange knows" *
+          doctest::skip(!in_lossy_network())) {
+    law_here::everybody_knows_what_the_exchange_knows({}, lossy_network());
+}
+TEST_CASE("lossy network: eager callbacks: everybody knows in the end what the exchange knows" *
+          doctest::skip(!in_lossy_network())) {
+    law_when_eager::everybody_knows_what_the_exchange_knows({}, lossy_network());
+}
