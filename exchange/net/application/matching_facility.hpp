@@ -123,8 +123,10 @@ private:
             const gyre::time_point now = X::now(context_);
             places_.on_timer(now);
             service_.announce();  // Orders of who was too silent may have been cancelled.
-            co_await feed_.flush();
-            co_await feed_.on_timer(now);
+            for (bool more = feed_.begin(); more;) {
+                const auto what = co_await feed_.send();
+                more = feed_.sent(what);
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 // to their writers, so that nobody waits for somebody else's slow client.
 #pragma once
 
+#include <exchange/codec/soup_output.hpp>
 #include <exchange/net/application/facility_options.hpp>
 #include <exchange/net/application/span_watch.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
@@ -67,13 +68,7 @@ public:
     /// Cost:          no allocation per message.
     task serve() {
         X::launch(desk_.context, write_what_others_caused());
-        while (!session_->over()) {
-            const auto [error, size] = co_await packets_.receive();
-            if (error) break;
-            packets_.received(size);
-            desk_.spans.received();
-            while (take_packets()) co_await write_out_all();
-        }
+        co_await carry_out();
         co_await wait_for_the_end();
         session_->disconnected();
         desk_.service.announce();
@@ -126,45 +121,75 @@ private:
         return taken > 0;
     }
 
-    /// The feed first: the public must not wait for one client's window.
-    task write_out_all() {
-        co_await desk_.feed.flush();
-        co_await write_out();
-        desk_.note_written();
-    }
-
-    task write_out() {
-        if (writing_) co_return;  // Whoever is at it goes on until nothing is left.
-        writing_ = true;
-        for (;;) {
-            const soup_output output = session_->output();
-            if (output.size() == 0) break;
-            const auto [error, size] = co_await packets_.send(output);
-            if (error) {
-                packets_.cut();
-                break;
+    /// Reads, carries out and answers, until the client has gone or its session is over. All that it awaits
+    /// are operations, so that a message makes no frame.
+    task carry_out() {
+        while (!session_->over()) {
+            const auto [error, size] = co_await packets_.receive();
+            if (error) break;
+            packets_.received(size);
+            desk_.spans.received();
+            while (take_packets()) {
+                // The feed first: the public must not wait for one client's window.
+                for (bool more = desk_.feed.begin(); more;) {
+                    const auto sent = co_await desk_.feed.send();
+                    more = desk_.feed.sent(sent);
+                }
+                for (bool more = begin_output(); more;) {
+                    const auto written = co_await packets_.send(output_);
+                    more = note_output(written);
+                }
+                desk_.note_written();
             }
-            session_->sent(size, X::now(desk_.context));
         }
-        writing_ = false;
-        note_clean();
     }
 
     task write_what_others_caused() {
         for (;;) {
-            static_cast<void>(co_await has_output_.wait());
+            if (!has_output_.is_set()) static_cast<void>(co_await has_output_.wait());
             has_output_.reset();
             if (finished_) break;
-            co_await write_out();
+            for (bool more = begin_output(); more;) {
+                const auto written = co_await packets_.send(output_);
+                more = note_output(written);
+            }
             desk_.note_written();
         }
         writer_gone_.set();
     }
 
+    /// Whether the caller is to write `output_`. If somebody is at it, that one goes on until all is written.
+    [[nodiscard]] bool begin_output() noexcept {
+        if (writing_) return false;
+        return next_output();
+    }
+    [[nodiscard]] bool next_output() noexcept {
+        output_ = session_->output();
+        writing_ = output_.size() > 0;
+        if (!writing_) note_clean();
+        return writing_;
+    }
+    /// Whether there is more to write. Of a client that cannot be written to, there is not.
+    [[nodiscard]] bool note_output(const gyre::io_result<std::size_t>& written) noexcept {
+        if (written.ok()) {
+            session_->sent(written.value(), X::now(desk_.context));
+            return next_output();
+        }
+        packets_.cut();
+        writing_ = false;
+        note_clean();
+        return false;
+    }
+
     /// Lets the client read our last words: what it still sends is dropped until it closes, or for as long
     /// as `on_timer` allows. Closing at once would reset the connection, and destroy them.
     task wait_for_the_end() {
-        co_await write_out_all();
+        co_await desk_.feed.flush();
+        for (bool more = begin_output(); more;) {
+            const auto written = co_await packets_.send(output_);
+            more = note_output(written);
+        }
+        desk_.note_written();
         if (!session_->over()) co_return;  // The client went first.
         over_since_ = std::min(over_since_, X::now(desk_.context));
         co_await end_writer();  // It may be in the middle of a message, with our last words behind it.
@@ -191,6 +216,7 @@ private:
     order_entry_desk<X>& desk_;
     packet_stream<X> packets_;
     std::optional<order_entry_session> session_;
+    soup_output output_;  // Being written, while `writing_`.
     typename X::event has_output_;
     typename X::event writer_gone_;
     gyre::time_point accepted_at_{};

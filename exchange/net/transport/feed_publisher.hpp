@@ -2,8 +2,10 @@
 //
 // The public feed on its way out: datagrams of a mold_sender to their group, and answers to those who ask.
 //
-// Whoever changed the book calls `flush`; if somebody is at it already, that one goes on until nothing is
-// left. So datagrams are as full as the moment allows, and there is one writer.
+// Whoever changed the book sends; if somebody is at it already, that one goes on until nothing is left. So
+// datagrams are as full as the moment allows, and there is one writer. Those who send again and again do so
+// in their own frames (`begin`, `send`, `sent`): a coroutine of its own could be needed for the first time,
+// or twice at once for the first time, long after the start, and would allocate then.
 #pragma once
 
 #include <exchange/codec/mold_sender.hpp>
@@ -54,30 +56,39 @@ public:
     /// Has the feed anything that was not given to the kernel?
     [[nodiscard]] bool sending() const noexcept { return sending_; }
 
-    /// Sends what was committed and not sent yet.
+    /// Takes up what was committed and not sent yet; if there is none, the heartbeat or the end that is due.
     ///
-    /// Errors:        none: what cannot be sent is counted, and stays in the feed for those who ask.
+    /// @return True if the caller is to send it: `send` is awaited and its result given to `sent`, until that
+    ///         returns false. False if there is nothing, or somebody is at it, who will not stop before it.
+    [[nodiscard]] bool begin() noexcept {
+        if (sending_) return false;
+        sending_ = fill();
+        return sending_;
+    }
+    /// Sends some of what was taken up. Yields `io_result<std::size_t>`.
+    [[nodiscard]] auto send() noexcept { return outgoing_.send(batch_); }
+    /// What cannot be sent is counted, and stays in the feed for those who ask.
+    [[nodiscard]] bool sent(const gyre::io_result<std::size_t>& what) noexcept {
+        counts_.datagrams += what.value();
+        if (!what.ok() && outgoing_.is_open()) {
+            ++counts_.refused;  // This one only: those behind it may well go out.
+            batch_.drop_first();
+        }
+        sending_ = fill();
+        return sending_;
+    }
+
+    /// All of these in one, for those who do so rarely.
+    ///
+    /// Errors:        none.
     /// Cancellation:  closing ends it.
     /// Threads:       that of the context.
     /// Cost:          a frame; as many sends as the batch makes of it.
     typename X::template task<void> flush() {
-        if (sending_ || !outgoing_.is_open()) co_return;
-        sending_ = true;
-        while (fill(X::now(context_))) co_await send_batch();
-        sending_ = false;
-    }
-
-    /// Sends a heartbeat, or the end once more, if it is due. As `flush` in everything else.
-    typename X::template task<void> on_timer(gyre::time_point now) {
-        // What is being sent is a sign of life.
-        if (sending_ || !outgoing_.is_open() || now < feed_.deadline()) co_return;
-        const auto datagram = feed_.on_timer(now);
-        if (!datagram) co_return;
-        sending_ = true;
-        append(*datagram, group_, batch_);
-        co_await send_batch();
-        while (fill(X::now(context_))) co_await send_batch();
-        sending_ = false;
+        for (bool more = begin(); more;) {
+            const auto what = co_await send();
+            more = sent(what);
+        }
     }
 
     /// Answers requests for retransmission until it is closed.
@@ -111,24 +122,17 @@ private:
     }
 
     // Room in the batch is made only once all of it was sent.
-    [[nodiscard]] bool fill(gyre::time_point now) noexcept {
+    [[nodiscard]] bool fill() noexcept {
         if (!outgoing_.is_open()) return false;
+        if (!batch_.empty()) return true;
+        const gyre::time_point now = X::now(context_);
         while (!batch_.full()) {
-            const auto datagram = feed_.next(now);
+            auto datagram = feed_.next(now);
+            if (!datagram) datagram = feed_.on_timer(now);  // What was sent is a sign of life.
             if (!datagram) break;
             append(*datagram, group_, batch_);
         }
         return !batch_.empty();
-    }
-
-    typename X::template task<void> send_batch() {
-        while (!batch_.empty() && outgoing_.is_open()) {
-            const auto [error, sent] = co_await outgoing_.send(batch_);
-            counts_.datagrams += sent;
-            if (!error || !outgoing_.is_open()) continue;
-            ++counts_.refused;  // This one only: those behind it may well go out.
-            batch_.drop_first();
-        }
     }
 
     typename X::context& context_;
