@@ -95,12 +95,13 @@ public:
     /// What arrives from here on waits in the kernel, but for what ends the read that is under way.
     void stop_reading() { deaf_ = true; }
 
+    [[nodiscard]] int native_handle() noexcept { return socket_.native_handle(); }
+
     /// Before it goes out of scope.
     task leave() {
         static_cast<void>(socket_.close());
         co_await this->until([this] { return !listening_; });
     }
-    [[nodiscard]] int native_handle() { return socket_.native_handle(); }
 
     /// The next `write` is the last; what the other side still says is heard.
     void finish_after_write() { last_ = true; }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How many writes and datagrams a message costs: the same numbers for every facility.
+//
+// A client says one thing at a time and hears everything that follows from it before it goes on, so nothing
+// is left to chance. Writes are counted where they arrive; how many system calls a facility makes of
+// them is its own affair (exchange/README.md has a table).
+#pragma once
+
+#include <exchange/tests/net/data_segments.hpp>
+#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/raw_client.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+namespace exchange::testing {
+
+template <class World, class Facility>
+struct write_law : facility_floor<World, Facility> {
+    using stage = facility_floor<World, Facility>;
+    using X = typename stage::X;
+    using task = typename stage::task;
+    using floor = typename stage::floor;
+    using stage::hold;
+
+    static void each_message_costs_as_many_writes_as_anywhere() {
+        hold(
+            [](floor& it) -> task {
+                pit in{it};
+                co_await in.open();
+
+                for (int each = 0; each < rounds; ++each) {
+                    in.order();
+                    co_await in.settle(1, 0);
+                }
+                in.check_writes({rounds, 0, rounds});
+
+                for (int each = 0; each < rounds; ++each) {
+                    in.trade();
+                    co_await in.settle(2, 2);
+                }
+                in.check_writes({rounds, rounds, rounds});
+
+                in.cancel_all();
+                co_await in.settle(rounds, 0);
+                in.check_writes({1, 0, datagrams_of_cancels});
+
+                for (int each = 0; each < rounds; ++each) {
+                    for (int more = 0; more < batch; ++more) in.order();
+                    co_await in.settle(batch, 0);
+                }
+                in.check_writes({rounds, 0, rounds * datagrams_of_batch});
+                co_await in.close();
+            },
+            without_heartbeats());
+    }
+
+private:
+    static constexpr int rounds = 20;
+    static constexpr int batch = 50;
+    static constexpr int datagrams_of_cancels = 4;
+    static constexpr int datagrams_of_batch = 8;
+
+    struct write_counts {
+        std::uint64_t to_alice = 0;
+        std::uint64_t to_bob = 0;
+        std::uint64_t to_the_public = 0;
+    };
+
+    [[nodiscard]] static day without_heartbeats() {
+        day it;
+        it.rules.feed.heartbeat_after = std::chrono::hours{1};
+        it.how.sessions.heartbeat_after = std::chrono::hours{1};
+        it.how.sessions.dead_after = std::chrono::hours{2};
+        return it;
+    }
+
+    /// Alice, who trades, and Bob, who has sold her all that she may want.
+    class pit {
+    public:
+        explicit pit(floor& on) : on_{on}, alice_{on.on}, bob_{on.on} {}
+
+        task open() {
+            co_await log_in(alice_, "alice");
+            co_await log_in(bob_, "bob");
+            bob_.say(limit(client_sequence{1}, order_side::sell, 1'000, 1'000));
+            co_await settle(0, 1);
+            note_writes();
+        }
+        void order() { alice_.say(limit(client_sequence{++said_}, order_side::buy, 100, 5)); }
+        void trade() { alice_.say(limit(client_sequence{++said_}, order_side::buy, 1'000, 1)); }
+        void cancel_all() {
+            alice_.say(cancel_orders{session_id::none, client_sequence{++said_}, account_id{1},
+                                     instrument_id::none, side_filter::both});
+        }
+
+        /// Sends what was said, and waits for so many packets more.
+        task settle(std::size_t for_alice, std::size_t for_bob) {
+            heard_by_alice_ += for_alice;
+            heard_by_bob_ += for_bob;
+            co_await bob_.write();
+            co_await alice_.write();
+            co_await alice_.hear(heard_by_alice_);
+            co_await bob_.hear(heard_by_bob_);
+            CHECK(alice_.heard.size() == heard_by_alice_);
+            CHECK(bob_.heard.size() == heard_by_bob_);
+        }
+
+        /// Since the last call.
+        void check_writes(const write_counts& wanted) {
+            const write_counts before = counted_;
+            note_writes();
+            CHECK(counted_.to_alice - before.to_alice == wanted.to_alice);
+            CHECK(counted_.to_bob - before.to_bob == wanted.to_bob);
+            CHECK(counted_.to_the_public - before.to_the_public == wanted.to_the_public);
+        }
+
+        task close() {
+            co_await alice_.leave();
+            co_await bob_.leave();
+        }
+
+    private:
+        void note_writes() {
+            counted_ = {data_segments_received(alice_.native_handle()),
+                        data_segments_received(bob_.native_handle()),
+                        on_.facility->feed().datagrams};
+        }
+        task log_in(raw_client<X>& who, std::string_view name) {
+            co_await who.connect(on_.facility->order_entry());
+            who.log_in(name);
+            co_await who.write();
+            co_await who.hear(1);
+        }
+
+        floor& on_;
+        raw_client<X> alice_;
+        raw_client<X> bob_;
+        write_counts counted_;
+        std::uint32_t said_ = 0;
+        std::size_t heard_by_alice_ = 1;
+        std::size_t heard_by_bob_ = 1;
+    };
+};
+
+}  // namespace exchange::testing
