@@ -115,6 +115,7 @@ void callback_feed::await_request() {
 void callback_feed::on_request(const error_code& failure, std::size_t size) {
     if (failure == boost::asio::error::operation_aborted) return;
     if (failure) return await_request();  // Of an answer that nobody was there to take.
+    if (!requests_.is_open()) return;     // Closed while this one was handed to us.
     const auto answer = feed_.answer(std::span{request_}.first(size));
     if (answer.fault != mold_fault::none) {
         ++counts_.faults;

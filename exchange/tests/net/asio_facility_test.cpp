@@ -46,6 +46,9 @@ TEST_CASE("asio facility: who comes after the end of the day hears the rest, and
 TEST_CASE("asio facility: nothing changes after the end of the day, and strangers are sent away") {
     of_its_end::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
 }
+TEST_CASE("asio facility: a request for messages that comes as it stops does no harm") {
+    of_its_end::a_request_that_comes_as_it_stops_does_no_harm();
+}
 TEST_CASE("asio facility: orders of a lost connection follow its policy, and the public is told") {
     law_here::orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told();
 }

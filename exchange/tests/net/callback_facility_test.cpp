@@ -70,6 +70,10 @@ TEST_CASE(
     of_its_end::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
     of_its_end_when_eager::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
 }
+TEST_CASE("callback facility: a request for messages that comes as it stops does no harm") {
+    of_its_end::a_request_that_comes_as_it_stops_does_no_harm();
+    of_its_end_when_eager::a_request_that_comes_as_it_stops_does_no_harm();
+}
 TEST_CASE(
     "callback facility: orders of a lost connection follow its policy, and the public is told") {
     the_laws::orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told();

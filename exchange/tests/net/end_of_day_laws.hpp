@@ -9,6 +9,9 @@
 #include <exchange/tests/net/facility_floor.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 namespace exchange::testing {
 
 template <class World, class Facility>
@@ -83,6 +86,67 @@ struct end_of_day_law : facility_floor<World, Facility> {
                 co_await stranger.leave();
             },
             {.how = strict});
+    }
+
+    /// Requests and what makes it stop come in one turn of the loop, in every order; or it stops a few turns
+    /// later, between any two steps of an answer.
+    static void a_request_that_comes_as_it_stops_does_no_harm() {
+        for (std::size_t before = 0; before <= requests_at_the_end; ++before)
+            for (std::size_t turns = 0; turns < 8; ++turns)
+                hold(stop_between_requests{before, turns});
+    }
+
+private:
+    static constexpr std::size_t requests_at_the_end = 4;
+
+    struct stop_between_requests {
+        std::size_t before = 0;
+        std::size_t turns = 0;
+
+        task operator()(floor& it) const {
+            trader<X> a{it.on, it.client("alice")};
+            co_await a.in();
+            a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
+            co_await it.probe->heard_at_least(it.public_messages());
+            a.client.stop();
+            co_await a.gone();
+
+            auto [error, bell] = X::bind(it.on, loopback(0), {});
+            REQUIRE_FALSE(error);
+            typename X::event stopped;
+            X::launch(it.on, stop_at(bell, it, turns, stopped));
+            const auto request = format_mold_header({"FEED", 1, 1});
+            const int sender = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+            for (std::size_t each = 0; each <= requests_at_the_end; ++each)
+                send_at_once(
+                    sender, request,
+                    each == before ? bell.local_endpoint().value() : it.facility->feed_requests());
+            ::close(sender);
+            static_cast<void>(co_await stopped.wait());
+        }
+    };
+
+    /// Without a turn of the loop.
+    static void send_at_once(int sender, std::span<const std::byte> datagram,
+                             const gyre::endpoint& to) {
+        const auto* const raw = reinterpret_cast<const sockaddr*>(to.raw().data);
+        const auto sent = ::sendto(sender, datagram.data(), datagram.size(), 0, raw, to.raw().size);
+        CHECK(sent == static_cast<ssize_t>(datagram.size()));
+    }
+
+    static task stop_at(typename X::udp_socket& bell, floor& it, std::size_t turns,
+                        typename X::event& stopped) {
+        std::array<std::byte, 64> space;
+        const auto [error, received] = co_await bell.receive(space);
+        CHECK_FALSE(error);
+        stop_after(turns, it, stopped);
+    }
+
+    static void stop_after(std::size_t turns, floor& it, typename X::event& stopped) {
+        if (turns > 0)
+            return it.on.post([turns, &it, &stopped] { stop_after(turns - 1, it, stopped); });
+        it.facility->stop();
+        stopped.set();
     }
 };
 
