@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The facility on Boost.Asio's coroutines, for who wants to compare.
+// The facility on Boost.Asio, for who wants to compare: on its coroutines, or on handlers without any.
 #include <exchange/bin/run_facility.hpp>
+#include <exchange/net/application/callback_facility.hpp>
 #include <exchange/net/asio_traits.hpp>
 
 namespace exchange {
 
 int run_on_asio(const config& how) {
     asio_loop context;
+    if (how.backend == facility_backend::asio_callback)
+        return facility_program<asio_traits, callback_facility>{context, how}.run();
     return facility_program<asio_traits>{context, how}.run();
 }
 

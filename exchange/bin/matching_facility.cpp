@@ -33,7 +33,13 @@ constexpr const char* exit_codes =
             return 1;
         }
     }
-    return how.backend == facility_backend::asio_coroutine ? run_on_asio(how) : run_on_gyre(how);
+    switch (how.backend) {
+        case facility_backend::gyre_uring:
+        case facility_backend::gyre_epoll: break;
+        case facility_backend::asio_coroutine:
+        case facility_backend::asio_callback: return run_on_asio(how);
+    }
+    return run_on_gyre(how);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ constexpr auto backend_names = std::to_array<backend_name>({
     {"gyre_uring", facility_backend::gyre_uring},
     {"gyre_epoll", facility_backend::gyre_epoll},
     {"asio_coroutine", facility_backend::asio_coroutine},
+    {"asio_callback", facility_backend::asio_callback},
 });
 
 // ---------------------------------------------------------------------------------------------

@@ -18,8 +18,13 @@
 
 namespace exchange {
 
-/// Whose coroutines and which interface of the kernel carry the facility.
-enum class facility_backend : std::uint8_t { gyre_uring, gyre_epoll, asio_coroutine };
+/// Whose coroutines or handlers, and which interface of the kernel, carry the facility.
+enum class facility_backend : std::uint8_t {
+    gyre_uring,
+    gyre_epoll,
+    asio_coroutine,
+    asio_callback
+};
 
 /// "gyre_uring", ...; static storage.
 [[nodiscard]] std::string_view describe(facility_backend backend) noexcept;

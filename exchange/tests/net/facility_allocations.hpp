@@ -9,6 +9,7 @@
 #include <exchange/tests/net/facility_floor.hpp>
 
 #include <lab/allocations.hpp>
+#include <support/harness.hpp>
 
 #include <atomic>
 #include <thread>

@@ -105,7 +105,7 @@ TEST_CASE("a bad configuration starts nothing, says everything that is wrong, an
     })};
     const std::string expected = bad.path() +
                                  ": backend: expected one of gyre_uring, gyre_epoll, "
-                                 "asio_coroutine, but found \"kqueue\"\n" +
+                                 "asio_coroutine, asio_callback, but found \"kqueue\"\n" +
                                  bad.path() +
                                  ": limits.orders: unknown key; there are accounts_max, ";
     for (const std::string path :

@@ -51,7 +51,10 @@ std::string sample_text(const std::function<void(nlohmann::json&)>& change) {
 
 std::vector<std::string> facility_backends() {
     std::vector<std::string> all{"gyre_uring", "gyre_epoll"};
-    if (EXCHANGE_WITH_ASIO) all.emplace_back("asio_coroutine");
+    if (EXCHANGE_WITH_ASIO) {
+        all.emplace_back("asio_coroutine");
+        all.emplace_back("asio_callback");
+    }
     return all;
 }
 
