@@ -387,7 +387,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="rounds (5; with --quick 3); ten or more to tell small differences")
     parser.add_argument("--contenders", metavar="a,b", help="only these; default: all")
     parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write raw samples there; FILE.journal keeps finished cases meanwhile")
+    parser.add_argument("--json", type=Path, metavar="FILE",
+                        help="write raw samples there; FILE.journal keeps finished cases meanwhile")
     parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
     parser.add_argument("--tables", action="store_true",
                         help="print tables (the default if neither --json nor --html is given)")
