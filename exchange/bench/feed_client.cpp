@@ -60,8 +60,7 @@ void feed_client::take_datagram(std::size_t at, gyre::time_point now) {
 }
 
 void feed_client::ask_for_missing(gyre::time_point now) {
-    const auto request = receiver_->request(now);
-    if (request) {
+    while (const auto request = receiver_->request(now)) {
         const auto* const to = reinterpret_cast<const sockaddr*>(&requests_);
         static_cast<void>(::sendto(answers_.get(), request->data(), request->size(), MSG_DONTWAIT,
                                    to, sizeof(requests_)));  // If it is lost, it is made again.
