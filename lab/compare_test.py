@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# A change that is claimed and is none costs a day; one that is there and is not named ships.
+"""Compares runs whose differences are known."""
+
+import copy
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy
+
+import compare
+import evidence
+
+STEADY = [1.0, 1.01, 0.99, 1.005, 0.995]
+NAMES = {"gyre_uring": "gyre", "gyre_epoll": "gyre", "asio_callback": "asio", "raw_uring": "floor"}
+
+
+def row(contender, values, suite="dispatch", case="post", metric="throughput", better="higher"):
+    return {"suite": suite, "case": case, "contender": contender, "metric": metric,
+            "unit": "Mops/s", "better": better, "samples": [float(each) for each in values]}
+
+
+def scaled(by, values=STEADY):
+    return [by * each for each in values]
+
+
+def document(rows, **machine):
+    cases = {(each["suite"], each["case"]) for each in rows}
+    return {"machine": {"cpu": "a", "kernel": "Linux 6"} | machine,
+            "run": {"scale": "full", "repetitions": 5},
+            "contenders": [{"name": name, "family": family} for name, family in NAMES.items()],
+            "controls": [{"suite": suite, "case": case, "contender": "gyre_uring"}
+                         for suite, case in cases],
+            "rows": rows}
+
+
+def usual(ours=20.0, control=20.0, theirs=10.0, floor=30.0):
+    return document([row("gyre_uring", scaled(ours)), row("gyre_uring (control)", scaled(control)),
+                     row("asio_callback", scaled(theirs, STEADY[::-1])),
+                     row("raw_uring", scaled(floor))])
+
+
+def changes(before, after, absolute=False):
+    found = compare.changes(evidence.Run(before), evidence.Run(after), absolute)
+    return {each.contender: each for each in found}
+
+
+class Changes(unittest.TestCase):
+    def test_a_run_has_not_changed_against_itself(self):
+        found = changes(usual(), usual())
+        self.assertEqual({each.verdict for each in found.values()}, {"no difference"})
+        self.assertEqual({each.ratio for each in found.values()}, {1.0})
+
+    def test_what_became_slower_is_worse_by_how_much(self):
+        found = changes(usual(), usual(ours=15.0, control=15.0))
+        self.assertEqual(found["gyre_uring"].verdict, "worse")
+        self.assertAlmostEqual(found["gyre_uring"].ratio, 0.75, delta=0.01)
+        self.assertLess(found["gyre_uring"].low, 0.75)
+        self.assertGreater(found["gyre_uring"].high, 0.75)
+        self.assertLess(found["gyre_uring"].high, 1.0)
+        self.assertEqual(found["raw_uring"].verdict, "no difference")
+
+    def test_less_of_what_should_be_little_is_better(self):
+        def times(ours):
+            how = ("latency", "tcp_64", "mean", "lower")
+            return document([row("gyre_uring", scaled(ours), *how),
+                             row("asio_callback", scaled(9.0), *how)])
+
+        found = changes(times(8.0), times(4.0))["gyre_uring"]
+        self.assertEqual(found.verdict, "better")
+        self.assertAlmostEqual(found.ratio, 2.0, delta=0.02)
+
+    def test_a_slower_machine_is_no_change_unless_values_are_asked_for(self):
+        slow = usual(ours=10.0, control=10.0, theirs=5.0, floor=15.0)
+        found = changes(usual(), slow)
+        self.assertNotIn("asio_callback", found)
+        self.assertEqual({each.verdict for each in found.values()}, {"no difference"})
+        values = changes(usual(), slow, absolute=True)
+        self.assertEqual({each.verdict for each in values.values()}, {"worse"})
+        self.assertIn("asio_callback", values)
+
+    def test_a_drift_that_all_share_is_no_change(self):
+        drift = [1.0, 0.8, 0.6, 0.9, 0.7]
+        after = document([row("gyre_uring", scaled(20.0, drift)),
+                          row("gyre_uring (control)", scaled(20.0, drift)),
+                          row("asio_callback", scaled(10.0, drift))])
+        self.assertEqual(changes(usual(), after)["gyre_uring"].verdict, "no difference")
+
+    def test_a_case_whose_control_varies_says_nothing(self):
+        found = changes(usual(), usual(ours=15.0, control=20.0))
+        self.assertEqual(found["gyre_uring"].verdict, "void")
+
+    def test_what_two_rounds_suggest_is_undecided(self):
+        def two(first, second):
+            return document([row("gyre_uring", [first, second]), row("asio_callback", [10.0, 10.0])])
+
+        self.assertEqual(changes(two(20.0, 24.0), two(18.0, 21.0))["gyre_uring"].verdict,
+                         "undecided")
+
+    def test_by_itself_if_nobody_of_asio_took_part_in_both(self):
+        alone = document([row("gyre_uring", scaled(20.0))])
+        found = changes(usual(), alone)["gyre_uring"]
+        self.assertIsNone(found.reference)
+        self.assertEqual(found.verdict, "no difference")
+
+    def test_a_row_of_nothing_but_zeros_is_left_out(self):
+        none = document([row("gyre_uring", [0.0] * 5), row("asio_callback", scaled(1.0))])
+        self.assertEqual(changes(none, none), {})
+
+
+class Arithmetic(unittest.TestCase):
+    def test_welch_of_equal_variances_is_students_test(self):
+        # Means 0 and 1, variances 1 each, five and five: t = 1 / sqrt(2/5), 8 degrees of freedom.
+        before = numpy.asarray([-1.0, -1.0, 0.0, 1.0, 1.0])
+        t = 1 / (2 / 5) ** 0.5
+        self.assertAlmostEqual(compare.welch_p_value(before, before + 1.0),
+                               evidence.student_tail(t, 8))
+
+    def test_single_rounds_prove_nothing(self):
+        one = numpy.asarray([1.0])
+        self.assertEqual(compare.welch_p_value(one, one + 5), 1.0)
+
+    def test_constants_that_differ_differ(self):
+        same = numpy.asarray([1.0, 1.0])
+        self.assertEqual(compare.welch_p_value(same, same + 1), 0.0)
+        self.assertEqual(compare.welch_p_value(same, same), 1.0)
+
+
+class Conditions(unittest.TestCase):
+    def test_other_machines_and_scales_are_named(self):
+        other = document([row("gyre_uring", STEADY)], kernel="Linux 7")
+        other["run"]["scale"] = "quick"
+        found = compare.differences(evidence.Run(usual()), evidence.Run(other))
+        self.assertEqual(found, ["machine: kernel was Linux 6, is Linux 7",
+                                 "run: scale was full, is quick"])
+
+    def test_what_only_one_run_has_is_named(self):
+        more = usual()
+        more["rows"].append(row("gyre_epoll", STEADY))
+        more["rows"].append(row("gyre_epoll", STEADY, case="spawn"))
+        before, after = evidence.Run(usual()), evidence.Run(more)
+        self.assertEqual(compare.only_in(before, after), [])
+        self.assertEqual(compare.only_in(after, before),
+                         ["dispatch of gyre_epoll, 2 cases: post, spawn"])
+
+
+class CommandLine(unittest.TestCase):
+    def run_with(self, *documents, options=()):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder) / f"{index}.json" for index in range(len(documents))]
+            for path, each in zip(paths, documents):
+                path.write_text(each if isinstance(each, str) else json.dumps(each))
+            return subprocess.run([sys.executable, compare.__file__, *map(str, paths), *options],
+                                  capture_output=True, text=True, check=False)
+
+    def test_it_ends_with_1_if_something_has_become_worse_and_names_it(self):
+        done = self.run_with(usual(), usual(ours=15.0, control=15.0))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"worse:\n  dispatch +post +throughput +gyre_uring +0\.75x")
+        self.assertIn("2 rows: 1 worse, 0 better", done.stdout)
+
+    def test_it_ends_with_0_if_not(self):
+        done = self.run_with(usual(), usual(ours=25.0, control=25.0))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("better:", done.stdout)
+        self.assertNotIn("no difference:", done.stdout)
+
+    def test_all_names_what_has_not_changed(self):
+        done = self.run_with(usual(), usual(), options=["--all"])
+        self.assertRegex(done.stdout, r"no difference:\n")
+
+    def test_what_cannot_be_read_is_said(self):
+        for bad in ("{", "[]", "{}", '{"rows": []}'):
+            done = self.run_with(usual(), bad)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("is no result of run.py", done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+
+    def test_runs_without_a_row_in_common_cannot_be_compared(self):
+        other = copy.deepcopy(usual())
+        for each in other["rows"]:
+            each["case"] = "spawn"
+        self.assertIn("no row in common", self.run_with(usual(), other).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
