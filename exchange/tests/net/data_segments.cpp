@@ -11,12 +11,12 @@
 
 namespace exchange::testing {
 
-std::uint64_t data_segments_received(int socket) noexcept {
+std::uint64_t data_segments_sent(int socket) noexcept {
     tcp_info known{};
     socklen_t size = sizeof known;
     const int failed = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &known, &size);
     gyre::expects(failed == 0, "a TCP socket that is open");
-    return known.tcpi_data_segs_in;
+    return known.tcpi_data_segs_out - known.tcpi_total_retrans;
 }
 
 }  // namespace exchange::testing

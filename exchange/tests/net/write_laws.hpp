@@ -9,6 +9,7 @@
 
 #include <exchange/tests/net/data_segments.hpp>
 #include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/other_end.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 #include <chrono>
@@ -123,8 +124,8 @@ private:
 
     private:
         void note_writes() {
-            counted_ = {data_segments_received(alice_.native_handle()),
-                        data_segments_received(bob_.native_handle()),
+            counted_ = {data_segments_sent(other_end_of(alice_.native_handle())),
+                        data_segments_sent(other_end_of(bob_.native_handle())),
                         on_.facility->feed().datagrams};
         }
         task log_in(raw_client<X>& who, std::string_view name) {
