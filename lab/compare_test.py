@@ -102,6 +102,18 @@ class Changes(unittest.TestCase):
         self.assertEqual(changes(two(20.0, 24.0), two(18.0, 21.0))["gyre_uring"].verdict,
                          "undecided")
 
+    def test_all_rows_are_judged_together(self):
+        def rows(ours, cases):
+            return document([row("gyre_uring", each, case=case)
+                             for case, each in zip(cases, [ours] + [STEADY] * len(cases))])
+
+        before, after = STEADY, scaled(0.985)  # By itself, one such row in fifty is chance.
+        alone = changes(rows(before, ["0"]), rows(after, ["0"]))["gyre_uring"]
+        self.assertEqual(alone.verdict, "worse")
+        cases = [str(number) for number in range(50)]
+        found = compare.changes(evidence.Run(rows(before, cases)), evidence.Run(rows(after, cases)))
+        self.assertEqual({each.verdict for each in found if each.case == "0"}, {"undecided"})
+
     def test_by_itself_if_nobody_of_asio_took_part_in_both(self):
         alone = document([row("gyre_uring", scaled(20.0))])
         found = changes(usual(), alone)["gyre_uring"]
