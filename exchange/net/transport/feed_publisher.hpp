@@ -66,8 +66,12 @@ public:
         return sending_;
     }
     /// Sends some of what was taken up. Yields `io_result<std::size_t>`.
+    ///
+    /// Errors, cancellation, threads, cost:  those of the socket's `send` of a batch.
     [[nodiscard]] auto send() noexcept { return outgoing_.send(batch_); }
-    /// What cannot be sent is counted, and stays in the feed for those who ask.
+    /// Takes the result of `send`. What cannot be sent is counted, and stays in the feed for those who ask.
+    ///
+    /// @return True if there is more to send; never once it is closed.
     [[nodiscard]] bool sent(const gyre::io_result<std::size_t>& what) noexcept {
         counts_.datagrams += what.value();
         if (!what.ok() && outgoing_.is_open()) {
