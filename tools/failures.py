@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+"""What failed, again, where somebody looks first: at the end.
+
+Usage: `tools/failures.py FILE...`, each a JUnit file that ctest wrote. Each test that failed is printed
+with its preset (the folder that its file lies in), its name and the end of its output; what was left out
+is counted. Nothing is printed when nothing failed. The exit code is 0, or 2 if a file cannot be read.
+
+A run of all presets prints some ten thousand lines, and many CI systems keep only the last hundred.
+"""
+
+import argparse
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TESTS_MAX = 10
+LINES_MAX = 25
+
+
+@dataclass(frozen=True)
+class Failure:
+    preset: str
+    name: str
+    seconds: float
+    output: str
+
+    def __str__(self) -> str:
+        lines = self.output.rstrip().splitlines() or ["(it printed nothing)"]
+        hidden = len(lines) - LINES_MAX
+        if hidden > 0:
+            lines = [f"({hidden} lines before these)", *lines[hidden:]]
+        title = f"{self.preset}: FAILED after {self.seconds:.1f} s: {self.name}"
+        return "\n".join([title, *("    " + line for line in lines)])
+
+
+def failures(path: Path) -> Iterator[Failure]:
+    """ctest says "run" of a test that passed, "disabled" of one that was not to run, "fail" of one that
+    failed, and "notrun" both of one that could not be started and of one that skipped itself."""
+    for case in ElementTree.parse(path).iter("testcase"):
+        status = case.get("status")
+        skipped = case.find("skipped")
+        reason = "" if skipped is None else skipped.get("message", "")
+        if status in ("run", "disabled") or reason.startswith("SKIP_"):
+            continue
+        output = case.findtext("system-out") or reason
+        yield Failure(path.parent.name, case.get("name", "?"), float(case.get("time", "0")), output)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Prints the tests that failed.")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a JUnit file that ctest wrote")
+    failed: list[Failure] = []
+    for path in parser.parse_args().files:
+        try:
+            failed += failures(path)
+        except (OSError, ElementTree.ParseError) as error:
+            print(f"failures: {path}: {error}", file=sys.stderr)
+            return 2
+    for failure in failed[:TESTS_MAX]:
+        print(failure)
+    for failure in failed[TESTS_MAX:]:
+        print(f"{failure.preset}: FAILED, too: {failure.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
