@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <string>
@@ -77,6 +78,15 @@ duration thread_cpu_time() {
     timespec used{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+bool cpu_trials::again() {
+    constexpr int trials_max = 3;
+    if (trials_ > 0) least_ = std::min(least_, thread_cpu_time() - begun_);
+    if (trials_ == trials_max || least_ < enough_) return false;
+    ++trials_;
+    begun_ = thread_cpu_time();
+    return true;
 }
 
 }  // namespace gyre::testing

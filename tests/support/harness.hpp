@@ -83,4 +83,28 @@ struct socket_pair {
 /// CPU time this thread has used.
 [[nodiscard]] duration thread_cpu_time();
 
+/// How much CPU time something takes by itself. What a hypervisor or an interrupt takes while it runs is
+/// charged to the thread, too, so whoever needs too much tries again: who turns for nothing does so each time.
+///
+///     cpu_trials cpu{20ms};
+///     while (cpu.again()) co_await something_that_waits();
+///     CHECK(cpu.least() < 20ms);
+class cpu_trials {
+public:
+    /// \param enough  a trial that takes less is the last
+    explicit cpu_trials(duration enough) : enough_{enough} {}
+
+    /// Ends one trial and says whether there is another, which begins now. There are three at most.
+    [[nodiscard]] bool again();
+
+    /// Of the trials that have ended.
+    [[nodiscard]] duration least() const { return least_; }
+
+private:
+    duration enough_;
+    duration least_ = duration::max();
+    duration begun_{};
+    int trials_ = 0;
+};
+
 }  // namespace gyre::testing
