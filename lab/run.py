@@ -4,8 +4,8 @@
 # Runs suites of the lab: contenders side by side, in turns, with a control, on pinned cores.
 """One command from executables to tables, raw samples and a report.
 
-    run.py SUITE... --build DIR [--quick] [--repetitions N] [--contenders a,b] [--case GLOB]
-                    [--json FILE] [--html DIR] [--tables] [--costs]
+    run.py SUITE... --build DIR [--quick] [--repetitions N] [--reruns N] [--contenders a,b]
+                    [--case GLOB] [--json FILE] [--html DIR] [--tables] [--costs]
 
 Each case is measured in rounds. A round runs every contender once, and the next round runs them in
 the opposite order, so that whatever drifts favours nobody. One contender takes part twice in every
@@ -385,6 +385,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="less work, three rounds, void cases are not measured again: to look")
     parser.add_argument("--repetitions", type=int, metavar="N",
                         help="rounds (5; with --quick 3); ten or more to tell small differences")
+    parser.add_argument("--reruns", type=int, metavar="N",
+                        help="how often a void case is measured again at most (2; with --quick 0)")
     parser.add_argument("--contenders", metavar="a,b", help="only these; default: all")
     parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
     parser.add_argument("--json", type=Path, metavar="FILE",
@@ -435,8 +437,8 @@ def main() -> None:
     contenders = choose_contenders(bench, arguments.contenders)
     cases = choose_cases(bench, arguments.suites, arguments.case)
     rounds = arguments.repetitions or (3 if arguments.quick else 5)
-    reruns = 0 if arguments.quick else 2
-    conditions = {"scale": scale, "rounds": rounds,
+    reruns = (0 if arguments.quick else 2) if arguments.reruns is None else arguments.reruns
+    conditions = {"scale": scale, "rounds": rounds, "reruns": reruns,
                   "suites": arguments.suites, "case": arguments.case,
                   "contenders": [each.name for each in contenders],
                   "programs": bench.fingerprint(contenders),
