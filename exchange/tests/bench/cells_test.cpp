@@ -47,6 +47,8 @@ TEST_CASE("events are counted as in the tables that are reproduced") {
 TEST_CASE("a quick run has a twentieth of the events, and enough for quantiles") {
     CHECK(find("3_empty_100000", scale::quick).events == 50'000);
     CHECK(find("8_empty_1000", scale::quick).events == 100);
+    CHECK(find("8_empty_unbounded", scale::quick).events == 1'000);
+    CHECK(find("3_empty_unbounded", scale::quick).events == 250'000);  // A twentieth takes 30 ms.
 }
 
 TEST_CASE("what is measured has the shape that its scenario gives it") {
