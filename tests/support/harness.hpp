@@ -83,8 +83,8 @@ struct socket_pair {
 /// CPU time this thread has used.
 [[nodiscard]] duration thread_cpu_time();
 
-/// How much CPU time something takes by itself. What a hypervisor or an interrupt takes while it runs is
-/// charged to the thread, too, so whoever needs too much tries again: who turns for nothing does so each time.
+/// How much CPU time something takes by itself. What a hypervisor or an interrupt takes meanwhile is charged
+/// to the thread, too, so whoever needs too much tries again: who turns for nothing does so each time.
 ///
 ///     cpu_trials cpu{20ms};
 ///     while (cpu.again()) co_await something_that_waits();
