@@ -12,6 +12,7 @@
 
 #include <gyre/coro/task_dump.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <csignal>
@@ -118,7 +119,12 @@ private:
         }
     }
 
-    /// Lets clients read the end of their day, and listeners that of the feed, which the next tick sends.
+    [[nodiscard]] bool somebody_is_expected() const {
+        return std::ranges::any_of(service_.participants(), &participant::is_expected);
+    }
+
+    /// Lets clients read the end of their day, also those whose connection was lost and who may be coming
+    /// again just now; and listeners that of the feed, which the next tick sends.
     task drain() {
         facility_.drain();
         const gyre::time_point begun = X::now(context_);
@@ -126,11 +132,16 @@ private:
         const gyre::time_point most = gyre::deadline_after(begun, how_.drain_within);
         for (;;) {
             const gyre::time_point now = X::now(context_);
-            if (now >= most || (facility_.idle() && now >= least)) break;
+            if (now >= most || (facility_.idle() && !somebody_is_expected() && now >= least)) break;
             static_cast<void>(co_await pause_.wait_until(now + look_again));
         }
         if (!facility_.idle())
             std::fputs("matching_facility: some clients did not leave in time\n", stderr);
+        for (const participant& each : service_.participants())
+            if (each.is_expected() && each.connection() == nullptr)
+                std::fprintf(stderr,
+                             "matching_facility: %s was lost, and did not come for the end\n",
+                             std::string{each.who().username.view()}.c_str());
         facility_.stop();
         signals_.cancel();
     }

@@ -60,11 +60,14 @@ participant* matching_service::find(const soup_login& login) noexcept {
 void matching_service::attach(participant& whose, order_entry_session& connection) noexcept {
     if (whose.connection_ != nullptr) whose.connection_->cut(soup_ending::replaced);
     whose.connection_ = &connection;
+    whose.expected_ = true;
 }
 
 void matching_service::detach(participant& whose, const order_entry_session& connection) noexcept {
     if (whose.connection_ != &connection) return;
     whose.connection_ = nullptr;
+    const soup_ending why = connection.ending();
+    whose.expected_ = why != soup_ending::logged_out && why != soup_ending::session_ended;
     if (!whose.is_operator() && !ended_) apply(end_session{whose.who().session});
 }
 

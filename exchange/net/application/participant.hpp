@@ -43,6 +43,10 @@ public:
     /// The connection that is logged in as this participant, or null.
     [[nodiscard]] order_entry_session* connection() const noexcept { return connection_; }
 
+    /// Has it been here, and neither logged out nor been told that its stream has ended? Then it may come
+    /// again, for the rest.
+    [[nodiscard]] bool is_expected() const noexcept { return expected_; }
+
     /// As a sink of event_codec.hpp. Whoever reads so slowly that new messages take the place of those
     /// that are being written to it is cut off before they do.
     [[nodiscard]] std::span<std::byte> prepare(std::size_t size) noexcept {
@@ -67,6 +71,7 @@ private:
     touched_participants& touched_list_;
     order_entry_session* connection_ = nullptr;
     bool touched_ = false;
+    bool expected_ = false;
 };
 
 }  // namespace exchange

@@ -204,6 +204,35 @@ TEST_CASE("whoever reads so slowly that its messages are overwritten is cut off 
     CHECK(it.bobs.heard_of<order_executed>().size() == 1);
 }
 
+TEST_CASE("who was lost is expected until it has logged out or heard the end") {
+    floor it;
+    const auto is_expected = [&](std::string_view name) {
+        const participant* const found = it.service.find(login_of(name));
+        REQUIRE(found != nullptr);
+        return found->is_expected();
+    };
+    CHECK_FALSE(is_expected("alice"));
+    it.alices.connect();
+    it.bobs.connect();
+    CHECK(is_expected("alice"));
+
+    it.alices.disconnect();
+    static_cast<void>(it.bobs.client().log_out());
+    it.bobs.exchange_bytes();
+
+    CHECK(is_expected("alice"));  // Its connection is gone; it did not say that it is.
+    CHECK_FALSE(is_expected("bob"));
+
+    it.service.end(day_start);
+    CHECK(is_expected("alice"));
+    it.alices.connect();
+
+    CHECK(it.alices.client().ending() == soup_ending::session_ended);
+    CHECK_FALSE(is_expected("alice"));
+    it.alices.disconnect();
+    CHECK_FALSE(is_expected("alice"));
+}
+
 TEST_CASE("at the end of the day every stream ends behind what it holds") {
     floor it;
     it.alices.connect();

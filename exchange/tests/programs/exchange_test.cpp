@@ -3,13 +3,22 @@
 // The three programs together, as somebody uses them who has read "Running it" in exchange/README.md.
 #include <exchange/tests/programs/running_exchange.hpp>
 
+#include <exchange/codec/soup_framer.hpp>
+#include <exchange/codec/soup_packet.hpp>
+
 #include <support/harness.hpp>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <span>
 #include <string>
 #include <vector>
 
+using namespace exchange;
 using namespace exchange::testing;
 using gyre::testing::program;
 
@@ -28,6 +37,43 @@ void check_refused(const running_exchange& on, const std::vector<std::string>& w
     CHECK_MESSAGE(text.starts_with("refused: "), text);
     CHECK_MESSAGE(text.find(reason) != std::string::npos, text);
 }
+
+/// A client that logs in and hears what there is, up to a packet of the type `until` or to the end.
+class lone_client {
+public:
+    explicit lone_client(const std::string& where)
+        : socket_{gyre::testing::plain_connect(gyre::endpoint::parse(where).value())} {
+        const auto login = format_soup_login(
+            {.username = "alice", .password = "secret", .session = {}, .sequence = 1});
+        std::array<std::byte, soup_header_bytes> header;
+        write_soup_header(header, soup_type::login_request, login.size());
+        send(header);
+        send(login);
+    }
+    lone_client(const lone_client&) = delete;
+    lone_client& operator=(const lone_client&) = delete;
+    ~lone_client() { ::close(socket_); }
+
+    [[nodiscard]] bool hears(soup_type until) {
+        for (;;) {
+            const soup_framed framed = framer_.next();
+            if (framed.complete && framed.packet.type == until) return true;
+            if (framed.complete) continue;
+            const std::span<std::byte> space = framer_.space();
+            const ssize_t size = ::recv(socket_, space.data(), space.size(), 0);
+            if (size <= 0) return false;
+            framer_.received(static_cast<std::size_t>(size));
+        }
+    }
+
+private:
+    void send(std::span<const std::byte> bytes) const {
+        REQUIRE(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize(bytes));
+    }
+
+    int socket_;
+    soup_framer framer_{};
+};
 
 }  // namespace
 
@@ -175,6 +221,42 @@ TEST_CASE("a second facility on the same port says what is in its way") {
     CHECK(status == 1);
     CHECK_MESSAGE(text.find("order entry " + it.order_entry()) != std::string::npos, text);
     CHECK_MESSAGE(text.ends_with(": bind: Address already in use\n"), text);
+}
+
+TEST_CASE("whose connection is lost as the day ends comes again and hears the end") {
+    for (const std::string& backend : facility_backends()) {
+        CAPTURE(backend);
+        running_exchange it{backend, [](nlohmann::json& how) {
+                                how["timing"]["tick_ms"] = 1;
+                                how["timing"]["drain_within_ms"] = 600'000;
+                            }};
+        CHECK(lone_client{it.order_entry()}.hears(soup_type::login_accepted));
+
+        it.facility().send(SIGTERM);
+        while (it.ctl({"phase", "1", "halted"}).status == 0) {
+        }  // Until the day has ended. Then nobody is connected for many a tick, but for these.
+        for (int others = 0; others < 20; ++others) {
+            const auto [status, text] = it.ctl({"--timeout", "0.1", "phase", "1", "halted"});
+            REQUIRE(status != 0);
+            REQUIRE(text.find("nobody answers") == std::string::npos);
+        }
+        CHECK(lone_client{it.order_entry()}.hears(soup_type::end_of_session));
+
+        CHECK(it.facility().wait() == 0);
+    }
+}
+
+TEST_CASE("who was lost and does not come again is named, once there was time enough") {
+    running_exchange it{facility_backends().front(),
+                        [](nlohmann::json& how) { how["timing"]["drain_within_ms"] = 100; }};
+    CHECK(lone_client{it.order_entry()}.hears(soup_type::login_accepted));
+
+    it.facility().send(SIGTERM);
+    const std::string said = it.facility().rest_of_output();
+
+    CHECK_MESSAGE(said.find("alice was lost, and did not come for the end") != std::string::npos,
+                  said);
+    CHECK(it.facility().wait() == 0);
 }
 
 TEST_CASE("SIGQUIT tells who is there without ending anything, a second SIGTERM ends it at once") {
