@@ -16,12 +16,15 @@ using namespace gyre::testing;
 
 namespace {
 
-/// Transfers one byte, then throws; at once or after a wait.
+/// Transfers one byte, which ends no line, then throws; at once or after a wait.
 struct throwing_stream {
     bool waits = false;
     int calls = 0;
 
-    task<io_result<std::size_t>> read_some(mutable_buffer) { return transfer_one(); }
+    task<io_result<std::size_t>> read_some(mutable_buffer into) {
+        into.front() = std::byte{'x'};
+        return transfer_one();
+    }
     task<io_result<std::size_t>> write_some(const_buffer) { return transfer_one(); }
 
     task<io_result<std::size_t>> transfer_one() {
