@@ -57,6 +57,7 @@ outcome contender::threads_http(const threads_http_case&) { return one_thread_on
 outcome contender::timers(const timers_case&) { return no_rows("timers"); }
 outcome contender::churn(const churn_case&) { return no_rows("churn"); }
 outcome contender::fan_out(const fan_out_case&) { return no_rows("fan_out"); }
+std::string contender::refusal_to_echo(const echo_case&) const { return no_rows("echo").reason; }
 void contender::echo(const echo_case&, descriptor) { fail("echo: not written"); }
 
 }  // namespace lab

@@ -37,6 +37,10 @@ struct cost {
     std::uint64_t context_switches = 0;           ///< Of all threads.
     std::optional<std::uint64_t> system_calls{};  ///< Where they are counted (kernel_counts.hpp).
     std::vector<counter> counted{};
+
+    // Of `echo` alone.
+    std::chrono::nanoseconds load_processor{};  ///< What the load itself has used.
+    bool no_delay_seen = false;  ///< Whether the server's sockets could be looked at.
 };
 
 /// Runs from its construction. Must be stopped by the thread that made it.
@@ -64,6 +68,11 @@ struct measurement {
 struct cannot_run {
     std::string reason;
 };
+
+/// What a server of one thread says to a case of `echo`.
+[[nodiscard]] inline std::string refuse_threads(const echo_case& work) {
+    return work.threads == 1 ? "" : "takes no part in rows of several threads";
+}
 
 using outcome = std::variant<measurement, cannot_run>;
 
@@ -96,9 +105,15 @@ public:
     virtual outcome fan_out(const fan_out_case& work);
 
     /// Accepts `work.connections` connections from `listener`, sends back what each sends, and
-    /// returns when all of them have ended. Called in a process of its own, only if `can_echo`.
+    /// returns when all of them have ended. Called in a process of its own, only if nothing is said
+    /// against it and there is no program to do so.
     virtual void echo(const echo_case& work, descriptor listener);
-    [[nodiscard]] virtual bool can_echo() const { return false; }
+
+    /// Why it takes no part in this case, for people; empty if it does.
+    [[nodiscard]] virtual std::string refusal_to_echo(const echo_case& work) const;
+
+    /// The program and its arguments that serve in its place, see server_process.hpp; none if `echo` does.
+    [[nodiscard]] virtual std::vector<std::string> echo_program() const { return {}; }
 
     /// What it counted during the `echo` that has just ended.
     [[nodiscard]] virtual std::vector<counter> counted_in_echo() const { return {}; }

@@ -81,6 +81,12 @@ public:
         }
     }
 
+    // How much of the time the load has worked: at 100 % it is what was measured.
+    void add_load(const cost& spent) {
+        const std::chrono::duration<double> worked = spent.load_processor;
+        add("load_busy", "%", "lower", 100 * worked / std::chrono::duration<double>{spent.wall});
+    }
+
     void add_memory() { add("memory", "MB", "lower", peak_memory_megabytes()); }
 
     [[nodiscard]] const json& values() const noexcept { return values_; }
@@ -144,6 +150,7 @@ void add_headline(metric_list& metrics, const echo_case&, const measurement& res
     metrics.add("throughput", "ops/s", "higher",
                 static_cast<double>(result.amount) / seconds(result));
     metrics.add_latency(result.latency);
+    metrics.add_load(result.spent);
 }
 
 // What fires at given moments, or is pushed back in given numbers a second, has no speed of its own:
@@ -232,8 +239,11 @@ json report_of(contender& who, const scenario& chosen) {
             using case_type = std::decay_t<decltype(work)>;
             metrics.add_cost(measured.spent, operations_of(work, measured),
                              chosen.threads == 1 && !runs_on_others<case_type>);
-            // This process's, which is not the server's in `echo`.
-            if (!std::same_as<case_type, echo_case>) metrics.add_memory();
+            if constexpr (std::same_as<case_type, echo_case>) {
+                report["no_delay_seen"] = measured.spent.no_delay_seen;
+            } else {
+                metrics.add_memory();  // This process's, which is not the server's in `echo`.
+            }
             report["metrics"] = metrics.values();
         },
         chosen.what);

@@ -9,12 +9,20 @@
 
 #include <lab/contender.hpp>
 
+#include <string>
+#include <vector>
+
 namespace lab {
 
 /// Starts `who` as a server in a child process, loads it from this one, and waits for its end.
 ///
 /// The amount is requests answered within the measured time; `spent.processor` is the server's alone.
-/// The server runs on the first core this process may use, the load on the second.
+/// The server runs on the first cores this process may use, as many as it has threads, the load on the
+/// next one (see `split_cores`). Every byte is verified, while warming up and later; that TCP_NODELAY
+/// is set is looked up in between.
 [[nodiscard]] outcome measure_echo(contender& who, const echo_case& work);
+
+/// The same for a program that keeps to the seam of server_process.hpp.
+[[nodiscard]] outcome measure_echo(const std::vector<std::string>& program, const echo_case& work);
 
 }  // namespace lab

@@ -45,6 +45,7 @@ class Contender:
     command: tuple[str, ...]
     suites: tuple[str, ...]
     cases: str = "*"
+    programs: tuple[str, ...] = ()  # What the command starts in its turn.
 
     def takes_part(self, case: Case) -> bool:
         return case.suite in self.suites and fnmatch.fnmatchcase(case.name, self.cases)
@@ -127,6 +128,28 @@ def _minutes(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
+PEER_CASES = "*block_*"
+
+
+def peers_of(folder: Path) -> list[Contender]:
+    """Servers that are programs of their own, as lab/setup.py has listed them; one that is missing is listed
+    with its reason, so that it gets a row that says so."""
+    try:
+        listed = json.loads((folder / "peers.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        print("run.py: no peers in other languages: `./dev lab setup` gets them", file=sys.stderr)
+        return []
+    return [Contender(each["name"], each["family"], ("lab_peer", "--backend", each["name"]),
+                      ("echo",), PEER_CASES,
+                      tuple(str(folder / part) for part in ("peers.json", *each["command"])
+                            if (folder / part).is_file()))
+            for each in listed if "echo" in each["workloads"]]
+
+
+def floor_last(contenders: list[Contender]) -> list[Contender]:
+    return sorted(contenders, key=lambda each: each.family == evidence.FLOOR_FAMILY)
+
+
 class Bench:
     """Starts executables of one build and reads what they print."""
 
@@ -137,10 +160,12 @@ class Bench:
         self.contenders = [Contender(each["name"], each["family"], tuple(each["command"]),
                                      tuple(each["suites"]), each["cases"])
                            for each in self.info["contenders"]]
+        self.contenders = floor_last(self.contenders + peers_of(self._folder / "peers"))
 
     def fingerprint(self, contenders: list[Contender]) -> str:
-        return fingerprint([self._folder / each
-                            for each in {contender.command[0] for contender in contenders}])
+        return fingerprint([self._folder / each for each in
+                            {program for contender in contenders
+                             for program in (contender.command[0], *contender.programs)}])
 
     def cases(self, suites: list[str]) -> list[Case]:
         """Of each suite from the first executable that takes part in it: the list is compiled into all

@@ -172,6 +172,43 @@ class SeveralPrograms(unittest.TestCase):
         self.assertEqual(found[0]["library"], "gyre")
 
 
+class Peers(unittest.TestCase):
+    """What lab/setup.py leaves behind, as contenders."""
+
+    def found(self, listed) -> list[Contender]:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "swift").write_text("", encoding="utf-8")
+            (folder / "peers.json").write_text(json.dumps(listed), encoding="utf-8")
+            return run.peers_of(folder)
+
+    def test_a_program_that_echoes_is_a_contender_whether_it_is_there_or_not(self):
+        missing = {"missing": "no compiler", "version": None}
+        found = self.found([
+            {"name": "swift", "family": "birds", "command": ["swift", "--fast"],
+             "workloads": ["echo", "http"], "missing": None, "version": "swift 1 epoll"},
+            {"name": "dodo", "family": "birds", "command": ["dodo"], "workloads": ["echo"]} | missing,
+            {"name": "ab", "family": "tools", "command": ["ab"], "workloads": ["http"]} | missing])
+        self.assertEqual([each.name for each in found], ["swift", "dodo"])
+        self.assertEqual(found[0].command, ("lab_peer", "--backend", "swift"))
+        self.assertEqual([[Path(part).name for part in each.programs] for each in found],
+                         [["peers.json", "swift"], ["peers.json"]])
+        self.assertTrue(found[0].takes_part(Case("echo", "block_1K_1", "", 2)))
+        self.assertTrue(found[0].takes_part(Case("echo", "threads_2_block_1K_1", "", 3)))
+        self.assertFalse(found[0].takes_part(Case("echo", "64_1000", "", 2)))
+
+    def test_without_a_list_there_are_none_and_somebody_says_so(self):
+        said = io.StringIO()
+        with tempfile.TemporaryDirectory() as name, redirect_stderr(said):
+            self.assertEqual(run.peers_of(Path(name)), [])
+        self.assertIn("./dev lab setup", said.getvalue())
+
+    def test_floors_stand_behind_everybody_else(self):
+        peer = Contender("swift", "birds", ("lab_peer",), ("echo",))
+        self.assertEqual([each.name for each in run.floor_last([OURS, FLOOR, peer])],
+                         ["gyre_uring", "swift", "raw_syscalls"])
+
+
 class WholeRuns(unittest.TestCase):
     """Several cases, with a journal between them and an interruption."""
 

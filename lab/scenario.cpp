@@ -187,8 +187,8 @@ void add_echo(std::vector<scenario>& all, scale size, const transfer& message,
                    "messages of " + std::string{message.label} + ", " +
                        std::to_string(connections) + " connections, server on a core of its own",
                    2,
-                   echo_case{message.buffer_bytes, connections,
-                             std::clamp(message.buffer_bytes, buffer_min, buffer_max),
+                   echo_case{message.buffer_bytes, connections, 1,
+                             std::clamp(message.buffer_bytes, buffer_min, buffer_max), 0,
                              std::chrono::milliseconds{pick(size, 100, 300)},
                              std::chrono::milliseconds{pick(size, 250, 1'000)}}});
 }

@@ -102,13 +102,15 @@ struct threads_http_case {
     http_case all;
 };
 
-/// Server and load are two processes on two cores. Each connection sends a message, waits until all of
-/// it has come back, and sends the next one. What is fixed here is time, not work: a server that
-/// costs less is loaded more.
+/// Server and load are two processes, on cores of their own if there are enough. A connection sends a
+/// message and waits until all of it has come back; then it sends the next one, at once or when that is
+/// due. What is fixed here is time, not work: a server that costs less is loaded more.
 struct echo_case {
     std::size_t message_bytes;
     std::size_t connections;
+    std::size_t threads;       ///< Of the server, which spreads its connections evenly over them.
     std::size_t buffer_bytes;  ///< What the server reads at most at once.
+    std::uint64_t messages_per_second;  ///< Over all connections, in turns; 0: at once.
     std::chrono::milliseconds warm_up;
     std::chrono::milliseconds measured;
 };

@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -300,7 +301,9 @@ public:
         accept_next(from, work.connections, work.buffer_bytes);
         context.run();
     }
-    [[nodiscard]] bool can_echo() const override { return true; }
+    std::string refusal_to_echo(const lab::echo_case& work) const override {
+        return lab::refuse_threads(work);
+    }
 
 private:
     asio_lab::layout on_threads_;

@@ -27,6 +27,7 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -332,7 +333,9 @@ public:
                        expect_success);
         context.run();
     }
-    [[nodiscard]] bool can_echo() const override { return true; }
+    std::string refusal_to_echo(const lab::echo_case& work) const override {
+        return lab::refuse_threads(work);
+    }
 
 private:
     asio_lab::layout on_threads_;

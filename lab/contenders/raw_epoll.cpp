@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -112,7 +113,9 @@ public:
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
         server{work, std::move(listener)}.run(work.connections);
     }
-    [[nodiscard]] bool can_echo() const override { return true; }
+    std::string refusal_to_echo(const lab::echo_case& work) const override {
+        return lab::refuse_threads(work);
+    }
 };
 
 }  // namespace

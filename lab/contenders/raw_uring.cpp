@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -100,7 +101,9 @@ public:
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
         server{work, std::move(listener)}.run();
     }
-    [[nodiscard]] bool can_echo() const override { return true; }
+    std::string refusal_to_echo(const lab::echo_case& work) const override {
+        return lab::refuse_threads(work);
+    }
 };
 
 }  // namespace

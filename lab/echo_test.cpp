@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Whoever is measured in `echo` has done what was asked: held to peer_fixture.cpp, which keeps to the
+// seam or breaks it.
+#include <lab/echo.hpp>
+
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+const lab::echo_case small_case{1'000, 3, 1, 4'096, 0, 20ms, 100ms};
+
+lab::outcome measure(const std::string& fault, const lab::echo_case& work = small_case) {
+    return lab::measure_echo({PEER_FIXTURE, "--fault", fault}, work);
+}
+
+// Runs in a child, since what is wrong ends the process. Returns what it says on standard error.
+std::string complaint_about(const std::string& fault) {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::dup2(ends[1], STDERR_FILENO);
+        (void)measure(fault);
+        std::_Exit(0);
+    }
+    ::close(ends[1]);
+    std::string said;
+    for (char next = 0; ::read(ends[0], &next, 1) == 1;) said += next;
+    ::close(ends[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(WEXITSTATUS(status) == 2);
+    return said;
+}
+
+bool contains(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a program that keeps to the seam is measured from outside") {
+    const lab::outcome found = measure("none");
+
+    REQUIRE(std::holds_alternative<lab::measurement>(found));
+    const auto& result = std::get<lab::measurement>(found);
+    CHECK(result.amount > 0);
+    CHECK(result.latency.count() == result.amount);
+    CHECK(result.spent.wall >= 100ms);
+    CHECK(result.spent.processor > 0ns);
+    CHECK(result.spent.load_processor > 0ns);
+    CHECK(result.spent.load_processor <= result.spent.wall);
+    CHECK(result.spent.context_switches > 0);
+    CHECK(result.spent.no_delay_seen);
+}
+
+TEST_CASE("what a program's children use is counted as its own") {
+    const lab::outcome found = measure("in_a_child");
+
+    REQUIRE(std::holds_alternative<lab::measurement>(found));
+    const auto& result = std::get<lab::measurement>(found);
+    // A message takes a microsecond at the very least; the parent sleeps all the time.
+    CHECK(result.spent.processor > result.amount * 1us);
+    CHECK(result.spent.no_delay_seen);
+}
+
+TEST_CASE("a program that cannot do a case says so itself") {
+    lab::echo_case two = small_case;
+    two.threads = 2;
+    const lab::outcome found = measure("one_thread", two);
+
+    REQUIRE(std::holds_alternative<lab::cannot_run>(found));
+    CHECK(std::get<lab::cannot_run>(found).reason == "peer_fixture: has one thread only");
+}
+
+TEST_CASE("a program that is not there, or never ready, is a row that says so") {
+    const lab::outcome absent = lab::measure_echo({"/nowhere/at_all"}, small_case);
+    REQUIRE(std::holds_alternative<lab::cannot_run>(absent));
+    CHECK(contains(std::get<lab::cannot_run>(absent).reason, "/nowhere/at_all: No such file"));
+
+    const lab::outcome late = measure("never_ready");
+    REQUIRE(std::holds_alternative<lab::cannot_run>(late));
+    CHECK(std::get<lab::cannot_run>(late).reason == "peer_fixture: never ready");
+}
+
+TEST_CASE("a server that answers with another byte has no row") {
+    CHECK(contains(complaint_about("flips_a_bit"), "the answer differs from the message"));
+}
+
+TEST_CASE("a server that hangs up has no row") {
+    CHECK(contains(complaint_about("hangs_up"), "the server hung up"));
+}
+
+TEST_CASE("a server that leaves Nagle's algorithm on has no row") {
+    CHECK(contains(complaint_about("delays"), "the server does not set TCP_NODELAY"));
+}
+
+TEST_CASE("a server that does not end when told to has no row") {
+    CHECK(contains(complaint_about("ignores_sigterm"), "does not end when told to"));
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A server that keeps to the seam of server_process.hpp, or breaks it in one way that is asked for.
+//
+// Tests need both, and a smoke run of the lab needs a peer that is always there. It is no contender: a thread
+// for each connection is not the fastest of anything.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace {
+
+struct settings {
+    std::string fault;
+    std::string workload;
+    int threads = 0;
+    int port = 0;
+};
+
+[[noreturn]] void complain(std::string_view what, int status) {
+    std::fprintf(stderr, "peer_fixture: %.*s\n", static_cast<int>(what.size()), what.data());
+    std::exit(status);
+}
+
+settings parse(int count, char** arguments) {
+    settings given;
+    for (int i = 1; i + 1 < count; i += 2) {
+        const std::string_view name{arguments[i]};
+        const std::string value{arguments[i + 1]};
+        if (name == "--fault") {
+            given.fault = value;
+        } else if (name == "--workload") {
+            given.workload = value;
+        } else if (name == "--threads") {
+            given.threads = std::atoi(value.c_str());
+        } else if (name == "--port") {
+            given.port = std::atoi(value.c_str());
+        } else {
+            complain("unknown argument", 2);
+        }
+    }
+    if (given.workload != "echo" || given.threads < 1 || given.port < 1) {
+        complain("it echoes on a port, on one thread or more", 2);
+    }
+    if (given.fault == "one_thread" && given.threads > 1) complain("has one thread only", 2);
+    return given;
+}
+
+int listen_on(int port) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    sockaddr_in local{};
+    local.sin_family = AF_INET;
+    local.sin_port = htons(static_cast<std::uint16_t>(port));
+    local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::bind(socket, reinterpret_cast<const sockaddr*>(&local), sizeof(local)) != 0 ||
+        ::listen(socket, SOMAXCONN) != 0) {
+        complain("the port is taken", 1);
+    }
+    return socket;
+}
+
+void echo(int socket, std::string_view fault) {
+    std::array<char, 65'536> space{};
+    for (std::size_t round = 0;; ++round) {
+        const ssize_t got = ::recv(socket, space.data(), space.size(), 0);
+        if (got <= 0 || (fault == "hangs_up" && round == 10)) break;
+        if (fault == "flips_a_bit" && round == 10) space[static_cast<std::size_t>(got) - 1] ^= 1;
+        for (ssize_t sent = 0; sent < got;) {
+            const ssize_t count = ::send(socket, space.data() + sent,
+                                         static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
+            if (count <= 0) break;
+            sent += count;
+        }
+    }
+    ::close(socket);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const settings given = parse(count, arguments);
+    const int listener = listen_on(given.port);
+    const bool deaf = given.fault == "ignores_sigterm";
+    std::signal(SIGTERM, deaf ? SIG_IGN : [](int) { ::_exit(0); });
+    // A process of its own does the work, as with interpreters that know no threads.
+    if (given.fault == "in_a_child" && ::fork() != 0) {
+        for (;;) ::pause();
+    }
+    std::puts(given.fault == "never_ready" ? "busy" : "ready");
+    std::fflush(stdout);
+    if (given.fault == "never_ready") complain("never ready", 3);
+    for (;;) {
+        const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+        const int on = given.fault == "delays" ? 0 : 1;
+        ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        std::thread{echo, socket, std::string_view{given.fault}}.detach();
+    }
+}

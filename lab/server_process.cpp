@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A server from the outside: /proc, process clocks and pidfd_getfd, and how a program is started.
+#include <lab/server_process.hpp>
+
+#include <lab/churn_load.hpp>
+#include <lab/fail.hpp>
+#include <lab/kernel_counts.hpp>
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace lab {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr auto start_max = std::chrono::seconds{30};  // A virtual machine may take a few.
+constexpr auto end_max = std::chrono::seconds{5};
+
+cpu_set_t cores_between(const std::vector<int>& all, std::size_t first, std::size_t last) {
+    cpu_set_t chosen;
+    CPU_ZERO(&chosen);
+    for (std::size_t i = first; i < last; ++i) CPU_SET(all[i], &chosen);
+    return chosen;
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+    std::vector<pid_t> found;
+    std::error_code gone;
+    const auto threads = std::filesystem::path{"/proc"} / std::to_string(process) / "task";
+    for (const auto& each : std::filesystem::directory_iterator{threads, gone}) {
+        std::ifstream file{each.path() / "children"};
+        for (pid_t child = 0; file >> child;) found.push_back(child);
+    }
+    return found;
+}
+
+std::chrono::nanoseconds processor_time_of(pid_t process) {
+    clockid_t clock{};
+    timespec used{};
+    require(::clock_getcpuclockid(process, &clock) == 0 && ::clock_gettime(clock, &used) == 0,
+            "echo: the server has ended early");
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+/// Other processes' sockets, taken out one at a time.
+class socket_viewer {
+public:
+    explicit socket_viewer(pid_t process)
+        : process_{process}, handle_{static_cast<int>(::syscall(SYS_pidfd_open, process, 0))} {}
+
+    /// Calls `look` with each TCP connection over IPv4 and the port of its peer.
+    ///
+    /// @return Whether the kernel lets us see them.
+    template <class Look>
+    [[nodiscard]] bool for_each_connection(Look look) const {
+        const auto folder = std::filesystem::path{"/proc"} / std::to_string(process_) / "fd";
+        std::error_code hidden;
+        for (const auto& each : std::filesystem::directory_iterator{folder, hidden}) {
+            const std::string target = std::filesystem::read_symlink(each.path(), hidden).string();
+            if (!target.starts_with("socket:")) continue;
+            const int number = std::stoi(each.path().filename());
+            const descriptor ours{
+                static_cast<int>(::syscall(SYS_pidfd_getfd, handle_.get(), number, 0))};
+            if (ours.get() < 0) {
+                if (errno == EBADF) continue;  // Closed meanwhile.
+                return false;
+            }
+            sockaddr_in peer{};
+            socklen_t size = sizeof(peer);
+            const int error = ::getpeername(ours.get(), reinterpret_cast<sockaddr*>(&peer), &size);
+            if (error == 0 && peer.sin_family == AF_INET) look(ours.get(), ntohs(peer.sin_port));
+        }
+        return !hidden;
+    }
+
+private:
+    pid_t process_;
+    descriptor handle_;
+};
+
+bool has_no_delay(int socket) {
+    int on = 0;
+    socklen_t size = sizeof(on);
+    return ::getsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, &size) == 0 && on != 0;
+}
+
+// Which may be somebody else's in a moment, but the kernel hands out all others first.
+sockaddr_in free_address() { return listen_on_loopback().address; }
+
+struct streams_of_child {
+    descriptor output;
+    descriptor complaints;
+};
+
+[[noreturn]] void become(const std::vector<std::string>& command, const cpu_set_t& cores,
+                         const streams_of_child& streams) {
+    std::vector<char*> arguments;
+    for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
+    arguments.push_back(nullptr);
+
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setpgid(0, 0);  // So that what it starts can be ended with it.
+    ::sched_setaffinity(0, sizeof(cores), &cores);
+    ::dup2(streams.output.get(), STDOUT_FILENO);
+    ::dup2(streams.complaints.get(), STDERR_FILENO);
+    ::execvp(arguments.front(), arguments.data());
+    ::dprintf(STDERR_FILENO, "%s: %s\n", arguments.front(), std::strerror(errno));
+    ::_exit(127);
+}
+
+std::string last_line_of(const descriptor& file) {
+    std::array<char, 4096> text{};
+    const off_t end = ::lseek(file.get(), 0, SEEK_END);
+    const off_t begin = std::max<off_t>(0, end - static_cast<off_t>(text.size()));
+    const ssize_t size = ::pread(file.get(), text.data(), text.size(), begin);
+    std::string_view all{text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+    while (all.ends_with('\n')) all.remove_suffix(1);
+    return std::string{all.substr(all.rfind('\n') + 1)};
+}
+
+// Whether the line `ready` has come; not if the program has closed its output before.
+bool wait_until_ready(const descriptor& output) {
+    const auto end = clock::now() + start_max;
+    std::string line;
+    for (;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now());
+        pollfd readable{output.get(), POLLIN, 0};
+        const int count = ::poll(&readable, 1, static_cast<int>(std::max(left.count(), 0L)));
+        if (count < 0 && errno == EINTR) continue;
+        char next = 0;
+        if (count <= 0 || ::read(output.get(), &next, 1) != 1) return false;
+        if (next != '\n') {
+            line += next;
+            continue;
+        }
+        if (line == "ready") return true;
+        line.clear();
+    }
+}
+
+}  // namespace
+
+core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads) {
+    std::vector<int> cores;
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+        if (CPU_ISSET(core, &allowed)) cores.push_back(core);
+    }
+    if (cores.size() > server_threads) {
+        return {cores_between(cores, 0, server_threads),
+                cores_between(cores, server_threads, server_threads + 1)};
+    }
+    return {allowed, cores_between(cores, cores.size() - 1, cores.size())};
+}
+
+server_process::server_process(server_process&& other) noexcept
+    : id_{std::exchange(other.id_, -1)} {}
+
+server_process::~server_process() {
+    if (id_ < 0) return;
+    end_descendants();
+    ::kill(id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+}
+
+std::vector<pid_t> server_process::family() const {
+    std::vector<pid_t> all{id_};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::vector<pid_t> children = children_of(all[i]);
+        all.insert(all.end(), children.begin(), children.end());
+    }
+    return all;
+}
+
+std::chrono::nanoseconds server_process::processor_time() const {
+    std::chrono::nanoseconds sum{};
+    for (const pid_t each : family()) sum += processor_time_of(each);
+    return sum;
+}
+
+std::uint64_t server_process::context_switches() const {
+    std::uint64_t sum = 0;
+    for (const pid_t each : family()) sum += context_switches_of(each);
+    return sum;
+}
+
+bool server_process::require_no_delay(std::span<const std::uint16_t> ports) const {
+    std::vector<std::uint16_t> unseen{ports.begin(), ports.end()};
+    for (const pid_t each : family()) {
+        const bool seen =
+            socket_viewer{each}.for_each_connection([&](int socket, std::uint16_t peer) {
+                const auto at = std::ranges::find(unseen, peer);
+                if (at == unseen.end()) return;
+                require(has_no_delay(socket), "echo: the server does not set TCP_NODELAY");
+                unseen.erase(at);
+            });
+        if (!seen) return false;
+    }
+    return unseen.empty();
+}
+
+void server_process::wait_for_end() {
+    int status = 0;
+    require(::waitpid(id_, &status, 0) == id_, "echo: waitpid");
+    id_ = -1;
+    require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "echo: the server failed");
+}
+
+void server_process::stop() {
+    const descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, id_, 0))};
+    require(handle.get() >= 0, "echo: pidfd_open");
+    ::kill(id_, SIGTERM);
+    pollfd ended{handle.get(), POLLIN, 0};
+    const int patience = std::chrono::milliseconds{end_max}.count();
+    const bool obeys = ::poll(&ended, 1, patience) == 1;
+    end_descendants();
+    require(obeys, "echo: the server does not end when told to");
+    wait_for_end();
+}
+
+// Its own group has its number, and keeps it until the last of them has ended. Children of ours that have not
+// become programs are in our own group, and have started nobody.
+void server_process::end_descendants() const noexcept {
+    if (::getpgid(id_) == id_) ::kill(-id_, SIGKILL);
+}
+
+std::variant<started_program, not_started> start_program(const std::vector<std::string>& command,
+                                                         std::string_view workload,
+                                                         std::size_t threads,
+                                                         const cpu_set_t& cores) {
+    const sockaddr_in address = free_address();
+    std::vector<std::string> whole = command;
+    for (std::string each : {std::string{"--workload"}, std::string{workload},
+                             std::string{"--threads"}, std::to_string(threads),
+                             std::string{"--port"}, std::to_string(ntohs(address.sin_port))}) {
+        whole.push_back(std::move(each));
+    }
+
+    std::array<int, 2> ends{};
+    require(::pipe2(ends.data(), O_CLOEXEC) == 0, "echo: pipe2");
+    descriptor output{ends[0]};
+    streams_of_child streams{descriptor{ends[1]},
+                             descriptor{::memfd_create("complaints", MFD_CLOEXEC)}};
+    require(streams.complaints.get() >= 0, "echo: memfd_create");
+
+    const pid_t child = ::fork();
+    require(child >= 0, "echo: fork");
+    if (child == 0) become(whole, cores, streams);
+    server_process process{child};
+    streams.output = descriptor{-1};
+    if (wait_until_ready(output)) {
+        return started_program{std::move(process), address, std::move(output)};
+    }
+    const std::string last = last_line_of(streams.complaints);
+    return not_started{last.empty() ? "does not say that it is ready" : last};
+}
+
+}  // namespace lab

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A server that is measured from the outside, be it ours or a program that knows nothing of the lab.
+//
+// Whatever is asked of it here is asked of the kernel, the same way for everyone: nobody counts his own
+// costs. The seam to foreign programs is four sentences: `--workload W --threads N --port P` on
+// 127.0.0.1; the line `ready` on standard output when it accepts; TCP_NODELAY on every connection; it ends
+// with status 0 soon after SIGTERM.
+#pragma once
+
+#include <lab/load.hpp>
+
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace lab {
+
+/// Which cores are whose. Where there are enough of them, the server has one for each of its threads and
+/// the load one of its own; where there are not, the server may use all and the load shares the last.
+struct core_split {
+    cpu_set_t server;
+    cpu_set_t load;
+};
+
+[[nodiscard]] core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads);
+
+/// A child process, and all processes that it has started. Kills it if it is destroyed before its end
+/// was waited for.
+class server_process {
+public:
+    /// @param id  A child of this process. Taken charge of.
+    explicit server_process(pid_t id) noexcept : id_{id} {}
+    server_process(server_process&& other) noexcept;
+    server_process& operator=(server_process&&) = delete;
+    ~server_process();
+
+    [[nodiscard]] pid_t id() const noexcept { return id_; }
+
+    /// User and system time of all threads of all its processes. Fails if it has ended.
+    [[nodiscard]] std::chrono::nanoseconds processor_time() const;
+
+    [[nodiscard]] std::uint64_t context_switches() const;
+
+    /// Fails unless TCP_NODELAY is set on the server's end of each connection.
+    ///
+    /// @param ports  Of the clients' ends. All have been accepted.
+    /// @return Whether it could be seen: the kernel refuses to show the sockets of a process that
+    ///         this one may not trace.
+    [[nodiscard]] bool require_no_delay(std::span<const std::uint16_t> ports) const;
+
+    /// Waits until it has ended by itself. Fails unless its status is 0.
+    void wait_for_end();
+
+    /// Asks it to end with SIGTERM. Fails unless it does so within five seconds, with status 0. What a
+    /// program has left running by then is killed.
+    void stop();
+
+private:
+    [[nodiscard]] std::vector<pid_t> family() const;
+    void end_descendants() const noexcept;
+
+    pid_t id_;  // -1: nothing to wait for any more.
+};
+
+/// A program that is ready.
+struct started_program {
+    server_process process;
+    sockaddr_in address;
+    descriptor output;  ///< Its standard output, kept open for as long as it may print.
+};
+
+/// Why there is none: what it said on standard error last.
+struct not_started {
+    std::string reason;
+};
+
+/// Starts a server that keeps to the seam, on a free port, and waits at most 30 s until it is ready.
+///
+/// @param command   The program and its first arguments; those of the seam are added.
+/// @param workload  `echo` or `http`.
+[[nodiscard]] std::variant<started_program, not_started> start_program(
+    const std::vector<std::string>& command, std::string_view workload, std::size_t threads,
+    const cpu_set_t& cores);
+
+}  // namespace lab

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Cores are dealt out before anything is measured; what is seen of a server's process is held to account in
+// echo_test.cpp.
+#include <lab/server_process.hpp>
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+
+namespace {
+
+cpu_set_t cores(std::initializer_list<int> numbers) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int each : numbers) CPU_SET(each, &set);
+    return set;
+}
+
+bool same(const cpu_set_t& left, const cpu_set_t& right) { return CPU_EQUAL(&left, &right) != 0; }
+
+}  // namespace
+
+TEST_CASE("server and load get cores of their own where there are enough") {
+    const lab::core_split one = lab::split_cores(cores({2, 3, 5}), 1);
+    CHECK(same(one.server, cores({2})));
+    CHECK(same(one.load, cores({3})));
+
+    const lab::core_split two = lab::split_cores(cores({2, 3, 5}), 2);
+    CHECK(same(two.server, cores({2, 3})));
+    CHECK(same(two.load, cores({5})));
+}
+
+TEST_CASE("a server with as many threads as there are cores shares the last one with the load") {
+    const lab::core_split all = lab::split_cores(cores({0, 1}), 2);
+    CHECK(same(all.server, cores({0, 1})));
+    CHECK(same(all.load, cores({1})));
+
+    const lab::core_split single = lab::split_cores(cores({4}), 1);
+    CHECK(same(single.server, cores({4})));
+    CHECK(same(single.load, cores({4})));
+}
