@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -79,6 +80,16 @@ public:
         for (const counter& each : spent.counted) {
             add(each.name, "1/op", "lower", each.count / operations);
         }
+    }
+
+    // What the tables of `echo` have beyond that.
+    void add_block(const histogram& nanoseconds) {
+        add("std", "us", "lower", nanoseconds.deviation() / 1000.0);
+        for (const auto& [name, part] :
+             {std::pair{"p25", 0.25}, {"p75", 0.75}, {"p99.99", 0.9999}}) {
+            add(name, "us", "lower", static_cast<double>(nanoseconds.quantile(part)) / 1000.0);
+        }
+        add("messages", "", "higher", static_cast<double>(nanoseconds.count()));
     }
 
     // How much of the time the load has worked: at 100 % it is what was measured.
@@ -146,10 +157,14 @@ void add_headline(metric_list& metrics, const threads_http_case& work, const mea
     add_headline(metrics, work.all, result);
 }
 
-void add_headline(metric_list& metrics, const echo_case&, const measurement& result) {
-    metrics.add("throughput", "ops/s", "higher",
-                static_cast<double>(result.amount) / seconds(result));
+void add_headline(metric_list& metrics, const echo_case& work, const measurement& result) {
+    const double rate = static_cast<double>(result.amount) / seconds(result);
+    metrics.add("throughput", "ops/s", "higher", rate);
     metrics.add_latency(result.latency);
+    metrics.add_block(result.latency);
+    metrics.add("transfer", "MiB/s", "higher",
+                rate * static_cast<double>(work.message_bytes) / (1 << 20));
+    metrics.add("seconds", "s", "higher", seconds(result));
     metrics.add_load(result.spent);
 }
 
@@ -255,7 +270,8 @@ void print_list(scale size) {
         const json line = {{"suite", each.suite},
                            {"case", each.name},
                            {"description", each.description},
-                           {"threads", each.threads}};
+                           {"threads", each.threads},
+                           {"rounds_max", each.rounds_max}};
         std::puts(line.dump().c_str());
     }
 }

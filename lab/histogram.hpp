@@ -19,7 +19,7 @@ namespace lab {
 /// Counts of unsigned values (the lab records nanoseconds), in buckets whose width grows with the
 /// value: 128 equal buckets for each power of two, and exact below 256.
 ///
-/// Minimum, maximum, count and mean are exact. Copying copies 58 KiB.
+/// Minimum, maximum, count, mean and deviation are exact. Copying copies 58 KiB.
 class histogram {
 public:
     /// Adds one value. Never allocates.
@@ -27,6 +27,7 @@ public:
         ++counts_[bucket_of(value)];
         ++count_;
         sum_ += value;
+        square_sum_ += static_cast<double>(value) * static_cast<double>(value);
         min_ = std::min(min_, value);
         max_ = std::max(max_, value);
     }
@@ -38,6 +39,7 @@ public:
         }
         count_ += other.count_;
         sum_ += other.sum_;
+        square_sum_ += other.square_sum_;
         min_ = std::min(min_, other.min_);
         max_ = std::max(max_, other.max_);
     }
@@ -48,6 +50,14 @@ public:
 
     [[nodiscard]] double mean() const noexcept {
         return count_ == 0 ? 0.0 : static_cast<double>(sum_) / static_cast<double>(count_);
+    }
+
+    /// The standard deviation of what was recorded, as of a whole population.
+    [[nodiscard]] double deviation() const noexcept {
+        if (count_ == 0) return 0.0;
+        const double centre = mean();
+        const double variance = square_sum_ / static_cast<double>(count_) - centre * centre;
+        return std::sqrt(std::max(variance, 0.0));
     }
 
     /// The value that a share of `part` of all recorded values does not exceed.
@@ -94,6 +104,7 @@ private:
     std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(bucket_count);
     std::uint64_t count_ = 0;
     std::uint64_t sum_ = 0;
+    double square_sum_ = 0;
     std::uint64_t min_ = UINT64_MAX;
     std::uint64_t max_ = 0;
 };

@@ -57,6 +57,7 @@ TEST_CASE("an empty histogram reports zeros") {
     CHECK(empty.min() == 0);
     CHECK(empty.max() == 0);
     CHECK(empty.mean() == 0.0);
+    CHECK(empty.deviation() == 0.0);
     CHECK(empty.quantile(0.5) == 0);
 }
 
@@ -80,6 +81,21 @@ TEST_CASE("count, mean, minimum and maximum are exact") {
     CHECK(three.min() == 7);
     CHECK(three.max() == 2'000'000);
     CHECK(three.mean() == doctest::Approx(3'000'010.0 / 3.0));
+}
+
+TEST_CASE("the standard deviation is that of all values, wherever they lie") {
+    lab::histogram values;
+    for (const std::uint64_t each : {2, 4, 4, 4, 5, 5, 7, 9}) values.record(1'000'000 + each);
+    CHECK(values.deviation() == doctest::Approx(2.0).epsilon(0.001));
+
+    lab::histogram sum;
+    sum.add(values);
+    sum.add(values);
+    CHECK(sum.deviation() == doctest::Approx(2.0).epsilon(0.001));
+
+    lab::histogram same;
+    for (int i = 0; i < 1'000; ++i) same.record(123'456'789);
+    CHECK(same.deviation() < 10);  // Rounding, at most.
 }
 
 TEST_CASE("quantiles never leave the recorded range") {

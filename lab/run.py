@@ -27,7 +27,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import evidence
@@ -57,6 +57,10 @@ class Case:
     name: str
     description: str
     threads: int
+    rounds_max: int = 0  # 0: as many as there are.
+
+    def rounds(self, wanted: int) -> int:
+        return min(wanted, self.rounds_max) if self.rounds_max else wanted
 
 
 @dataclass
@@ -176,7 +180,8 @@ class Bench:
             if not left & set(contender.suites):
                 continue
             lines = self._start(contender, ["--list", "--scale", self._scale], None)
-            listed = [Case(each["suite"], each["case"], each["description"], each["threads"])
+            listed = [Case(each["suite"], each["case"], each["description"], each["threads"],
+                           each.get("rounds_max", 0))
                       for each in map(json.loads, lines.splitlines())]
             found += [each for each in listed if each.suite in left]
             left -= {each.suite for each in found}
@@ -358,13 +363,14 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
     load_before = machine.load_average()
     taking_part = {case: [each for each in contenders if each.takes_part(case)] for case in cases}
     missing = [each for each in cases if journal.find(each.suite, each.name) is None]
-    progress = Progress(sum(len(taking_part[each]) + 1 for each in missing) * rounds)
+    progress = Progress(sum((len(taking_part[each]) + 1) * each.rounds(rounds)
+                            for each in missing))
     if len(missing) < len(cases):
         progress.say(f"{len(cases) - len(missing)} of {len(cases)} cases are in {journal.path}")
     calls = SystemCalls(bench)
     for case in missing:
-        journal.add(measure_case(bench, taking_part[case], case, rounds, reruns, progress, calls) |
-                    {"sitting": started_at})
+        journal.add(measure_case(bench, taking_part[case], case, case.rounds(rounds), reruns,
+                                 progress, calls) | {"sitting": started_at})
     progress.finish()
 
     records = [journal.find(each.suite, each.name) for each in cases]
@@ -409,7 +415,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true",
                         help="less work, three rounds, void cases are not measured again: to look")
     parser.add_argument("--repetitions", type=int, metavar="N",
-                        help="rounds (5; with --quick 3); ten or more to tell small differences")
+                        help="rounds (5, long cases 3; with --quick 3); ten or more to tell small "
+                             "differences")
     parser.add_argument("--reruns", type=int, metavar="N",
                         help="how often a void case is measured again at most (2; with --quick 0)")
     parser.add_argument("--contenders", metavar="a,b", help="only these; default: all")
@@ -462,8 +469,11 @@ def main() -> None:
     contenders = choose_contenders(bench, arguments.contenders)
     cases = choose_cases(bench, arguments.suites, arguments.case)
     rounds = arguments.repetitions or (3 if arguments.quick else 5)
+    if arguments.repetitions:
+        cases = [replace(each, rounds_max=0) for each in cases]
     reruns = (0 if arguments.quick else 2) if arguments.reruns is None else arguments.reruns
     conditions = {"scale": scale, "rounds": rounds, "reruns": reruns,
+                  "rounds_are_asked_for": bool(arguments.repetitions),
                   "suites": arguments.suites, "case": arguments.case,
                   "contenders": [each.name for each in contenders],
                   "programs": bench.fingerprint(contenders),

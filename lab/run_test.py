@@ -236,6 +236,12 @@ class WholeRuns(unittest.TestCase):
                           "backend": ""})
         self.assertEqual(document["system_calls_not_counted"], "no tracefs")
 
+    def test_a_long_case_has_fewer_rounds_than_the_others(self):
+        cases = [self.CASES[0], Case("dispatch", "long", "", 1, rounds_max=2)]
+        document = self.run_all(FakeBench(), Journal(None, {}), cases)
+        self.assertEqual({(row["case"], len(row["samples"])) for row in document["rows"]
+                          if row["metric"] == "throughput"}, {("post", 3), ("long", 2)})
+
     def test_who_fails_is_a_row_that_says_so_in_each_case(self):
         document = self.run_all(FakeBench(refusing=("asio_callback",)), Journal(None, {}))
         self.assertEqual([(each["case"], each["reason"]) for each in document["cannot_run"]],

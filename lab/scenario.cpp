@@ -178,19 +178,63 @@ void add_http_on_threads(std::vector<scenario>& all, scale size) {
     }
 }
 
-void add_echo(std::vector<scenario>& all, scale size, const transfer& message,
-              std::size_t connections) {
+std::size_t echo_buffer_for(std::size_t message_bytes) {
     constexpr std::size_t buffer_min = 4096;
     constexpr std::size_t buffer_max = 64 * 1024;
+    return std::clamp(message_bytes, buffer_min, buffer_max);
+}
+
+void add_echo(std::vector<scenario>& all, scale size, const transfer& message,
+              std::size_t connections) {
     const std::string name = std::string{message.label} + "_" + std::to_string(connections);
+    all.push_back(
+        {"echo", name,
+         "messages of " + std::string{message.label} + ", " + std::to_string(connections) +
+             " connections, server on a core of its own",
+         2,
+         echo_case{message.buffer_bytes, connections, 1, echo_buffer_for(message.buffer_bytes), 0,
+                   std::chrono::milliseconds{pick(size, 100, 300)},
+                   std::chrono::milliseconds{pick(size, 250, 1'000)}}});
+}
+
+// The cases of which the whole block of figures is printed, for servers in all languages. Thirty seconds,
+// three times, as in the tables that they reproduce. A quick run would take as long as all other
+// suites together if it gave each of so many peers three seconds.
+void add_echo_block(std::vector<scenario>& all, scale size, const std::string& prefix,
+                    const transfer& message, const echo_case& shape) {
+    echo_case what = shape;
+    what.message_bytes = message.buffer_bytes;
+    what.buffer_bytes = echo_buffer_for(what.message_bytes);
+    what.warm_up = std::chrono::milliseconds{pick(size, 150, 2'000)};
+    what.measured = std::chrono::milliseconds{pick(size, 350, 30'000)};
+
+    const std::string name =
+        prefix + "block_" + std::string{message.label} + "_" + std::to_string(what.connections);
+    const std::string how =
+        what.messages_per_second == 0
+            ? ""
+            : ", " + std::to_string(what.messages_per_second) + " messages a second";
     all.push_back({"echo", name,
-                   "messages of " + std::string{message.label} + ", " +
-                       std::to_string(connections) + " connections, server on a core of its own",
-                   2,
-                   echo_case{message.buffer_bytes, connections, 1,
-                             std::clamp(message.buffer_bytes, buffer_min, buffer_max), 0,
-                             std::chrono::milliseconds{pick(size, 100, 300)},
-                             std::chrono::milliseconds{pick(size, 250, 1'000)}}});
+                   std::to_string(what.message_bytes) + " B, connections: " +
+                       std::to_string(what.connections) + ", " + on_threads(what.threads) + how,
+                   what.threads + 1, what, 3});
+}
+
+// 1,000 bytes is what their own client calls a kilobyte.
+constexpr std::array block_messages = {transfer{"1K", 1'000, 0}, transfer{"10K", 10 << 10, 0},
+                                       transfer{"100K", 100 << 10, 0}};
+
+void add_echo_blocks(std::vector<scenario>& all, scale size) {
+    for (const std::size_t threads : {1, 2}) {
+        const std::string prefix = threads == 1 ? "" : "threads_" + std::to_string(threads) + "_";
+        for (const transfer& message : block_messages) {
+            for (const std::size_t connections : {1, 100}) {
+                add_echo_block(all, size, prefix, message, {0, connections, threads, 0, 0, {}, {}});
+            }
+        }
+    }
+    // What most of them can do with ease, so that latencies are of a server that is not overrun.
+    add_echo_block(all, size, "paced_", block_messages[0], {0, 100, 1, 0, 10'000, {}, {}});
 }
 
 class timer_cases {
@@ -332,6 +376,7 @@ std::vector<scenario> all_scenarios(scale size) {
             add_echo(all, size, message, connections);
         }
     }
+    add_echo_blocks(all, size);
 
     timer_cases{all, size}.add_all();
     add_churns(all, size);

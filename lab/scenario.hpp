@@ -176,6 +176,8 @@ struct scenario {
     std::size_t threads;      ///< How many the case keeps busy: as many cores are granted to it, or
                               ///< all that there are.
     work what;
+    std::size_t rounds_max =
+        0;  ///< How often it is measured at most unless told; 0: as all others.
 };
 
 /// Every case of every suite, in the order of the tables.

@@ -5,6 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <chrono>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <utility>
@@ -56,6 +59,35 @@ TEST_CASE("bursts of connections are full, while warming up too") {
         CHECK(work.warm_up_connections % work.at_once == 0);
         if (work.play != lab::churn_play::one_actor) CHECK(work.listeners == 1);
     });
+}
+
+TEST_CASE(
+    "connections of an echo server can be spread evenly over its threads, but for a single one") {
+    for_each_case<lab::echo_case>([](const std::string& name, const lab::echo_case& work) {
+        CAPTURE(name);
+        CHECK(work.threads > 0);
+        if (work.connections > 1) CHECK(work.connections % work.threads == 0);
+        CHECK(work.buffer_bytes > 0);
+        CHECK(work.warm_up.count() > 0);
+        CHECK(work.measured > work.warm_up);
+    });
+}
+
+TEST_CASE(
+    "messages of 1, 10 and 100 KB have their whole block, on 1 and 100 connections and 1 and 2 "
+    "threads") {
+    std::set<std::array<std::size_t, 3>> found;
+    for (const lab::scenario& each : lab::all_scenarios(lab::scale::full)) {
+        if (each.name.find("block_") == each.name.npos) continue;
+        const auto& work = std::get<lab::echo_case>(each.what);
+        CHECK(work.measured == std::chrono::seconds{30});
+        CHECK(each.rounds_max == 3);
+        CHECK(each.threads == work.threads + 1);
+        if (work.messages_per_second == 0) {
+            found.insert({work.message_bytes, work.connections, work.threads});
+        }
+    }
+    CHECK(found.size() == 3 * 2 * 2);
 }
 
 TEST_CASE("forks of every shape start about as many children") {

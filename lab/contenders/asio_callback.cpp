@@ -8,6 +8,7 @@
 #include <lab/contenders/asio_callback_sessions.hpp>
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>
+#include <lab/contenders/asio_team.hpp>
 
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
@@ -211,9 +212,8 @@ public:
     explicit asio_callback(asio_lab::layout on_threads) : on_threads_{on_threads} {}
 
     lab::identity about() const override {
-        const bool shares = on_threads_ == asio_lab::layout::shared;
-        return {shares ? "asio_callback" : "asio_callback_per_thread", "Boost.Asio",
-                asio_lab::version(), "epoll"};
+        return {asio_lab::name_of("asio_callback", LAB_ASIO_BACKEND, on_threads_), "Boost.Asio",
+                asio_lab::version(), LAB_ASIO_BACKEND};
     }
 
     lab::outcome dispatch(const lab::dispatch_case& work) override {
@@ -296,13 +296,19 @@ public:
     }
 
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
+        if (work.threads > 1) {
+            asio_lab::serve_on_threads(work, listener, [&](stream accepted) {
+                echo_session::begin(std::move(accepted), work.buffer_bytes);
+            });
+            return;
+        }
         asio::io_context context{single_threaded};
         asio_lab::acceptor from = asio_lab::adopt_listener(context, std::move(listener));
         accept_next(from, work.connections, work.buffer_bytes);
         context.run();
     }
     std::string refusal_to_echo(const lab::echo_case& work) const override {
-        return lab::refuse_threads(work);
+        return asio_lab::refuse_shared_threads(on_threads_, work, "asio_callback");
     }
 
 private:

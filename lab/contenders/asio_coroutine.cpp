@@ -8,6 +8,7 @@
 #include <lab/contenders/asio_coroutine_sessions.hpp>
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>
+#include <lab/contenders/asio_team.hpp>
 
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
@@ -245,9 +246,8 @@ public:
     explicit asio_coroutine(asio_lab::layout on_threads) : on_threads_{on_threads} {}
 
     lab::identity about() const override {
-        const bool shares = on_threads_ == asio_lab::layout::shared;
-        return {shares ? "asio_coroutine" : "asio_coroutine_per_thread", "Boost.Asio",
-                asio_lab::version(), "epoll"};
+        return {asio_lab::name_of("asio_coroutine", LAB_ASIO_BACKEND, on_threads_), "Boost.Asio",
+                asio_lab::version(), LAB_ASIO_BACKEND};
     }
 
     lab::outcome dispatch(const lab::dispatch_case& work) override {
@@ -327,6 +327,13 @@ public:
     }
 
     void echo(const lab::echo_case& work, lab::descriptor listener) override {
+        if (work.threads > 1) {
+            asio_lab::serve_on_threads(work, listener, [&](stream accepted) {
+                const executor on = accepted.get_executor();
+                asio::co_spawn(on, ::echo(std::move(accepted), work.buffer_bytes), expect_success);
+            });
+            return;
+        }
         asio::io_context context{single_threaded};
         asio::co_spawn(context,
                        accept_all(asio_lab::adopt_listener(context, std::move(listener)), work),
@@ -334,7 +341,7 @@ public:
         context.run();
     }
     std::string refusal_to_echo(const lab::echo_case& work) const override {
-        return lab::refuse_threads(work);
+        return asio_lab::refuse_shared_threads(on_threads_, work, "asio_coroutine");
     }
 
 private:

@@ -8,6 +8,9 @@
 
 #include <lab/contender.hpp>
 
+#include <string>
+#include <string_view>
+
 namespace asio_lab {
 
 /// What several threads run.
@@ -15,6 +18,13 @@ enum class layout {
     shared,      ///< One context, in which every thread calls `run`.
     per_thread,  ///< A context for each of them.
 };
+
+/// As in the tables: `asio_callback_uring_per_thread`, of the style `asio_callback`.
+[[nodiscard]] inline std::string name_of(std::string_view style, std::string_view backend,
+                                         layout how) {
+    return std::string{style} + (backend == "io_uring" ? "_uring" : "") +
+           (how == layout::per_thread ? "_per_thread" : "");
+}
 
 [[nodiscard]] lab::outcome measure_timers(const lab::timers_case& work);
 [[nodiscard]] lab::outcome measure_churn(const lab::churn_case& work);

@@ -20,6 +20,8 @@
 #include <deque>
 #include <latch>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -163,6 +165,28 @@ void run_group(team& all, Group& group, Begin begin) {
     for (auto& each : group) begin(each);
     all.go();
     all.finish();
+}
+
+/// Serves the connections of `work`, in turns on one context for each thread, until all have ended.
+///
+/// @param begin  `begin(stream)` starts what is to be done with a connection.
+template <class Begin>
+void serve_on_threads(const lab::echo_case& work, const lab::descriptor& listener, Begin begin) {
+    team all{work.threads, layout::per_thread, visitors::none};
+    for (std::size_t i = 0; i < work.connections; ++i) {
+        const int accepted = lab::accept_connection(listener).release();
+        begin(stream{all.context(i), {AF_INET, IPPROTO_TCP}, accepted});
+    }
+    all.assemble();
+    all.go();
+    all.finish();
+}
+
+/// What a contender with either layout says to a case of `echo`.
+[[nodiscard]] inline std::string refuse_shared_threads(layout how, const lab::echo_case& work,
+                                                       std::string_view name) {
+    if (work.threads == 1 || how == layout::per_thread) return "";
+    return std::string{name} + "_per_thread has this row";
 }
 
 /// Has every connection make its requests, on its context of `all`.

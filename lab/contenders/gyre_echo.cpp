@@ -15,6 +15,7 @@
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <gyre/runtime/io_pool.hpp>
 #include <gyre/stream/algorithms.hpp>
 
 #include <cstddef>
@@ -48,6 +49,11 @@ task<> echo_leased(stream_socket peer) {
     }
 }
 
+task<> echo(stream_socket peer, std::size_t buffer_bytes, echo_reads how) {
+    return how == echo_reads::leased ? echo_leased(std::move(peer))
+                                     : echo(std::move(peer), buffer_bytes);
+}
+
 // `work` is borrowed: it outlives the run of the loop.
 task<> accept_all(gyre::io_context& loop, gyre::tcp_acceptor acceptor, const lab::echo_case& work,
                   echo_reads how) {
@@ -56,11 +62,26 @@ task<> accept_all(gyre::io_context& loop, gyre::tcp_acceptor acceptor, const lab
         lab::require(accepted.ok(), "gyre: accept");
         stream_socket peer = accepted.take();
         lab::require(peer.set_option(gyre::no_delay{{true}}).ok(), "gyre: no_delay");
-        const bool leased = how == echo_reads::leased;
-        launch(loop,
-               leased ? echo_leased(std::move(peer)) : echo(std::move(peer), work.buffer_bytes),
-               gyre::or_terminate{});
+        launch(loop, echo(std::move(peer), work.buffer_bytes, how), gyre::or_terminate{});
     }
+}
+
+// A connection stays with one loop of the pool. They are accepted in turns before anybody may send, so that
+// it is known how many each has.
+std::vector<lab::counter> serve_on_threads(const gyre::io_context_options& loop, echo_reads how,
+                                           const lab::echo_case& work,
+                                           const lab::descriptor& listener) {
+    gyre::io_pool_options options;
+    options.threads = static_cast<unsigned>(work.threads);
+    options.loop = loop;
+    gyre::io_pool pool{options};
+    for (std::size_t i = 0; i < work.connections; ++i) {
+        gyre::io_context& on = pool[i % pool.size()];
+        stream_socket peer = stream_socket::adopt(on, lab::accept_connection(listener).release());
+        launch(on, echo(std::move(peer), work.buffer_bytes, how), gyre::or_terminate{});
+    }
+    pool.wait();
+    return gyre_lab::counted_between({}, gyre_lab::figures_of(pool));
 }
 
 }  // namespace
@@ -70,6 +91,8 @@ std::vector<lab::counter> gyre_lab::serve_echo(const gyre::io_context_options& o
                                                lab::descriptor listener) {
     gyre::io_context_options with_blocks = options;
     with_blocks.receive_block_size = work.buffer_bytes;  // As large as everybody's buffers.
+    if (work.threads > 1) return serve_on_threads(with_blocks, how, work, listener);
+
     gyre::io_context loop{with_blocks};
     launch(loop, accept_all(loop, gyre::tcp_acceptor::adopt(loop, listener.release()), work, how),
            gyre::or_terminate{});

@@ -39,8 +39,11 @@ public:
                 said.substr(last + 1)};
     }
 
-    std::string refusal_to_echo(const lab::echo_case&) const override {
+    std::string refusal_to_echo(const lab::echo_case& work) const override {
         if (about_.contains("missing") && about_["missing"].is_string()) return about_["missing"];
+        if (about_.contains("threads_max") && about_["threads_max"].is_number()) {
+            if (about_["threads_max"] < work.threads) return lab::refuse_threads(work);
+        }
         const std::vector<std::string> can = about_["workloads"];
         return std::ranges::find(can, "echo") == can.end() ? "does not echo" : "";
     }
