@@ -17,6 +17,7 @@ import matplotlib.pyplot as pyplot  # noqa: E402
 import matplotlib.ticker as ticker  # noqa: E402
 
 import evidence  # noqa: E402
+import echo_tables  # noqa: E402
 import exchange_tables  # noqa: E402
 import tables  # noqa: E402
 from evidence import Run  # noqa: E402
@@ -265,9 +266,9 @@ def _http(run: Run) -> list[tuple[str, str]]:
 
 def _echo(run: Run) -> list[tuple[str, str]]:
     present = run.cases("echo")
-    panels = [(message, [(str(count), f"{message}_{count}") for count in tables.ECHO_CONNECTIONS
+    panels = [(message, [(str(count), f"{message}_{count}") for count in echo_tables.CONNECTIONS
                          if f"{message}_{count}" in present])
-              for message in tables.ECHO_MESSAGES]
+              for message in echo_tables.MESSAGES]
     panels = [(message, cases) for message, cases in panels if cases]
     if not panels:
         return []

@@ -25,7 +25,7 @@ LEGEND = (
     "`*`: confirmed after correcting for the number of comparisons. `void`: the A/A control "
     "differs from itself by more than 5 %.\n"
     "Winner: the best median, against the best of any other library; `tie` within the control's "
-    "spread. raw_syscalls is a floor, not a library: it never wins."
+    "spread. raw_* and load_ceiling are floors, not libraries: they never win."
 )
 
 
@@ -51,6 +51,8 @@ def print_tables(document: dict, with_costs: bool = False) -> None:
         costs = tables.cost_tables_of(run, suite) if with_costs else []
         for table in tables.tables_of(run, suite) + costs:
             print(tables.draw(table), end="\n\n")
+        for block in tables.blocks_of(run, suite):
+            print(block, end="\n\n")
     print(LEGEND, end="\n\n")
     print(_control_line(run))
     for line in _call_lines(run) + _refusal_lines(run):

@@ -136,8 +136,8 @@ PEER_CASES = "*block_*"
 
 
 def peers_of(folder: Path) -> list[Contender]:
-    """Servers that are programs of their own, as lab/setup.py has listed them; one that is missing is listed
-    with its reason, so that it gets a row that says so."""
+    """Servers that are programs of their own, as lab/setup.py has listed them; one that is missing is
+    listed with its reason, so that it gets a row that says so."""
     try:
         listed = json.loads((folder / "peers.json").read_text(encoding="utf-8"))
     except FileNotFoundError:

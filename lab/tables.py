@@ -254,47 +254,6 @@ def _http(run: Run) -> list[Table | None]:
     ]
 
 
-ECHO_MESSAGES = ("64", "1K", "16K", "100K")
-ECHO_CONNECTIONS = (1, 16, 100, 1000)
-
-
-def _echo(run: Run) -> list[Table | None]:
-    titles = (("cpu", "Echo server alone, processor time, ns per request (less is better)"),
-              ("throughput", "Echo server alone, Kops/s (more is better)"),
-              ("p99", "Echo server alone, closed loop, p99, μs (less is better)"))
-    return [_against_plain(run),
-            *(make_table(run, title, "Message, connections",
-                         [(label, "echo", case, metric) for label, case in _echo_cases()])
-              for metric, title in titles)]
-
-
-def _echo_cases() -> list[tuple[str, str]]:
-    return [(f"{message} B, {count}".replace("K B", " KiB"), f"{message}_{count}")
-            for message in ECHO_MESSAGES for count in ECHO_CONNECTIONS]
-
-
-def _against_plain(run: Run) -> Table | None:
-    """How much more processor time a library takes than the best server without one."""
-    plain = [each for each in run.contenders() if run.family(each) == evidence.FLOOR_FAMILY]
-    libraries = [each for each in run.contenders() if each not in plain]
-    rows = []
-    for label, case in _echo_cases():
-        best = run.best("echo", case, "cpu", plain)
-        if best is None:
-            continue
-        theirs = run.row("echo", case, "cpu", best)
-        cells = []
-        for each in libraries:
-            row = run.row("echo", case, "cpu", each)
-            ratios = (evidence.paired_ratios(row["samples"], theirs["samples"], row["better"])
-                      if row else [])
-            cells.append(Cell(f"{1 / float(sorted(ratios)[len(ratios) // 2]):.2f}"
-                              if len(ratios) else "-"))
-        rows.append(Row(label, cells, best, run.is_void("echo", case)))
-    return Table("Echo server alone, processor time over that of the best plain server (less is "
-                 "better)", "Message, connections", libraries, rows) if rows else None
-
-
 TIMERS_ONE_BY_ONE = {
     "schedule_cancel_waited": "schedule and cancel, waited for",
     "schedule_cancel_unwaited": "schedule and cancel, nobody waits",
@@ -379,9 +338,20 @@ def _ever(run: Run, suite: str, metric: str) -> bool:
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": _echo, "timers": _timers, "churn": _churn,
+          "echo": lambda run: _echo().tables(run), "timers": _timers, "churn": _churn,
           "fan_out": _fan_out, "exchange": lambda run: _exchange().tables(run),
           "exchange_tuning": lambda run: _exchange().tuning_tables(run)}
+
+
+def _echo():
+    import echo_tables  # Not at the top: it needs this module.
+
+    return echo_tables
+
+
+def blocks_of(run: Run, suite: str) -> list[str]:
+    """What a suite says about each contender by itself, for the terminal."""
+    return _echo().blocks(run) if suite == "echo" else []
 
 
 def _exchange():

@@ -2,9 +2,10 @@
 //
 // What the load of `echo` can do at most: a server that never sleeps.
 //
-// It asks each of its connections in turn, again and again, and answers at once; the kernel has nobody to wake,
-// and nothing is waited for or looked up. As a server that is no example, for it burns a core on a single silent
-// connection; but a row that comes near it says more about the load and the kernel than about the server.
+// It asks each of its connections in turn, again and again, and answers at once; the kernel has nobody to
+// wake, and nothing is waited for or looked up. As a server that is no example, for it burns a core on a
+// single silent connection; but a row that comes near it says more about the load and the kernel than about
+// the server.
 #include <lab/contender.hpp>
 #include <lab/fail.hpp>
 #include <lab/load.hpp>
