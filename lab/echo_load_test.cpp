@@ -98,6 +98,11 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("what is due by the end is sent after a stall, and nothing that is due later") {
+    // The stall lasts from 500 to 600 ms.
+    CHECK(play(case_of(1, 1'000), 550ms, true).count() == 550);
+}
+
 TEST_CASE("an open loop shows a stall once for every message that it kept waiting") {
     // Two stalls of 100 ms in two seconds: a tenth of what is due falls into them, and waits for anything up
     // to 100 ms. So a twentieth waits for 50 ms and more, and a hundredth for 90.

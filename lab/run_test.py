@@ -270,6 +270,14 @@ class SystemCalls(unittest.TestCase):
         self.assertEqual(calls.refusal, "no tracefs")
         self.assertNotIn("system_calls", attempt.samples["gyre_uring"])
 
+    def test_a_quick_run_does_not_count_where_there_are_peers(self):
+        case = Case("echo", "threads_2_block_1K_1", "", 3)
+        for quick, wanted in ((True, []), (False, ["gyre_uring"])):
+            bench = FakeBench()
+            attempt = measure(bench)
+            run.SystemCalls(bench, quick).add_to(attempt, [OURS], case)
+            self.assertEqual(bench.counted, wanted)
+
     def test_who_has_no_row_is_not_counted(self):
         bench = FakeBench(refusing=("raw_syscalls",))
         self.count(bench)

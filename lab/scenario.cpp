@@ -205,8 +205,8 @@ void add_echo_block(std::vector<scenario>& all, scale size, const std::string& p
     echo_case what = shape;
     what.message_bytes = message.buffer_bytes;
     what.buffer_bytes = echo_buffer_for(what.message_bytes);
-    what.warm_up = std::chrono::milliseconds{pick(size, 150, 2'000)};
-    what.measured = std::chrono::milliseconds{pick(size, 350, 30'000)};
+    what.warm_up = std::chrono::milliseconds{pick(size, 100, 2'000)};
+    what.measured = std::chrono::milliseconds{pick(size, 250, 30'000)};
 
     const std::string name =
         prefix + "block_" + std::string{message.label} + "_" + std::to_string(what.connections);
@@ -217,7 +217,7 @@ void add_echo_block(std::vector<scenario>& all, scale size, const std::string& p
     all.push_back({"echo", name,
                    std::to_string(what.message_bytes) + " B, connections: " +
                        std::to_string(what.connections) + ", " + on_threads(what.threads) + how,
-                   what.threads + 1, what, 3});
+                   what.threads + 1, what, pick(size, 2, 3)});
 }
 
 // 1,000 bytes is what their own client calls a kilobyte.
