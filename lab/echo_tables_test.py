@@ -90,11 +90,12 @@ class Tables(unittest.TestCase):
         found = table(Run(document()), "Echo, 1,000 B, 1 connection, 1 thread")
         self.assertEqual([row.label for row in found.rows if row.cells[0].winner], ["gyre_uring"])
 
-    def test_the_fastest_library_is_held_against_the_ceiling_where_there_is_one(self):
+    def test_the_fastest_library_is_held_against_what_the_load_can_do(self):
         run = Run(document(without=[("load_ceiling", "threads_2_block_100K_100")]))
         found = table(run, "Echo, is the load the bottleneck?")
+        # 60,000 a second while it works for 41 % of the time: 146,000 if it always did.
         self.assertEqual([[cell.text for cell in row.cells] for row in found.rows],
-                         [["80.0", "60.0", "75", "41"]])
+                         [["60.0", "41", "146", "80.0"], ["60.0", "41", "146", "-"]])
         self.assertEqual(found.rows[0].winner, "gyre_uring")
 
     def test_the_ceiling_is_no_plain_server_to_be_held_against(self):

@@ -375,10 +375,14 @@ def cost_tables_of(run: Run, suite: str) -> list[Table]:
 def draw(table: Table) -> str:
     """As text, in columns."""
     header = [table.corner, *table.columns, table.remark]
+    rated = [any(row.cells[column].ratio for row in table.rows)
+             for column in range(len(table.columns))]
+
+    def text_of(cell: Cell, has_ratios: bool) -> str:
+        return f"{cell.text} {cell.ratio:>7}" if has_ratios else cell.text
+
     lines = [[row.label + (" (void)" if row.void else ""),
-              *(f"{cell.text} {cell.ratio:>7}" if cell.ratio else f"{cell.text}        "
-                for cell in row.cells),
-              row.winner] for row in table.rows]
+              *map(text_of, row.cells, rated), row.winner] for row in table.rows]
     widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
 
     def aligned(line: list[str]) -> str:

@@ -341,7 +341,8 @@ public:
         context.run();
     }
     std::string refusal_to_echo(const lab::echo_case& work) const override {
-        return asio_lab::refuse_shared_threads(on_threads_, work, "asio_coroutine");
+        return asio_lab::refuse_shared_threads(on_threads_, work, "asio_coroutine",
+                                               LAB_ASIO_BACKEND);
     }
 
 private:

@@ -183,10 +183,13 @@ void serve_on_threads(const lab::echo_case& work, const lab::descriptor& listene
 }
 
 /// What a contender with either layout says to a case of `echo`.
+///
+/// @param style, backend  As of `name_of`.
 [[nodiscard]] inline std::string refuse_shared_threads(layout how, const lab::echo_case& work,
-                                                       std::string_view name) {
+                                                       std::string_view style,
+                                                       std::string_view backend) {
     if (work.threads == 1 || how == layout::per_thread) return "";
-    return std::string{name} + "_per_thread has this row";
+    return name_of(style, backend, layout::per_thread) + " has this row";
 }
 
 /// Has every connection make its requests, on its context of `all`.
