@@ -55,9 +55,9 @@ def _line_style(run: Run, contender: str) -> dict:
             "marker": MARKERS[run.contenders().index(contender) % len(MARKERS)]}
 
 
-def _lines(run: Run) -> list:
+def _lines(run: Run, names: list[str] | None = None) -> list:
     return [pyplot.Line2D([], [], label=name, **_line_style(run, name))
-            for name in run.contenders()]
+            for name in (run.contenders() if names is None else names)]
 
 
 def _patches(run: Run, names: list[str]) -> list:
@@ -285,7 +285,10 @@ def _echo(run: Run) -> list[tuple[str, str]]:
         axes.set_xlabel("connections")
         _logarithmic(axes)
     grid.flat[0].set_ylabel("processor time per request, μs\n(less is better)")
-    return [("Processor time of an echo server per request", _finish(figure, _lines(run)))]
+    drawn = [each for each in run.contenders()
+             if any(run.row("echo", case, "cpu", each) for _, cases in panels for _, case in cases)]
+    return [("Processor time of an echo server per request",
+             _finish(figure, _lines(run, drawn)))]
 
 
 def _timers(run: Run) -> list[tuple[str, str]]:
