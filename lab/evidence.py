@@ -35,6 +35,7 @@ HEADLINES = {
     "timers": "cpu",
     "churn": "throughput",
     "fan_out": "throughput",
+    "baseline": "throughput",
     "exchange": "p50",
     "exchange_tuning": "p50",
 }
@@ -52,6 +53,7 @@ JUDGED = {
     "timers": ("cpu",),
     "churn": ("throughput", "p99"),
     "fan_out": ("throughput",),
+    "baseline": ("throughput", "cpu"),
     "exchange": ("p50", "p99.9", "net", "orders_rate"),
     "exchange_tuning": (),  # To learn from; every claim is about what stands in `exchange`.
 }

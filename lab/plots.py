@@ -16,6 +16,7 @@ import matplotlib.patches as patches  # noqa: E402
 import matplotlib.pyplot as pyplot  # noqa: E402
 import matplotlib.ticker as ticker  # noqa: E402
 
+import baseline_tables  # noqa: E402
 import evidence  # noqa: E402
 import echo_tables  # noqa: E402
 import exchange_tables  # noqa: E402
@@ -375,9 +376,21 @@ def _jitter(run: Run, panels: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [("p99.9 of each second, to the client's last message", _finish(figure, _lines(run)))]
 
 
+def _baseline(run: Run) -> list[tuple[str, str]]:
+    figure, (rates, costs) = pyplot.subplots(2, 1, figsize=(10.5, 7.2))
+    cases = {case: label.replace(" (", "\n(")
+             for case, label in baseline_tables.CASES.items() if case in run.cases("baseline")}
+    names = _bars(rates, run, "baseline", cases, "throughput")
+    _bars(costs, run, "baseline", cases, "cpu")
+    rates.set_ylabel("requests per second, thousands\n(more is better)")
+    costs.set_ylabel("processor time per request, ns\n(less is better)")
+    return [("Requests per second and processor time of plain servers and libraries",
+             _finish(figure, _patches(run, names)))]
+
+
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
           "echo": _echo, "timers": _timers, "churn": _churn,
-          "fan_out": _fan_out, "exchange": _exchange, "exchange_tuning": lambda run: []}
+          "fan_out": _fan_out, "baseline": _baseline, "exchange": _exchange, "exchange_tuning": lambda run: []}
 
 
 def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:

@@ -38,6 +38,7 @@ TITLES = {
     "timers": "Timers",
     "churn": "Short connections",
     "fan_out": "Forks and joins",
+    "baseline": "Against plain servers, seen by ab, wrk and echo clients",
     "exchange": "The matching facility of an exchange",
     "exchange_tuning": "What pinning, spinning and batches buy the matching facility",
 }

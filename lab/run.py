@@ -167,9 +167,11 @@ class Bench:
         self.contenders = floor_last(self.contenders + peers_of(self._folder / "peers"))
 
     def fingerprint(self, contenders: list[Contender]) -> str:
-        return fingerprint([self._folder / each for each in
-                            {program for contender in contenders
-                             for program in (contender.command[0], *contender.programs)}])
+        """Of all programs that take part: a command may name others, which it starts itself."""
+        named = {self._folder / program for contender in contenders
+                 for program in (contender.command[0], *contender.programs)}
+        started = {self._folder / word for each in contenders for word in each.command[1:]}
+        return fingerprint([*named, *(each for each in started - named if each.is_file())])
 
     def cases(self, suites: list[str]) -> list[Case]:
         """Of each suite from the first executable that takes part in it: the list is compiled into all

@@ -339,7 +339,8 @@ def _ever(run: Run, suite: str, metric: str) -> bool:
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
           "echo": lambda run: _echo().tables(run), "timers": _timers, "churn": _churn,
-          "fan_out": _fan_out, "exchange": lambda run: _exchange().tables(run),
+          "fan_out": _fan_out, "baseline": lambda run: _baseline().tables(run),
+          "exchange": lambda run: _exchange().tables(run),
           "exchange_tuning": lambda run: _exchange().tuning_tables(run)}
 
 
@@ -347,6 +348,12 @@ def _echo():
     import echo_tables  # Not at the top: it needs this module.
 
     return echo_tables
+
+
+def _baseline():
+    import baseline_tables  # As above.
+
+    return baseline_tables
 
 
 def blocks_of(run: Run, suite: str) -> list[str]:

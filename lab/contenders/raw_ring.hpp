@@ -21,16 +21,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace raw {
 
+/// Who hands entries to the kernel: a call of ours, or a thread of the kernel's that looks for them.
+enum class submission : std::uint8_t { by_calls, by_the_kernel };
+
 class ring {
 public:
-    ring() {
+    /// @param  polling_core  The core of the kernel's thread; none: wherever this thread may run.
+    explicit ring(submission how = submission::by_calls,
+                  std::optional<unsigned> polling_core = std::nullopt)
+        : how_{how} {
         io_uring_params asked{};
-        asked.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                      IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE;
+        asked.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE;
         asked.cq_entries = 8192;
+        if (how == submission::by_calls) {
+            asked.flags |= IORING_SETUP_DEFER_TASKRUN;
+        } else {
+            asked.flags |= IORING_SETUP_SQPOLL;
+            asked.sq_thread_idle = polling_core ? 1000 : 1;  // ms; looking on our core costs us.
+        }
+        if (polling_core) {
+            asked.flags |= IORING_SETUP_SQ_AFF;
+            asked.sq_thread_cpu = *polling_core;
+        }
         number_ = static_cast<int>(::syscall(SYS_io_uring_setup, 2048, &asked));
         lab::require(number_ >= 0, "raw_uring: io_uring_setup");
 
@@ -42,6 +58,7 @@ public:
             map(asked.sq_entries * sizeof(io_uring_sqe), IORING_OFF_SQES));
         submitted_to_ = reinterpret_cast<unsigned*>(rings + asked.sq_off.tail);
         taken_to_ = reinterpret_cast<unsigned*>(rings + asked.sq_off.head);
+        state_ = reinterpret_cast<unsigned*>(rings + asked.sq_off.flags);
         entry_mask_ = asked.sq_entries - 1;
         reaped_to_ = reinterpret_cast<unsigned*>(rings + asked.cq_off.head);
         completed_to_ = reinterpret_cast<unsigned*>(rings + asked.cq_off.tail);
@@ -54,9 +71,14 @@ public:
     ring& operator=(const ring&) = delete;
     ~ring() { ::close(number_); }
 
+    /// Makes room for `count` entries, so that a chain of as many is submitted as a whole.
+    void reserve(unsigned count) {
+        while (prepared_ + count - load(taken_to_) > entry_mask_ + 1) enter(0);
+    }
+
     /// The next free entry, zeroed.
     io_uring_sqe& entry() {
-        if (prepared_ - load(taken_to_) > entry_mask_) enter(0);
+        reserve(1);
         io_uring_sqe& it = entries_[prepared_++ & entry_mask_];
         std::memset(&it, 0, sizeof(it));
         return it;
@@ -91,16 +113,31 @@ private:
 
     void enter(unsigned least) {
         std::atomic_ref{*submitted_to_}.store(prepared_, std::memory_order_release);
+        if (how_ == submission::by_the_kernel) return wait_for_polling(least);
         const unsigned count = prepared_ - load(taken_to_);
         const unsigned flags = least > 0 ? IORING_ENTER_GETEVENTS : 0U;
         const long result = ::syscall(SYS_io_uring_enter, number_, count, least, flags, nullptr, 0);
         lab::require(result >= 0 || errno == EINTR, "raw_uring: io_uring_enter");
     }
 
+    // Without a call, unless the kernel's thread sleeps or there is nothing to do meanwhile.
+    void wait_for_polling(unsigned least) const {
+        std::atomic_thread_fence(std::memory_order_seq_cst);  // It looks once more before it sleeps.
+        unsigned flags = 0;
+        if ((load(state_) & IORING_SQ_NEED_WAKEUP) != 0) flags |= IORING_ENTER_SQ_WAKEUP;
+        if (least > 0 && load(completed_to_) == *reaped_to_) flags |= IORING_ENTER_GETEVENTS;
+        if (least == 0) flags |= IORING_ENTER_SQ_WAIT;
+        if (flags == 0) return;
+        const long result = ::syscall(SYS_io_uring_enter, number_, 0, least, flags, nullptr, 0);
+        lab::require(result >= 0 || errno == EINTR, "raw_uring: io_uring_enter");
+    }
+
+    submission how_;
     int number_;
     io_uring_sqe* entries_;
     unsigned* submitted_to_;
     unsigned* taken_to_;
+    unsigned* state_;
     unsigned entry_mask_;
     unsigned prepared_ = 0;
     unsigned* reaped_to_;

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# The servers of the suite `baseline`, which are loaded from outside, and who takes part in it.
+
+add_library(lab_baseline_seam STATIC baseline/requests.cpp baseline/seam.cpp)
+target_link_libraries(lab_baseline_seam PUBLIC lab_driver)
+lab_warnings(lab_baseline_seam)
+
+# lab_baseline_server(<name> [<library>...])
+function(lab_baseline_server name)
+    add_executable(lab_baseline_${name} baseline/${name}.cpp)
+    set_target_properties(lab_baseline_${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+    target_link_libraries(lab_baseline_${name} PRIVATE lab_baseline_seam ${ARGN})
+    lab_warnings(lab_baseline_${name})
+    add_dependencies(lab lab_baseline_${name})
+endfunction()
+
+# lab_baseline(<name> <family> <server> [<argument>...])
+#
+# run.py starts baseline.py, and that the server: it plays a case against it with a client of its choice.
+function(lab_baseline name family server)
+    lab_contender(${name} FAMILY ${family} SUITES baseline
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/baseline.py
+            --folder ${CMAKE_CURRENT_BINARY_DIR} --server lab_baseline_${server} ${ARGN})
+endfunction()
+
+if(TARGET gyre::gyre)
+    lab_baseline_server(gyre gyre::gyre)
+    lab_baseline(gyre_uring gyre gyre --backend io_uring)
+    lab_baseline(gyre_epoll gyre gyre --backend epoll)
+    lab_baseline(gyre_uring_sqpoll gyre gyre --backend io_uring_sqpoll)
+endif()
+lab_baseline_server(asio_callback Boost::headers Threads::Threads)
+lab_baseline(asio_callback asio asio_callback)
+lab_baseline_server(asio_coroutine Boost::headers Threads::Threads)
+lab_baseline(asio_coroutine asio asio_coroutine)
+lab_baseline_server(raw_uring Threads::Threads)
+lab_baseline(raw_uring floor raw_uring --backend io_uring)
+lab_baseline(raw_uring_sqpoll floor raw_uring --backend io_uring_sqpoll)
+lab_baseline_server(raw_epoll Threads::Threads)
+lab_baseline(raw_epoll floor raw_epoll)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# A server that is another process: started, checked byte for byte before it is timed, and watched from
+# outside, so that it need not know it is being measured.
+"""Starts a program that understands `--workload echo|http --threads N --port P`."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import socket
+import subprocess
+import time
+
+READY_SECONDS_MAX = 10.0
+ANSWER_SECONDS_MAX = 5.0
+END_SECONDS_MAX = 5.0
+
+BODY = b"There is nothing here.\r\n"
+
+
+def response(keeps_alive: bool) -> bytes:
+    """The one of baseline/requests.hpp, which every server of the suite sends."""
+    connection = b"Connection: keep-alive\r\n" if keeps_alive else b"Connection:      close\r\n"
+    return (b"HTTP/1.1 404 Not Found\r\n" + connection + b"Content-Type: text/plain\r\n"
+            b"Content-Length: 24\r\n\r\n" + BODY)
+
+
+class Refused(Exception):
+    """The server does not do what it is to be measured at; says what."""
+
+
+def free_port() -> int:
+    """A port outside of the range from which the clients' own are taken."""
+    chooser = random.SystemRandom()
+    for _ in range(100):
+        port = chooser.randrange(20_000, 32_000)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise Refused("no free port between 20,000 and 32,000")
+
+
+class Server:
+    """A child process that is ready to serve; ended by `stop` or at the end of a `with`."""
+
+    def __init__(self, command: list[str], workload: str, cores: set[int] | None = None):
+        """Raises Refused if it does not become ready."""
+        self.port = free_port()
+        self.workload = workload
+
+        def pin() -> None:
+            if cores:
+                os.sched_setaffinity(0, cores)
+
+        try:
+            self._process = subprocess.Popen(
+                [*command, "--workload", workload, "--threads", "1", "--port", str(self.port)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=pin)
+        except OSError as error:
+            raise Refused(f"the server could not be started: {error}") from error
+        try:
+            self._await_ready()
+        except Refused:
+            self._kill()
+            raise
+
+    def _await_ready(self) -> None:
+        readable, _, _ = select.select([self._process.stdout], [], [], READY_SECONDS_MAX)
+        line = self._process.stdout.readline().strip() if readable else "nothing"
+        if line == "ready":
+            return
+        if line in ("", "nothing"):
+            self._process.terminate()
+            errors = self._process.communicate(timeout=END_SECONDS_MAX)[1].strip().splitlines()
+            raise Refused(errors[-1] if errors else "the server has not become ready")
+        raise Refused(f"the server said {line!r} and not 'ready'")
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._kill()
+        self._process.stdout.close()
+        self._process.stderr.close()
+
+    def _kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def id(self) -> int:
+        return self._process.pid
+
+    def processor_seconds(self) -> float:
+        """User and system time of all its threads, those of the kernel that belong to it included."""
+        clock = (~self.id << 3) | 2  # What clock_getcpuclockid(3) returns on Linux.
+        return time.clock_gettime(clock)
+
+    def stop(self) -> None:
+        """Raises Refused if it does not end soon, or with another status than 0."""
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            status = self._process.wait(END_SECONDS_MAX)
+        except subprocess.TimeoutExpired as error:
+            raise Refused("the server has not ended after SIGTERM") from error
+        if status != 0:
+            raise Refused(f"the server has ended with status {status}")
+
+    def verify(self) -> None:
+        """Raises Refused unless all it sends back is right, however it was asked."""
+        try:
+            verify_echo(self.port) if self.workload == "echo" else verify_http(self.port)
+        except OSError as error:
+            raise Refused(f"verifying: {error}") from error
+
+
+def _connect(port: int) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_SECONDS_MAX)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    """Less than `size` only at the end of the stream."""
+    received = b""
+    while len(received) < size:
+        piece = connection.recv(size - len(received))
+        if not piece:
+            break
+        received += piece
+    return received
+
+
+def _expect(received: bytes, wanted: bytes, what: str) -> None:
+    if received != wanted:
+        raise Refused(f"{what}: {received[:200]!r} and not {wanted[:200]!r}")
+
+
+def verify_echo(port: int) -> None:
+    chooser = random.Random(20_110)
+    with _connect(port) as connection:
+        for size in (1, 512, 2018, 5000):
+            message = chooser.randbytes(size)
+            connection.sendall(message)
+            _expect(_receive(connection, size), message, f"echo of {size} bytes")
+
+
+def verify_http(port: int) -> None:
+    host = b"Host: 127.0.0.1\r\n"
+    stays = b"GET /404 HTTP/1.1\r\n" + host + b"\r\n"
+    with _connect(port) as connection:
+        for part in (stays, stays[:20], stays[20:-1], stays[-1:], stays):
+            connection.sendall(part)
+            if part.endswith(b"\n\r\n") or part == stays[-1:]:
+                _expect(_receive(connection, 120), response(True), "keep-alive")
+        connection.sendall(stays + stays)
+        _expect(_receive(connection, 240), response(True) * 2, "two requests at once")
+    old = b"GET /404 HTTP/1.0\r\n" + host
+    for request, alive, what in (
+            (old + b"\r\n", False, "HTTP/1.0"),
+            (old + b"Connection: Keep-Alive\r\n\r\n", True, "HTTP/1.0 with keep-alive"),
+            (b"GET /404 HTTP/1.1\r\n" + host + b"Connection: close\r\n\r\n", False, "close")):
+        with _connect(port) as connection:
+            connection.sendall(request)
+            _expect(_receive(connection, 120), response(alive), what)
+            if not alive:
+                _expect(_receive(connection, 1), b"", f"{what}: the end of the stream")
