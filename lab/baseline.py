@@ -18,15 +18,26 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import baseline_clients as clients
-from baseline_clients import BaselineCase, Figures, Size, Unusable
+from baseline_clients import BaselineCase, Cost, Figures, Size, Unusable
 from baseline_server import Refused, Server
 
 SUITE = "baseline"
 CLIENT_SECONDS_MAX = 60
 ECHO_CLIENTS = "lab_baseline_echo"
+CALL_COUNTER = "lab_baseline_calls"
+
+
+@dataclass(frozen=True)
+class Played:
+    """Who is loaded, and how it is watched."""
+
+    folder: Path  # Where the programs are.
+    command: list[str]
+    counts_calls: bool = False
 
 
 def cores() -> tuple[set[int], set[int]]:
@@ -41,8 +52,9 @@ def polling_core() -> int | None:
     return max(others) if others else None
 
 
-def run_client(command: list[str]) -> str:
-    _, its = cores()
+def run_client(command: list[str], pinned: bool = True) -> str:
+    """What it prints. `pinned`: to the client's core, for clients that start no server."""
+    its = cores()[1] if pinned else os.sched_getaffinity(0)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=CLIENT_SECONDS_MAX,
                               preexec_fn=lambda: os.sched_setaffinity(0, its))
@@ -57,34 +69,72 @@ def run_client(command: list[str]) -> str:
     return done.stdout
 
 
-def load(case: BaselineCase, size: Size, port: int, folder: Path) -> Figures:
-    if case.client == "ab":
-        with tempfile.NamedTemporaryFile("r", suffix=".csv", encoding="utf-8") as table:
-            printed = run_client(clients.ab_command(case, port, size.requests, Path(table.name)))
-            return clients.parse_ab(printed, table.read(), case.keeps_alive)
+def load(case: BaselineCase, size: Size, port: int) -> Figures:
     if case.client == "wrk":
         return clients.parse_wrk(run_client(clients.wrk_command(case, port, size.seconds)))
-    return clients.parse_echo(run_client(clients.echo_command(case, folder / ECHO_CLIENTS, port,
-                                                              size.seconds)), case.message_bytes)
+    with tempfile.NamedTemporaryFile("r", suffix=".csv", encoding="utf-8") as table:
+        printed = run_client(clients.ab_command(case, port, size.requests, Path(table.name)))
+        return clients.parse_ab(printed, table.read(), case.keeps_alive)
 
 
-def warm_up(case: BaselineCase, size: Size, port: int, folder: Path) -> None:
-    """ab's own, as wrk needs a second at least and the echo clients do it by themselves."""
-    if case.client != "echo":
-        twin = clients.find_case("ab_keepalive" if case.keeps_alive else "ab_close")
+def warm_up(case: BaselineCase, size: Size, port: int) -> None:
+    """By ab, if it is there: wrk takes a second at least."""
+    twin = clients.find_case("ab_keepalive" if case.keeps_alive else "ab_close")
+    if clients.missing(twin) is None:
         wanted = max(1000, round(size.requests * clients.WARM_UP_PART))
-        if clients.missing(twin) is None:
-            load(twin, Size(requests=wanted), port, folder)
+        load(twin, Size(requests=wanted), port)
 
 
-def metrics_of(seen: Figures, processor_seconds: float, wall_seconds: float) -> list[dict]:
+class CallCounter:
+    """Counts what `process` asks of the kernel until it is read."""
+
+    def __init__(self, program: Path, process: int):
+        self._counter = subprocess.Popen([str(program), str(process)], text=True,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.refusal = self._line().get("system_calls_not_counted")
+
+    def _line(self) -> dict:
+        return json.loads(self._counter.stdout.readline() or "{}")
+
+    def read(self) -> int | None:
+        self._counter.stdin.close()
+        count = self._line().get("system_calls")
+        self._counter.wait()
+        return count
+
+
+def play_http(case: BaselineCase, size: Size, what: Played) -> tuple[Figures, Cost]:
+    with Server(what.command, cores()[0]) as server:
+        server.verify()
+        warm_up(case, size, server.port)
+        calls = CallCounter(what.folder / CALL_COUNTER, server.id) if what.counts_calls else None
+        switches, processor = server.context_switches(), server.processor_seconds()
+        began = time.monotonic()
+        seen = load(case, size, server.port)
+        cost = Cost(server.processor_seconds() - processor, time.monotonic() - began,
+                    server.context_switches() - switches, calls.read() if calls else None,
+                    calls.refusal if calls else None)
+        server.stop()
+    return seen, cost
+
+
+def play_echo(case: BaselineCase, size: Size, what: Played) -> tuple[Figures, Cost]:
+    command = clients.echo_command(case, what.folder / ECHO_CLIENTS, size.seconds, what.command)
+    counting = ["--count-system-calls"] if what.counts_calls else []
+    return clients.parse_echo(run_client([command[0], *counting, *command[1:]], pinned=False),
+                              case.message_bytes)
+
+
+def metrics_of(seen: Figures, cost: Cost) -> list[dict]:
     """`busy` tells who was the bottleneck: a server that was not, had to wait for its clients."""
-    served = seen.requests + seen.requests_untimed
     found = [("throughput", "ops/s", "higher", seen.per_second),
              ("transfer", "MB/s", "higher", seen.bytes_per_second / 1e6),
              *((name, "us", "lower", value) for name, value in seen.latency_us.items()),
-             ("cpu", "ns/op", "lower", 1e9 * processor_seconds / served),
-             ("busy", "%", "higher", 100 * processor_seconds / wall_seconds)]
+             ("cpu", "ns/op", "lower", 1e9 * cost.processor_seconds / seen.requests),
+             ("context_switches", "1/op", "lower", cost.context_switches / seen.requests),
+             ("busy", "%", "higher", 100 * cost.processor_seconds / cost.wall_seconds)]
+    if cost.system_calls is not None:
+        found.append(("system_calls", "1/op", "lower", cost.system_calls / seen.requests))
     return [dict(zip(("metric", "unit", "better", "value"), each)) for each in found]
 
 
@@ -94,23 +144,20 @@ def identity(command: list[str]) -> dict:
     return {"library": library, "version": version.strip("-"), "backend": backend.strip()}
 
 
-def play(case: BaselineCase, scale: str, folder: Path, command: list[str]) -> dict:
+def play(case: BaselineCase, size: Size, what: Played) -> dict:
     """What run.py is told of one run."""
     reason = clients.missing(case)
     if reason:
         return {"cannot_run": reason}
-    size = case.size(scale)
+    by = play_echo if case.client == "echo" else play_http
     try:
-        with Server(command, case.workload, cores()[0]) as server:
-            server.verify()
-            warm_up(case, size, server.port, folder)
-            began, before = time.monotonic(), server.processor_seconds()
-            seen = load(case, size, server.port, folder)
-            spent, wall = server.processor_seconds() - before, time.monotonic() - began
-            server.stop()
+        seen, cost = by(case, size, what)
     except (Refused, Unusable) as error:
         return {"cannot_run": str(error)}
-    return identity(command) | {"metrics": metrics_of(seen, spent, wall)}
+    report = identity(what.command) | {"metrics": metrics_of(seen, cost)}
+    if cost.system_calls_not_counted:
+        report["system_calls_not_counted"] = cost.system_calls_not_counted
+    return report
 
 
 def print_list() -> None:
@@ -143,13 +190,12 @@ def main() -> None:
     arguments, command = parse_arguments()
     if arguments.list:
         print_list()
-    elif arguments.count_system_calls:
-        print(json.dumps({"metrics": []}))
     elif arguments.case is None:
         sys.exit("baseline.py: --case is required")
     else:
         case = clients.find_case(arguments.case)
-        print(json.dumps(play(case, arguments.scale, arguments.folder, command)))
+        what = Played(arguments.folder, command, arguments.count_system_calls)
+        print(json.dumps(play(case, case.size(arguments.scale), what)))
 
 
 if __name__ == "__main__":

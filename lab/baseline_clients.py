@@ -13,6 +13,7 @@ from pathlib import Path
 
 CONNECTIONS = 100
 PATH = "/404"
+RESPONSE_BYTES = 120
 PACKAGES = {"ab": "apache2-utils", "wrk": "wrk"}
 
 
@@ -27,7 +28,6 @@ class Figures:
     requests: int  # That were answered within `seconds`.
     seconds: float
     bytes_per_second: float
-    requests_untimed: int = 0  # Before that, on the same server.
     latency_us: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -36,8 +36,19 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What the server has spent meanwhile."""
+
+    processor_seconds: float
+    wall_seconds: float
+    context_switches: int
+    system_calls: int | None = None
+    system_calls_not_counted: str | None = None  # Why, if they were to be.
+
+
+@dataclass(frozen=True)
 class Size:
-    """How much a client does. `warm_up` is of the same kind, and forgotten."""
+    """How much a client does."""
 
     requests: int = 0  # Of ab.
     seconds: float = 0.0  # Of all others.
@@ -75,8 +86,8 @@ def _echo(message_bytes: int) -> BaselineCase:
 # One request per connection leaves the server with an end in TIME-WAIT for each, as it closes first; so
 # their number is bounded, and the clients' ports can be used again at once.
 CASES = [
-    _http("ab", False, Size(requests=8_000), Size(requests=100_000)),
-    _http("ab", True, Size(requests=25_000), Size(requests=400_000)),
+    _http("ab", False, Size(requests=6_000), Size(requests=100_000)),
+    _http("ab", True, Size(requests=20_000), Size(requests=400_000)),
     _http("wrk", False, Size(seconds=1), Size(seconds=6)),
     _http("wrk", True, Size(seconds=1), Size(seconds=6)),
     _echo(512),
@@ -108,11 +119,12 @@ def wrk_command(case: BaselineCase, port: int, seconds: float) -> list[str]:
             *keeping, f"http://127.0.0.1:{port}{PATH}"]
 
 
-def echo_command(case: BaselineCase, program: Path, port: int, seconds: float) -> list[str]:
-    return [str(program), "--port", str(port), "--connections", str(CONNECTIONS),
+def echo_command(case: BaselineCase, program: Path, seconds: float, server: list[str]) -> list[str]:
+    """These clients start the server by themselves, and watch it."""
+    return [str(program), "--connections", str(CONNECTIONS),
             "--message-bytes", str(case.message_bytes),
             "--warm-up-ms", str(round(1000 * seconds * WARM_UP_PART) + 50),
-            "--measured-ms", str(round(1000 * seconds))]
+            "--measured-ms", str(round(1000 * seconds)), "--", *server]
 
 
 def _number(pattern: str, text: str, otherwise: str | None = None) -> float:
@@ -132,6 +144,9 @@ def parse_ab(text: str, table: str, keeps_alive: bool) -> Figures:
     kept = int(_number(r"^Keep-Alive requests: +(\d+)", text, "0"))
     if kept != (complete if keeps_alive else 0):
         raise Unusable(f"of {complete} requests {kept} left their connection alive")
+    received = int(_number(r"^Total transferred: +(\d+) bytes", text))
+    if received != complete * RESPONSE_BYTES:
+        raise Unusable(f"{complete} responses of {RESPONSE_BYTES} bytes were {received} bytes together")
     quantiles = dict(line.split(",") for line in table.split()[2:] if "," in line)
     return Figures(
         requests=complete,
@@ -170,12 +185,18 @@ def parse_wrk(text: str) -> Figures:
                        for each in (50, 90, 99)}})
 
 
-def parse_echo(text: str, message_bytes: int) -> Figures:
+def parse_echo(text: str, message_bytes: int) -> tuple[Figures, Cost]:
     """Of lab_baseline_echo."""
     try:
         seen = json.loads(text)
     except json.JSONDecodeError as error:
         raise Unusable(f"the echo clients printed no JSON: {error}") from error
-    return Figures(requests=seen["requests"], seconds=seen["seconds"],
-                   bytes_per_second=seen["requests"] * message_bytes / seen["seconds"],
-                   requests_untimed=seen["requests_untimed"], latency_us=seen["latency_us"])
+    if "cannot_run" in seen:
+        raise Unusable(seen["cannot_run"])
+    if seen["requests"] == 0:
+        raise Unusable("nothing was sent back")
+    figures = Figures(requests=seen["requests"], seconds=seen["seconds"],
+                      bytes_per_second=seen["requests"] * message_bytes / seen["seconds"],
+                      latency_us=seen["latency_us"])
+    return figures, Cost(seen["processor_seconds"], seen["seconds"], seen["context_switches"],
+                         seen.get("system_calls"), seen.get("system_calls_not_counted"))

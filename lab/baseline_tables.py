@@ -40,7 +40,6 @@ OVERVIEWS = {
     "throughput": "Requests per second, thousands (more is better)",
     "transfer": "Received by the clients, MB/s (more is better)",
     "cpu": "Processor time of the server, ns per request (less is better)",
-    "busy": "Part of its core that the server used, per cent",
     "p50": "Latency seen by the clients, p50, μs (less is better)",
     "p99": "Latency seen by the clients, p99, μs (less is better)",
 }
@@ -80,7 +79,19 @@ def overview(run: Run, metric: str, title: str) -> Table | None:
                       [(label, SUITE, case, metric) for case, label in CASES.items()])
 
 
+def busy_table(run: Run) -> Table | None:
+    """Nobody wins by it, so there is no winner: it tells how far a server was from its limits."""
+    columns = [each for each in run.contenders()
+               if any(run.row(SUITE, case, "busy", each) for case in CASES)]
+    rows = [Row(label, [Cell(f"{row['median']:.0f}%" if row else "-") for row in found], "")
+            for case, label in CASES.items()
+            if any(found := [run.row(SUITE, case, "busy", each) for each in columns])]
+    return Table("Part of its core that the server used: little, and the clients were the bottleneck",
+                 "utility", columns, rows, remark="") if rows else None
+
+
 def tables(run: Run) -> list[Table | None]:
     """Per cent first; then absolute values, with the ratios to the best Asio row."""
     return [*(pair_table(run, *each) for each in PAIRS),
-            *(overview(run, metric, title) for metric, title in OVERVIEWS.items())]
+            *(overview(run, metric, title) for metric, title in OVERVIEWS.items()),
+            busy_table(run)]

@@ -44,8 +44,9 @@ bool stays_after(std::string_view request) noexcept {
 
 std::string_view request_scanner::answer_to(std::string_view arrived) {
     if (closes_) return {};
-    const bool whole = unfinished_.empty() && arrived.size() <= request_bytes_max &&
-                       arrived.find(end_of_request) + end_of_request.size() == arrived.size();
+    const std::size_t end = arrived.find(end_of_request);
+    const bool whole = unfinished_.empty() && arrived.size() <= request_bytes_max && end != none &&
+                       end + end_of_request.size() == arrived.size();
     if (!whole) return answer_slowly(arrived);
     closes_ = !stays_after(arrived);
     return closes_ ? closing_response : staying_response;

@@ -6,8 +6,10 @@ add_library(lab_baseline_seam STATIC baseline/requests.cpp baseline/seam.cpp)
 target_link_libraries(lab_baseline_seam PUBLIC lab_driver)
 lab_warnings(lab_baseline_seam)
 
-# lab_baseline_server(<name> [<library>...])
-function(lab_baseline_server name)
+# lab_baseline_program(<name> [<library>...])
+#
+# Builds lab_baseline_<name> from baseline/<name>.cpp.
+function(lab_baseline_program name)
     add_executable(lab_baseline_${name} baseline/${name}.cpp)
     set_target_properties(lab_baseline_${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
@@ -15,6 +17,9 @@ function(lab_baseline_server name)
     lab_warnings(lab_baseline_${name})
     add_dependencies(lab lab_baseline_${name})
 endfunction()
+
+lab_baseline_program(echo nlohmann_json::nlohmann_json)
+lab_baseline_program(calls nlohmann_json::nlohmann_json)
 
 # lab_baseline(<name> <family> <server> [<argument>...])
 #
@@ -26,17 +31,23 @@ function(lab_baseline name family server)
 endfunction()
 
 if(TARGET gyre::gyre)
-    lab_baseline_server(gyre gyre::gyre)
+    lab_baseline_program(gyre gyre::gyre)
     lab_baseline(gyre_uring gyre gyre --backend io_uring)
     lab_baseline(gyre_epoll gyre gyre --backend epoll)
     lab_baseline(gyre_uring_sqpoll gyre gyre --backend io_uring_sqpoll)
 endif()
-lab_baseline_server(asio_callback Boost::headers Threads::Threads)
+lab_baseline_program(asio_callback Boost::headers Threads::Threads)
 lab_baseline(asio_callback asio asio_callback)
-lab_baseline_server(asio_coroutine Boost::headers Threads::Threads)
+lab_baseline_program(asio_coroutine Boost::headers Threads::Threads)
 lab_baseline(asio_coroutine asio asio_coroutine)
-lab_baseline_server(raw_uring Threads::Threads)
+lab_baseline_program(raw_uring Threads::Threads)
 lab_baseline(raw_uring floor raw_uring --backend io_uring)
 lab_baseline(raw_uring_sqpoll floor raw_uring --backend io_uring_sqpoll)
-lab_baseline_server(raw_epoll Threads::Threads)
+lab_baseline_program(raw_epoll Threads::Threads)
 lab_baseline(raw_epoll floor raw_epoll)
+
+if(GYRE_BUILD_TESTS AND TARGET gyre::gyre)
+    add_test(NAME lab.baseline_servers
+        COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/baseline/servers_test.py
+            ${CMAKE_CURRENT_BINARY_DIR})
+endif()

@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+#
+# A server that does other work than the others must not get a row, so each way of doing so is tried here.
+"""Tests of baseline_server.py."""
+
+import os
+import socket
+import sys
+import time
+import unittest
+from unittest import mock
+
+from baseline_server import Refused, Server, free_port, response
+
+# A server that is right, or wrong in the one way that its first argument names.
+PROGRAM = r"""
+import selectors, signal, socket, sys
+
+fault, port = sys.argv[1], int(sys.argv[sys.argv.index("--port") + 1])
+sys.path.insert(0, sys.argv[2])
+from baseline_server import response
+
+def answer(connection, asked):
+    while b"\r\n\r\n" in asked:
+        request, asked = asked.split(b"\r\n\r\n", 1)
+        old = b"HTTP/1.0" in request and b"Keep-Alive" not in request
+        stays = not old and b"close" not in request
+        reply = response(stays)
+        if fault == "another body":
+            reply = reply.replace(b"nothing", b"NOTHING")
+        if fault == "a byte more":
+            reply += b"!"
+        connection.sendall(reply)
+        if fault == "one answer only":
+            asked = b""
+        if not stays and fault != "never closes":
+            forget(connection)
+            return b""
+    return b"" if fault == "whole requests only" else asked
+
+def forget(connection):
+    connections.unregister(connection)
+    connection.close()
+
+if fault == "ends at once":
+    sys.exit("port 1: Address already in use")
+status = 3 if fault == "ends badly" else 0
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(status))
+listener = socket.create_server(("127.0.0.1", port))
+print("steady" if fault == "says something else" else "ready", flush=True)
+connections = selectors.DefaultSelector()
+connections.register(listener, selectors.EVENT_READ)
+unfinished = {}
+while True:
+    for key, _ in connections.select():
+        if key.fileobj is listener:
+            connections.register(listener.accept()[0], selectors.EVENT_READ)
+            continue
+        arrived = key.fileobj.recv(4096)
+        asked = unfinished.pop(key.fileobj, b"") + arrived
+        if arrived:
+            unfinished[key.fileobj] = answer(key.fileobj, asked)
+        else:
+            forget(key.fileobj)
+"""
+
+
+def start(fault: str) -> Server:
+    here = os.path.dirname(os.path.abspath(__file__))
+    return Server([sys.executable, "-c", PROGRAM, fault, here])
+
+
+class Verification(unittest.TestCase):
+    def refusal(self, fault: str) -> str:
+        with start(fault) as server, self.assertRaises(Refused) as caught:
+            server.verify()
+        return str(caught.exception)
+
+    def refusal_of_silence(self, fault: str) -> str:
+        with mock.patch("baseline_server.ANSWER_SECONDS_MAX", 1.0):
+            return self.refusal(fault)
+
+    def test_a_server_that_is_right_is_accepted(self):
+        with start("none") as server:
+            server.verify()
+            server.stop()
+
+    def test_another_body_of_the_same_length_is_refused(self):
+        self.assertIn("There is NOTHING here.", self.refusal("another body"))
+
+    def test_a_byte_more_is_refused(self):
+        self.assertRegex(self.refusal("a byte more"), "keep-alive: b'!HTTP")
+
+    def test_one_answer_to_two_requests_is_refused(self):
+        self.assertIn("verifying: timed out", self.refusal_of_silence("one answer only"))
+
+    def test_a_server_that_needs_whole_requests_is_refused(self):
+        self.assertRegex(self.refusal_of_silence("whole requests only"), "verifying: timed out")
+
+    def test_a_server_that_does_not_close_is_refused(self):
+        self.assertRegex(self.refusal_of_silence("never closes"), "verifying: timed out")
+
+    def test_the_response_has_120_bytes_either_way(self):
+        self.assertEqual({len(response(each)) for each in (True, False)}, {120})
+
+
+class Lives(unittest.TestCase):
+    def test_what_a_server_says_last_is_why_it_has_not_started(self):
+        with self.assertRaisesRegex(Refused, "^port 1: Address already in use$"):
+            start("ends at once")
+
+    def test_who_says_something_else_is_not_ready(self):
+        with self.assertRaisesRegex(Refused, "'steady' and not 'ready'"):
+            start("says something else")
+
+    def test_a_program_that_is_not_there(self):
+        with self.assertRaisesRegex(Refused, "could not be started"):
+            Server(["/nowhere/at/all"])
+
+    def test_a_server_that_ends_badly_is_refused(self):
+        with start("ends badly") as server, self.assertRaisesRegex(Refused, "status 3"):
+            server.stop()
+
+    def test_a_server_that_was_killed_meanwhile_leaves_nothing_behind(self):
+        with start("none") as server:
+            process = server.id
+        with self.assertRaises(ProcessLookupError):
+            os.kill(process, 0)
+
+    def test_its_processor_time_is_its_own(self):
+        with start("none") as server:
+            before = server.processor_seconds()
+            while time.process_time() < 0.05:
+                pass
+            self.assertLess(server.processor_seconds() - before, 0.02)
+            for _ in range(5):
+                server.verify()
+            self.assertGreater(server.processor_seconds(), before)
+            self.assertGreater(server.context_switches(), 0)
+
+    def test_a_free_port_is_free(self):
+        with socket.create_server(("127.0.0.1", free_port())):
+            pass
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+#
+# Between run.py and two other programs, what fails has to end as a row that says so.
+"""Tests of baseline.py."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import baseline
+import baseline_server_test
+from baseline_clients import Cost, Figures, Size, find_case
+from run import Bench, Contender
+
+
+def play(command, case="ab_close", folder=Path("/nowhere")):
+    return baseline.play(find_case(case), Size(requests=10, seconds=1),
+                         baseline.Played(folder, command))
+
+
+class Rows(unittest.TestCase):
+    def test_a_server_with_a_wrong_body_is_refused_before_it_is_timed(self):
+        here = str(Path(baseline_server_test.__file__).parent)
+        wrong = [sys.executable, "-c", baseline_server_test.PROGRAM, "another body", here]
+        with mock.patch("baseline_clients.missing", return_value=None), \
+                mock.patch("baseline.load") as load:
+            report = play(wrong)
+        self.assertIn("There is NOTHING here.", report["cannot_run"])
+        load.assert_not_called()
+
+    def test_a_client_that_is_missing_is_named_and_nothing_is_started(self):
+        with mock.patch("shutil.which", return_value=None):
+            self.assertEqual(play(["/nowhere"]), {
+                "cannot_run": "ab is not installed (Debian package apache2-utils)"})
+
+    def test_a_server_that_is_missing_is_named(self):
+        with mock.patch("baseline_clients.missing", return_value=None):
+            self.assertIn("could not be started", play(["/nowhere/at/all"])["cannot_run"])
+
+    def test_a_client_that_fails_says_why(self):
+        with self.assertRaisesRegex(baseline.Unusable, "sh failed with 3: no luck"):
+            baseline.run_client(["sh", "-c", "echo no luck >&2; exit 3"])
+
+    def test_echo_clients_that_are_not_built_are_a_row_that_says_so(self):
+        self.assertIn("could not be started", play(["/nowhere"], "echo_512")["cannot_run"])
+
+    def test_costs_are_per_request_and_calls_stand_there_if_they_were_counted(self):
+        seen = Figures(requests=1000, seconds=0.5, bytes_per_second=240_000.0,
+                       latency_us={"p50": 7.0})
+        found = {each["metric"]: each["value"]
+                 for each in baseline.metrics_of(seen, Cost(0.01, 0.04, 20, system_calls=3000))}
+        self.assertEqual(found, {"throughput": 2000.0, "transfer": 0.24, "p50": 7.0, "cpu": 10_000.0,
+                                 "context_switches": 0.02, "busy": 25.0, "system_calls": 3.0})
+        self.assertNotIn("system_calls", {each["metric"] for each in
+                                          baseline.metrics_of(seen, Cost(0.01, 0.04, 20))})
+
+    def test_the_core_for_the_kernel_is_none_of_those_granted(self):
+        with mock.patch("os.cpu_count", return_value=4), \
+                mock.patch("os.sched_getaffinity", return_value={2, 3}):
+            self.assertEqual(baseline.polling_core(), 1)
+        with mock.patch("os.cpu_count", return_value=2), \
+                mock.patch("os.sched_getaffinity", return_value={0, 1}):
+            self.assertIsNone(baseline.polling_core())
+
+
+class Origin(unittest.TestCase):
+    def test_another_build_of_the_server_is_another_fingerprint(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench.__new__(Bench)
+            bench._folder = Path(folder)
+            server = bench._folder / "lab_baseline_gyre"
+            ours = Contender("gyre_uring", "gyre", ("baseline.py", "--server", server.name),
+                             ("baseline",))
+            server.write_text("one build", encoding="utf-8")
+            before = bench.fingerprint([ours])
+            server.write_text("another", encoding="utf-8")
+            self.assertNotEqual(bench.fingerprint([ours]), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
