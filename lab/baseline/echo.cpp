@@ -51,7 +51,8 @@ json report_of(const lab::outcome& seen) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    CLI::App app{"Loads an echo server with clients that send their next message when the last is back."};
+    CLI::App app{
+        "Loads an echo server with clients that send their next message when the last is back."};
     lab::echo_case work{};
     work.threads = 1;
     unsigned warm_up_ms = 0;

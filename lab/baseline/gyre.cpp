@@ -76,11 +76,11 @@ int main(int count, char** arguments) {
 
     gyre::run_options options;
     options.grace = {};
-    options.loop.backend = wanted.backend == "epoll" ? gyre::backend_choice::epoll
-                                                     : gyre::backend_choice::uring;
-    const auto local =
-        gyre::endpoint::parse("127.0.0.1:" + std::to_string(wanted.port)).value();
-    if (wanted.threads == 1) return gyre::run_until_signal(serve_on_one(local, wanted.what), options);
+    options.loop.backend =
+        wanted.backend == "epoll" ? gyre::backend_choice::epoll : gyre::backend_choice::uring;
+    const auto local = gyre::endpoint::parse("127.0.0.1:" + std::to_string(wanted.port)).value();
+    if (wanted.threads == 1)
+        return gyre::run_until_signal(serve_on_one(local, wanted.what), options);
 
     gyre::io_pool_options of_pool;
     of_pool.threads = wanted.threads;

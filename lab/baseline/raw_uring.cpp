@@ -41,7 +41,7 @@ public:
     server(const baseline::job& wanted, lab::descriptor listener)
         : answers_{wanted.what},
           ring_{wanted.backend == with_polling ? raw::submission::by_the_kernel
-                                           : raw::submission::by_calls,
+                                               : raw::submission::by_calls,
                 wanted.polling_core},
           listener_{std::move(listener)} {}
 

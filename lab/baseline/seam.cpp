@@ -65,8 +65,8 @@ command_line parse(int count, char** arguments, const identity& about) {
     app.add_option("--threads", wanted.threads, "that serve")->check(CLI::Range(1U, 256U));
     app.add_option("--port", wanted.port, "of 127.0.0.1")->check(CLI::Range(1, 65535));
     app.add_option("--backend", wanted.backend, "of those the program knows")
-        ->check(CLI::IsMember(
-            std::vector<std::string>(about.backends.begin(), about.backends.end())));
+        ->check(
+            CLI::IsMember(std::vector<std::string>(about.backends.begin(), about.backends.end())));
     const auto* const polling =
         app.add_option("--polling-core", core, "for the kernel thread of backend io_uring_sqpoll");
     app.add_flag("--version", version, "print library, version and backend, and end");

@@ -122,7 +122,8 @@ private:
 
     // Without a call, unless the kernel's thread sleeps or there is nothing to do meanwhile.
     void wait_for_polling(unsigned least) const {
-        std::atomic_thread_fence(std::memory_order_seq_cst);  // It looks once more before it sleeps.
+        std::atomic_thread_fence(
+            std::memory_order_seq_cst);  // It looks once more before it sleeps.
         unsigned flags = 0;
         if ((load(state_) & IORING_SQ_NEED_WAKEUP) != 0) flags |= IORING_ENTER_SQ_WAKEUP;
         if (least > 0 && load(completed_to_) == *reaped_to_) flags |= IORING_ENTER_GETEVENTS;
