@@ -141,6 +141,9 @@ class ApacheBench(unittest.TestCase):
     def test_failed_and_wrong_responses_leave_no_figures(self):
         with self.assertRaisesRegex(Unusable, "of 300 requests 257 failed, 150 were not answered"):
             parse_ab(AB_OF_A_WRONG_SERVER, AB_TABLE, keeps_alive=False)
+        one = AB_CLOSE.replace("Failed requests:        0", "Failed requests:        1")
+        with self.assertRaisesRegex(Unusable, "of 5000 requests 1 failed, 0 were not"):
+            parse_ab(one, AB_TABLE, keeps_alive=False)
         ours = AB_CLOSE.replace("Non-2xx responses:      5000\n", "")
         with self.assertRaisesRegex(Unusable, "5000 were not answered with 404"):
             parse_ab(ours, AB_TABLE, keeps_alive=False)
