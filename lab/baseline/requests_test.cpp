@@ -54,6 +54,10 @@ TEST_CASE("after a request that ends the connection nothing more is answered") {
     CHECK(scanner.answer_to(both) == closing_response);
     CHECK(scanner.closes());
     CHECK(scanner.answer_to(modern).empty());
+
+    request_scanner alone;
+    CHECK(alone.answer_to(last) == closing_response);
+    CHECK(alone.answer_to(modern).empty());
 }
 
 TEST_CASE("a request without an end is given up") {

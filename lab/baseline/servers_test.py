@@ -9,6 +9,7 @@
 """
 
 import random
+import select
 import socket
 import subprocess
 import sys
@@ -33,6 +34,14 @@ COMMANDS = [[str(FOLDER / name), "--backend", backend]
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(arguments, capture_output=True, text=True, timeout=END_SECONDS_MAX)
+
+
+def send_until_stuck(peer: socket.socket, message: bytes) -> int:
+    """Repeats `message` until both directions are full. Returns how many bytes were taken."""
+    sent = 0
+    while select.select([], [peer], [], 0.3)[1]:
+        sent += peer.send(message[sent % len(message):], socket.MSG_DONTWAIT)
+    return sent
 
 
 class EveryServer(unittest.TestCase):
@@ -69,6 +78,19 @@ class EveryServer(unittest.TestCase):
                             returned += peer.recv(size)
                         self.assertEqual(returned, message)
                     server.stop()
+
+    def test_waits_for_a_client_that_reads_late(self):
+        message = random.Random(20_110).randbytes(1 << 20)
+        for command in COMMANDS:
+            with self.subTest(command):
+                with Server(command, workload="echo") as server, \
+                        socket.create_connection(("127.0.0.1", server.port), timeout=5) as peer:
+                    sent = send_until_stuck(peer, message)
+                    returned = b""
+                    while len(returned) < sent:
+                        returned += peer.recv(1 << 20)
+                    repeated = message * (sent // len(message) + 1)
+                    self.assertTrue(returned == repeated[:sent])
 
     def test_a_taken_port_is_one_line_and_1(self):
         for command in COMMANDS:
