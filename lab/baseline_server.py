@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import re
@@ -19,6 +20,9 @@ from pathlib import Path
 READY_SECONDS_MAX = 10.0
 ANSWER_SECONDS_MAX = 5.0  # Nobody needs so long; a stalled machine might.
 END_SECONDS_MAX = 5.0
+
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 
 BODY = b"There is nothing here.\r\n"
 
@@ -57,7 +61,8 @@ class Server:
         """Raises Refused if it does not become ready."""
         self.port = free_port()
 
-        def pin() -> None:
+        def prepare() -> None:
+            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Who is killed cannot end it himself.
             if cores:
                 os.sched_setaffinity(0, cores)
 
@@ -65,7 +70,7 @@ class Server:
             self._process = subprocess.Popen(
                 [*command, "--workload", workload, "--threads", str(threads),
                  "--port", str(self.port)],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=pin)
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=prepare)
         except OSError as error:
             raise Refused(f"the server could not be started: {error}") from error
         try:
@@ -80,7 +85,7 @@ class Server:
         if line == "ready":
             return
         if line in ("", "nothing"):
-            self._process.terminate()
+            self._process.kill()  # If it has not ended: what it says on standard error ends then.
             errors = self._process.stderr.read().strip().splitlines()
             raise Refused(errors[-1] if errors else "the server has not become ready")
         raise Refused(f"the server said {line!r} and not 'ready'")

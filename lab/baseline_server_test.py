@@ -6,9 +6,11 @@
 
 import os
 import socket
+import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from baseline_server import Refused, Server, free_port, response
@@ -127,6 +129,17 @@ class Lives(unittest.TestCase):
             process = server.id
         with self.assertRaises(ProcessLookupError):
             os.kill(process, 0)
+
+    def test_a_server_does_not_outlive_who_has_started_it(self):
+        starter = ("import os, sys; sys.path.insert(0, "
+                   f"{os.path.dirname(os.path.abspath(__file__))!r}); "
+                   "import baseline_server_test as test; server = test.start('none'); "
+                   "print(server.id, flush=True); os.kill(os.getpid(), 9)")
+        done = subprocess.run([sys.executable, "-c", starter], stdout=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 10
+        status = Path("/proc", done.stdout.strip(), "status")
+        while status.exists() and "zombie" not in status.read_text(encoding="utf-8"):
+            self.assertLess(time.monotonic(), deadline, "it is still running")
 
     def test_its_processor_time_is_its_own(self):
         with start("none") as server:
