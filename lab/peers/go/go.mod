@@ -1,0 +1,3 @@
+module gyre/lab/peers/go
+
+go 1.19

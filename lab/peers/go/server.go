@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What Go's package net can do as a server, so that the lab can put it beside gyre (lab/README.md, "Peers").
+//
+// As its documentation has it: a goroutine per connection (https://pkg.go.dev/net, its overview), as many
+// threads for Go code as GOMAXPROCS says (https://pkg.go.dev/runtime#GOMAXPROCS). TCP_NODELAY is Go's default
+// and set here all the same.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const (
+	inputSize      = 64 * 1024
+	requestSizeMax = 16 * 1024
+	threadsMax     = 64
+)
+
+const head = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n"
+const body = "\r\n\r\nNothing is served here.\n"
+
+var (
+	kept      = []byte(head + "Connection: keep-alive" + body)
+	closing   = []byte(head + "Connection: close" + body)
+	emptyLine = []byte("\r\n\r\n")
+	lineEnd   = []byte("\r\n")
+)
+
+// echo sends back what comes, in order, until the client has ended.
+func echo(connection *net.TCPConn) {
+	defer connection.Close()
+	buffer := make([]byte, inputSize)
+	for {
+		size, err := connection.Read(buffer)
+		if size > 0 {
+			if _, failed := connection.Write(buffer[:size]); failed != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// keepsAlive tells whether the client wants to go on after this request (RFC 9112, 9.3).
+func keepsAlive(request []byte) bool {
+	line, rest, _ := bytes.Cut(request, lineEnd)
+	modern := bytes.HasSuffix(line, []byte("HTTP/1.1"))
+	for len(rest) > 0 {
+		line, rest, _ = bytes.Cut(rest, lineEnd)
+		if len(line) < 11 || line[10] != ':' || !bytes.EqualFold(line[:10], []byte("connection")) {
+			continue
+		}
+		value := bytes.TrimSpace(line[11:])
+		if bytes.EqualFold(value, []byte("close")) {
+			return false
+		}
+		if bytes.EqualFold(value, []byte("keep-alive")) {
+			return true
+		}
+	}
+	return modern
+}
+
+// answers appends an answer for each whole request, and returns what is left of the input.
+func answers(output, input []byte) (answered, rest []byte, ends bool) {
+	for !ends {
+		at := bytes.Index(input, emptyLine)
+		if at < 0 {
+			break
+		}
+		end := at + len(emptyLine)
+		if ends = !keepsAlive(input[:end]); ends {
+			output = append(output, closing...)
+		} else {
+			output = append(output, kept...)
+		}
+		input = input[end:]
+	}
+	return output, input, ends
+}
+
+func http(connection *net.TCPConn) {
+	defer connection.Close()
+	input := make([]byte, requestSizeMax)
+	var output []byte
+	used, ends := 0, false
+	for !ends && used < len(input) { // No request is longer than that.
+		size, err := connection.Read(input[used:])
+		var rest []byte
+		output, rest, ends = answers(output[:0], input[:used+size])
+		used = copy(input, rest)
+		if len(output) > 0 {
+			if _, failed := connection.Write(output); failed != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func leave(code int, format string, arguments ...any) {
+	fmt.Fprintf(os.Stderr, "go: "+format+"\n", arguments...)
+	os.Exit(code)
+}
+
+func number(name, text string, least, most int) int {
+	value, err := strconv.Atoi(text)
+	if err != nil || value < least || value > most {
+		leave(2, "%s takes %d to %d, not %q", name, least, most, text)
+	}
+	return value
+}
+
+func options(arguments []string) (serve func(*net.TCPConn), threads, port int) {
+	serve, threads, port = echo, 1, -1
+	for i := 0; i < len(arguments); i++ {
+		name := arguments[i]
+		switch name {
+		case "--version":
+			fmt.Printf("go %s epoll\n", strings.TrimPrefix(runtime.Version(), "go"))
+			os.Exit(0)
+		case "--workload", "--threads", "--port":
+		default:
+			leave(2, "unknown argument: %s", name)
+		}
+		if i++; i == len(arguments) {
+			leave(2, "%s needs a value", name)
+		}
+		value := arguments[i]
+		switch {
+		case name == "--threads":
+			threads = number(name, value, 1, threadsMax)
+		case name == "--port":
+			port = number(name, value, 0, 65535)
+		case value == "http":
+			serve = http
+		case value != "echo":
+			leave(2, "no such workload: %s", value)
+		}
+	}
+	if port < 0 {
+		leave(2, "--port is missing")
+	}
+	return serve, threads, port
+}
+
+func main() {
+	serve, threads, port := options(os.Args[1:])
+	runtime.GOMAXPROCS(threads)
+	terminate := make(chan os.Signal, 1)
+	signal.Notify(terminate, syscall.SIGTERM)
+	go func() {
+		<-terminate
+		os.Exit(0)
+	}()
+
+	// Go sets SO_REUSEADDR on every listener.
+	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+	if err != nil {
+		leave(1, "%v", err)
+	}
+	fmt.Println("ready")
+	for {
+		connection, err := listener.AcceptTCP()
+		if errors.Is(err, net.ErrClosed) {
+			leave(1, "%v", err)
+		}
+		if err != nil {
+			continue // The client has gone again, or there are no descriptors at the moment.
+		}
+		if connection.SetNoDelay(true) != nil {
+			connection.Close()
+			continue
+		}
+		go serve(connection)
+	}
+}
