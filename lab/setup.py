@@ -57,8 +57,11 @@ class Program:
     tools: tuple[str, ...]
     steps: tuple[tuple[str, ...], ...]
     peers: tuple[Peer, ...]
+    shares: tuple[str, ...] = ()  # Folders of sources that are others', too.
     environment: dict[str, str] = field(default_factory=dict)
 
+
+CARGO = ("cargo", "build", "--release", "--locked", "--target-dir", "{target}")
 
 PROGRAMS = (
     Program(
@@ -73,6 +76,18 @@ PROGRAMS = (
         # Never a toolchain that go would fetch: what is there is what is measured.
         environment={"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0"},
         peers=(Peer("go", "go", ("{target}/server",)),)),
+    Program(
+        folder="tokio",
+        tools=("cargo", "cc"),
+        steps=(CARGO,),
+        shares=("rust",),
+        peers=(Peer("tokio", "tokio", ("{target}/release/server",)),)),
+    Program(
+        folder="monoio",
+        tools=("cargo", "cc"),
+        steps=(CARGO,),
+        shares=("rust",),
+        peers=(Peer("monoio", "monoio", ("{target}/release/server",)),)),
 )
 
 
@@ -87,9 +102,10 @@ def fill(words: Sequence[str], source: Path, target: Path) -> list[str]:
 def fingerprint(program: Program, source: Path) -> str:
     """Of all that a build depends on, but for what lies in registries: versions are pinned there."""
     whole = hashlib.sha256(repr(program).encode())
-    for path in sorted(path for path in source.rglob("*") if path.is_file()):
-        whole.update(f"{path.relative_to(source)}\n".encode())
-        whole.update(hashlib.sha256(path.read_bytes()).digest())
+    for folder in (source, *(source.parent / each for each in program.shares)):
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            whole.update(f"{path.relative_to(source.parent)}\n".encode())
+            whole.update(hashlib.sha256(path.read_bytes()).digest())
     for tool in program.tools:
         found = shutil.which(tool)
         if found is None:

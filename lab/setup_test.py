@@ -8,6 +8,7 @@ import io
 import json
 import os
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -96,6 +97,15 @@ class Built(SetUp):
         self.source("one", SERVER.replace("1.0", "2.0"))
         [line] = self.run_setup(program("one"))
         self.assertRegex(line, "built in .*shell 2.0 none")
+
+    def test_other_shared_sources_build_again(self):
+        self.source("one")
+        self.source("shared")
+        sharing = program("one", shares=("shared",))
+        self.run_setup(sharing)
+        self.assertIn("is there", self.run_setup(sharing)[0])
+        self.source("shared", "something else")
+        self.assertIn("built in", self.run_setup(sharing)[0])
 
     def test_another_way_to_build_builds_again(self):
         self.source("one")
@@ -216,12 +226,18 @@ class Causes(unittest.TestCase):
 
 class Table(unittest.TestCase):
     def test_each_folder_of_sources_is_a_program(self):
-        self.assertEqual({each.folder for each in PROGRAMS},
-                         {path.name for path in SOURCES.iterdir() if path.is_dir()})
+        used = {name for each in PROGRAMS for name in (each.folder, *each.shares)}
+        self.assertEqual(used, {path.name for path in SOURCES.iterdir() if path.is_dir()})
 
     def test_names_are_told_apart(self):
         names = [peer.name for each in PROGRAMS for peer in each.peers]
         self.assertEqual(len(names), len(set(names)))
+
+    def test_peers_in_rust_tell_the_version_that_they_use(self):
+        for library in ("tokio", "monoio"):
+            manifest = tomllib.loads((SOURCES / library / "Cargo.toml").read_text(encoding="utf-8"))
+            self.assertEqual("=" + manifest["package"]["version"],
+                             manifest["dependencies"][library]["version"])
 
 
 if __name__ == "__main__":
