@@ -62,6 +62,9 @@ class Program:
 
 
 CARGO = ("cargo", "build", "--release", "--locked", "--target-dir", "{target}")
+JAVA = ("java", "-XX:+UseParallelGC", "-Djava.net.preferIPv4Stack=true",
+        "-Dio.netty.leakDetection.level=disabled",
+        "-cp", "{target}/classes:{target}/jars/*", "Server")
 
 PROGRAMS = (
     Program(
@@ -88,6 +91,15 @@ PROGRAMS = (
         steps=(CARGO,),
         shares=("rust",),
         peers=(Peer("monoio", "monoio", ("{target}/release/server",)),)),
+    Program(
+        folder="netty",
+        tools=("mvn", "javac", "java"),
+        steps=(("mvn", "--batch-mode", "--no-transfer-progress", "--strict-checksums",
+                "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies",
+                "-DoutputDirectory={target}/jars"),
+               ("javac", "-Xlint:all", "-d", "{target}/classes", "-cp", "{target}/jars/*", "Server.java")),
+        peers=(Peer("netty_epoll", "netty", (*JAVA, "--transport", "epoll")),
+               Peer("netty_io_uring", "netty", (*JAVA, "--transport", "io_uring")))),
 )
 
 
