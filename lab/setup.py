@@ -61,6 +61,7 @@ class Program:
     environment: dict[str, str] = field(default_factory=dict)
 
 
+PYTHON = "/usr/bin/python3"
 CARGO = ("cargo", "build", "--release", "--locked", "--target-dir", "{target}")
 JAVA = ("java", "-XX:+UseParallelGC", "-Djava.net.preferIPv4Stack=true",
         "-Dio.netty.leakDetection.level=disabled",
@@ -100,6 +101,14 @@ PROGRAMS = (
                ("javac", "-Xlint:all", "-d", "{target}/classes", "-cp", "{target}/jars/*", "Server.java")),
         peers=(Peer("netty_epoll", "netty", (*JAVA, "--transport", "epoll")),
                Peer("netty_io_uring", "netty", (*JAVA, "--transport", "io_uring")))),
+    Program(
+        folder="uvloop",
+        tools=(PYTHON,),
+        steps=((PYTHON, "-m", "venv", "{target}/venv"),
+               ("{target}/venv/bin/python", "-m", "pip", "install", "--disable-pip-version-check",
+                "--no-input", "--only-binary=:all:", "--require-hashes", "-r", "requirements.txt")),
+        peers=(Peer("uvloop", "uvloop", ("{target}/venv/bin/python", "-B", "{source}/server.py"),
+                    threads_max=1),)),
 )
 
 
