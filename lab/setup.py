@@ -10,7 +10,7 @@
 Sources are lab/peers/*, programs DIR/lab/peers/* (DIR is build/release unless told). A program is built if
 its sources, its tools or how it is built have changed, then started once. DIR/lab/peers/peers.json lists
 all peers: {"name", "family", "command", "workloads", "threads_max": number or null, "missing": reason or
-null, "version"}. README.md says how such a command is used.
+null, "version", "fingerprint"}. README.md says how such a command is used.
 
 Ends with 0 whatever is missing: one line per peer tells, and where the whole story is.
 """
@@ -161,6 +161,7 @@ class Workshop:
         self._log = self.target / "setup.log"
         self._stamp = self.target / "built.json"
         self.told: Path | None = None  # The log, once something is in it that was tried this time.
+        self._fingerprint: str | None = None  # Of what is built, once it is.
         self._versions: dict[str, str] = {}  # Of the peers that were seen to start.
 
     def make(self) -> str:
@@ -169,7 +170,7 @@ class Workshop:
         now = fingerprint(self.program, self.source)
         before = self._read_stamp()
         if before.get("fingerprint") == now:
-            self._versions = before["versions"]
+            self._fingerprint, self._versions = now, before["versions"]
             return "is there"
 
         # Whatever is left of an older build must not pass for this one.
@@ -177,7 +178,8 @@ class Workshop:
         self.target.mkdir(parents=True)
         for step in self.program.steps:
             self._run(fill(step, self.source, self.target))
-        self._write_stamp(now)
+        self._fingerprint = now
+        self._write_stamp()
         return f"built in {time.monotonic() - begun:.0f} s"
 
     def _read_stamp(self) -> dict:
@@ -186,8 +188,8 @@ class Workshop:
         except (OSError, ValueError):
             return {}
 
-    def _write_stamp(self, built: str) -> None:
-        write(self._stamp, {"fingerprint": built, "versions": self._versions})
+    def _write_stamp(self) -> None:
+        write(self._stamp, {"fingerprint": self._fingerprint, "versions": self._versions})
 
     def _run(self, command: list[str]) -> None:
         title = " ".join([Path(command[0]).name, *command[1:2]])
@@ -220,7 +222,7 @@ class Workshop:
             said = self._ask(command + ["--version"])
             self._serve(command)
             self._versions[peer.name] = said
-            self._write_stamp(fingerprint(self.program, self.source))
+            self._write_stamp()
         return self._versions[peer.name]
 
     def _ask(self, command: list[str]) -> str:
@@ -267,7 +269,8 @@ class Workshop:
         return {"name": peer.name, "family": peer.family,
                 "command": fill(peer.command, self.source, self.target),
                 "workloads": WORKLOADS, "threads_max": peer.threads_max,
-                "missing": missing, "version": version}
+                "missing": missing, "version": version,
+                "fingerprint": self._fingerprint if missing is None else None}
 
 
 class Alarm:

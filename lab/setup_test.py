@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import select
 import tempfile
 import tomllib
 import unittest
@@ -60,6 +61,7 @@ class SetUp(unittest.TestCase):
         [line] = self.run_setup(*programs)
         [record] = self.records()
         self.assertIsNone(record["version"])
+        self.assertIsNone(record["fingerprint"])
         self.assertIn(f"missing: {record['missing']}", line)
         return record["missing"]
 
@@ -69,10 +71,12 @@ class Built(SetUp):
         self.source("one")
         [line] = self.run_setup(program("one"))
         self.assertRegex(line, r"one +built in \d+ s: shell 1.0 none")
-        self.assertEqual(self.records(), [{
+        [record] = self.records()
+        self.assertRegex(record.pop("fingerprint"), "^[0-9a-f]{64}$")
+        self.assertEqual(record, {
             "name": "one", "family": "shell", "command": ["sh", str(self.targets / "one/server")],
             "workloads": ["echo", "http"], "threads_max": None, "missing": None,
-            "version": "shell 1.0 none"}])
+            "version": "shell 1.0 none"})
 
     def test_the_second_time_nothing_is_done(self):
         self.source("one")
@@ -95,8 +99,10 @@ class Built(SetUp):
         self.source("one")
         self.run_setup(program("one"))
         self.source("one", SERVER.replace("1.0", "2.0"))
+        before = self.records()[0]["fingerprint"]
         [line] = self.run_setup(program("one"))
         self.assertRegex(line, "built in .*shell 2.0 none")
+        self.assertNotEqual(self.records()[0]["fingerprint"], before)
 
     def test_other_shared_sources_build_again(self):
         self.source("one")
@@ -165,11 +171,18 @@ class Missing(SetUp):
         self.assertFalse((self.targets / "one/server").exists())
         self.missing(failing)
 
-    def test_a_step_that_does_not_end_is_ended(self):
+    def test_a_step_that_does_not_end_is_ended_with_all_that_it_started(self):
         self.source("one")
+        held = self.folder / "held"
+        os.mkfifo(held)
+        reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
         with mock.patch.object(setup, "STEP_SECONDS_MAX", 0.2):
-            self.assertRegex(self.missing(program("one", ("sh", "-c", "sleep 600 & wait"))),
+            self.assertRegex(self.missing(program("one", ("sh", "-c", f"sleep 60 >{held} & wait"))),
                              "`sh -c` took more than")
+        left = select.poll()
+        left.register(reader)  # It tells as soon as nobody holds the other side any more.
+        self.assertEqual(left.poll(10_000), [(reader, select.POLLHUP)])
 
     def test_one_that_ends_instead_of_serving_is_missing(self):
         self.source("one", SERVER.replace("echo ready", "echo no ring here >&2; exit 1"))
