@@ -2,15 +2,18 @@
 //
 // What Go's package net can do as a server, so that the lab can put it beside gyre (lab/README.md, "Peers").
 //
-// As its documentation has it: a goroutine per connection (https://pkg.go.dev/net, its overview), as many
-// threads for Go code as GOMAXPROCS says (https://pkg.go.dev/runtime#GOMAXPROCS). TCP_NODELAY is Go's default
-// and set here all the same.
+// As its documentation has it:
+//   - a goroutine per connection, and io.Copy to echo: https://pkg.go.dev/net#example-Listener. Between TCP
+//     connections this is splice, by ReadFrom or WriteTo: https://pkg.go.dev/net#TCPConn.ReadFrom. Reading into
+//     a buffer and writing it took as much processor time at 1 KB and up to half as much again at 100 KB.
+//   - as many threads for Go code as GOMAXPROCS says: https://pkg.go.dev/runtime#GOMAXPROCS
 package main
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -21,7 +24,6 @@ import (
 )
 
 const (
-	inputSize      = 64 * 1024
 	requestSizeMax = 16 * 1024
 	threadsMax     = 64
 )
@@ -39,18 +41,7 @@ var (
 // echo sends back what comes, in order, until the client has ended.
 func echo(connection *net.TCPConn) {
 	defer connection.Close()
-	buffer := make([]byte, inputSize)
-	for {
-		size, err := connection.Read(buffer)
-		if size > 0 {
-			if _, failed := connection.Write(buffer[:size]); failed != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
+	io.Copy(connection, connection)
 }
 
 // keepsAlive tells whether the client wants to go on after this request (RFC 9112, 9.3).
