@@ -145,6 +145,16 @@ def no_delay(pid: int, client: socket.socket) -> list[bool]:
     return found
 
 
+def processor_time(pid: int) -> dict[str, tuple[str, int]]:
+    """Of each thread: its name, and for how many nanoseconds it has run."""
+    found = {}
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # It has ended meanwhile.
+            ran = (thread / "schedstat").read_text(encoding="ascii").split()[0]
+            found[thread.name] = (thread / "comm").read_text(encoding="ascii"), int(ran)
+    return found
+
+
 class PeerCase(unittest.TestCase):
     peer: dict
 
@@ -214,6 +224,25 @@ class Serving(PeerCase):
                     client.sendall(content)
                 for client, content in zip(clients, contents):
                     self.assertEqual(read_exactly(client, len(content)), content)
+
+    def test_all_threads_serve(self):
+        message = noise(16_381, 3)
+        with self.serve("echo") as server, contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(server.connect()) for _ in range(60)]
+            before = processor_time(server.process.pid)
+            for _ in range(50):
+                for client in clients:
+                    client.sendall(message)
+                for client in clients:
+                    read_exactly(client, len(message))
+            after = processor_time(server.process.pid)
+        by_name: dict[str, list[int]] = {}
+        for thread, (name, ran) in after.items():
+            by_name.setdefault(name, []).append(ran - before.get(thread, (name, 0))[1])
+        # Threads that serve have one name, in all of the peers. A collector of garbage has another.
+        shares = [sorted(each)[-self.threads] / max(each) for each in by_name.values()
+                  if len(each) >= self.threads and max(each) > 0]
+        self.assertGreater(max(shares, default=0), 0.1, by_name)
 
     def test_one_that_goes_away_disturbs_nobody(self):
         with self.serve("echo") as server, server.connect() as stays:
