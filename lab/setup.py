@@ -105,8 +105,8 @@ PROGRAMS = (
         folder="uvloop",
         tools=(PYTHON,),
         steps=((PYTHON, "-m", "venv", "{target}/venv"),
-               ("{target}/venv/bin/python", "-m", "pip", "install", "--disable-pip-version-check",
-                "--no-input", "--only-binary=:all:", "--require-hashes", "-r", "requirements.txt")),
+               ("{target}/venv/bin/pip", "install", "--disable-pip-version-check", "--no-input",
+                "--only-binary=:all:", "--require-hashes", "-r", "requirements.txt")),
         peers=(Peer("uvloop", "uvloop", ("{target}/venv/bin/python", "-B", "{source}/server.py"),
                     threads_max=1),)),
 )
@@ -192,7 +192,7 @@ class Workshop:
         write(self._stamp, {"fingerprint": self._fingerprint, "versions": self._versions})
 
     def _run(self, command: list[str]) -> None:
-        title = " ".join([Path(command[0]).name, *command[1:2]])
+        title = " ".join([Path(command[0]).name, *(word for word in command[1:2] if word[0] != "-")])
         self.told = self._log
         with self._log.open("a+b") as log:
             log.write(f"$ {' '.join(command)}\n".encode())

@@ -157,7 +157,7 @@ class Missing(SetUp):
     def test_a_build_error_names_its_cause_and_where_the_rest_is(self):
         self.source("one")
         failing = program("one", ("sh", "-c", "echo begins; echo 'error: no dice'; echo ends; exit 3"))
-        self.assertEqual(self.missing(failing), "`sh -c` failed: error: no dice")
+        self.assertEqual(self.missing(failing), "`sh` failed: error: no dice")
         [line] = self.run_setup(failing)
         log = self.targets / "one/setup.log"
         self.assertTrue(line.endswith(f"; all of it is in {log}"), line)
@@ -179,7 +179,7 @@ class Missing(SetUp):
         self.addCleanup(os.close, reader)
         with mock.patch.object(setup, "STEP_SECONDS_MAX", 0.2):
             self.assertRegex(self.missing(program("one", ("sh", "-c", f"sleep 60 >{held} & wait"))),
-                             "`sh -c` took more than")
+                             "`sh` took more than")
         left = select.poll()
         left.register(reader)  # It tells as soon as nobody holds the other side any more.
         self.assertEqual(left.poll(10_000), [(reader, select.POLLHUP)])

@@ -2,7 +2,7 @@
 //
 // What libuv can do as a server, so that the lab can put it beside gyre (lab/README.md, "Peers").
 //
-// As its documentation advises for speed:
+// Its documentation calls nothing the fastest; this is what it offers to save work:
 // - uv_try_write first, a request only for what the socket did not take:
 //   https://docs.libuv.org/en/v1.x/stream.html#c.uv_try_write
 // - one buffer for all reads of a loop, of the size that libuv suggests; it is free again after each

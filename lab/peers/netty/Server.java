@@ -7,7 +7,7 @@
 //   https://netty.io/wiki/native-transports.html
 // - direct buffers from a pool: https://netty.io/wiki/analyzing-memory-allocator-behavior.html
 // - writes while data is read and one flush after it, with promises that nobody waits for:
-//   https://netty.io/4.2/api/io/netty/channel/ChannelOutboundInvoker.html#voidPromise--
+//   https://netty.io/4.2/api/io/netty/channel/ChannelOutboundInvoker.html#voidPromise()
 // - no search for leaks (setup.py starts it so): https://netty.io/wiki/reference-counted-objects.html
 
 import io.netty.bootstrap.ServerBootstrap;
