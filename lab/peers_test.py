@@ -32,10 +32,10 @@ PORTS_MAX = 5
 MEBIBYTE = 1 << 20
 TAKEN = re.compile("address (is )?already in use", re.IGNORECASE)
 
-BODY = b"\r\n\r\nNothing is served here.\n"
-HEAD = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 24\r\nConnection: "
-KEPT = HEAD + b"keep-alive" + BODY
-CLOSING = HEAD + b"close" + BODY
+HEAD = b"HTTP/1.1 404 Not Found\r\nConnection: "
+REST = b"\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n\r\nThere is nothing here.\r\n"
+KEPT = HEAD + b"keep-alive" + REST
+CLOSING = HEAD + b"     close" + REST
 REQUEST = b"GET /some/thing HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n"
 REQUEST_1_0 = b"GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
 

@@ -28,12 +28,12 @@ const (
 	threadsMax     = 64
 )
 
-const head = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n"
-const body = "\r\n\r\nNothing is served here.\n"
+const head = "HTTP/1.1 404 Not Found\r\nConnection: "
+const rest = "\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n\r\nThere is nothing here.\r\n"
 
 var (
-	kept      = []byte(head + "Connection: keep-alive" + body)
-	closing   = []byte(head + "Connection: close" + body)
+	kept      = []byte(head + "keep-alive" + rest)
+	closing   = []byte(head + "     close" + rest)
 	emptyLine = []byte("\r\n\r\n")
 	lineEnd   = []byte("\r\n")
 )

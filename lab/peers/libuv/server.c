@@ -22,11 +22,11 @@
 enum { input_size = 64 * 1024, request_size_max = 16 * 1024, backlog = 4096, threads_max = 64 };
 
 static const char kept[] =
-    "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n"
-    "Connection: keep-alive\r\n\r\nNothing is served here.\n";
+    "HTTP/1.1 404 Not Found\r\nConnection: keep-alive\r\nContent-Type: text/plain\r\n"
+    "Content-Length: 24\r\n\r\nThere is nothing here.\r\n";
 static const char closing[] =
-    "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n"
-    "Connection: close\r\n\r\nNothing is served here.\n";
+    "HTTP/1.1 404 Not Found\r\nConnection:      close\r\nContent-Type: text/plain\r\n"
+    "Content-Length: 24\r\n\r\nThere is nothing here.\r\n";
 static const char empty_line[] = "\r\n\r\n";
 
 // The shortest request is an empty line, so no input has more answers than this.

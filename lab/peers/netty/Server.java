@@ -74,14 +74,14 @@ public final class Server {
 
     static final class Http extends Connection {
         static final ByteBuf KEPT = response("keep-alive");
-        static final ByteBuf CLOSING = response("close");
+        static final ByteBuf CLOSING = response("     close");
 
         private ByteBuf unfinished; // A request that is not whole, or null.
         private boolean ends;
 
         static ByteBuf response(String connection) {
-            String text = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n"
-                    + "Connection: " + connection + "\r\n\r\nNothing is served here.\n";
+            String text = "HTTP/1.1 404 Not Found\r\nConnection: " + connection + "\r\nContent-Type: text/plain\r\n"
+                    + "Content-Length: 24\r\n\r\nThere is nothing here.\r\n";
             byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
             ByteBuf direct = Unpooled.directBuffer(bytes.length).writeBytes(bytes);
             return Unpooled.unreleasableBuffer(direct.asReadOnly());

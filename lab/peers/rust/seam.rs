@@ -14,14 +14,14 @@ const THREADS_MAX: u16 = 64;
 macro_rules! response {
     ($connection:literal) => {
         concat!(
-            "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n",
-            "Connection: ", $connection, "\r\n\r\nNothing is served here.\n"
+            "HTTP/1.1 404 Not Found\r\nConnection: ", $connection, "\r\nContent-Type: text/plain\r\n",
+            "Content-Length: 24\r\n\r\nThere is nothing here.\r\n"
         )
         .as_bytes()
     };
 }
 const KEPT: &[u8] = response!("keep-alive");
-const CLOSING: &[u8] = response!("close");
+const CLOSING: &[u8] = response!("     close");
 
 pub struct Options {
     pub http: bool,

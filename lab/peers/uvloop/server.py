@@ -18,10 +18,10 @@ import uvloop
 
 BACKLOG = 4096
 REQUEST_SIZE_MAX = 16 * 1024
-HEAD = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n"
-BODY = b"\r\n\r\nNothing is served here.\n"
-KEPT = HEAD + b"Connection: keep-alive" + BODY
-CLOSING = HEAD + b"Connection: close" + BODY
+HEAD = b"HTTP/1.1 404 Not Found\r\nConnection: "
+REST = b"\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n\r\nThere is nothing here.\r\n"
+KEPT = HEAD + b"keep-alive" + REST
+CLOSING = HEAD + b"     close" + REST
 CONNECTION = re.compile(rb"\r\nConnection:[ \t]*(close|keep-alive)[ \t]*\r\n", re.IGNORECASE)
 
 
