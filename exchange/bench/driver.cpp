@@ -139,12 +139,17 @@ json metrics_of(const cell_result& result, const thread_costs& costs, const cell
     return metrics.values();
 }
 
-void print_list(const char* suite, const std::vector<cell>& cells) {
+/// With so many cells, one round is as long as a quick look may take.
+constexpr int rounds_of_quick_max = 1;
+
+void print_list(const char* suite, scale size, const std::vector<cell>& cells) {
+    const int rounds_max = size == scale::quick ? rounds_of_quick_max : 0;
     for (const cell& each : cells) {
         const json line = {{"suite", suite},
                            {"case", name_of(each)},
                            {"description", describe(each)},
-                           {"threads", 2}};
+                           {"threads", 2},
+                           {"rounds_max", rounds_max}};
         std::puts(line.dump().c_str());
     }
 }
@@ -233,8 +238,8 @@ int drive(int argument_count, char** argument_values) {
 
     const scale size = given.scale_name == "full" ? scale::full : scale::quick;
     if (given.list) {
-        print_list(suite_name, all_cells(size));
-        print_list(tuning_name, tuned_cells(size));
+        print_list(suite_name, size, all_cells(size));
+        print_list(tuning_name, size, tuned_cells(size));
         return 0;
     }
     std::puts(report_of(given, find_cell(given.name, size)).dump().c_str());
