@@ -53,7 +53,7 @@ def per_cent(run: Run, case: str, metric: str, contender: str, against: str) -> 
     ratios = 100 * evidence.paired_ratios(ours["samples"], theirs["samples"], "higher")
     if len(ratios) == 0:
         return None
-    low, high = evidence.bootstrap_interval(ratios)
+    low, high = evidence.interval(ratios)
     return f"{float(numpy.median(ratios)):.0f}% ({low:.0f}-{high:.0f})"
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy
 
 CONTROL_SUFFIX = " (control)"
+TWIN_SUFFIX = " (twin)"  # Of a contender in a run of everybody against itself.
 CONTROL_SPREAD_MAX = 0.05
 SIGNIFICANCE = 0.05
 REFERENCE_FAMILY = "asio"
@@ -61,7 +62,7 @@ JUDGED = {
 METHOD = (
     "Ratios say how many times better a contender is than the best Asio row of the same case "
     "(above 1: better, whatever the direction of the metric). They are the median of the ratios "
-    "of the single rounds; the interval is a 95 % percentile bootstrap of that median. A row is "
+    "of the single rounds; the interval is Student's, of 95 %, of the logarithms. A row is "
     "void if the A/A control, the same program under a second name, typically differs from itself "
     "by more than 5 %; a difference smaller than the control's own is no difference. All "
     "comparisons of a run are judged together: the p-values of paired t-tests on the logarithms of "
@@ -140,16 +141,6 @@ def control_spread(samples: list[float], control: list[float]) -> float:
     return float(math.expm1(numpy.median(numpy.abs(numpy.log(ratios)))))
 
 
-def bootstrap_interval(ratios: numpy.ndarray, resamples: int = 4000) -> tuple[float, float]:
-    """The 95 % percentile interval of the median. With fewer than six values it is about the
-    range of what was seen, and covers a little less than it says."""
-    random = numpy.random.default_rng(seed=20_110)
-    picks = random.integers(0, len(ratios), size=(resamples, len(ratios)))
-    medians = numpy.median(ratios[picks], axis=1)
-    low, high = numpy.percentile(medians, [2.5, 97.5])
-    return float(low), float(high)
-
-
 def student_tail(t: float, degrees: int) -> float:
     """The probability that |T| exceeds |t|, for Student's distribution.
 
@@ -165,6 +156,30 @@ def student_tail(t: float, degrees: int) -> float:
     if degrees % 2:
         return 1.0 - (angle + sine * total) * 2 / math.pi
     return 1.0 - sine * total
+
+
+@functools.cache
+def student_quantile(degrees: int) -> float:
+    """What |T| exceeds with a probability of 5 %."""
+    low, high = 0.0, 1000.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if student_tail(middle, degrees) > SIGNIFICANCE else (low, middle)
+    return high
+
+
+def interval(ratios: numpy.ndarray) -> tuple[float, float]:
+    """Where the true ratio lies, in 95 of 100 cases: Student's interval of the logarithms' mean.
+
+    Of a single ratio nothing is known: it is its own interval. docs/decisions/0018-intervals.md tells why
+    this is no bootstrap.
+    """
+    logs = numpy.log(ratios)
+    centre = float(logs.mean())
+    if len(logs) < 2:
+        return math.exp(centre), math.exp(centre)
+    half = student_quantile(len(logs) - 1) * float(logs.std(ddof=1)) / math.sqrt(len(logs))
+    return math.exp(centre - half), math.exp(centre + half)
 
 
 def paired_p_value(ratios: numpy.ndarray) -> float:
@@ -327,7 +342,7 @@ def compare_all(run: Run) -> list[Comparison]:
     comparisons = []
     for index, (key, ratios) in enumerate(measured):
         ratio = float(numpy.median(ratios))
-        low, high = bootstrap_interval(ratios)
+        low, high = interval(ratios)
         spread = run.control_spread(*key[:3])
         p_corrected = corrected.get(index)
         verdict = ("not judged" if p_corrected is None

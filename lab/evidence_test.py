@@ -3,6 +3,7 @@
 # What the lab's claims rest on. A mistake here would not make a table look wrong.
 """Checks evidence.py against known values and against runs whose truth is known."""
 
+import math
 import unittest
 
 import numpy
@@ -48,13 +49,32 @@ class Arithmetic(unittest.TestCase):
     def test_zeros_have_no_ratio(self):
         self.assertEqual(list(evidence.paired_ratios([0.0, 4.0], [0.0, 2.0], "higher")), [2.0])
 
-    def test_the_bootstrap_interval_contains_the_median(self):
-        ratios = numpy.asarray([1.1, 1.2, 1.3, 1.25, 1.15])
-        low, high = evidence.bootstrap_interval(ratios)
-        self.assertLessEqual(low, 1.2)
-        self.assertGreaterEqual(high, 1.2)
-        self.assertGreaterEqual(low, 1.1)
-        self.assertLessEqual(high, 1.3)
+    def test_quantiles_of_student_are_those_of_the_tables(self):
+        # Abramowitz and Stegun, table 26.10.
+        for degrees, quantile in ((1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042)):
+            self.assertAlmostEqual(evidence.student_quantile(degrees), quantile, places=3)
+
+    def test_an_interval_lies_around_the_ratios(self):
+        low, high = evidence.interval(numpy.asarray([1.1, 1.2, 1.3, 1.25, 1.15]))
+        self.assertAlmostEqual(math.sqrt(low * high), 1.19791, places=5)  # The geometric mean.
+        self.assertAlmostEqual(high / low, 1.17819, places=5)
+
+    def test_one_ratio_is_its_own_interval_and_equal_ones_have_no_width(self):
+        for ratios in ([1.25], [1.25] * 5):
+            low, high = evidence.interval(numpy.asarray(ratios))
+            self.assertAlmostEqual(low, 1.25)
+            self.assertAlmostEqual(high, 1.25)
+
+    def test_intervals_cover_the_truth_as_often_as_they_say(self):
+        for rounds in (2, 3, 5, 10):
+            for draw in ("normal", "laplace"):  # The second for machines that stall now and then.
+                random = numpy.random.default_rng(seed=rounds)
+                covered = 0
+                for _ in range(2000):
+                    low, high = evidence.interval(numpy.exp(getattr(random, draw)(0, 0.1, rounds)))
+                    covered += low <= 1 <= high
+                self.assertGreaterEqual(covered / 2000, 0.94, f"{draw}, {rounds} rounds")
+                self.assertLessEqual(covered / 2000, 0.985, f"{draw}, {rounds} rounds")
 
     def test_a_drift_common_to_a_round_cancels(self):
         drifting = numpy.asarray([1.0, 0.8, 0.6, 0.9, 0.7])
