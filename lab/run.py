@@ -4,8 +4,8 @@
 # Runs suites of the lab: contenders side by side, in turns, with a control, on pinned cores.
 """One command from executables to tables, raw samples and a report.
 
-    run.py SUITE... --build DIR [--quick] [--repetitions N] [--reruns N] [--contenders a,b]
-                    [--case GLOB] [--json FILE] [--html DIR] [--tables] [--costs]
+    run.py SUITE... --build DIR [--quick | --smoke] [--repetitions N] [--reruns N] [--contenders a,b]
+                    [--case GLOB] [--twins] [--json FILE] [--html DIR] [--tables] [--costs]
 
 Each case is measured in rounds. A round runs every contender once, and the next round runs them in
 the opposite order, so that whatever drifts favours nobody. One contender takes part twice in every
@@ -71,6 +71,7 @@ class Attempt:
     metrics: dict[str, dict] = field(default_factory=dict)
     seconds: dict[str, list] = field(default_factory=dict)  # One list for each round that has one.
     refusals: dict[str, str] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)  # Of those, who failed instead of refusing.
     controlled: str | None = None
 
     def add(self, name: str, report: dict) -> None:
@@ -202,12 +203,12 @@ class Bench:
         try:
             report = json.loads(self._start(contender, arguments, machine.cores_for(case.threads)))
         except subprocess.TimeoutExpired:
-            return {"cannot_run": f"did not finish within {RUN_SECONDS_MAX} s"}
+            return _broken(f"did not finish within {RUN_SECONDS_MAX} s")
         except subprocess.CalledProcessError as error:
             last = (error.stderr or "").strip().splitlines()[-1:] or ["no message"]
-            return {"cannot_run": f"failed with status {error.returncode}: {last[0]}"}
+            return _broken(f"failed with status {error.returncode}: {last[0]}")
         except (OSError, json.JSONDecodeError) as error:
-            return {"cannot_run": f"could not be started or understood: {error}"}
+            return _broken(f"could not be started or understood: {error}")
         return report
 
     def _start(self, contender: Contender, arguments: list[str], cores: set[int] | None) -> str:
@@ -219,6 +220,11 @@ class Bench:
 
         return subprocess.run(command, check=True, capture_output=True, text=True,
                               timeout=RUN_SECONDS_MAX, preexec_fn=pin).stdout
+
+
+def _broken(reason: str) -> dict:
+    """Of a program that did not say itself that it cannot run: somebody has to look at it."""
+    return {"cannot_run": reason, "broken": True}
 
 
 def turns_of_round(contenders: list[Contender], attempt: Attempt,
@@ -253,6 +259,8 @@ def measure(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
             report = bench.run(contender, case)
             if "cannot_run" in report:
                 attempt.refusals[contender.name] = report["cannot_run"]
+                if report.get("broken"):
+                    attempt.broken.add(contender.name)
                 progress.expect(number + 1 - rounds)
             else:
                 identities[contender.name] = {key: report[key] for key in IDENTITY}
@@ -351,7 +359,8 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
                         "contender": first.controlled, "attempts": 1 + len(others)}]
     return which | {
         "rows": rows_of(case, first),
-        "cannot_run": [which | {"contender": name, "reason": reason}
+        "cannot_run": [which | {"contender": name, "reason": reason,
+                                "broken": name in first.broken}
                        for name, reason in first.refusals.items()],
         "controls": control if first.controlled else [],
         "by_second": [which | {"contender": name, "rounds": rounds_seen}
@@ -422,12 +431,18 @@ def parse_arguments() -> argparse.Namespace:
                         help="the build folder; its target `lab` must be built")
     parser.add_argument("--quick", action="store_true",
                         help="less work, three rounds, void cases are not measured again: to look")
+    parser.add_argument("--smoke", action="store_true",
+                        help="does everything run? One quick round of few cases, in which everybody takes "
+                             "part; 1 if somebody breaks")
     parser.add_argument("--repetitions", type=int, metavar="N",
                         help="rounds (5, long cases 3; with --quick 3); ten or more to tell small "
                              "differences")
     parser.add_argument("--reruns", type=int, metavar="N",
                         help="how often a void case is measured again at most (2; with --quick 0)")
     parser.add_argument("--contenders", metavar="a,b", help="only these; default: all")
+    parser.add_argument("--twins", action="store_true",
+                        help="everybody takes part twice; self_check.py then says whether the lab sees "
+                             "differences where there are none")
     parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
     parser.add_argument("--json", type=Path, metavar="FILE",
                         help="write raw samples there; FILE.journal keeps finished cases meanwhile")
@@ -450,6 +465,13 @@ def choose_contenders(bench: Bench, wanted: str | None) -> list[Contender]:
     return [each for each in bench.contenders if each.name in names]
 
 
+def with_twins(contenders: list[Contender]) -> list[Contender]:
+    """The twins come last, so that a pair's turns lie as far apart as those of two different programs. They
+    are of the family that wins nothing."""
+    return contenders + [replace(each, name=each.name + evidence.TWIN_SUFFIX, family=evidence.FLOOR_FAMILY)
+                         for each in contenders]
+
+
 def choose_cases(bench: Bench, suites: list[str], pattern: str) -> list[Case]:
     if "all" in suites:
         suites = list(evidence.HEADLINES)
@@ -463,9 +485,38 @@ def choose_cases(bench: Bench, suites: list[str], pattern: str) -> list[Case]:
     return cases
 
 
+def one_case_for_each(contenders: list[Contender], cases: list[Case]) -> list[Case]:
+    """As few cases of each suite as let everybody run who takes part in it."""
+    chosen: list[Case] = []
+    for suite in dict.fromkeys(each.suite for each in cases):
+        of_suite = {case: {each.name for each in contenders if each.takes_part(case)}
+                    for case in cases if case.suite == suite}
+        missing = set().union(*of_suite.values())
+        while missing:
+            best = max(of_suite, key=lambda case: len(of_suite[case] & missing))
+            chosen.append(best)
+            missing -= of_suite[best]
+    return chosen
+
+
+def tell_smoke(document: dict) -> int:
+    """Who is broken, and what the exit code is."""
+    for each in document["cannot_run"]:
+        if each["broken"]:
+            print(f"{each['suite']} {each['case']}: {each['contender']}: {each['reason']}")
+    broken = sum(each["broken"] for each in document["cannot_run"])
+    suites = {each["suite"] for each in document["cases"]}
+    ran = {(each["suite"], each["contender"]) for each in document["rows"]
+           if not each["contender"].endswith(evidence.CONTROL_SUFFIX)}
+    print(f"smoke: {len(suites)} suites, {len(ran)} times a contender ran, "
+          f"{len(document['cannot_run']) - broken} refused, {broken} broken")
+    return 1 if broken or not ran else 0
+
+
 def main() -> None:
     arguments = parse_arguments()
-    scale = "quick" if arguments.quick else "full"
+    quick = arguments.quick or arguments.smoke
+    scale = "quick" if quick else "full"
     try:
         bench = Bench(arguments.build, scale)
     except OSError as error:
@@ -476,10 +527,15 @@ def main() -> None:
               "build; its numbers mean nothing", file=sys.stderr)
     contenders = choose_contenders(bench, arguments.contenders)
     cases = choose_cases(bench, arguments.suites, arguments.case)
-    rounds = arguments.repetitions or (3 if arguments.quick else 5)
+    if arguments.twins:
+        contenders = with_twins(contenders)
+    if arguments.smoke:
+        cases = one_case_for_each(contenders, cases)
+        arguments.repetitions = 1
+    rounds = arguments.repetitions or (3 if quick else 5)
     if arguments.repetitions:
         cases = [replace(each, rounds_max=0) for each in cases]
-    reruns = (0 if arguments.quick else 2) if arguments.reruns is None else arguments.reruns
+    reruns = (0 if quick else 2) if arguments.reruns is None else arguments.reruns
     conditions = {"scale": scale, "rounds": rounds, "reruns": reruns,
                   "rounds_are_asked_for": bool(arguments.repetitions),
                   "suites": arguments.suites, "case": arguments.case,
@@ -495,6 +551,9 @@ def main() -> None:
     if arguments.json:
         arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         journal.finish()
+
+    if arguments.smoke:
+        sys.exit(tell_smoke(document))
 
     import report  # Not at the top: loading the plotting library would warm up nothing but itself.
 

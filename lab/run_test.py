@@ -7,7 +7,7 @@ import io
 import json
 import tempfile
 import unittest
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import run
@@ -23,12 +23,13 @@ CASE = Case("dispatch", "post", "", 1)
 class FakeBench:
     """Remembers who ran, and answers from a list of values per contender."""
 
-    def __init__(self, values=None, refusing=(), refuses_to_count=False):
+    def __init__(self, values=None, refusing=(), refuses_to_count=False, failing=()):
         self.ran = []
         self.counted = []
         self._refuses_to_count = refuses_to_count
         self._values = values or {}
         self._refusing = refusing
+        self._failing = failing
 
     def count_system_calls(self, contender, case):
         self.counted.append(contender.name)
@@ -43,6 +44,8 @@ class FakeBench:
         self.ran.append(contender.name)
         if contender.name in self._refusing:
             return {"cannot_run": "because"}
+        if contender.name in self._failing:
+            return {"cannot_run": "failed with status 1: no", "broken": True}
         values = self._values.get(contender.name, [1.0])
         value = values.pop(0) if len(values) > 1 else values[0]
         return {"library": "", "version": "", "backend": "",
@@ -247,6 +250,62 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual([(each["case"], each["reason"]) for each in document["cannot_run"]],
                          [("post", "because"), ("spawn", "because")])
         self.assertEqual(document["run"]["sittings"], 1)
+
+
+class Twins(unittest.TestCase):
+    def test_everybody_takes_part_a_second_time_and_wins_nothing_by_it(self):
+        found = run.with_twins([OURS, CALLBACK])
+        self.assertEqual([each.name for each in found],
+                         ["gyre_uring", "asio_callback", "gyre_uring (twin)", "asio_callback (twin)"])
+        self.assertEqual([each.family for each in found], ["gyre", "asio", "floor", "floor"])
+        self.assertEqual(found[3].command, CALLBACK.command)
+
+    def test_both_are_measured_in_each_round(self):
+        bench = FakeBench()
+        attempt = measure(bench, run.with_twins([OURS, CALLBACK]), rounds=2)
+        self.assertEqual({name for name in attempt.samples},
+                         {"gyre_uring", "asio_callback", "gyre_uring (twin)", "asio_callback (twin)",
+                          "gyre_uring (control)"})
+
+
+class Smoke(unittest.TestCase):
+    THREADED = Contender("asio_per_thread", "asio", ("b",), ("dispatch",), "threads_*")
+    CASES = [CASE, Case("dispatch", "threads_2", "", 2), Case("dispatch", "threads_4", "", 4),
+             Case("echo", "64_1", "", 2), Case("echo", "64_16", "", 2)]
+
+    def smoke(self, bench, contenders=(OURS, CALLBACK, FLOOR)) -> tuple[int, str]:
+        bench.info = WholeRuns.INFO
+        with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()) as out:
+            document = run.run_suites(bench, list(contenders), [CASE], 1, 0, "quick",
+                                      Journal(None, {}))
+            return run.tell_smoke(document), out.getvalue()
+
+    def test_each_contender_gets_a_case_of_each_of_its_suites_and_no_case_is_in_vain(self):
+        chosen = run.one_case_for_each([OURS, CALLBACK, self.THREADED], self.CASES)
+        self.assertEqual([(each.suite, each.name) for each in chosen],
+                         [("dispatch", "threads_2"), ("echo", "64_1")])
+
+    def test_several_cases_are_taken_where_no_single_one_has_everybody(self):
+        alone = Contender("single", "asio", ("b",), ("dispatch",), "post")
+        chosen = run.one_case_for_each([OURS, alone, self.THREADED], self.CASES)
+        self.assertEqual([each.name for each in chosen], ["post", "threads_2", "64_1"])
+
+    def test_a_suite_in_which_nobody_takes_part_has_no_case(self):
+        self.assertEqual(run.one_case_for_each([], self.CASES), [])
+
+    def test_it_succeeds_if_nobody_is_broken(self):
+        code, text = self.smoke(FakeBench(refusing=("raw_syscalls",)))
+        self.assertEqual((code, text), (0, "smoke: 1 suites, 2 times a contender ran, 1 refused, "
+                                           "0 broken\n"))
+
+    def test_it_fails_if_somebody_breaks_and_says_who_and_how(self):
+        code, text = self.smoke(FakeBench(failing=("asio_callback",)))
+        self.assertEqual(code, 1)
+        self.assertIn("dispatch post: asio_callback: failed with status 1: no\n", text)
+
+    def test_it_fails_if_nobody_ran(self):
+        code, _ = self.smoke(FakeBench(refusing=("gyre_uring",)), [OURS])
+        self.assertEqual(code, 1)
 
 
 class SystemCalls(unittest.TestCase):
