@@ -71,7 +71,6 @@ class Attempt:
     metrics: dict[str, dict] = field(default_factory=dict)
     seconds: dict[str, list] = field(default_factory=dict)  # One list for each round that has one.
     refusals: dict[str, str] = field(default_factory=dict)
-    broken: set[str] = field(default_factory=set)  # Of those, who failed instead of refusing.
     controlled: str | None = None
 
     def add(self, name: str, report: dict) -> None:
@@ -259,8 +258,6 @@ def measure(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
             report = bench.run(contender, case)
             if "cannot_run" in report:
                 attempt.refusals[contender.name] = report["cannot_run"]
-                if report.get("broken"):
-                    attempt.broken.add(contender.name)
                 progress.expect(number + 1 - rounds)
             else:
                 identities[contender.name] = {key: report[key] for key in IDENTITY}
@@ -359,8 +356,7 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
                         "contender": first.controlled, "attempts": 1 + len(others)}]
     return which | {
         "rows": rows_of(case, first),
-        "cannot_run": [which | {"contender": name, "reason": reason,
-                                "broken": name in first.broken}
+        "cannot_run": [which | {"contender": name, "reason": reason}
                        for name, reason in first.refusals.items()],
         "controls": control if first.controlled else [],
         "by_second": [which | {"contender": name, "rounds": rounds_seen}
@@ -432,8 +428,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true",
                         help="less work, three rounds, void cases are not measured again: to look")
     parser.add_argument("--smoke", action="store_true",
-                        help="does everything run? One quick round of few cases, in which everybody takes "
-                             "part; 1 if somebody breaks")
+                        help="does everybody run? Once, quickly, in each suite; measures nothing, and ends "
+                             "with 1 if somebody breaks")
     parser.add_argument("--repetitions", type=int, metavar="N",
                         help="rounds (5, long cases 3; with --quick 3); ten or more to tell small "
                              "differences")
@@ -485,38 +481,31 @@ def choose_cases(bench: Bench, suites: list[str], pattern: str) -> list[Case]:
     return cases
 
 
-def one_case_for_each(contenders: list[Contender], cases: list[Case]) -> list[Case]:
-    """As few cases of each suite as let everybody run who takes part in it."""
-    chosen: list[Case] = []
+def smoke(bench: Bench, contenders: list[Contender], cases: list[Case]) -> int:
+    """Lets each contender run once in each of its suites: the first case that it does not refuse. Says who
+    breaks, and returns the exit code: 1 if somebody did, or if nobody ran."""
+    ran = refused = broken = 0
     for suite in dict.fromkeys(each.suite for each in cases):
-        of_suite = {case: {each.name for each in contenders if each.takes_part(case)}
-                    for case in cases if case.suite == suite}
-        missing = set().union(*of_suite.values())
-        while missing:
-            best = max(of_suite, key=lambda case: len(of_suite[case] & missing))
-            chosen.append(best)
-            missing -= of_suite[best]
-    return chosen
-
-
-def tell_smoke(document: dict) -> int:
-    """Who is broken, and what the exit code is."""
-    for each in document["cannot_run"]:
-        if each["broken"]:
-            print(f"{each['suite']} {each['case']}: {each['contender']}: {each['reason']}")
-    broken = sum(each["broken"] for each in document["cannot_run"])
-    suites = {each["suite"] for each in document["cases"]}
-    ran = {(each["suite"], each["contender"]) for each in document["rows"]
-           if not each["contender"].endswith(evidence.CONTROL_SUFFIX)}
-    print(f"smoke: {len(suites)} suites, {len(ran)} times a contender ran, "
-          f"{len(document['cannot_run']) - broken} refused, {broken} broken")
+        for contender in contenders:
+            mine = [each for each in cases if each.suite == suite and contender.takes_part(each)]
+            for case in mine:
+                report = bench.run(contender, case)
+                if "cannot_run" not in report:
+                    ran += 1
+                    break
+                if report.get("broken"):
+                    print(f"{suite} {case.name}: {contender.name}: {report['cannot_run']}")
+                    broken += 1
+                    break
+            else:
+                refused += bool(mine)
+    print(f"smoke: {ran} ran, {refused} refused all that there is in a suite, {broken} broken")
     return 1 if broken or not ran else 0
 
 
 def main() -> None:
     arguments = parse_arguments()
-    quick = arguments.quick or arguments.smoke
-    scale = "quick" if quick else "full"
+    scale = "quick" if arguments.quick or arguments.smoke else "full"
     try:
         bench = Bench(arguments.build, scale)
     except OSError as error:
@@ -530,12 +519,11 @@ def main() -> None:
     if arguments.twins:
         contenders = with_twins(contenders)
     if arguments.smoke:
-        cases = one_case_for_each(contenders, cases)
-        arguments.repetitions = 1
-    rounds = arguments.repetitions or (3 if quick else 5)
+        sys.exit(smoke(bench, contenders, cases))
+    rounds = arguments.repetitions or (3 if arguments.quick else 5)
     if arguments.repetitions:
         cases = [replace(each, rounds_max=0) for each in cases]
-    reruns = (0 if quick else 2) if arguments.reruns is None else arguments.reruns
+    reruns = (0 if arguments.quick else 2) if arguments.reruns is None else arguments.reruns
     conditions = {"scale": scale, "rounds": rounds, "reruns": reruns,
                   "rounds_are_asked_for": bool(arguments.repetitions),
                   "suites": arguments.suites, "case": arguments.case,
@@ -551,9 +539,6 @@ def main() -> None:
     if arguments.json:
         arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         journal.finish()
-
-    if arguments.smoke:
-        sys.exit(tell_smoke(document))
 
     import report  # Not at the top: loading the plotting library would warm up nothing but itself.
 

@@ -270,42 +270,35 @@ class Twins(unittest.TestCase):
 
 class Smoke(unittest.TestCase):
     THREADED = Contender("asio_per_thread", "asio", ("b",), ("dispatch",), "threads_*")
-    CASES = [CASE, Case("dispatch", "threads_2", "", 2), Case("dispatch", "threads_4", "", 4),
-             Case("echo", "64_1", "", 2), Case("echo", "64_16", "", 2)]
+    CASES = [CASE, Case("dispatch", "threads_2", "", 2), Case("echo", "64_1", "", 2)]
 
-    def smoke(self, bench, contenders=(OURS, CALLBACK, FLOOR)) -> tuple[int, str]:
-        bench.info = WholeRuns.INFO
-        with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()) as out:
-            document = run.run_suites(bench, list(contenders), [CASE], 1, 0, "quick",
-                                      Journal(None, {}))
-            return run.tell_smoke(document), out.getvalue()
+    def smoke(self, bench, *contenders) -> tuple[int, str]:
+        with redirect_stdout(io.StringIO()) as out:
+            return run.smoke(bench, list(contenders), self.CASES), out.getvalue()
 
-    def test_each_contender_gets_a_case_of_each_of_its_suites_and_no_case_is_in_vain(self):
-        chosen = run.one_case_for_each([OURS, CALLBACK, self.THREADED], self.CASES)
-        self.assertEqual([(each.suite, each.name) for each in chosen],
-                         [("dispatch", "threads_2"), ("echo", "64_1")])
-
-    def test_several_cases_are_taken_where_no_single_one_has_everybody(self):
-        alone = Contender("single", "asio", ("b",), ("dispatch",), "post")
-        chosen = run.one_case_for_each([OURS, alone, self.THREADED], self.CASES)
-        self.assertEqual([each.name for each in chosen], ["post", "threads_2", "64_1"])
-
-    def test_a_suite_in_which_nobody_takes_part_has_no_case(self):
-        self.assertEqual(run.one_case_for_each([], self.CASES), [])
-
-    def test_it_succeeds_if_nobody_is_broken(self):
-        code, text = self.smoke(FakeBench(refusing=("raw_syscalls",)))
-        self.assertEqual((code, text), (0, "smoke: 1 suites, 2 times a contender ran, 1 refused, "
+    def test_everybody_runs_once_in_each_suite_of_its_own(self):
+        bench = FakeBench()
+        code, text = self.smoke(bench, OURS, CALLBACK, self.THREADED)
+        self.assertEqual((code, text), (0, "smoke: 4 ran, 0 refused all that there is in a suite, "
                                            "0 broken\n"))
+        self.assertEqual(bench.ran, ["gyre_uring", "asio_callback", "asio_per_thread", "gyre_uring"])
 
-    def test_it_fails_if_somebody_breaks_and_says_who_and_how(self):
-        code, text = self.smoke(FakeBench(failing=("asio_callback",)))
+    def test_who_refuses_is_asked_for_its_next_case(self):
+        bench = FakeBench(refusing=("asio_callback",))
+        code, text = self.smoke(bench, OURS, CALLBACK)
+        self.assertEqual(bench.ran.count("asio_callback"), 2)
+        self.assertEqual((code, "1 refused all" in text), (0, True))
+
+    def test_who_breaks_is_named_and_not_asked_again(self):
+        bench = FakeBench(failing=("asio_callback",))
+        code, text = self.smoke(bench, OURS, CALLBACK)
         self.assertEqual(code, 1)
+        self.assertEqual(bench.ran.count("asio_callback"), 1)
         self.assertIn("dispatch post: asio_callback: failed with status 1: no\n", text)
 
     def test_it_fails_if_nobody_ran(self):
-        code, _ = self.smoke(FakeBench(refusing=("gyre_uring",)), [OURS])
-        self.assertEqual(code, 1)
+        self.assertEqual(self.smoke(FakeBench(refusing=("gyre_uring",)), OURS)[0], 1)
+        self.assertEqual(self.smoke(FakeBench())[0], 1)
 
 
 class SystemCalls(unittest.TestCase):
