@@ -77,8 +77,8 @@ public:
         add_one("p50", count_of(it.p50));
         add_one("p95", count_of(it.p95));
         add_one("p99", count_of(it.p99));
-        add_one("p99.9", count_of(it.p99_9));
-        add_one("p99.99", count_of(it.p99_99));
+        if (it.knows(0.999)) add_one("p99.9", count_of(it.p99_9));
+        if (it.knows(0.9999)) add_one("p99.99", count_of(it.p99_99));
     }
 
     [[nodiscard]] const json& values() const noexcept { return values_; }

@@ -25,6 +25,12 @@ struct latency_summary {
     gyre::duration p99{};
     gyre::duration p99_9{};
     gyre::duration p99_99{};
+
+    /// Whether enough values lie beyond the quantile `part` for it to be more than an accident.
+    [[nodiscard]] bool knows(double part) const noexcept {
+        constexpr double beyond_min = 5;
+        return (1 - part) * static_cast<double>(count) >= beyond_min - 1e-6;
+    }
 };
 
 /// The value that a share of `part` of all values does not exceed.

@@ -27,6 +27,17 @@ TEST_CASE("of a thousand values the quantiles are those at their places") {
     CHECK(summary.p99_99 == 1000us);
 }
 
+TEST_CASE("a quantile is known when five values lie beyond it") {
+    const auto knows = [](std::size_t count, double part) {
+        return summarise(std::vector<gyre::duration>(count, 1us)).knows(part);
+    };
+    CHECK_FALSE(knows(4'999, 0.999));
+    CHECK(knows(5'000, 0.999));
+    CHECK_FALSE(knows(49'999, 0.9999));
+    CHECK(knows(50'000, 0.9999));
+    CHECK(knows(100, 0.95));
+}
+
 TEST_CASE("one value is every quantile, and no value is none") {
     CHECK(summarise({7us}).p50 == 7us);
     CHECK(summarise({7us}).p99_99 == 7us);
