@@ -10,12 +10,7 @@ lab_warnings(lab_baseline_seam)
 #
 # Builds lab_baseline_<name> from baseline/<name>.cpp.
 function(lab_baseline_program name)
-    add_executable(lab_baseline_${name} baseline/${name}.cpp)
-    set_target_properties(lab_baseline_${name} PROPERTIES
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-    target_link_libraries(lab_baseline_${name} PRIVATE lab_baseline_seam ${ARGN})
-    lab_warnings(lab_baseline_${name})
-    add_dependencies(lab lab_baseline_${name})
+    lab_program(baseline_${name} SOURCES baseline/${name}.cpp LIBRARIES lab_baseline_seam ${ARGN})
 endfunction()
 
 lab_baseline_program(echo nlohmann_json::nlohmann_json)
