@@ -2,7 +2,7 @@
 #
 # A server that is another process: started, checked byte for byte before it is timed, and watched from
 # outside, so that it need not know it is being measured.
-"""Starts a program that understands `--workload echo|http --threads N --port P`."""
+"""Starts a program, for instance one that understands `--workload echo|http --threads N --port P`."""
 
 from __future__ import annotations
 
@@ -53,13 +53,12 @@ def free_port() -> int:
     raise Refused("no free port between 20,000 and 32,000")
 
 
-class Server:
-    """A child process that is ready to serve; ended by `stop` or at the end of a `with`."""
+class Child:
+    """A program that says in a line when it is ready; ended by `stop` or at the end of a `with`."""
 
-    def __init__(self, command: list[str], cores: set[int] | None = None, workload: str = "http",
-                 threads: int = 1):
-        """Raises Refused if it does not become ready."""
-        self.port = free_port()
+    def __init__(self, command: list[str], cores: set[int] | None = None,
+                 environment: dict[str, str] | None = None):
+        """Raises Refused if it says nothing. `environment` is added to ours."""
 
         def prepare() -> None:
             LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Who is killed cannot end it himself.
@@ -68,37 +67,42 @@ class Server:
 
         try:
             self._process = subprocess.Popen(
-                [*command, "--workload", workload, "--threads", str(threads),
-                 "--port", str(self.port)],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=prepare)
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, preexec_fn=prepare, env=os.environ | (environment or {}))
         except OSError as error:
             raise Refused(f"the server could not be started: {error}") from error
         try:
-            self._await_ready()
+            self.said = self._next_line()
         except Refused:
             self.__exit__()
             raise
 
-    def _await_ready(self) -> None:
+    def _next_line(self) -> str:
         readable, _, _ = select.select([self._process.stdout], [], [], READY_SECONDS_MAX)
-        line = self._process.stdout.readline().strip() if readable else "nothing"
-        if line == "ready":
-            return
-        if line in ("", "nothing"):
-            self._process.kill()  # If it has not ended: what it says on standard error ends then.
-            errors = self._process.stderr.read().strip().splitlines()
-            raise Refused(errors[-1] if errors else "the server has not become ready")
-        raise Refused(f"the server said {line!r} and not 'ready'")
+        line = self._process.stdout.readline().strip() if readable else ""
+        if line:
+            return line
+        self._process.kill()  # If it has not ended: what it says on standard error ends then.
+        errors = self._process.stderr.read().strip().splitlines()
+        raise Refused(errors[-1] if errors else "the server has not become ready")
 
-    def __enter__(self) -> Server:
+    def ask(self) -> str:
+        """The line with which it answers an empty one. Raises Refused if there is none."""
+        try:
+            print(file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            pass  # Why it has ended is what it said last.
+        return self._next_line()
+
+    def __enter__(self) -> Child:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        self._process.stdout.close()
-        self._process.stderr.close()
+        for each in (self._process.stdin, self._process.stdout, self._process.stderr):
+            each.close()
 
     @property
     def id(self) -> int:
@@ -125,6 +129,20 @@ class Server:
             raise Refused("the server has not ended after SIGTERM") from error
         if status != 0:
             raise Refused(f"the server has ended with status {status}")
+
+
+class Server(Child):
+    """One of the suite, which is told what to do and says `ready`."""
+
+    def __init__(self, command: list[str], cores: set[int] | None = None, workload: str = "http",
+                 threads: int = 1):
+        """Raises Refused if it does not become ready."""
+        self.port = free_port()
+        super().__init__([*command, "--workload", workload, "--threads", str(threads),
+                          "--port", str(self.port)], cores)
+        if self.said != "ready":
+            self.__exit__()
+            raise Refused(f"the server said {self.said!r} and not 'ready'")
 
     def verify(self) -> None:
         """Raises Refused unless all it sends back is right, however it was asked."""

@@ -15,7 +15,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMPILERS = ("clang++-19", "g++")
-PROGRAMS = ("gyre", "asio")
+PROGRAMS = ("gyre", "asio_coroutine")
 
 
 def user_seconds(compiler: str, program: str) -> float:
@@ -36,10 +36,10 @@ def main() -> int:
     for compiler in COMPILERS:
         pairs = [{program: user_seconds(compiler, program) for program in PROGRAMS}
                  for _ in range(arguments.repetitions)]
-        ratios = [pair["gyre"] / pair["asio"] for pair in pairs]
+        ratios = [pair["gyre"] / pair["asio_coroutine"] for pair in pairs]
         median = {program: statistics.median(pair[program] for pair in pairs) for program in PROGRAMS}
         ratio = statistics.median(ratios)
-        print(f"{compiler}: gyre {median['gyre']:.2f} s, asio {median['asio']:.2f} s, "
+        print(f"{compiler}: gyre {median['gyre']:.2f} s, asio {median['asio_coroutine']:.2f} s, "
               f"ratio {ratio:.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
         failed |= ratio > arguments.limit
     return 1 if failed else 0

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The README's program; compiled, not run, by lab/compile_time.py.
+// The README's program, for the suite `cost`: GYRE_BACKEND chooses io_uring or epoll.
+//
+// `minimal_echo PORT`, as all programs here: README.md of the lab says what they do.
 #include <gyre/gyre.hpp>
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 
 using namespace std::chrono_literals;
 
@@ -23,8 +27,14 @@ gyre::task<gyre::io_result<>> echo_server(gyre::endpoint local) {
     auto listening = co_await gyre::tcp_acceptor::listen(local);
     if (!listening.ok()) co_return listening.error();
 
-    auto served = co_await gyre::serve(listening.take(), echo);  // Accepts, bounds, drains, joins.
+    auto acceptor = listening.take();
+    std::printf("%d\n", acceptor.local_endpoint().value().port());
+    std::fflush(stdout);
+    auto served = co_await gyre::serve(std::move(acceptor), echo);  // TCP_NODELAY is its default.
     co_return served;
 }
 
-int main() { return gyre::run_until_signal(echo_server({gyre::ipv4::loopback(), 7000})); }
+int main(int, char** arguments) {
+    const auto port = static_cast<std::uint16_t>(std::atoi(arguments[1]));
+    return gyre::run_until_signal(echo_server({gyre::ipv4::loopback(), port}));
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The least a Boost.Asio coroutine echo server can be; compiled, not run, by lab/compile_time.py.
+// The least a Boost.Asio echo server with coroutines can be, with the headers that it needs and no others.
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -30,19 +31,22 @@ asio::awaitable<void> echo(tcp::socket peer) {
     }
 }
 
-asio::awaitable<void> echo_server(tcp::endpoint local) {
-    const auto executor = co_await asio::this_coro::executor;
-    tcp::acceptor acceptor{executor, local};
+asio::awaitable<void> accept_all(tcp::acceptor acceptor) {
     for (;;) {
         tcp::socket peer = co_await acceptor.async_accept(asio::use_awaitable);
-        asio::co_spawn(executor, echo(std::move(peer)), asio::detached);
+        peer.set_option(tcp::no_delay{true});
+        asio::co_spawn(acceptor.get_executor(), echo(std::move(peer)), asio::detached);
     }
 }
 
-int main() {
+int main(int, char** arguments) {
+    const auto port = static_cast<asio::ip::port_type>(std::atoi(arguments[1]));
     asio::io_context loop{1};
     asio::signal_set signals{loop, SIGINT, SIGTERM};
     signals.async_wait([&](auto, auto) { loop.stop(); });
-    asio::co_spawn(loop, echo_server({asio::ip::address_v4::loopback(), 7000}), asio::detached);
+    tcp::acceptor acceptor{loop, {asio::ip::address_v4::loopback(), port}};
+    std::printf("%d\n", acceptor.local_endpoint().port());
+    std::fflush(stdout);
+    asio::co_spawn(loop, accept_all(std::move(acceptor)), asio::detached);
     loop.run();
 }
