@@ -37,6 +37,7 @@ HEADLINES = {
     "churn": "throughput",
     "fan_out": "throughput",
     "baseline": "throughput",
+    "cost": "compile",
     "exchange": "p50",
     "exchange_tuning": "p50",
 }
@@ -55,6 +56,7 @@ JUDGED = {
     "churn": ("throughput", "p99"),
     "fan_out": ("throughput",),
     "baseline": ("throughput", "cpu"),
+    "cost": ("compile", "per_connection"),
     "exchange": ("p50", "p99.9", "net", "orders_rate"),
     "exchange_tuning": (),  # To learn from; every claim is about what stands in `exchange`.
 }

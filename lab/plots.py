@@ -391,7 +391,7 @@ def _baseline(run: Run) -> list[tuple[str, str]]:
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
           "echo": _echo, "timers": _timers, "churn": _churn,
           "fan_out": _fan_out, "baseline": _baseline, "exchange": _exchange,
-          "exchange_tuning": lambda run: []}
+          "cost": lambda run: [], "exchange_tuning": lambda run: []}
 
 
 def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:

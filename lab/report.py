@@ -39,6 +39,7 @@ TITLES = {
     "churn": "Short connections",
     "fan_out": "Forks and joins",
     "baseline": "Against plain servers, seen by ab, wrk and echo clients",
+    "cost": "What a minimal echo program costs",
     "exchange": "The matching facility of an exchange",
     "exchange_tuning": "What pinning, spinning and batches buy the matching facility",
 }

@@ -84,9 +84,9 @@ class Attempt:
     def control_spread(self, metric: str) -> float:
         if self.controlled is None:
             return 0.0
-        twin = self.controlled + evidence.CONTROL_SUFFIX
-        return evidence.control_spread(self.samples[self.controlled][metric],
-                                       self.samples[twin][metric])
+        ours, twin = (self.samples[each].get(metric) for each in
+                      (self.controlled, self.controlled + evidence.CONTROL_SUFFIX))
+        return evidence.control_spread(ours, twin) if ours and twin else 0.0
 
     def headline_spread(self, suite: str) -> float:
         if self.controlled is None:

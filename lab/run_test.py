@@ -112,6 +112,11 @@ class Repetitions(unittest.TestCase):
     def test_a_quiet_case_is_measured_once(self):
         self.assertEqual(len(self.attempts(FakeBench())), 1)
 
+    def test_a_case_that_lacks_its_suite_s_headline_is_not_void(self):
+        attempt = measure(FakeBench({"gyre_uring": [1.0, 2.0]}), rounds=1)
+        self.assertGreater(attempt.control_spread("throughput"), 0)
+        self.assertEqual(attempt.control_spread("cpu"), 0)
+
     def test_a_void_case_is_measured_again_until_it_is_quiet(self):
         # The turns of two rounds: original, control, control, original.
         noisy, quiet = [1.0, 2.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]

@@ -340,6 +340,7 @@ def _ever(run: Run, suite: str, metric: str) -> bool:
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
           "echo": lambda run: _echo().tables(run), "timers": _timers, "churn": _churn,
           "fan_out": _fan_out, "baseline": lambda run: _baseline().tables(run),
+          "cost": lambda run: _cost_tables().tables(run),
           "exchange": lambda run: _exchange().tables(run),
           "exchange_tuning": lambda run: _exchange().tuning_tables(run)}
 
@@ -354,6 +355,12 @@ def _baseline():
     import baseline_tables  # As above.
 
     return baseline_tables
+
+
+def _cost_tables():
+    import cost_tables  # As above.
+
+    return cost_tables
 
 
 def blocks_of(run: Run, suite: str) -> list[str]:

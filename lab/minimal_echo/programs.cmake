@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# The programs of the suite `cost`: one per contender, all doing the same, each as its users write it. And
-# what loads and watches them.
+# The programs of the suite `cost`: one per contender, all doing the same, each as its users write it. And who
+# takes part, and what loads and watches them.
 
 # minimal_echo(<name> [<library>...])
 #
@@ -12,32 +12,62 @@ function(minimal_echo name)
     target_include_directories(lab_minimal_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/..)
 endfunction()
 
+# cost(<contender> <family> <program> IDENTITY <library> <version> <backend>
+#      [CASES <pattern>] [ARGUMENTS <argument>...])
+#
+# run.py starts cost.py, and that the program.
+function(cost name family program)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "" "CASES" "IDENTITY;ARGUMENTS")
+    lab_contender(${name} FAMILY ${family} SUITES cost CASES ${arg_CASES}
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cost.py --folder ${CMAKE_CURRENT_BINARY_DIR}
+            --program lab_minimal_${program} --identity ${arg_IDENTITY} ${arg_ARGUMENTS})
+endfunction()
+
 lab_program(steady_load SOURCES steady_load.cpp LIBRARIES lab_driver)
 add_library(lab_allocation_counter MODULE allocation_counter.cpp)
 target_include_directories(lab_allocation_counter PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/..)
 lab_warnings(lab_allocation_counter)
 add_dependencies(lab lab_allocation_counter)
 
+# What depends on the program alone is measured once, though it is two contenders.
+set(of_a_loop "[is]*")  # idle_connections and steady_state
 foreach(reads IN ITEMS "" _leases)
     minimal_echo(gyre${reads} gyre::gyre)
+    cost(gyre_uring${reads} gyre gyre${reads} IDENTITY gyre ${PROJECT_VERSION} io_uring
+        ARGUMENTS --backend uring)
+    cost(gyre_epoll${reads} gyre gyre${reads} IDENTITY gyre ${PROJECT_VERSION} epoll
+        CASES ${of_a_loop} ARGUMENTS --backend epoll)
 endforeach()
 
+set(asio Boost.Asio ${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR} epoll)
 foreach(style IN ITEMS callback coroutine)
     minimal_echo(asio_${style} Boost::headers Threads::Threads)
+    cost(asio_${style} asio asio_${style} IDENTITY ${asio})
 endforeach()
 if(TARGET Boost::context)
     minimal_echo(asio_spawn Boost::headers Boost::context Threads::Threads)
+    cost(asio_spawn asio asio_spawn IDENTITY ${asio})
 endif()
 
+# libuv is a peer that users may lack; then its row says so.
 find_path(LAB_UV_HEADERS uv.h)
 find_library(LAB_UV uv)
 if(LAB_UV AND LAB_UV_HEADERS)
+    file(STRINGS ${LAB_UV_HEADERS}/uv/version.h uv_version REGEX "UV_VERSION_(MAJOR|MINOR|PATCH) +[0-9]")
+    list(TRANSFORM uv_version REPLACE ".* " "")
+    list(JOIN uv_version "." uv_version)
     minimal_echo(libuv ${LAB_UV})
+    cost(libuv libuv libuv IDENTITY libuv ${uv_version} epoll)
+else()
+    cost(libuv libuv libuv IDENTITY libuv - epoll
+        ARGUMENTS --lacking "libuv was not there when this was built (Debian package libuv1-dev)")
 endif()
 
 minimal_echo(raw_epoll)
+cost(raw_epoll floor raw_epoll IDENTITY none - epoll)
 if(LAB_LIBURING)
     minimal_echo(raw_uring ${LAB_LIBURING})
+    cost(raw_uring floor raw_uring IDENTITY none - io_uring)
 endif()
 
 if(GYRE_BUILD_TESTS AND TARGET gyre::gyre)
