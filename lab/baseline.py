@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import baseline_clients as clients
-from baseline_clients import BaselineCase, Cost, Figures, Size, Unusable
-from baseline_server import Refused, Server
+from baseline_clients import BaselineCase, Cost, Figures, Size
+from baseline_server import Refused, Server, Unusable
 
 SUITE = "baseline"
 CLIENT_SECONDS_MAX = 60
@@ -145,15 +145,16 @@ def identity(command: list[str]) -> dict:
 
 
 def play(case: BaselineCase, size: Size, what: Played) -> dict:
-    """What run.py is told of one run."""
+    """What run.py is told of one run. Raises Unusable if it has failed, so that nobody takes it for a
+    program that cannot do this."""
     reason = clients.missing(case)
     if reason:
         return {"cannot_run": reason}
     by = play_echo if case.client == "echo" else play_http
     try:
         seen, cost = by(case, size, what)
-    except (Refused, Unusable) as error:
-        return {"cannot_run": str(error)}
+    except Refused as refusal:
+        return {"cannot_run": str(refusal)}
     report = identity(what.command) | {"metrics": metrics_of(seen, cost)}
     if cost.system_calls_not_counted:
         report["system_calls_not_counted"] = cost.system_calls_not_counted
@@ -195,7 +196,10 @@ def main() -> None:
     else:
         case = clients.find_case(arguments.case)
         what = Played(arguments.folder, command, arguments.count_system_calls)
-        print(json.dumps(play(case, case.size(arguments.scale), what)))
+        try:
+            print(json.dumps(play(case, case.size(arguments.scale), what)))
+        except Unusable as error:
+            sys.exit(f"baseline.py: {error}")
 
 
 if __name__ == "__main__":

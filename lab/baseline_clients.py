@@ -11,14 +11,12 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from baseline_server import Refused, Unusable
+
 CONNECTIONS = 100
 PATH = "/404"
 RESPONSE_BYTES = 120
 PACKAGES = {"ab": "apache2-utils", "wrk": "wrk"}
-
-
-class Unusable(Exception):
-    """The output holds no figures that may be kept; says why."""
 
 
 @dataclass(frozen=True)
@@ -186,13 +184,13 @@ def parse_wrk(text: str) -> Figures:
 
 
 def parse_echo(text: str, message_bytes: int) -> tuple[Figures, Cost]:
-    """Of lab_baseline_echo."""
+    """Of lab_baseline_echo. Raises Refused if the server has said that it cannot."""
     try:
         seen = json.loads(text)
     except json.JSONDecodeError as error:
         raise Unusable(f"the echo clients printed no JSON: {error}") from error
     if "cannot_run" in seen:
-        raise Unusable(seen["cannot_run"])
+        raise Refused(seen["cannot_run"])
     if seen["requests"] == 0:
         raise Unusable("nothing was sent back")
     figures = Figures(requests=seen["requests"], seconds=seen["seconds"],

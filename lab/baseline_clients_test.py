@@ -10,7 +10,8 @@ from pathlib import Path
 from unittest import mock
 
 import baseline_clients
-from baseline_clients import Unusable, find_case, parse_ab, parse_echo, parse_wrk
+from baseline_clients import find_case, parse_ab, parse_echo, parse_wrk
+from baseline_server import Refused, Unusable
 
 AB_CLOSE = """\
 Server Software:        \n\
@@ -204,7 +205,7 @@ class EchoClients(unittest.TestCase):
                          "no tracefs")
 
     def test_a_server_that_could_not_run_says_why(self):
-        with self.assertRaisesRegex(Unusable, "no option for a ring"):
+        with self.assertRaisesRegex(Refused, "no option for a ring"):
             parse_echo('{"cannot_run": "no option for a ring"}', 512)
         with self.assertRaisesRegex(Unusable, "no JSON"):
             parse_echo("", 512)

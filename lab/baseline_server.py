@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import random
@@ -35,7 +36,11 @@ def response(keeps_alive: bool) -> bytes:
 
 
 class Refused(Exception):
-    """The server does not do what it is to be measured at; says what."""
+    """A program, or this machine, cannot do what is to be measured, and says why: there is no row."""
+
+
+class Unusable(Exception):
+    """A run has failed, or its figures may not be kept; says why. Somebody has to look at it."""
 
 
 def free_port() -> int:
@@ -58,7 +63,7 @@ class Child:
 
     def __init__(self, command: list[str], cores: set[int] | None = None,
                  environment: dict[str, str] | None = None):
-        """Raises Refused if it says nothing. `environment` is added to ours."""
+        """Raises Refused if it ends with a reason instead. `environment` is added to ours."""
 
         def prepare() -> None:
             LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Who is killed cannot end it himself.
@@ -70,10 +75,10 @@ class Child:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 text=True, preexec_fn=prepare, env=os.environ | (environment or {}))
         except OSError as error:
-            raise Refused(f"the server could not be started: {error}") from error
+            raise Unusable(f"the server could not be started: {error}") from error
         try:
             self.said = self._next_line()
-        except Refused:
+        except (Refused, Unusable):
             self.__exit__()
             raise
 
@@ -82,17 +87,23 @@ class Child:
         line = self._process.stdout.readline().strip() if readable else ""
         if line:
             return line
-        self._process.kill()  # If it has not ended: what it says on standard error ends then.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_SECONDS_MAX if readable else 0)
+        if self._process.returncode is None:
+            raise Unusable("the server has not become ready")
         errors = self._process.stderr.read().strip().splitlines()
-        raise Refused(errors[-1] if errors else "the server has not become ready")
+        if self._process.returncode < 0 or not errors:
+            raise Unusable(f"the server has ended with status {self._process.returncode}")
+        raise Refused(errors[-1])
 
     def ask(self) -> str:
-        """The line with which it answers an empty one. Raises Refused if there is none."""
+        """The line with which it answers an empty one. Raises Unusable if there is none."""
+        with contextlib.suppress(BrokenPipeError):  # Why it has ended is what it said last.
+            os.write(self._process.stdin.fileno(), b"\n")  # Past the buffer: closing would write it again.
         try:
-            print(file=self._process.stdin, flush=True)
-        except BrokenPipeError:
-            pass  # Why it has ended is what it said last.
-        return self._next_line()
+            return self._next_line()
+        except Refused as error:
+            raise Unusable(str(error)) from error
 
     def __enter__(self) -> Child:
         return self
@@ -121,14 +132,14 @@ class Child:
                    for count in re.findall(r"ctxt_switches:\s*(\d+)", each))
 
     def stop(self) -> None:
-        """Raises Refused if it does not end soon, or with another status than 0."""
+        """Raises Unusable if it does not end soon, or with another status than 0."""
         self._process.send_signal(signal.SIGTERM)
         try:
             status = self._process.wait(END_SECONDS_MAX)
         except subprocess.TimeoutExpired as error:
-            raise Refused("the server has not ended after SIGTERM") from error
+            raise Unusable("the server has not ended after SIGTERM") from error
         if status != 0:
-            raise Refused(f"the server has ended with status {status}")
+            raise Unusable(f"the server has ended with status {status}")
 
 
 class Server(Child):
@@ -136,20 +147,20 @@ class Server(Child):
 
     def __init__(self, command: list[str], cores: set[int] | None = None, workload: str = "http",
                  threads: int = 1):
-        """Raises Refused if it does not become ready."""
+        """Raises Refused if it says why it cannot, Unusable if it does not become ready otherwise."""
         self.port = free_port()
         super().__init__([*command, "--workload", workload, "--threads", str(threads),
                           "--port", str(self.port)], cores)
         if self.said != "ready":
             self.__exit__()
-            raise Refused(f"the server said {self.said!r} and not 'ready'")
+            raise Unusable(f"the server said {self.said!r} and not 'ready'")
 
     def verify(self) -> None:
-        """Raises Refused unless all it sends back is right, however it was asked."""
+        """Raises Unusable unless all it sends back is right, however it was asked."""
         try:
             verify_http(self.port)
         except OSError as error:
-            raise Refused(f"verifying: {error}") from error
+            raise Unusable(f"verifying: {error}") from error
 
 
 def _connect(port: int) -> socket.socket:
@@ -171,7 +182,7 @@ def _receive(connection: socket.socket, size: int) -> bytes:
 
 def _expect(received: bytes, wanted: bytes, what: str) -> None:
     if received != wanted:
-        raise Refused(f"{what}: {received[:200]!r} and not {wanted[:200]!r}")
+        raise Unusable(f"{what}: {received[:200]!r} and not {wanted[:200]!r}")
 
 
 HOST = b"Host: 127.0.0.1\r\n"

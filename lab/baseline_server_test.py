@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from baseline_server import Refused, Server, free_port, response
+from baseline_server import Child, Refused, Server, Unusable, free_port, response
 
 # A server that is right, or wrong in the one way that its first argument names.
 PROGRAM = r"""
@@ -74,34 +74,34 @@ def start(fault: str) -> Server:
 
 
 class Verification(unittest.TestCase):
-    def refusal(self, fault: str) -> str:
-        with start(fault) as server, self.assertRaises(Refused) as caught:
+    def fault_of(self, fault: str) -> str:
+        with start(fault) as server, self.assertRaises(Unusable) as caught:
             server.verify()
         return str(caught.exception)
 
-    def refusal_of_silence(self, fault: str) -> str:
+    def fault_of_silence(self, fault: str) -> str:
         with mock.patch("baseline_server.ANSWER_SECONDS_MAX", 1.0):
-            return self.refusal(fault)
+            return self.fault_of(fault)
 
     def test_a_server_that_is_right_is_accepted(self):
         with start("none") as server:
             server.verify()
             server.stop()
 
-    def test_another_body_of_the_same_length_is_refused(self):
-        self.assertIn("There is NOTHING here.", self.refusal("another body"))
+    def test_another_body_of_the_same_length_is_an_error(self):
+        self.assertIn("There is NOTHING here.", self.fault_of("another body"))
 
-    def test_a_byte_more_is_refused(self):
-        self.assertRegex(self.refusal("a byte more"), "keep-alive: b'!HTTP")
+    def test_a_byte_more_is_an_error(self):
+        self.assertRegex(self.fault_of("a byte more"), "keep-alive: b'!HTTP")
 
-    def test_one_answer_to_two_requests_is_refused(self):
-        self.assertIn("verifying: timed out", self.refusal_of_silence("one answer only"))
+    def test_one_answer_to_two_requests_is_an_error(self):
+        self.assertIn("verifying: timed out", self.fault_of_silence("one answer only"))
 
-    def test_a_server_that_needs_whole_requests_is_refused(self):
-        self.assertRegex(self.refusal_of_silence("whole requests only"), "verifying: timed out")
+    def test_a_server_that_needs_whole_requests_is_an_error(self):
+        self.assertRegex(self.fault_of_silence("whole requests only"), "verifying: timed out")
 
-    def test_a_server_that_does_not_close_is_refused(self):
-        self.assertRegex(self.refusal_of_silence("never closes"), "verifying: timed out")
+    def test_a_server_that_does_not_close_is_an_error(self):
+        self.assertRegex(self.fault_of_silence("never closes"), "verifying: timed out")
 
     def test_the_response_has_120_bytes_either_way(self):
         self.assertEqual({len(response(each)) for each in (True, False)}, {120})
@@ -113,15 +113,38 @@ class Lives(unittest.TestCase):
             start("ends at once")
 
     def test_who_says_something_else_is_not_ready(self):
-        with self.assertRaisesRegex(Refused, "'steady' and not 'ready'"):
+        with self.assertRaisesRegex(Unusable, "'steady' and not 'ready'"):
             start("says something else")
 
     def test_a_program_that_is_not_there(self):
-        with self.assertRaisesRegex(Refused, "could not be started"):
+        with self.assertRaisesRegex(Unusable, "could not be started"):
             Server(["/nowhere/at/all"])
 
-    def test_a_server_that_ends_badly_is_refused(self):
-        with start("ends badly") as server, self.assertRaisesRegex(Refused, "status 3"):
+    def test_who_ends_without_a_word_has_failed_and_refused_nothing(self):
+        for code, status in (("sys.exit(3)", "3"), ("os.kill(os.getpid(), 11)", "-11"),
+                             ("print('lost', file=sys.stderr, flush=True); os.abort()", "-6")):
+            with self.assertRaisesRegex(Unusable, f"ended with status {status}$"):
+                Child([sys.executable, "-c", f"import os, sys; {code}"])
+
+    def test_who_says_nothing_is_not_ready(self):
+        with mock.patch("baseline_server.READY_SECONDS_MAX", 0.1), \
+                self.assertRaisesRegex(Unusable, "has not become ready"):
+            Child(["cat"])
+
+    def test_a_child_is_asked_for_one_line_after_the_other(self):
+        with Child(["sh", "-c", "echo first; read it; echo second; read it; echo why >&2; exit 1"]) as child:
+            self.assertEqual((child.said, child.ask()), ("first", "second"))
+            with self.assertRaisesRegex(Unusable, "^why$"):
+                child.ask()
+
+    def test_who_has_ended_meanwhile_has_no_answer(self):
+        with Child(["sh", "-c", "echo first; exit 1"]) as child:
+            os.waitid(os.P_PID, child.id, os.WEXITED | os.WNOWAIT)
+            with self.assertRaisesRegex(Unusable, "ended with status 1"):
+                child.ask()
+
+    def test_a_server_that_ends_badly_is_an_error(self):
+        with start("ends badly") as server, self.assertRaisesRegex(Unusable, "status 3"):
             server.stop()
 
     def test_a_server_that_was_killed_meanwhile_leaves_nothing_behind(self):

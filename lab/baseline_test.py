@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
 #
-# Between run.py and two other programs, what fails has to end as a row that says so.
+# Between run.py and two other programs, what fails must not look like what cannot be done, or the reverse.
 """Tests of baseline.py."""
 
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,6 +14,7 @@ from unittest import mock
 import baseline
 import baseline_server_test
 from baseline_clients import Cost, Figures, Size, find_case
+from baseline_server import Unusable
 from run import Bench, Contender
 
 
@@ -22,13 +24,13 @@ def play(command, case="ab_close", folder=Path("/nowhere")):
 
 
 class Rows(unittest.TestCase):
-    def test_a_server_with_a_wrong_body_is_refused_before_it_is_timed(self):
+    def test_a_server_with_a_wrong_body_is_an_error_before_it_is_timed(self):
         here = str(Path(baseline_server_test.__file__).parent)
         wrong = [sys.executable, "-c", baseline_server_test.PROGRAM, "another body", here]
         with mock.patch("baseline_clients.missing", return_value=None), \
-                mock.patch("baseline.load") as load:
-            report = play(wrong)
-        self.assertIn("There is NOTHING here.", report["cannot_run"])
+                mock.patch("baseline.load") as load, \
+                self.assertRaisesRegex(Unusable, "There is NOTHING here."):
+            play(wrong)
         load.assert_not_called()
 
     def test_a_client_that_is_missing_is_named_and_nothing_is_started(self):
@@ -36,16 +38,30 @@ class Rows(unittest.TestCase):
             self.assertEqual(play(["/nowhere"]), {
                 "cannot_run": "ab is not installed (Debian package apache2-utils)"})
 
-    def test_a_server_that_is_missing_is_named(self):
+    def test_a_server_that_is_missing_is_an_error(self):
+        with mock.patch("baseline_clients.missing", return_value=None), \
+                self.assertRaisesRegex(Unusable, "could not be started"):
+            play(["/nowhere/at/all"])
+
+    def test_a_server_that_says_why_it_cannot_has_a_row_that_says_so(self):
+        says = [sys.executable, "-c", "import sys; sys.exit('no such ring')"]
         with mock.patch("baseline_clients.missing", return_value=None):
-            self.assertIn("could not be started", play(["/nowhere/at/all"])["cannot_run"])
+            self.assertEqual(play(says), {"cannot_run": "no such ring"})
+
+    def test_a_run_that_failed_ends_with_1_and_the_reason(self):
+        here = Path(baseline.__file__)
+        done = subprocess.run([sys.executable, "-B", str(here), "--folder", "/nowhere", "--server", "none",
+                               "--suite", "baseline", "--case", "echo_512"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "^baseline.py: the client could not be started")
 
     def test_a_client_that_fails_says_why(self):
-        with self.assertRaisesRegex(baseline.Unusable, "sh failed with 3: no luck"):
+        with self.assertRaisesRegex(Unusable, "sh failed with 3: no luck"):
             baseline.run_client(["sh", "-c", "echo no luck >&2; exit 3"])
 
-    def test_echo_clients_that_are_not_built_are_a_row_that_says_so(self):
-        self.assertIn("could not be started", play(["/nowhere"], "echo_512")["cannot_run"])
+    def test_echo_clients_that_are_not_built_are_an_error(self):
+        with self.assertRaisesRegex(Unusable, "could not be started"):
+            play(["/nowhere"], "echo_512")
 
     def test_costs_are_per_request_and_calls_stand_there_if_they_were_counted(self):
         seen = Figures(requests=1000, seconds=0.5, bytes_per_second=240_000.0,

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cost_probes as probes
-from baseline_clients import Unusable
-from baseline_server import Refused
+from baseline_server import Refused, Unusable
 from cost_probes import Program
 
 SUITE = "cost"

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from baseline import CALL_COUNTER, CallCounter, cores
-from baseline_clients import Unusable
-from baseline_server import ANSWER_SECONDS_MAX, Child, Refused
+from baseline_server import ANSWER_SECONDS_MAX, Child, Refused, Unusable
 
 SOURCES = Path(__file__).resolve().parent / "minimal_echo"
 PREFIX = "lab_minimal_"
@@ -175,6 +174,16 @@ class SteadyCost:
     system_calls_not_counted: str | None = None
 
 
+def start_load(program: Program, port: str, seconds: float) -> Child:
+    """Warms up, and plays for `seconds` when it is asked to."""
+    times = [str(round(1000 * each)) for each in (seconds / 2, seconds)]
+    try:
+        return Child([str(program.folder / STEADY_LOAD), port, str(STEADY_CONNECTIONS),
+                      str(STEADY_MESSAGE_BYTES), *times], cores()[1])
+    except Refused as error:  # What it says, it says of the server.
+        raise Unusable(f"the load: {error}") from error
+
+
 def steady_state(program: Program, seconds: float, counts_calls: bool) -> SteadyCost:
     """What a request takes of a server that has been busy for a while."""
     with tempfile.NamedTemporaryFile() as count:
@@ -186,10 +195,7 @@ def steady_state(program: Program, seconds: float, counts_calls: bool) -> Steady
 
         counting = {"LD_PRELOAD": str(program.folder / ALLOCATION_COUNTER), "LAB_ALLOCATIONS": count.name}
         with program.start(counting) as server:
-            times = [str(round(1000 * each)) for each in (seconds / 2, seconds)]
-            load = [str(program.folder / STEADY_LOAD), server.said, str(STEADY_CONNECTIONS),
-                    str(STEADY_MESSAGE_BYTES), *times]
-            with Child(load, cores()[1]) as clients:
+            with start_load(program, server.said, seconds) as clients:
                 calls = CallCounter(program.folder / CALL_COUNTER, server.id) if counts_calls else None
                 before = allocations()
                 requests = int(clients.ask())

@@ -13,8 +13,7 @@ from unittest import mock
 
 import cost
 import cost_probes as probes
-from baseline_clients import Unusable
-from baseline_server import Refused
+from baseline_server import Refused, Unusable
 from cost_probes import Program
 
 # Listens, says where, and sends back what comes. It keeps some memory for each connection, and says that it
@@ -163,12 +162,12 @@ print(10, flush=True)
 sys.stdin.read()
 """
 
-    def play(self, **counted) -> probes.SteadyCost:
+    def play(self, load=LOAD, **counted) -> probes.SteadyCost:
         with tempfile.TemporaryDirectory() as folder:
             program = program_in(folder)
-            load = Path(folder, probes.STEADY_LOAD)
-            load.write_text(self.LOAD.format(python=sys.executable), encoding="utf-8")
-            load.chmod(0o755)
+            clients = Path(folder, probes.STEADY_LOAD)
+            clients.write_text(load.format(python=sys.executable), encoding="utf-8")
+            clients.chmod(0o755)
             counter = mock.Mock(**counted)
             with mock.patch.object(probes, "CallCounter", return_value=counter):
                 return probes.steady_state(program, 0.1, counts_calls=True)
@@ -177,6 +176,13 @@ sys.stdin.read()
         found = self.play(refusal=None, **{"read.return_value": 25})
         self.assertEqual((found.figures["allocations"], found.figures["system_calls"]), (3.0, 2.5))
         self.assertGreater(found.figures["rss_busy"], 1)
+
+    def test_what_the_load_says_of_a_server_is_an_error_and_no_refusal(self):
+        with self.assertRaisesRegex(Unusable, "^the load: the answer differs$"):
+            self.play("#!{python}\nimport sys; sys.exit('the answer differs')")
+        with self.assertRaisesRegex(Unusable, "^the answer differs$"):
+            self.play("#!{python}\nimport sys; print('warm', flush=True); sys.exit('the answer differs')",
+                      refusal=None)
 
     def test_without_a_counter_the_reason_stands_there(self):
         found = self.play(refusal="no tracefs", **{"read.return_value": None})
