@@ -21,8 +21,6 @@ from pathlib import Path
 from baseline import CALL_COUNTER, CallCounter, cores
 from baseline_server import ANSWER_SECONDS_MAX, Child, Refused, Unusable
 
-SOURCES = Path(__file__).resolve().parent / "minimal_echo"
-PREFIX = "lab_minimal_"
 STEADY_LOAD = "lab_steady_load"
 ALLOCATION_COUNTER = "liblab_allocation_counter.so"
 
@@ -43,10 +41,6 @@ class Program:
     def file(self) -> Path:
         return self.folder / self.name
 
-    @property
-    def source(self) -> Path:
-        return SOURCES / f"{self.name.removeprefix(PREFIX)}.cpp"
-
     def start(self, environment: dict[str, str] | None = None) -> Child:
         """On the server's core, and any port, which it says."""
         return Child([str(self.file), "0"], cores()[0], self.environment | (environment or {}))
@@ -55,11 +49,14 @@ class Program:
 # --- what it costs to build ----------------------------------------------------------------------
 
 
-def compile_command(database: list[dict], source: Path) -> tuple[list[str], str]:
-    """The build's own, at -O2 whatever the build is, without an output; and the folder to run it in."""
-    found = next((each for each in database if Path(each["file"]) == source), None)
+def compile_command(database: list[dict], program: str) -> tuple[list[str], str]:
+    """The build's own, at -O2 whatever the build is, without an output; and the folder to run it in.
+
+    By the program's folder of objects: one source may be in several programs, with other definitions.
+    """
+    found = next((each for each in database if f"/{program}.dir/" in each["command"]), None)
     if found is None:
-        raise Unusable(f"the build does not compile {source.name}")
+        raise Unusable(f"the build does not compile {program}")
     words = shlex.split(found["command"])
     if Path(words[0]).name == "ccache":
         del words[0]
@@ -70,7 +67,7 @@ def compile_command(database: list[dict], source: Path) -> tuple[list[str], str]
 def compile_time(program: Program) -> dict[str, float]:
     """Of its one translation unit, by nobody's cache."""
     database = json.loads((program.folder.parent / "compile_commands.json").read_text(encoding="utf-8"))
-    command, folder = compile_command(database, program.source)
+    command, folder = compile_command(database, program.name)
     with tempfile.NamedTemporaryFile(suffix=".o") as output:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.monotonic()
@@ -79,7 +76,7 @@ def compile_time(program: Program) -> dict[str, float]:
         wall = time.monotonic() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
-        raise Unusable(f"{program.source.name} does not compile: {done.stderr.strip()[:300]}")
+        raise Unusable(f"{program.name} does not compile: {done.stderr.strip()[:300]}")
     return {"compile": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
             "compile_wall": wall}
 

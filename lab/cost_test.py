@@ -4,7 +4,9 @@
 # A figure of the wrong process, of a cached compiler or of fewer connections looks like a good one.
 """Tests of cost.py and cost_probes.py that need no build."""
 
+import json
 import os
+import shlex
 import sys
 import tempfile
 import unittest
@@ -53,32 +55,29 @@ def program_in(folder: str, bytes_each: int = 0, answer: str = "arrived") -> Pro
 
 
 class Compiling(unittest.TestCase):
-    def command(self, words: str, file: str = "/lab/minimal_echo/gyre.cpp") -> list[str]:
-        database = [{"file": "/lab/other.cpp", "command": "no", "directory": "/no"},
-                    {"file": file, "command": words, "directory": "/build"}]
-        return probes.compile_command(database, Path("/lab/minimal_echo/gyre.cpp"))
+    def command(self, words: str, program: str = "lab_minimal_gyre") -> tuple[list[str], str]:
+        """`words` are how it is compiled, with OUT for the output."""
+        other = {"command": "no -o CMakeFiles/lab_minimal_gyre_leases.dir/x.o", "directory": "/no"}
+        wanted = {"command": words.replace("OUT", f"CMakeFiles/{program}.dir/x.o"), "directory": "/build"}
+        return probes.compile_command([other, wanted], "lab_minimal_gyre")
 
     def test_the_build_s_command_without_its_output_at_o2(self):
-        self.assertEqual(self.command("clang++ -Iinclude -O0 -o gyre.o -c gyre.cpp"),
+        self.assertEqual(self.command("clang++ -Iinclude -O0 -o OUT -c gyre.cpp"),
                          (["clang++", "-Iinclude", "-O0", "-c", "gyre.cpp", "-O2"], "/build"))
 
     def test_a_launcher_that_caches_is_left_out(self):
-        self.assertEqual(self.command("/usr/bin/ccache g++ -o a.o -c a.cpp")[0][0], "g++")
+        self.assertEqual(self.command("/usr/bin/ccache g++ -o OUT -c a.cpp")[0][0], "g++")
 
     def test_a_program_that_the_build_does_not_compile_is_an_error(self):
-        with self.assertRaisesRegex(Unusable, "does not compile gyre.cpp"):
-            self.command("clang++ -o x -c x", file="/elsewhere/gyre.cpp")
+        with self.assertRaisesRegex(Unusable, "does not compile lab_minimal_gyre"):
+            self.command("clang++ -o OUT -c gyre.cpp", program="gyre")
 
     def compile(self, code: str) -> dict[str, float]:
-        with tempfile.TemporaryDirectory() as folder, \
-                mock.patch.object(probes, "SOURCES", Path(folder)):
-            build = Path(folder, "lab")
-            build.mkdir()
-            program = Program(build, "lab_minimal_test")
+        with tempfile.TemporaryDirectory() as folder:
+            command = shlex.join([sys.executable, "-c", code, "-o", "lab/test.dir/x.o"])
             Path(folder, "compile_commands.json").write_text(
-                '[{"file": "%s", "command": "%s -c \'%s\' -o x", "directory": "/"}]'
-                % (program.source, sys.executable, code), encoding="utf-8")
-            return probes.compile_time(program)
+                json.dumps([{"command": command, "directory": folder}]), encoding="utf-8")
+            return probes.compile_time(Program(Path(folder, "lab"), "test"))
 
     def test_what_a_compiler_spends_is_its_own_and_its_children_s(self):
         spin = ("import os, time; os.fork() or os._exit(any(time.process_time() > 0.2 for _ in iter(int, 1)))"
@@ -89,11 +88,11 @@ class Compiling(unittest.TestCase):
         self.assertGreaterEqual(found["compile_wall"], 0.2)
 
     def test_no_cache_is_asked(self):
-        self.compile("import os; assert os.environ[\\\"CCACHE_DISABLE\\\"] == \\\"1\\\"")
+        self.compile("import os; assert os.environ['CCACHE_DISABLE'] == '1'")
 
     def test_a_source_that_does_not_compile_is_an_error_that_says_why(self):
-        with self.assertRaisesRegex(Unusable, "test.cpp does not compile: no luck"):
-            self.compile("import sys; sys.exit(\\\"no luck\\\")")
+        with self.assertRaisesRegex(Unusable, "test does not compile: no luck"):
+            self.compile("import sys; sys.exit('no luck')")
 
 
 class Sizes(unittest.TestCase):

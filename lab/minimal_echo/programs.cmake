@@ -39,14 +39,24 @@ foreach(reads IN ITEMS "" _leases)
         CASES ${of_a_loop} ARGUMENTS --backend epoll)
 endforeach()
 
-set(asio Boost.Asio ${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR} epoll)
+set(asio Boost.Asio ${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR})
 foreach(style IN ITEMS callback coroutine)
     minimal_echo(asio_${style} Boost::headers Threads::Threads)
-    cost(asio_${style} asio asio_${style} IDENTITY ${asio})
+    cost(asio_${style} asio asio_${style} IDENTITY ${asio} epoll)
 endforeach()
+if(LAB_LIBURING)
+    foreach(style IN ITEMS callback coroutine)
+        set(program minimal_asio_${style}_uring)
+        lab_program(${program} SOURCES minimal_echo/asio_${style}.cpp
+            LIBRARIES Boost::headers Threads::Threads ${LAB_LIBURING})
+        target_compile_definitions(lab_${program}
+            PRIVATE BOOST_ASIO_HAS_IO_URING BOOST_ASIO_DISABLE_EPOLL)
+        cost(asio_${style}_uring asio asio_${style}_uring IDENTITY ${asio} io_uring)
+    endforeach()
+endif()
 if(TARGET Boost::context)
     minimal_echo(asio_spawn Boost::headers Boost::context Threads::Threads)
-    cost(asio_spawn asio asio_spawn IDENTITY ${asio})
+    cost(asio_spawn asio asio_spawn IDENTITY ${asio} epoll)
 endif()
 
 # libuv is a peer that users may lack; then its row says so.
