@@ -195,6 +195,8 @@ def steady_state(program: Program, seconds: float, counts_calls: bool) -> Steady
             with start_load(program, server.said, seconds) as clients:
                 calls = CallCounter(program.folder / CALL_COUNTER, server.id) if counts_calls else None
                 before = allocations()
+                if before == 0:  # Every program has made some by now: a zero would be ours.
+                    raise Unusable(f"{ALLOCATION_COUNTER} does not count")
                 requests = int(clients.ask())
                 made = allocations() - before
                 called = calls.read() if calls else None

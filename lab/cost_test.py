@@ -19,10 +19,17 @@ from baseline_server import Refused, Unusable
 from cost_probes import Program
 
 # Listens, says where, and sends back what comes. It keeps some memory for each connection, and says that it
-# has allocated three times for each message.
+# has allocated as often as it is told to, at its start and for each message.
 SERVER = r"""#!{python}
 import os, selectors, signal, socket, sys
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+def allocate():
+    if name := os.environ.get("LAB_ALLOCATIONS"):
+        with open(name, "r+b") as file:
+            count = int.from_bytes(file.read(), "little") + {allocations}
+            file.seek(0)
+            file.write(count.to_bytes(8, "little"))
+allocate()
 listener = socket.create_server(("127.0.0.1", 0), backlog=1000)
 print(listener.getsockname()[1], flush=True)
 waiting = selectors.DefaultSelector()
@@ -34,11 +41,7 @@ while True:
             waiting.register(listener.accept()[0], selectors.EVENT_READ)
             kept.append(b"x" * {bytes_each})
         elif arrived := key.fileobj.recv(64):
-            if name := os.environ.get("LAB_ALLOCATIONS"):
-                with open(name, "r+b") as file:
-                    count = int.from_bytes(file.read(), "little") + 3
-                    file.seek(0)
-                    file.write(count.to_bytes(8, "little"))
+            allocate()
             key.fileobj.sendall({answer})
         else:
             waiting.unregister(key.fileobj)
@@ -46,10 +49,10 @@ while True:
 """
 
 
-def program_in(folder: str, bytes_each: int = 0, answer: str = "arrived") -> Program:
+def program_in(folder: str, bytes_each: int = 0, answer: str = "arrived", allocations: int = 3) -> Program:
     program = Program(Path(folder), "lab_minimal_test")
-    program.file.write_text(SERVER.format(python=sys.executable, bytes_each=bytes_each, answer=answer),
-                            encoding="utf-8")
+    text = SERVER.format(python=sys.executable, bytes_each=bytes_each, answer=answer, allocations=allocations)
+    program.file.write_text(text, encoding="utf-8")
     program.file.chmod(0o755)
     return program
 
@@ -161,9 +164,9 @@ print(10, flush=True)
 sys.stdin.read()
 """
 
-    def play(self, load=LOAD, **counted) -> probes.SteadyCost:
+    def play(self, load=LOAD, allocations=3, **counted) -> probes.SteadyCost:
         with tempfile.TemporaryDirectory() as folder:
-            program = program_in(folder)
+            program = program_in(folder, allocations=allocations)
             clients = Path(folder, probes.STEADY_LOAD)
             clients.write_text(load.format(python=sys.executable), encoding="utf-8")
             clients.chmod(0o755)
@@ -175,6 +178,10 @@ sys.stdin.read()
         found = self.play(refusal=None, **{"read.return_value": 25})
         self.assertEqual((found.figures["allocations"], found.figures["system_calls"]), (3.0, 2.5))
         self.assertGreater(found.figures["rss_busy"], 1)
+
+    def test_a_counter_that_does_not_count_is_an_error_and_no_zero(self):
+        with self.assertRaisesRegex(Unusable, "does not count"):
+            self.play(allocations=0, refusal=None)
 
     def test_what_the_load_says_of_a_server_is_an_error_and_no_refusal(self):
         with self.assertRaisesRegex(Unusable, "^the load: the answer differs$"):
