@@ -228,6 +228,7 @@ class Run:
             if row["unit"] != "us" or
             (row["suite"], row["case"], row["contender"]) not in self.saturated
         }
+        self._medians: dict[tuple[str, str, str, str], float] = {}
         self.families = {each["name"]: each["family"] for each in document.get("contenders", [])}
         self.controlled = {
             (each["suite"], each["case"]): each["contender"]
@@ -240,6 +241,10 @@ class Run:
 
     def contenders(self) -> list[str]:
         """Those of the tables, in their order: no controls."""
+        return self._contenders
+
+    @functools.cached_property
+    def _contenders(self) -> list[str]:
         named = list(self.families)
         others = {key[3] for key in self.rows if not key[3].endswith(CONTROL_SUFFIX)}
         return named + sorted(others - set(named))
@@ -248,11 +253,18 @@ class Run:
         return self.families.get(contender, contender.split("_")[0])
 
     def suites(self) -> list[str]:
-        return list(dict.fromkeys(row["suite"] for row in self.document["rows"]))
+        return list(self._cases)
 
     def cases(self, suite: str) -> list[str]:
-        return list(dict.fromkeys(row["case"] for row in self.document["rows"]
-                                  if row["suite"] == suite))
+        return self._cases.get(suite, [])
+
+    @functools.cached_property
+    def _cases(self) -> dict[str, list[str]]:
+        """By suite, all in the order in which they were measured."""
+        found: dict[str, dict[str, None]] = {}
+        for row in self.document["rows"]:
+            found.setdefault(row["suite"], {})[row["case"]] = None
+        return {suite: list(cases) for suite, cases in found.items()}
 
     def row(self, suite: str, case: str, metric: str, contender: str) -> dict | None:
         return self.rows.get((suite, case, metric, contender))
@@ -289,10 +301,16 @@ class Run:
             row = self.row(suite, case, metric, contender)
             if row is None:
                 continue
-            median = summarise(row["samples"]).median
+            median = self._median((suite, case, metric, contender))
             if winning is None or is_better(median, winning, row["better"]):
                 winner, winning = contender, median
         return winner
+
+    def _median(self, key: tuple[str, str, str, str]) -> float:
+        """Kept: the best of many is asked for once per contender of a case."""
+        if key not in self._medians:
+            self._medians[key] = summarise(self.rows[key]["samples"]).median
+        return self._medians[key]
 
     def reference(self, suite: str, case: str, metric: str) -> str | None:
         asio = [each for each in self.contenders() if self.family(each) == REFERENCE_FAMILY]
