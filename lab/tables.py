@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import evidence
@@ -338,52 +340,37 @@ def _ever(run: Run, suite: str, metric: str) -> bool:
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": lambda run: _echo().tables(run), "timers": _timers, "churn": _churn,
-          "fan_out": _fan_out, "baseline": lambda run: _baseline().tables(run),
-          "cost": lambda run: _cost_tables().tables(run),
-          "exchange": lambda run: _exchange().tables(run),
-          "exchange_tuning": lambda run: _exchange().tuning_tables(run)}
+          "timers": _timers, "churn": _churn, "fan_out": _fan_out}
+
+# Suites whose tables have a shape of their own: the module that has it, and its function. A module may also
+# have `blocks(run)` and `cost_tables(run, suite)`.
+MODULES = {"echo": ("echo_tables", "tables"), "baseline": ("baseline_tables", "tables"),
+           "cost": ("cost_tables", "tables"),
+           "exchange": ("exchange_tables", "tables"), "exchange_tuning": ("exchange_tables", "tuning_tables")}
 
 
-def _echo():
-    import echo_tables  # Not at the top: it needs this module.
-
-    return echo_tables
-
-
-def _baseline():
-    import baseline_tables  # As above.
-
-    return baseline_tables
-
-
-def _cost_tables():
-    import cost_tables  # As above.
-
-    return cost_tables
-
-
-def blocks_of(run: Run, suite: str) -> list[str]:
-    """What a suite says about each contender by itself, for the terminal."""
-    return _echo().blocks(run) if suite == "echo" else []
-
-
-def _exchange():
-    import exchange_tables  # Not at the top: it needs this module.
-
-    return exchange_tables
+def _part_of(suite: str, part: str | None, otherwise: Callable) -> Callable:
+    """Imported when it is asked for: those modules need this one. None: its tables."""
+    if suite not in MODULES:
+        return otherwise
+    module, function = MODULES[suite]
+    return getattr(importlib.import_module(module), part or function, otherwise)
 
 
 def tables_of(run: Run, suite: str) -> list[Table]:
     """The tables of a suite in the order in which they are read."""
-    return [table for table in SUITES[suite](run) if table is not None]
+    found = _part_of(suite, None, SUITES.get(suite, lambda _: []))(run)
+    return [table for table in found if table is not None]
+
+
+def blocks_of(run: Run, suite: str) -> list[str]:
+    """What a suite says about each contender by itself, for the terminal."""
+    return _part_of(suite, "blocks", lambda _: [])(run)
 
 
 def cost_tables_of(run: Run, suite: str) -> list[Table]:
     """What the results were paid with."""
-    played = suite in ("exchange", "exchange_tuning")
-    found = _exchange().cost_tables(run, suite) if played else _cost(run, suite)
-    return [table for table in found if table is not None]
+    return [table for table in _part_of(suite, "cost_tables", _cost)(run, suite) if table is not None]
 
 
 def draw(table: Table) -> str:
