@@ -121,7 +121,8 @@ def _against_plain(run: Run) -> Table | None:
     """How much more processor time a library takes than the best server without one."""
     floors = [each for each in run.contenders() if run.family(each) == evidence.FLOOR_FAMILY]
     plain = [each for each in floors if each != CEILING]
-    libraries = [each for each in run.contenders() if each not in floors]
+    libraries = [each for each in run.contenders() if each not in floors and
+                 any(run.row(SUITE, case, "cpu", each) for _, case in _matrix())]
     rows = []
     for label, case in _matrix():
         best = run.best(SUITE, case, "cpu", plain)

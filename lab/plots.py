@@ -1,400 +1,398 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# The pictures of the report: shapes that a table hides, such as where two curves cross.
-"""Draws a run with matplotlib; each plot becomes a data address, so that a page needs no files."""
+# Which plots a suite has: shapes that a table hides, such as where two curves cross.
+#
+# A figure is a group of small plots under one heading with one legend. The plots of a suite that is not
+# named in SUITES are its ratios and its headline, so a new suite has some from its first day.
+"""From a run to figures, each as markup that stands in a page by itself."""
 
 from __future__ import annotations
 
-import base64
-import io
+import re
+from dataclasses import dataclass
 
-import matplotlib
+import baseline_tables
+import echo_tables
+import evidence
+import exchange_tables
+import palette
+import panels
+import row_plots
+import standing
+import svg
+import tables
+from evidence import Run
+from panels import Curve, Panel, Point
+from row_plots import Mark, Row, RowPlot
 
-matplotlib.use("Agg")
-
-import matplotlib.patches as patches  # noqa: E402
-import matplotlib.pyplot as pyplot  # noqa: E402
-import matplotlib.ticker as ticker  # noqa: E402
-
-import baseline_tables  # noqa: E402
-import evidence  # noqa: E402
-import echo_tables  # noqa: E402
-import exchange_tables  # noqa: E402
-import tables  # noqa: E402
-from evidence import Run  # noqa: E402
-
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart. A contender
-# has the same colour and marker in every plot; the floor is grey and dashed.
-COLOURS = {
-    "gyre_uring": "#0072b2", "gyre_epoll": "#56b4e9",
-    "asio_callback": "#d55e00", "asio_coroutine": "#e69f00",
-    "raw_syscalls": "#7f8790",
-}
-SPARE_COLOURS = ("#009e73", "#cc79a7", "#b8a900", "#000000")
-MARKERS = "osD^vPX*"
-
-STYLE = {
-    "font.family": "DejaVu Sans", "font.size": 9.5, "axes.titlesize": 10.5,
-    "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9aa5b1",
-    "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e3e7ec", "grid.linewidth": 0.8,
-    "text.color": "#1c2430", "axes.labelcolor": "#1c2430",
-    "xtick.color": "#5b6675", "ytick.color": "#5b6675",
-    "legend.frameon": False, "svg.fonttype": "path",
-}
+ROWS_MAX = 24  # Of one plot with a row for each case; the others stand beside it.
+METRIC_NAMES = {"throughput": "throughput", "cpu": "processor time", "mean": "mean latency",
+                "net": "p50 without the core's own", "orders_rate": "messages per second"}
 
 
-def colour_of(run: Run, contender: str) -> str:
-    others = [each for each in run.contenders() if each not in COLOURS]
-    return COLOURS.get(contender) or SPARE_COLOURS[others.index(contender) % len(SPARE_COLOURS)]
+@dataclass(frozen=True)
+class Figure:
+    """`name` is unique in a page, so that a line of another page can point at it."""
+
+    name: str
+    title: str
+    about: str
+    plots: list[Panel | RowPlot]
+    contenders: list[str]
+
+    def draw(self, run: Run) -> str:
+        drawn = "".join(svg.element("figure", svg.element("figcaption", svg.escape(each.title)), each.draw(),
+                                    id=each.name or None) for each in self.plots)
+        named = {each: palette.style_of(run, each) for each in self.contenders}
+        return svg.element("section", svg.element("h3", svg.escape(self.title)),
+                           svg.element("p", svg.escape(self.about)), panels.legend(named),
+                           svg.element("div", drawn, class_="panels"), id=self.name, class_="figure")
 
 
-def _line_style(run: Run, contender: str) -> dict:
-    is_floor = run.family(contender) == evidence.FLOOR_FAMILY
-    return {"color": colour_of(run, contender), "linewidth": 1.4 if is_floor else 1.8,
-            "linestyle": "--" if is_floor else "-", "markersize": 4.5,
-            "marker": MARKERS[run.contenders().index(contender) % len(MARKERS)]}
+def name_of(suite: str, metric: str) -> str:
+    """Of the first plot with the ratios of a metric: what a lost row points at."""
+    return f"{suite}-ratio-{metric}"
 
 
-def _lines(run: Run, names: list[str] | None = None) -> list:
-    return [pyplot.Line2D([], [], label=name, **_line_style(run, name))
-            for name in (run.contenders() if names is None else names)]
+def metric_title(metric: str) -> str:
+    return METRIC_NAMES.get(metric, metric)
 
 
-def _patches(run: Run, names: list[str]) -> list:
-    return [patches.Patch(color=colour_of(run, name), label=name)
-            for name in run.contenders() if name in names]
+# ---------------------------------------------------------------------------------------------
+# Ratios
+# ---------------------------------------------------------------------------------------------
+
+def ratio_figures(run: Run, suite: str) -> list[Figure]:
+    """Every judged row of gyre's against the best peer, a plot or more for each metric."""
+    plots = [plot for metric in evidence.JUDGED.get(suite, ()) for plot in _ratios(run, suite, metric)]
+    return figure(run, f"{suite}-ratios", "Against the best peer",
+                  "Right of 1 gyre is better, whatever the metric's direction. Bars: 95 % intervals, with an "
+                  "arrow where they go on; shaded: what the control differs from itself; void rows are pale.",
+                  plots)
 
 
-def _finish(figure, handles: list) -> str:
-    """Adds the one legend of the figure and returns it as an address."""
-    figure.legend(handles=handles, loc="upper center", ncol=len(handles),
-                  bbox_to_anchor=(0.5, 1.0))
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.34 / figure.get_figheight()))
-    stored = io.BytesIO()
-    figure.savefig(stored, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
-    return "data:image/svg+xml;base64," + base64.b64encode(stored.getvalue()).decode("ascii")
+def _ratios(run: Run, suite: str, metric: str) -> list[RowPlot]:
+    found = standing.of_suite(run, suite, metric)
+    rows = []
+    for case in dict.fromkeys(each.case for each in found):
+        of_case = [each for each in found if each.case == case]
+        spread = of_case[0].control_spread
+        band = (1 / (1 + spread), 1 + spread) if spread is not None else None
+        rows.append(Row(case, [_ratio_mark(run, each) for each in of_case], band))
+    scale = row_plots.ratio_scale([mark for row in rows for mark in row.marks])
+    return [RowPlot(_part_title(f"{suite}, {metric_title(metric)}", first, last, len(rows)), scale,
+                    "times better than the best peer", rows[first:last], lanes=True, at_one=True,
+                    name=name_of(suite, metric) if first == 0 else "")
+            for first, last in parts(len(rows))]
 
 
-def _bars(axes, run: Run, suite: str, cases: dict[str, str], metric: str) -> list[str]:
-    """Groups of bars, one group per case, one bar per contender, whiskers from min to max."""
-    present = [each for each in run.contenders()
-               if any(run.row(suite, case, metric, each) for case in cases)]
-    for position, case in enumerate(cases):
-        able = [each for each in present if run.row(suite, case, metric, each)]
-        width = 0.8 / max(len(able), 1)
-        for index, contender in enumerate(able):
-            row = run.row(suite, case, metric, contender)
-            scale = 1000 if row["unit"] == "ops/s" else 1
-            summary = evidence.summarise([each / scale for each in row["samples"]])
-            place = position + (index - (len(able) - 1) / 2) * width
-            whisker = [[summary.median - summary.low], [summary.high - summary.median]]
-            axes.bar(place, summary.median, width * 0.92, color=colour_of(run, contender),
-                     yerr=whisker, error_kw={"elinewidth": 0.8, "ecolor": "#1c2430"})
-            axes.annotate(tables.format_value(row["median"], row["unit"]), (place, summary.high),
-                          xytext=(0, 2), textcoords="offset points", ha="center", fontsize=7.5)
-    axes.set_xticks(range(len(cases)), list(cases.values()))
-    axes.grid(axis="x", visible=False)
-    axes.margins(y=0.12)
-    return present
+def _ratio_mark(run: Run, of: standing.Standing) -> Mark:
+    ratio = tables.format_ratio(of.ratio)
+    is_void = of.verdict == "void"
+    hover = (f"{of.case}, {of.contender}: {ratio} ({of.low:.2f} to {of.high:.2f}) of {of.peer}, {of.metric}; "
+             f"{of.verdict}")
+    return Mark(palette.style_of(run, of.contender), of.ratio, hover, of.low, of.high,
+                "void" if is_void else ratio, is_void)
 
 
-def _scaling(run: Run, suite: str) -> list[tuple[str, str]]:
-    """Throughput over threads: one panel for each family of rows."""
-    panels = [(pattern, what) for pattern, what in tables.SCALING[suite].items()
-              if sum(pattern.format(each) in run.cases(suite) for each in tables.THREADS) > 1]
-    if not panels:
-        return []
-    lines, columns = (len(panels) + 1) // 2, min(2, len(panels))
-    figure, grid = pyplot.subplots(lines, columns, figsize=(10.5, 3.5 * lines), squeeze=False)
-    names: set[str] = set()
-    for axes, (pattern, what) in zip(grid.flat, panels):
-        for contender in run.contenders():
-            points = []
-            for place, threads in enumerate(tables.THREADS):
-                row = run.row(suite, pattern.format(threads), "throughput", contender)
-                if row:
-                    scale = 1000 if row["unit"] == "ops/s" else 1
-                    summary = evidence.summarise([each / scale for each in row["samples"]])
-                    points.append((place, summary.median, summary.low, summary.high))
-                    names.add(contender)
-            _draw_band(axes, run, contender, points)
-        axes.set_title(what)
-        axes.set_ylim(bottom=0)
-        axes.set_xticks(range(len(tables.THREADS)), tables.THREADS)
-        axes.set_xlabel("threads")
-        axes.set_ylabel(f"{tables.SCALING_UNITS[suite]} (more is better)")
-    for axes in list(grid.flat)[len(panels):]:
-        axes.remove()
-    return [("Throughput by number of threads",
-             _finish(figure, [each for each in _lines(run) if each.get_label() in names]))]
+def parts(count: int) -> list[tuple[int, int]]:
+    """Where plots of about the same height begin and end, none with more than ROWS_MAX rows."""
+    plots = -(-count // ROWS_MAX)
+    return [(count * each // plots, count * (each + 1) // plots) for each in range(plots)]
 
 
-def _dispatch(run: Run) -> list[tuple[str, str]]:
-    hows = ("all, then run", "1,000 at a time\non the loop", "100 at a time\nbetween runs",
-            "from another\nthread")
-    kinds = {"continuations posted": ("post", "post_batched", "interleaved_post", "foreign_post"),
-             "coroutines spawned": ("spawn", "spawn_batched", "interleaved_spawn",
-                                    "foreign_spawn")}
-    present = {kind: {case: how for case, how in zip(cases, hows) if case in run.cases("dispatch")}
-               for kind, cases in kinds.items()}
-    present = {kind: cases for kind, cases in present.items() if cases}
-    if not present:
-        return _scaling(run, "dispatch")
-    figure, grid = pyplot.subplots(1, len(present), figsize=(10.5, 3.9), squeeze=False)
-    names: list[str] = []
-    for axes, (kind, cases) in zip(grid[0], present.items()):
-        names += _bars(axes, run, "dispatch", cases, "throughput")
-        axes.set_title(kind)
-        axes.set_ylabel("million per second (more is better)")
-    return [("Handler dispatch in millions per second", _finish(figure, _patches(run, names))),
-            *_scaling(run, "dispatch")]
+def _part_title(title: str, first: int, last: int, count: int) -> str:
+    return title if last - first == count else f"{title}, {first + 1} to {last} of {count}"
 
 
-def _logarithmic(axes) -> None:
-    """A logarithmic axis labelled with whole numbers: 1, 2, 5, 10, 20."""
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+# ---------------------------------------------------------------------------------------------
+# Curves
+# ---------------------------------------------------------------------------------------------
+
+def shown(value: float, unit: str) -> float:
+    """In the unit of the tables."""
+    return value / 1000 if unit == "ops/s" else value
 
 
-def _throughput(run: Run) -> list[tuple[str, str]]:
-    panels = [(f"{direction}_{transport}", f"{how}, {named}")
-              for transport, named in (("tcp", "TCP"), ("unix", "Unix sockets"))
-              for direction, how in (("uni", "one way"), ("bidi", "both ways"))]
-    panels = [(prefix, title) for prefix, title in panels
-              if any(case.startswith(prefix) for case in run.cases("throughput"))]
-    if not panels:
-        return _scaling(run, "throughput")
-    return [("Throughput by buffer size", _by_buffer(run, panels, _curve, "MB/s")),
-            ("Throughput by buffer size, as a ratio to the best Asio row",
-             _by_buffer(run, panels, _ratio_curve, "ratio to Asio")),
-            *_scaling(run, "throughput")]
+UNIT_NAMES = {"ops/s": "thousand per second", "Mops/s": "million per second", "us": "μs", "ns/op": "ns each"}
 
 
-def _by_buffer(run: Run, panels: list[tuple[str, str]], curve, label: str) -> str:
-    lines, columns = (len(panels) + 1) // 2, min(2, len(panels))
-    figure, grid = pyplot.subplots(lines, columns, figsize=(10.5, 3.3 * lines), squeeze=False)
-    for axes, (prefix, title) in zip(grid.flat, panels):
-        for contender in run.contenders():
-            curve(axes, run, contender, prefix)
-        axes.set_title(title)
-        axes.set_xticks(range(len(tables.BUFFERS)), tables.BUFFERS)
-        axes.set_xlabel("buffer, bytes")
-        axes.set_ylabel(f"{label} (more is better)")
-    for axes in list(grid.flat)[len(panels):]:
-        axes.remove()
-    return _finish(figure, _lines(run))
+def y_label(unit: str, better: str) -> str:
+    return f"{UNIT_NAMES.get(unit, unit)}, {'more' if better == 'higher' else 'less'} is better"
 
 
-def _curve(axes, run: Run, contender: str, prefix: str) -> None:
-    _logarithmic(axes)
-    points = []
-    for place, size in enumerate(tables.BUFFERS):
-        summary = run.summary("throughput", f"{prefix}_{size}", "throughput", contender)
-        if summary:
-            points.append((place, summary.median, summary.low, summary.high))
-    _draw_band(axes, run, contender, points)
+@dataclass(frozen=True)
+class Step:
+    """One place on a curve's axis: what it is called, and which case it shows."""
+
+    label: str
+    case: str
 
 
-def _ratio_curve(axes, run: Run, contender: str, prefix: str) -> None:
-    points = []
-    for place, size in enumerate(tables.BUFFERS):
-        case = f"{prefix}_{size}"
-        comparison = run.comparison("throughput", case, "throughput", contender)
-        if comparison:
-            points.append((place, comparison.ratio, comparison.low, comparison.high))
-        elif run.reference("throughput", case, "throughput") == contender:
-            points.append((place, 1.0, 1.0, 1.0))
-    _draw_band(axes, run, contender, points)
+def stepwise(run: Run, suite: str, title: str, x_label: str, metric: str, steps: list[Step],
+             log: bool = False) -> Panel | None:
+    """A metric of cases in their order. None if not even two of them are there."""
+    steps = [each for each in steps if each.case in run.cases(suite)]
+    if len(steps) < 2:
+        return None
+    curves, values, about = [], [], None
+    for contender in run.contenders():
+        points = []
+        for place, step in enumerate(steps):
+            row = run.row(suite, step.case, metric, contender)
+            if row:
+                about = row
+                points.append(_point(row, float(place), contender, step.label))
+        if points:
+            curves.append(Curve(palette.style_of(run, contender), points))
+            values += [value for each in points for value in (each.low, each.high)]
+    if about is None:
+        return None
+    y = panels.logarithmic(values) if log else panels.linear(values)
+    return Panel(title, panels.ordered([each.label for each in steps]), y, x_label,
+                 y_label(about["unit"], about["better"]), curves)
 
 
-def _draw_band(axes, run: Run, contender: str, points: list[tuple]) -> None:
-    if points:
-        places, middle, low, high = zip(*points)
-        axes.plot(places, middle, **_line_style(run, contender))
-        axes.fill_between(places, low, high, color=colour_of(run, contender), alpha=0.12,
-                          linewidth=0)
+def _point(row: dict, x: float, contender: str, label: str) -> Point:
+    unit = row["unit"]
+    summary = evidence.summarise(row["samples"])
+    text = [tables.format_value(each, unit) for each in (summary.median, summary.low, summary.high)]
+    return Point(x, shown(summary.median, unit), f"{contender}, {label}: {text[0]} ({text[1]} to {text[2]})",
+                 shown(summary.low, unit), shown(summary.high, unit))
 
 
-def _quantile_panels(run: Run, suite: str, panels: list[tuple[str, str]], alternative: str,
-                     quantiles=("min", "p50", "p90", "p99", "p99.9", "max")) -> list[tuple[str, str]]:
-    panels = [(case, title) for case, title in panels if case in run.cases(suite)]
-    if not panels:
-        return []
-    columns = min(3, len(panels))
-    lines = (len(panels) + columns - 1) // columns
-    figure, grid = pyplot.subplots(lines, columns, figsize=(10.5, 3.5 * lines), squeeze=False)
-    for axes, (case, title) in zip(grid.flat, panels):
-        for contender in run.contenders():
-            summaries = [run.summary(suite, case, each, contender) for each in quantiles]
-            if all(summaries):
-                axes.plot(range(len(quantiles)), [each.median for each in summaries],
-                          **_line_style(run, contender))
-        axes.set_title(title)
-        _logarithmic(axes)
-        axes.set_xticks(range(len(quantiles)), [each.removeprefix("wire_") for each in quantiles])
-        axes.set_ylabel("μs (less is better)")
-    for axes in list(grid.flat)[len(panels):]:
-        axes.remove()
-    return [(alternative, _finish(figure, _lines(run)))]
+QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 
-def _latency(run: Run) -> list[tuple[str, str]]:
-    shapes = (("64", "64 bytes"), ("64_two_sides", "64 bytes, two sides"),
-              ("64_16pairs", "64 bytes, 16 pairs"))
-    panels = [(f"{transport}_{case}", f"{named}, {title}")
-              for transport, named in (("tcp", "TCP"), ("unix", "Unix")) for case, title in shapes]
-    return _quantile_panels(run, "latency", panels, "Round trip quantiles on a logarithmic axis")
+def quantile_panel(run: Run, suite: str, case: str, title: str, prefix: str = "") -> Panel | None:
+    """Latencies of one case by quantile. None if nobody has two quantiles of it."""
+    metrics = {prefix + match[0]: float(match[1])
+               for key in run.rows if key[:2] == (suite, case) and key[2].startswith(prefix)
+               if (match := QUANTILE.fullmatch(key[2].removeprefix(prefix)))}
+    ordered = sorted(metrics, key=metrics.__getitem__)
+    curves, values = [], []
+    for contender in run.contenders():
+        rows = [(metrics[each], row) for each in ordered if (row := run.row(suite, case, each, contender))]
+        if len(rows) > 1:
+            points = [_point(row, x, contender, f"p{x:g}") for x, row in rows]
+            curves.append(Curve(palette.style_of(run, contender), points))
+            values += [each.y for each in points]
+    if not curves:
+        return None
+    quantiles = [point.x for curve in curves for point in curve.points]
+    return Panel(title, panels.nines(quantiles), panels.logarithmic(values), "quantile",
+                 "μs, less is better", curves)
 
 
-def _http(run: Run) -> list[tuple[str, str]]:
-    pictures = []
-    cases = {case: case for case in ("1", "4", "16", "32") if case in run.cases("http")}
-    if cases:
-        figure, axes = pyplot.subplots(figsize=(10.5, 3.7))
-        names = _bars(axes, run, "http", cases, "throughput")
-        axes.set_xlabel("connections, one thread")
-        axes.set_ylabel("thousand requests per second\n(more is better)")
-        axes.set_title("HTTP requests")
-        pictures.append(("HTTP throughput by connections", _finish(figure, _patches(run, names))))
-    return pictures + _scaling(run, "http") + _quantile_panels(
-        run, "http", [("1_sequential", "1 connection"), ("4", "4 connections"),
-                      ("32", "32 connections")], "HTTP latency quantiles on a logarithmic axis")
-
-
-def _echo(run: Run) -> list[tuple[str, str]]:
-    present = run.cases("echo")
-    panels = [(message, [(str(count), f"{message}_{count}") for count in echo_tables.CONNECTIONS
-                         if f"{message}_{count}" in present])
-              for message in echo_tables.MESSAGES]
-    panels = [(message, cases) for message, cases in panels if cases]
-    if not panels:
-        return []
-    figure, grid = pyplot.subplots(1, len(panels), figsize=(10.5, 3.5), squeeze=False)
-    for axes, (message, cases) in zip(grid.flat, panels):
-        for contender in run.contenders():
-            points = [(position, summary.median / 1000)
-                      for position, (_, case) in enumerate(cases)
-                      if (summary := run.summary("echo", case, "cpu", contender))]
-            if points:
-                axes.plot(*zip(*points), **_line_style(run, contender))
-        axes.set_title(f"{message} B".replace("K B", " KiB"))
-        axes.set_xticks(range(len(cases)), [label for label, _ in cases])
-        axes.set_xlabel("connections")
-        _logarithmic(axes)
-    grid.flat[0].set_ylabel("processor time per request, μs\n(less is better)")
-    drawn = [each for each in run.contenders()
-             if any(run.row("echo", case, "cpu", each) for _, cases in panels for _, case in cases)]
-    return [("Processor time of an echo server per request",
-             _finish(figure, _lines(run, drawn)))]
-
-
-def _timers(run: Run) -> list[tuple[str, str]]:
-    groups = ({"schedule_cancel_waited": "schedule,\ncancel", "schedule_cancel_unwaited": "unwaited",
-               "push_back_10K": "push back,\n10,000", "push_back_1M": "push back,\n1,000,000",
-               "push_back_1M_paced": "the same,\n100,000/s"},
-              {case: f"{label}\npending" for case, label in tables.TIMERS_TOGETHER.items()})
-    groups = [{case: label for case, label in each.items() if case in run.cases("timers")}
-              for each in groups]
-    groups = [each for each in groups if each]
-    if not groups:
-        return []
-    figure, grid = pyplot.subplots(1, len(groups), figsize=(10.5, 3.9), squeeze=False)
-    names: list[str] = []
-    for axes, cases in zip(grid[0], groups):
-        names += _bars(axes, run, "timers", cases, "cpu")
-        _logarithmic(axes)
-        axes.set_ylabel("processor time, ns each (less is better)")
-    return [("Processor time of a timer", _finish(figure, _patches(run, names)))]
-
-
-def _churn(run: Run) -> list[tuple[str, str]]:
-    cases = {case: label.replace(", ", ",\n") for case, label in tables.CHURN.items()
-             if case in run.cases("churn")}
-    pictures = []
-    if cases:
-        figure, axes = pyplot.subplots(figsize=(10.5, 3.7))
-        names = _bars(axes, run, "churn", cases, "throughput")
-        axes.set_ylabel("thousand connections per second\n(more is better)")
-        pictures.append(("Short connections per second", _finish(figure, _patches(run, names))))
-    return pictures + _quantile_panels(
-        run, "churn", [(case, tables.CHURN[case]) for case in ("sequential", "burst_100",
-                                                               "http_1_0")],
-        "Time from connecting to closing, quantiles on a logarithmic axis")
-
-
-def _fan_out(run: Run) -> list[tuple[str, str]]:
-    cases = {case: label.replace(" that", "\nthat").replace(" of", "\nof")
-             for case, label in tables.FAN_OUT.items() if case in run.cases("fan_out")}
-    if not cases:
-        return []
-    figure, axes = pyplot.subplots(figsize=(10.5, 3.9))
-    names = _bars(axes, run, "fan_out", cases, "throughput")
-    axes.set_ylabel("million children per second\n(more is better)")
-    return [("Forks and joins in million children per second",
-             _finish(figure, _patches(run, names)))]
-
-
-def _exchange(run: Run) -> list[tuple[str, str]]:
-    """Quantiles of each scenario with a filled book, at the highest rate that somebody reached."""
-    quantiles = ("min", "p50", "p95", "p99", "p99.9", "p99.99", "max")
-    panels = []
-    for group in exchange_tables.groups_of(run):
-        reached = [each for each in group if each.book == "filled" and each.rate != "∞" and
-                   any(run.row("exchange", each.name, "p50", name) for name in run.contenders())]
-        if reached:
-            panels.append((reached[-1].name, f"{reached[-1].scenario}, filled, {reached[-1].rate}/s"))
-    return [*_quantile_panels(run, "exchange", panels, "Quantiles inside the facility", quantiles),
-            *_quantile_panels(run, "exchange", panels, "Quantiles on the client's wire",
-                              tuple(f"wire_{each}" for each in quantiles)),
-            *_jitter(run, panels)]
-
-
-def _jitter(run: Run, panels: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def seconds_panel(run: Run, case: str, title: str) -> Panel | None:
     """p99.9 of each second, the middle of the rounds."""
-    panels = [(case, title) for case, title in panels
-              if any(exchange_tables.seconds_of(run, case, each) for each in run.contenders())]
-    if not panels:
+    curves = []
+    for contender in run.contenders():
+        seconds = exchange_tables.seconds_of(run, case, contender)
+        if seconds:
+            points = [Point(float(at), value,
+                            f"{contender}, second {at + 1}: {tables.format_value(value, 'us')}")
+                      for at, value in enumerate(seconds)]
+            curves.append(Curve(palette.style_of(run, contender), points))
+    if not curves:
+        return None
+    longest = max(len(each.points) for each in curves)
+    labels = [str(each + 1) if longest <= 12 or (each + 1) % 5 == 0 else "" for each in range(longest)]
+    return Panel(title, panels.ordered(labels),
+                 panels.logarithmic([point.y for curve in curves for point in curve.points]), "second",
+                 "p99.9, μs, less is better", curves)
+
+
+def figure(run: Run, name: str, title: str, about: str, plots: list) -> list[Figure]:
+    """With those of the plots that there are; none if there is none."""
+    found = [each for each in plots if each is not None]
+    if not found:
         return []
-    columns = min(3, len(panels))
-    lines = (len(panels) + columns - 1) // columns
-    figure, grid = pyplot.subplots(lines, columns, figsize=(10.5, 3.2 * lines), squeeze=False)
-    for axes, (case, title) in zip(grid.flat, panels):
+    classes = {mark.style.css_class for plot in found for mark in _styled(plot)}
+    present = [each for each in run.contenders() if palette.style_of(run, each).css_class in classes]
+    return [Figure(name, title, about, found, present)]
+
+
+def _styled(plot: Panel | RowPlot) -> list:
+    return plot.curves if isinstance(plot, Panel) else [mark for row in plot.rows for mark in row.marks]
+
+
+# ---------------------------------------------------------------------------------------------
+# Values in rows
+# ---------------------------------------------------------------------------------------------
+
+def values_plot(run: Run, suite: str, title: str, metric: str, cases: dict[str, str]) -> RowPlot | None:
+    """Absolute values of everybody, in a row for each case; `cases`: case and label."""
+    rows, values, about = [], [], None
+    for case, label in cases.items():
+        marks = []
         for contender in run.contenders():
-            seconds = exchange_tables.seconds_of(run, case, contender)
-            if seconds:
-                axes.plot(range(1, len(seconds) + 1), seconds, **_line_style(run, contender))
-        axes.set_title(title)
-        _logarithmic(axes)
-        axes.set_xlabel("second")
-        axes.set_ylabel("p99.9, μs (less is better)")
-    for axes in list(grid.flat)[len(panels):]:
-        axes.remove()
-    return [("p99.9 of each second, to the client's last message", _finish(figure, _lines(run)))]
+            row = run.row(suite, case, metric, contender)
+            if row:
+                about = row
+                point = _point(row, 0.0, contender, label)
+                marks.append(Mark(palette.style_of(run, contender), point.y, point.hover, point.low,
+                                  point.high))
+                values += [point.low, point.high]
+        if marks:
+            rows.append(Row(label, marks))
+    if about is None:
+        return None
+    return RowPlot(title, panels.logarithmic(values, ticks_max=6), y_label(about["unit"], about["better"]),
+                   rows)
 
 
-def _baseline(run: Run) -> list[tuple[str, str]]:
-    figure, (rates, costs) = pyplot.subplots(2, 1, figsize=(10.5, 7.2))
-    cases = {case: label.replace(" (", "\n(")
-             for case, label in baseline_tables.CASES.items() if case in run.cases("baseline")}
-    names = _bars(rates, run, "baseline", cases, "throughput")
-    _bars(costs, run, "baseline", cases, "cpu")
-    rates.set_ylabel("requests per second, thousands\n(more is better)")
-    costs.set_ylabel("processor time per request, ns\n(less is better)")
-    return [("Requests per second and processor time of plain servers and libraries",
-             _finish(figure, _patches(run, names)))]
+def headline_figure(run: Run, suite: str) -> list[Figure]:
+    """All cases of a suite that has no plots of its own."""
+    metric = evidence.HEADLINES.get(suite)
+    cases = run.cases(suite)
+    plots = [values_plot(run, suite, f"{suite}, {metric_title(metric)}", metric,
+                         {each: each for each in cases[first:last]})
+             for first, last in parts(len(cases))] if metric else []
+    return figure(run, f"{suite}-values", f"Everybody's {metric_title(metric or '')}",
+                  "Medians, with lines from the lowest to the highest round.", plots)
+
+
+RANGE = "Medians of the rounds, with bands from the lowest to the highest."
+
+
+def _threads(run: Run, suite: str) -> list[Figure]:
+    plots = [stepwise(run, suite, what, "threads", "throughput",
+                      [Step(str(each), pattern.format(each)) for each in tables.THREADS])
+             for pattern, what in tables.SCALING[suite].items()]
+    return figure(run, f"{suite}-threads", "Throughput by number of threads", RANGE, plots)
+
+
+def _dispatch(run: Run) -> list[Figure]:
+    plots = [values_plot(run, "dispatch", title, "throughput", {case: case for case in cases})
+             for title, cases in (
+                 ("continuations posted", ("post", "post_batched", "interleaved_post", "foreign_post",
+                                           "concurrent_post", "threads_4_from_4")),
+                 ("coroutines spawned", ("spawn", "spawn_batched", "interleaved_spawn", "foreign_spawn",
+                                         "concurrent_spawn", "threads_4_from_4_spawn")))]
+    return [*figure(run, "dispatch-values", "Items per second",
+                    "Medians, with lines from the lowest to the highest round.", plots),
+            *_threads(run, "dispatch")]
+
+
+def _throughput(run: Run) -> list[Figure]:
+    plots = [stepwise(run, "throughput", f"{how}, {named}", "buffer, bytes", "throughput",
+                      [Step(size, f"{direction}_{transport}_{size}") for size in tables.BUFFERS], log=True)
+             for transport, named in (("tcp", "TCP"), ("unix", "Unix sockets"))
+             for direction, how in (("uni", "one way"), ("bidi", "both ways"))]
+    return [*figure(run, "throughput-buffers", "Throughput by size of buffers", RANGE, plots),
+            *_threads(run, "throughput")]
+
+
+def _quantiles(run: Run, suite: str, panels_wanted: dict[str, str], title: str = "Latency by quantile",
+               prefix: str = "") -> list[Figure]:
+    plots = [quantile_panel(run, suite, case, label, prefix) for case, label in panels_wanted.items()]
+    return figure(run, f"{suite}-{prefix}quantiles", title,
+                  "Medians of the rounds. Each further nine takes as much space as the one before.", plots)
+
+
+def _latency(run: Run) -> list[Figure]:
+    return _quantiles(run, "latency", {
+        f"{transport}_{case}": f"{named}, {label}"
+        for transport, named in (("tcp", "TCP"), ("unix", "Unix sockets"))
+        for case, label in (("1", "1 byte"), ("64", "64 bytes"), ("1024", "1024 bytes"),
+                            ("64_two_sides", "64 bytes, two sides"), ("64_4pairs", "64 bytes, 4 pairs"),
+                            ("64_16pairs", "64 bytes, 16 pairs"))})
+
+
+def _http(run: Run) -> list[Figure]:
+    connections = [Step(each, each) for each in ("1", "4", "16", "32")]
+    return [*figure(run, "http-connections", "Requests per second by connections", RANGE,
+                    [stepwise(run, "http", "one thread", "connections", "throughput", connections)]),
+            *_threads(run, "http"),
+            *_quantiles(run, "http", {"1_sequential": "1 connection, sequential", "4": "4 connections",
+                                      "16": "16 connections", "32": "32 connections",
+                                      "threads_2": "32 connections, 2 threads"})]
+
+
+def _echo(run: Run) -> list[Figure]:
+    messages = {each: f"{each} B".replace("K B", " KiB") for each in echo_tables.MESSAGES}
+    found = []
+    for metric, title in (("cpu", "Processor time of the server per request"),
+                          ("throughput", "Requests per second by connections")):
+        plots = [stepwise(run, "echo", label, "connections", metric,
+                          [Step(str(each), f"{message}_{each}") for each in echo_tables.CONNECTIONS],
+                          log=True) for message, label in messages.items()]
+        found += figure(run, f"echo-{metric}", title, RANGE, plots)
+    blocks = {case: echo_tables.heading(case) for case in echo_tables.block_cases(run)}
+    if blocks:
+        found += figure(run, "echo-blocks", "Requests per second, servers in other languages too",
+                        "Medians, with lines from the lowest to the highest round.",
+                        [values_plot(run, "echo", "all of them", "throughput",
+                                     {each: each for each in blocks})])
+    return found + _quantiles(run, "echo", blocks)
+
+
+def _timers(run: Run) -> list[Figure]:
+    together = [Step(label, case) for case, label in tables.TIMERS_TOGETHER.items()]
+    alone = {case: case for case in run.cases("timers") if case not in tables.TIMERS_TOGETHER}
+    plot = values_plot(run, "timers", "one by one", "cpu", alone)
+    return [*figure(run, "timers-values", "Processor time of a timer",
+                    "Medians, with lines from the lowest to the highest round.", [plot]),
+            *figure(run, "timers-pending", "Processor time by number of pending timers", RANGE,
+                    [stepwise(run, "timers", "from arming to firing", "timers pending", "cpu", together,
+                              log=True),
+                     stepwise(run, "timers", "how late they fire, p99", "timers pending", "p99", together,
+                              log=True)])]
+
+
+def _churn(run: Run) -> list[Figure]:
+    return [*figure(run, "churn-values", "Connections per second",
+                    "Medians, with lines from the lowest to the highest round.",
+                    [values_plot(run, "churn", "all plays", "throughput", tables.CHURN)]),
+            *_quantiles(run, "churn", tables.CHURN, "From connecting to closing, by quantile")]
+
+
+def _fan_out(run: Run) -> list[Figure]:
+    children = [Step(each, each) for each in ("1", "4", "16", "64")]
+    others = {case: label for case, label in tables.FAN_OUT.items() if not case.isdigit()}
+    return figure(run, "fan_out-values", "Children started, ended and joined", RANGE,
+                  [stepwise(run, "fan_out", "one parent", "children of a fork", "throughput", children),
+                   values_plot(run, "fan_out", "several parents", "throughput", others)])
+
+
+def _baseline(run: Run) -> list[Figure]:
+    return [*figure(run, "baseline-values", "Plain servers and libraries",
+                    "Medians, with lines from the lowest to the highest round.",
+                    [values_plot(run, "baseline", title, metric,
+                                 {case: case for case in baseline_tables.CASES})
+                     for metric, title in (("throughput", "requests per second"),
+                                           ("cpu", "processor time per request"))]),
+            *_quantiles(run, "baseline", baseline_tables.CASES, "Latency that clients see, by quantile")]
+
+
+def _exchange(run: Run) -> list[Figure]:
+    """Each scenario with a filled book, at the highest rate that somebody reached."""
+    cases: dict[str, str] = {}
+    rates: list[Panel | None] = []
+    for group in exchange_tables.groups_of(run):
+        paced = [each for each in group if each.rate != "∞"]
+        reached = [each for each in paced
+                   if any(run.row("exchange", each.name, "p50", name) for name in run.contenders())]
+        if reached and reached[-1].book == "filled":
+            cases[reached[-1].name] = f"{reached[-1].scenario}, filled, {reached[-1].rate}/s"
+            steps = [Step(each.rate, each.name) for each in paced]
+            rates.append(stepwise(run, "exchange", f"{reached[-1].scenario}, filled, p99",
+                                  "events per second", "wire_p99", steps, log=True))
+    return [*_quantiles(run, "exchange", cases, "Inside the facility, by quantile"),
+            *_quantiles(run, "exchange", cases, "To the client's last message, by quantile", "wire_"),
+            *figure(run, "exchange-rates", "To the client's last message, by rate", RANGE, rates),
+            *figure(run, "exchange-seconds", "p99.9 of each second, to the client's last message",
+                    "The middle of the rounds.",
+                    [seconds_panel(run, case, label) for case, label in cases.items()])]
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http,
-          "echo": _echo, "timers": _timers, "churn": _churn,
-          "fan_out": _fan_out, "baseline": _baseline, "exchange": _exchange,
-          "cost": lambda run: [], "exchange_tuning": lambda run: []}
+          "echo": _echo, "timers": _timers, "churn": _churn, "fan_out": _fan_out, "baseline": _baseline,
+          "exchange": _exchange}
 
 
-def plots_of(run: Run, suite: str) -> list[tuple[str, str]]:
-    """The plots of a suite, each with a description for those who cannot see it."""
-    with pyplot.rc_context(STYLE):
-        return SUITES[suite](run)
+def figures_of(run: Run, suite: str) -> list[Figure]:
+    """The ratios first, then what they are made of."""
+    own = SUITES[suite](run) if suite in SUITES else headline_figure(run, suite)
+    return ratio_figures(run, suite) + own

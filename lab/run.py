@@ -540,7 +540,7 @@ def main() -> None:
         arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         journal.finish()
 
-    import report  # Not at the top: loading the plotting library would warm up nothing but itself.
+    import report  # Not at the top: whoever only measures needs none of it.
 
     if arguments.tables or arguments.costs or not (arguments.json or arguments.html):
         report.print_tables(document, arguments.costs)

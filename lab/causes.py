@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# Why gyre loses where it does, as far as somebody has found out and written it down.
+#
+# A sentence stands here only if a decision record or lab/README.md says it at greater length. What nobody
+# has explained yet has no line, and the report shows none.
+"""From a row to the known cause of a loss in it."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cause:
+    suite: str
+    cases: str  # Patterns, separated by blanks.
+    contenders: str
+    text: str
+    source: str
+
+
+CAUSES = [
+    Cause("throughput", "threads_*", "gyre_uring",
+          "With 8 threads on 2 processors each operation takes more processor time in the kernel's receive "
+          "path; not understood.", "docs/decisions/0011-profile.md"),
+    Cause("throughput", "uni_*_256K uni_*_1M bidi_*_256K bidi_*_1M", "*",
+          "Such buffers have two modes for contenders that let a backlog come about and stay, so rows are "
+          "often void.", "docs/decisions/0005-fast-paths.md"),
+    Cause("dispatch", "threads_8_batched*", "*",
+          "More threads than processors do not make short items faster.", "docs/decisions/0011-profile.md"),
+    Cause("timers", "fire_rate_1us", "gyre_epoll",
+          "epoll_pwait2 gets the kernel's timer slack of 50 μs, io_uring's time-outs and Asio's timerfd do "
+          "not.", "lab/README.md"),
+    Cause("timers", "schedule_cancel_unwaited", "*",
+          "Asio does next to nothing there but read the clock.", "lab/README.md"),
+]
+
+
+def cause_of(suite: str, case: str, contender: str) -> Cause | None:
+    """The first that fits."""
+    for each in CAUSES:
+        if (each.suite == suite and any(fnmatch.fnmatchcase(case, one) for one in each.cases.split())
+                and fnmatch.fnmatchcase(contender, each.contenders)):
+            return each
+    return None

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# Where we want to stand, so that a run can be held against it.
+#
+# A goal names rows of the lab, against whom, and by which factor. It is judged by ratios of the same run
+# alone: figures of other days and machines do not travel. To change a goal is to change this file.
+"""The goals, and what a run says about each: met, missed or not judged, with figures."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+
+import evidence
+import standing
+import tables
+from evidence import Run
+
+MET, MISSED, NOT_JUDGED = "met", "missed", "not judged"
+HOLE_US = 30_000  # Delayed acknowledgements are 40 ms; nothing else here takes that long.
+
+
+@dataclass(frozen=True)
+class Goal:
+    """In each of these cases the better of `ours` is at least `factor` times as good as the best of
+    `peers`. Patterns are those of fnmatch; several stand in one text, separated by blanks."""
+
+    text: str
+    suite: str
+    cases: str
+    metric: str
+    peers: str = "@libraries"
+    factor: float = 1.0
+    ours: str = "gyre_*"
+    beyond_control: bool = False  # Only what exceeds the control's spread is a miss.
+
+
+@dataclass(frozen=True)
+class Bound:
+    """In each of these cases the better of ours is at most so much, whatever others do."""
+
+    text: str
+    suite: str
+    cases: str
+    metric: str
+    most: float
+
+
+@dataclass(frozen=True)
+class Rise:
+    """From each number of threads to the next, throughput does not fall beyond the controls' spread."""
+
+    text: str
+    suite: str
+    pattern: str
+
+
+def at_most(times: float) -> float:
+    """The factor of a cost that may be `times` as high as the peer's."""
+    return 1 / times
+
+
+ASIO = "asio_*"
+CALLBACKS = "asio_callback asio_callback_uring"
+COROUTINES = "asio_coroutine asio_coroutine_uring"
+EPOLL_ASIO = "asio_callback asio_coroutine"
+PLAIN = "raw_uring raw_uring_multishot raw_epoll"
+ECHO_CELLS = "64_* 1K_* 16K_* 100K_*"
+ONE_THREAD_BLOCKS = "block_*"
+
+GOALS: list[Goal | Bound | Rise] = [
+    Goal("post a continuation from the loop's own thread: 4 x Asio's callbacks", "dispatch",
+         "post post_batched interleaved_post", "throughput", CALLBACKS, 4.0),
+    Goal("post from another thread: 2 x Asio", "dispatch", "foreign_post", "throughput", ASIO, 2.0),
+    Goal("spawn a coroutine per item, one thread: 8 x Asio's coroutines", "dispatch",
+         "spawn spawn_batched interleaved_spawn", "throughput", COROUTINES, 8.0),
+    *(Rise(f"1, 2, 4, 8 threads never fall: {what}", "dispatch", pattern)
+      for pattern, what in tables.SCALING["dispatch"].items()),
+    Goal("8 threads: 2 x Asio", "dispatch", "threads_8 threads_8_*", "throughput", ASIO, 2.0),
+    Goal("TCP ping-pong, 64 B, p50: at most 1.10 x bare system calls", "latency", "tcp_64", "p50",
+         "raw_syscalls", at_most(1.10)),
+    *(Goal(f"TCP ping-pong, 64 B, {metric}: no worse than any peer", "latency", "tcp_64", metric,
+           beyond_control=True) for metric in ("p99", "p99.9")),
+    Goal("Unix ping-pong, 64 B, p50: at most 1.20 x bare system calls", "latency", "unix_64", "p50",
+         "raw_syscalls", at_most(1.20)),
+    Goal("echo server on io_uring, processor time: at most 1.03 x the best plain server", "echo",
+         ECHO_CELLS, "cpu", PLAIN, at_most(1.03), "gyre_uring gyre_uring_leases"),
+    Goal("echo server on epoll, processor time: at most 1.05 x plain epoll", "echo", ECHO_CELLS, "cpu",
+         "raw_epoll", at_most(1.05), "gyre_epoll gyre_epoll_leases"),
+    Goal("HTTP, 32 connections, one thread: 1.25 x the best peer", "http", "32", "throughput", factor=1.25),
+    Goal("HTTP, 32 connections, 2 threads: 1.25 x the best peer", "http", "threads_2", "throughput",
+         factor=1.25),
+    Goal("short connections one after the other: 0.93 x bare system calls", "churn", "sequential",
+         "throughput", "raw_syscalls", 0.93),
+    Goal("HTTP without keep-alive: 0.95 x plain io_uring", "baseline", "*_close", "throughput", "raw_uring",
+         0.95, "gyre_uring"),
+    Goal("HTTP without keep-alive, io_uring: 1.3 x Asio on epoll", "baseline", "*_close", "throughput",
+         EPOLL_ASIO, 1.3, "gyre_uring"),
+    Goal("timers, schedule and cancel, waited for: 1.5 x Asio", "timers", "schedule_cancel_waited",
+         "throughput", ASIO, 1.5),
+    Goal("timers, schedule and cancel, nobody waits: no slower than Asio", "timers",
+         "schedule_cancel_unwaited", "throughput", ASIO),
+    Goal("echo of 1, 10, 100 KB: 1.15 x the best library", "echo", ONE_THREAD_BLOCKS, "throughput",
+         factor=1.15),
+    Goal("echo of 1, 10, 100 KB, p99.99: below the best library's", "echo", ONE_THREAD_BLOCKS, "p99.99"),
+    Bound("echo of 1, 10, 100 KB, p99: no hole of 40 ms", "echo", ONE_THREAD_BLOCKS, "p99", HOLE_US),
+    Goal("exchange, p50: no row slower than the best Asio beyond the control", "exchange", "*", "p50", ASIO,
+         beyond_control=True),
+    Goal("exchange, messages per second: no row slower than the best Asio beyond the control", "exchange",
+         "*", "orders_rate", ASIO, beyond_control=True),
+    Goal("exchange, span without the core: at most 0.9 x the best Asio", "exchange", "*", "net", ASIO,
+         at_most(0.9)),
+    Goal("exchange, p99.9: no worse than the best Asio beyond the control", "exchange", "*", "p99.9", ASIO,
+         beyond_control=True),
+    Goal("minimal echo program, compile time at -O2: at most 0.4 x Asio's coroutines", "cost", "*",
+         "compile_seconds", "asio_coroutine*", at_most(0.4)),
+    Bound("idle connection: at most 1 KiB of user memory", "cost", "*", "idle_bytes", 1024.0),
+]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One case of a goal. `slack`: how many times better than asked; below 1 the goal is missed."""
+
+    case: str
+    slack: float
+    figures: str
+    void: bool
+
+
+@dataclass(frozen=True)
+class Judgement:
+    text: str
+    suite: str
+    verdict: str  # MET, MISSED or NOT_JUDGED.
+    figures: str
+
+
+def judge_all(run: Run) -> list[Judgement]:
+    return [judge(run, each) for each in GOALS]
+
+
+def judge(run: Run, goal: Goal | Bound | Rise) -> Judgement:
+    find = {Goal: _compare, Bound: _bound, Rise: _rise}[type(goal)]
+    found = find(run, goal)
+    valid = [each for each in found if not each.void]
+    if not valid:
+        why = f"void: {', '.join(each.case for each in found)}" if found else "not in this run"
+        return Judgement(goal.text, goal.suite, NOT_JUDGED, why)
+    met = sum(each.slack >= 1 for each in valid)
+    worst = min(valid, key=lambda each: each.slack)
+    count = "" if len(valid) == 1 else f"{met} of {len(valid)} cases; the farthest off is " \
+        if met < len(valid) else f"all {len(valid)} cases; the closest is "
+    void = len(found) - len(valid)
+    return Judgement(goal.text, goal.suite, MET if met == len(valid) else MISSED,
+                     f"{count}{worst.case}: {worst.figures}" + (f"; {void} void" if void else ""))
+
+
+def _matching(names: list[str], patterns: str) -> list[str]:
+    return [each for each in names if any(fnmatch.fnmatchcase(each, one) for one in patterns.split())]
+
+
+def _cases(run: Run, goal: Goal | Bound) -> list[str]:
+    return _matching(run.cases(goal.suite), goal.cases)
+
+
+def _ours(run: Run, patterns: str) -> list[str]:
+    return _matching(standing.ours(run), patterns)
+
+
+def _compare(run: Run, goal: Goal) -> list[Finding]:
+    peers = standing.peers(run) if goal.peers == "@libraries" else _matching(run.contenders(), goal.peers)
+    found = []
+    for case in _cases(run, goal):
+        best = run.best(goal.suite, case, goal.metric, _ours(run, goal.ours))
+        peer = run.best(goal.suite, case, goal.metric, peers)
+        if best and peer:
+            ratios = standing.ratios_of(run, goal.suite, case, goal.metric, best, peer)
+            if ratios is not None:
+                found.append(_finding(run, goal, case, best, peer, ratios))
+    return found
+
+
+def _finding(run: Run, goal: Goal, case: str, best: str, peer: str, ratios) -> Finding:
+    ratio = evidence.summarise(list(ratios)).median
+    low, high = evidence.interval(ratios)
+    spread = run.control_spread(goal.suite, case, goal.metric) or 0.0
+    asked = goal.factor / (1 + spread) if goal.beyond_control else goal.factor
+    figures = f"{best} {ratio:.2f}x ({low:.2f} to {high:.2f}) of {peer}, asked {asked:.2f}x"
+    return Finding(case, ratio / asked, figures, run.is_void(goal.suite, case, goal.metric))
+
+
+def _bound(run: Run, bound: Bound) -> list[Finding]:
+    found = []
+    for case in _cases(run, bound):
+        best = run.best(bound.suite, case, bound.metric, standing.ours(run))
+        if best:
+            row = run.row(bound.suite, case, bound.metric, best)
+            median = evidence.summarise(row["samples"]).median
+            figures = f"{best} {tables.format_value(median, '')} {row['unit']}, at most {bound.most:,.0f}"
+            found.append(Finding(case, bound.most / median if median else float("inf"), figures,
+                                 run.is_void(bound.suite, case, bound.metric)))
+    return found
+
+
+def _rise(run: Run, rise: Rise) -> list[Finding]:
+    """Ratios of medians, of the best of ours at each number: different cases share no rounds."""
+    found = []
+    for fewer, more in zip(tables.THREADS, tables.THREADS[1:]):
+        cases = [rise.pattern.format(each) for each in (fewer, more)]
+        best = [run.best(rise.suite, case, "throughput", standing.ours(run)) for case in cases]
+        if None in best:
+            continue
+        before, after = (run.summary(rise.suite, case, "throughput", each).median
+                         for case, each in zip(cases, best))
+        allowed = 1.0
+        for case in cases:
+            allowed /= 1 + (run.control_spread(rise.suite, case, "throughput") or 0.0)
+        figures = f"{best[1]} {after / before:.2f}x of {fewer}, asked {allowed:.2f}x"
+        found.append(Finding(f"{more} threads", after / before / allowed, figures,
+                             any(run.is_void(rise.suite, case, "throughput") for case in cases)))
+    return found
+
+
+def lines(run: Run) -> list[str]:
+    """For the terminal."""
+    found = judge_all(run)
+    judged = [each for each in found if each.verdict != NOT_JUDGED]
+    if not judged:
+        return ["Goals: none of them can be judged by this run."]
+    met = sum(each.verdict == MET for each in judged)
+    return [f"Goals: {met} met, {len(judged) - met} missed, {len(found) - len(judged)} not judged.",
+            *(f"  {each.verdict:<7}{each.text}; {each.figures}" for each in judged)]

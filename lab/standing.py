@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# How gyre stands: each of its rows against the best row of anybody else's library.
+#
+# Ratios in tables are against the best Asio row, whatever else took part. Whoever reads a report wants to
+# know whether something else would have been faster, and that is asked here.
+"""Won, tied, undecided, lost or void, for every judged row of gyre's contenders."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+import numpy
+
+import evidence
+from evidence import Loss, Run
+
+OURS = "gyre"
+VERDICTS = ("won", "tied", "undecided", "lost", "void")
+_WORDS = {"better": "won", "no difference": "tied", "undecided": "undecided", "worse": "lost", "void": "void"}
+_REMARKS = {"lost": "confirmed", "undecided": "undecided"}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One of ours against the best peer, in one judged metric of one case."""
+
+    suite: str
+    case: str
+    metric: str
+    contender: str
+    peer: str
+    ratio: float  # How many times better ours is: the median of the rounds' ratios.
+    low: float
+    high: float
+    control_spread: float | None
+    verdict: str  # One of VERDICTS.
+
+
+def ours(run: Run) -> list[str]:
+    return [each for each in run.contenders() if run.family(each) == OURS]
+
+
+def peers(run: Run) -> list[str]:
+    """Libraries of others; a floor is no library."""
+    return [each for each in run.contenders() if run.family(each) not in (OURS, evidence.FLOOR_FAMILY)]
+
+
+def ratios_of(run: Run, suite: str, case: str, metric: str, contender: str,
+              peer: str) -> numpy.ndarray | None:
+    """Round by round; None if one of the two has no such row or no ratio."""
+    mine, theirs = (run.row(suite, case, metric, each) for each in (contender, peer))
+    if mine is None or theirs is None:
+        return None
+    ratios = evidence.paired_ratios(mine["samples"], theirs["samples"], mine["better"])
+    return ratios if len(ratios) else None
+
+
+@functools.lru_cache(maxsize=4)
+def standings(run: Run) -> list[Standing]:
+    """All of a run, judged together as the comparisons of evidence.py are."""
+    keys, found = [], []
+    for suite in run.suites():
+        for case in run.cases(suite):
+            for metric in evidence.JUDGED.get(suite, ()):
+                peer = run.best(suite, case, metric, peers(run))
+                for contender in ours(run) if peer else []:
+                    ratios = ratios_of(run, suite, case, metric, contender, peer)
+                    if ratios is not None:
+                        keys.append((suite, case, metric, contender, peer))
+                        found.append(ratios)
+    corrected = evidence.holm([evidence.paired_p_value(each) for each in found])
+    return [_standing(run, key, ratios, p) for key, ratios, p in zip(keys, found, corrected)]
+
+
+def _standing(run: Run, key: tuple[str, str, str, str, str], ratios: numpy.ndarray, p: float) -> Standing:
+    ratio = float(numpy.median(ratios))
+    spread = run.control_spread(*key[:3])
+    return Standing(*key, ratio, *evidence.interval(ratios), spread,
+                    _WORDS[evidence.verdict_of(ratio, p, spread)])
+
+
+def of_suite(run: Run, suite: str, metric: str | None = None) -> list[Standing]:
+    return [each for each in standings(run) if each.suite == suite and metric in (None, each.metric)]
+
+
+def counts(found: list[Standing]) -> dict[str, int]:
+    return {verdict: sum(each.verdict == verdict for each in found) for verdict in VERDICTS}
+
+
+def losses(run: Run) -> list[tuple[Loss, Standing]]:
+    """Where gyre loses, with the interval; a loss to a library that is not Asio can be confirmed, too."""
+    by_key = {(each.suite, each.case, each.metric, each.contender): each for each in standings(run)}
+    found = []
+    for loss in evidence.losses(run):
+        standing = by_key[loss.suite, loss.case, loss.metric, loss.contender]
+        remark = _REMARKS.get(standing.verdict, loss.remark)
+        found.append((replace(loss, remark=remark), standing))
+    return found
