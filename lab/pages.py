@@ -175,20 +175,26 @@ def _machine(run: Run) -> str:
 # A suite
 # ---------------------------------------------------------------------------------------------
 
+JUMPS = {"tables": "Tables", "plots": "Plots", "control": "Control", "skipped": "Skipped, and why"}
+
+
 def _suite(run: Run, suite: str) -> str:
     counted = standing.counts(standing.of_suite(run, suite))
     judged = ", ".join(f"{count} {verdict}" for verdict, count in counted.items() if count)
     facts = [f"Rows of gyre against the best peer: {judged}."] if judged else []
-    return "".join([
-        f"<h2>{svg.escape(TITLES.get(suite, suite))}</h2>", paragraphs([*facts, control_line(run, suite)]),
-        *(_html_table(each) for each in tables.tables_of(run, suite)),
-        *(each.draw(run) for each in plots.figures_of(run, suite)),
-        *_blocks(run, suite),
+    parts = {
+        "tables": "".join(_html_table(each) for each in tables.tables_of(run, suite)) + _blocks(run, suite) +
         folded("What it cost: processor time, allocations, calls",
                "".join(map(_html_table, tables.cost_tables_of(run, suite)))),
+        "plots": "".join(each.draw(run) for each in plots.figures_of(run, suite)) +
         folded("Ratios to the best Asio row, with their intervals", _intervals(run, suite)),
-        folded("Control, case by case", _controls(run, suite)), "<h3>Skipped, and why</h3>",
-        _skipped(run, suite)])
+        "control": folded("Control, case by case", _controls(run, suite)),
+        "skipped": f"<h3>{JUMPS['skipped']}</h3>{_skipped(run, suite)}",
+    }
+    jumps = "".join(f'<a href="#{suite}-{name}">{title}</a>' for name, title in JUMPS.items())
+    return (f"<h2>{svg.escape(TITLES.get(suite, suite))}</h2>"
+            f"{paragraphs([*facts, control_line(run, suite)])}<p class=\"jumps\">{jumps}</p>" +
+            "".join(f'<section id="{suite}-{name}">{part}</section>' for name, part in parts.items()))
 
 
 def _html_table(given: Table) -> str:
@@ -207,11 +213,11 @@ def _html_table(given: Table) -> str:
             f"<tbody>{''.join(rows)}</tbody></table></div>")
 
 
-def _blocks(run: Run, suite: str) -> list[str]:
+def _blocks(run: Run, suite: str) -> str:
     """What a suite says about each contender by itself, as on the terminal."""
     blocks = tables.blocks_of(run, suite)
     text = svg.escape("\n\n".join(blocks))
-    return [folded("Each server by itself", f'<div class="wide"><pre>{text}</pre></div>')] if blocks else []
+    return folded("Each server by itself", f'<div class="wide"><pre>{text}</pre></div>') if blocks else ""
 
 
 def _intervals(run: Run, suite: str) -> str:

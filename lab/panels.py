@@ -17,7 +17,7 @@ from palette import Style
 
 WIDTH, HEIGHT = 360, 236
 LEFT, RIGHT, TOP, BOTTOM = 50, 22, 24, 40
-TICKS_MAX = 7
+GAP_MIN = 0.07  # Between two ticks, as part of the axis.
 
 
 @dataclass(frozen=True)
@@ -59,29 +59,30 @@ def linear(values: list[float]) -> Scale:
     return Scale(0.0, high, [(each, label_of(each)) for each in nice_steps(0.0, high)])
 
 
-def logarithmic(values: list[float], ticks_max: int = TICKS_MAX) -> Scale:
+def logarithmic(values: list[float], gap_min: float = GAP_MIN) -> Scale:
     """All positive values with a little space around them."""
     positive = [each for each in values if each > 0] or [1.0]
     low, high = min(positive), max(positive)
     margin = max((high / low) ** 0.05, 1.02)
     low, high = low / margin, high * margin
-    return Scale(low, high, [(each, label_of(each)) for each in _log_ticks(low, high, ticks_max)], math.log)
+    return Scale(low, high, [(each, label_of(each)) for each in _log_ticks(low, high, gap_min)], math.log)
 
 
 LOG_TICKS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 
 
-def _log_ticks(low: float, high: float, ticks_max: int) -> list[float]:
+def _log_ticks(low: float, high: float, gap_min: float) -> list[float]:
     """The densest of the usual sets that is not too dense; on a short axis, plain steps."""
+    gap = gap_min * math.log(high / low)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for multiples in LOG_TICKS:
         ticks = [round(each * 10.0 ** decade, 12) for decade in decades for each in multiples
                  if low <= each * 10.0 ** decade <= high]
-        if len(ticks) <= ticks_max:
+        if all(math.log(after / before) >= gap for before, after in zip(ticks, ticks[1:])):
             found = ticks
-    if len(found) < 3 and high / low < 10:
-        found = [each for each in nice_steps(low, high, ticks_max - 2) if each > 0]
+    if len(found) < 3 and high / low < 4:
+        found = [each for each in nice_steps(low, high, 4) if each > 0]
     return found or [10.0 ** each for each in decades if low <= 10.0 ** each <= high][::2]
 
 
@@ -130,8 +131,9 @@ class Panel:
     name: str = ""  # Unique in a page, if something points at it.
 
     def draw(self) -> str:
+        """The first curve is drawn last: nothing hides it."""
         return svg.picture(WIDTH, HEIGHT, f"{self.title}: {self.y_label} by {self.x_label}", *self._axes(),
-                           *map(self._band, self.curves), *map(self._curve, self.curves))
+                           *map(self._band, self.curves), *map(self._curve, reversed(self.curves)))
 
     def _across(self, value: float) -> float:
         return LEFT + self.x.place(value) * (WIDTH - LEFT - RIGHT)

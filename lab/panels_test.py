@@ -43,7 +43,10 @@ class Scales(unittest.TestCase):
             for span in (1.001, 1.03, 1.5, 4.0, 30.0, 1e3, 1e6, 1e9):
                 with self.subTest(low=low, span=span):
                     scale = panels.logarithmic([low, low * span])
-                    self.assertTrue(1 <= len(scale.ticks) <= panels.TICKS_MAX + 1, scale.ticks)
+                    self.assertTrue(1 <= len(scale.ticks) <= 1 / panels.GAP_MIN, scale.ticks)
+                    places = [scale.place(value) for value, _ in scale.ticks]
+                    self.assertTrue(all(after - before > panels.GAP_MIN - 1e-9
+                                        for before, after in zip(places, places[1:])), scale.ticks)
                     self.assertTrue(all(scale.low <= value <= scale.high for value, _ in scale.ticks))
                     self.assertEqual(len({label for _, label in scale.ticks}), len(scale.ticks))
 
@@ -80,6 +83,12 @@ class Panels(unittest.TestCase):
         self.assertEqual(found.get("aria-label"), "a title: per second by threads")
         self.assertEqual(next(found.iter("circle"))[0].text, "20.0")
         self.assertEqual(len(list(found.iter("polygon"))), 0)
+
+    def test_the_first_curve_is_drawn_over_the_others(self):
+        curves = [Curve(Style(name, "", "", "circle", None, False), [Point(0.0, 1.0, name)])
+                  for name in ("k0", "k1", "k2")]
+        drawn = Panel("t", panels.ordered(["1"]), panels.linear([1.0]), "x", "y", curves).draw()
+        self.assertEqual(re.findall('<g class="(k.)">', drawn), ["k2", "k1", "k0"])
 
     def test_a_legend_names_everybody(self):
         drawn = panels.legend({"a<b": STYLE, "c": STYLE})

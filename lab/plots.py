@@ -238,8 +238,8 @@ def values_plot(run: Run, suite: str, title: str, metric: str, cases: dict[str, 
             rows.append(Row(label, marks))
     if about is None:
         return None
-    return RowPlot(title, panels.logarithmic(values, ticks_max=6), y_label(about["unit"], about["better"]),
-                   rows)
+    return RowPlot(title, panels.logarithmic(values, row_plots.GAP_MIN),
+                   y_label(about["unit"], about["better"]), rows)
 
 
 def headline_figure(run: Run, suite: str) -> list[Figure]:

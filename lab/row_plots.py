@@ -21,6 +21,7 @@ NOTES = 46
 TOP, BOTTOM = 20, 34
 LANE, GAP = 12, 6
 NAME_LETTERS_MAX = 24
+GAP_MIN = 0.14  # Between two ticks: labels stand beside each other.
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class RowPlot:
         if row.band:
             left, right = map(self._across, row.band)
             parts.append(svg.rect(left, top + 1, max(right - left, 1.0), height - 2, class_="control"))
-        for lane, mark in enumerate(row.marks):
+        for lane, mark in reversed(list(enumerate(row.marks))):  # Nothing hides the first one.
             y = top + GAP / 2 + LANE * (lane + 0.5) if self.lanes else middle
             parts.append(self._mark(mark, y))
         return parts
@@ -133,4 +134,4 @@ def ratio_scale(marks: list[Mark]) -> Scale:
     room = 1.6
     low = max(min(ratios) / room, min([*ratios, *(each.low for each in marks if each.low)]))
     high = min(max(ratios) * room, max([*ratios, *(each.high for each in marks if each.high)]))
-    return panels.logarithmic([min(low, 0.9), max(high, 1.11)], ticks_max=6)
+    return panels.logarithmic([min(low, 0.9), max(high, 1.11)], GAP_MIN)

@@ -19,7 +19,7 @@ def mark(value, low=None, high=None, **more) -> Mark:
 
 
 def drawn(rows, scale=None, **more) -> ElementTree.Element:
-    scale = scale or panels.logarithmic([0.5, 2.0])
+    scale = scale or panels.logarithmic([0.5, 2.0], row_plots.GAP_MIN)
     return ElementTree.fromstring(RowPlot("t", scale, "x", rows, at_one=True, **more).draw())
 
 
