@@ -44,8 +44,10 @@ class Rows(unittest.TestCase):
     def test_an_interval_beyond_the_axis_has_an_arrow_on_that_side(self):
         found = drawn([Row("a", [mark(1.0, 0.9, 50.0)])])
         self.assertEqual(len(of_class(found, "beyond")), 1)
-        tip = float(of_class(found, "beyond")[0].get("points").split(",")[0])
-        self.assertGreater(tip, row_plots.WIDTH / 2)
+        tip, foot = (float(each.split(",")[0])
+                     for each in of_class(found, "beyond")[0].get("points").split()[:2])
+        self.assertGreater(foot, row_plots.WIDTH / 2)
+        self.assertGreater(tip, foot)
         self.assertEqual(of_class(drawn([Row("a", [mark(1.0, 0.9, 1.1)])]), "beyond"), [])
 
     def test_marks_with_lanes_stand_below_each_other(self):
