@@ -33,7 +33,7 @@ TITLES = {
     "baseline": "Against plain servers, seen by ab, wrk and echo clients",
     "exchange": "The matching facility of an exchange",
     "exchange_tuning": "What pinning, spinning and batches buy the matching facility",
-    "cost": "What a program costs besides time",
+    "cost": "What a minimal echo program costs",
 }
 NOTICE_QUICK = " A quick run is for looking, not for judging."
 STYLE_SHEET = Path(__file__).resolve().parent / "report.css"

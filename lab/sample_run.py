@@ -189,6 +189,18 @@ def _others(make: Maker) -> None:
                    "busy": ("%", "higher", 80.0)} | latencies(3000.0, ("p50", "p99")) | costs(30_000))
 
 
+def _cost(make: Maker) -> None:
+    values = {"compile": "s", "compile_wall": "s", "text_and_data": "KiB", "file": "KiB",
+              "per_connection": "B", "rss": "MiB", "rss_busy": "MiB", "allocations": "1/op",
+              "system_calls": "1/op"}
+    metrics = {"compile_time": 2, "program_size": 4, "idle_connections": 6, "steady_state": 9}
+    first = 0
+    for case, end in metrics.items():
+        make.case("cost", case, LIBRARIES, {name: (unit, "lower", 3.0) for name, unit in
+                                            list(values.items())[first:end]})
+        first = end
+
+
 def _exchange(make: Maker) -> None:
     who = {name: LIBRARIES[name] for name in ("gyre_uring", "gyre_epoll", "asio_callback", "asio_coroutine")}
     who = {name: (family, 1 + 0.06 * (speed - 1)) for name, (family, speed) in who.items()}
@@ -215,7 +227,7 @@ def _exchange(make: Maker) -> None:
 def document(seed: int = 11) -> dict:
     """What run.py would have stored."""
     make = Maker(seed)
-    for add in (_dispatch, _throughput, _latency, _http, _echo, _others, _exchange):
+    for add in (_dispatch, _throughput, _latency, _http, _echo, _others, _cost, _exchange):
         add(make)
     everybody = EVERYBODY | {"bare": ("floor", 1.3)}
     return {
