@@ -33,7 +33,9 @@ enum class command_kind : std::uint8_t {
 
 // ---------------------------------------------------------------------------------------------
 // By clients. The session comes from the connection and not from the message; each message of a
-// session, whatever its kind, carries a higher `client_seq` than all before it.
+// session, whatever its kind, carries a higher `client_seq` than all before it (the first: than none), by
+// `client_sequence_jump_max` at most. Any other number is refused and forgotten; one that obeys is used
+// up, even if the command is refused for another reason.
 // ---------------------------------------------------------------------------------------------
 
 struct enter_order {

@@ -52,6 +52,9 @@ reject_reason partition::admit(session_id from, client_sequence client_seq) noex
     if (!is_defined(from)) return reject_reason::unknown_session;
     session& it = venue_.sessions[number(from)];
     if (client_seq <= it.last_client_seq) return reject_reason::duplicate_client_sequence;
+    if (number(client_seq) - number(it.last_client_seq) > client_sequence_jump_max) {
+        return reject_reason::client_sequence_too_far;
+    }
     it.last_client_seq = client_seq;
     return reject_reason::none;
 }

@@ -39,6 +39,10 @@ enum class self_trade_group : std::uint32_t { none = 0 };
 /// The client's own number of a message; it grows from message to message of a session.
 enum class client_sequence : std::uint32_t { none = 0 };
 
+/// By how much at most it grows at once. A message that says more is refused and does not count, or one
+/// wrong number would be the last that the session could ever use.
+inline constexpr std::uint32_t client_sequence_jump_max = 1u << 24;
+
 /// Given by the core: a place in the slab and a generation, so that an id is never seen twice.
 enum class order_id : std::uint64_t { none = 0 };
 
@@ -134,6 +138,7 @@ enum class reject_reason : std::uint8_t {
     unknown_account = 24,
     invalid_definition = 25,
     already_defined = 26,
+    client_sequence_too_far = 27,  ///< More than `client_sequence_jump_max` above the last one.
 };
 
 enum class cancel_reason : std::uint8_t {

@@ -121,6 +121,7 @@ std::span<const word<reject_reason>> words_of() noexcept {
         {"unknown_account", reject_reason::unknown_account},
         {"invalid_definition", reject_reason::invalid_definition},
         {"already_defined", reject_reason::already_defined},
+        {"client_sequence_too_far", reject_reason::client_sequence_too_far},
     });
     return all;
 }

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,49 @@ TEST_CASE("a sequence that is not above the last is refused, and does not count"
     check_refused(it, order, reject_reason::duplicate_client_sequence);
     order.client_seq = client_sequence{11};
     CHECK(it.tell(order).size() == 4);
+}
+
+TEST_CASE("a sequence may be far above the last, but not farther, and one that is does not count") {
+    trading_floor it;
+    constexpr std::uint32_t most = 16'777'216;
+    enter_order order = valid(it);
+    order.client_seq = client_sequence{most + 1};
+    check_refused(it, order, reject_reason::client_sequence_too_far);
+    order.client_seq = client_sequence{most};
+    CHECK(it.tell(order).size() == 4);
+
+    for (const std::uint32_t beyond : {2 * most + 1, 0xffff'fffe, 0xffff'ffff}) {
+        order.client_seq = client_sequence{beyond};
+        check_refused(it, order, reject_reason::client_sequence_too_far);
+        check_refused(it, cancel_order{session_id{1}, order.client_seq, {}},
+                      reject_reason::client_sequence_too_far);
+    }
+    order.client_seq = client_sequence{most + 1};
+    CHECK(it.tell(order).size() == 4);
+    order.client_seq = client_sequence{2 * most + 1};
+    CHECK(it.tell(order).size() == 4);
+}
+
+TEST_CASE("near the last sequence there is, the rule is the same, and nothing comes after it") {
+    trading_floor it;
+    constexpr std::uint32_t last = 0xffff'ffff;
+    cancel_order step{session_id{1}, client_sequence::none, {}};
+    for (std::uint32_t at = 0; at < last - client_sequence_jump_max - 1;) {
+        at = std::min(at + client_sequence_jump_max, last - client_sequence_jump_max - 1);
+        step.client_seq = client_sequence{at};
+        check_refused(it, step, reject_reason::unknown_order);
+    }
+
+    enter_order order = valid(it);
+    order.client_seq = client_sequence{last};
+    check_refused(it, order, reject_reason::client_sequence_too_far);
+    order.client_seq = client_sequence{last - 1};
+    CHECK(it.tell(order).size() == 4);
+    order.client_seq = client_sequence{1};  // It does not begin again.
+    check_refused(it, order, reject_reason::duplicate_client_sequence);
+    order.client_seq = client_sequence{last};
+    CHECK(it.tell(order).size() == 4);
+    check_refused(it, order, reject_reason::duplicate_client_sequence);
 }
 
 TEST_CASE("a refused command has used its sequence") {

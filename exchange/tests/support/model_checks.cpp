@@ -51,6 +51,8 @@ reject_reason model::why_no_message(session_id from, client_sequence seq, bool i
     const auto at = sessions_.find(from);
     if (at == sessions_.end()) return reject_reason::unknown_session;
     if (seq <= at->second.last) return reject_reason::duplicate_client_sequence;
+    const std::uint64_t farthest = std::uint64_t{number(at->second.last)} + 16'777'216;
+    if (number(seq) > farthest) return reject_reason::client_sequence_too_far;
     at->second.last = seq;
     if (!is_entry) return reject_reason::none;
     model_account& whose = accounts_.at(at->second.terms.account);

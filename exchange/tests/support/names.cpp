@@ -78,6 +78,7 @@ std::string_view name_of(reject_reason it) {
         case unknown_account: return "unknown_account";
         case invalid_definition: return "invalid_definition";
         case already_defined: return "already_defined";
+        case client_sequence_too_far: return "client_sequence_too_far";
     }
     return "";
 }

@@ -135,7 +135,17 @@ client_sequence storm::next_seq(session_id of) {
     std::uint32_t& last = sequences_[number(of)];
     if (last > 1 && chance(4))
         return client_sequence{last - below(2)};  // Again, or one that is long past.
+    if (chance(6)) return any_jump(last);
     return client_sequence{last += 1 + (chance(20) ? below(40) : 0)};
+}
+
+// As far as it may, farther, or to the end, after which a session would have nothing left to say.
+client_sequence storm::any_jump(std::uint32_t& last) {
+    switch (below(4)) {
+        case 0: return client_sequence{last += client_sequence_jump_max - below(2)};
+        case 1: return client_sequence{0xffff'ffff - below(2)};
+        default: return client_sequence{last + client_sequence_jump_max + 1 + below(3)};
+    }
 }
 
 // Any order of magnitude is as likely as any other.
@@ -266,7 +276,8 @@ step storm::next(const model& at) {
 
     const session_id from = chance(20) ? session_id::none : any_session();
     const account_id own{(number(from) + 1u) / 2};
-    const client_sequence seq = chance(20) ? client_sequence{1} : next_seq(from);
+    const client_sequence wrong{chance(500) ? 1 : 0xffff'ffff};
+    const client_sequence seq = chance(40) ? wrong : next_seq(from);
     return {now_,
             cancel_orders{from, seq, chance(20) ? account_id{below(300)} : own,
                           chance(500) ? instrument_id::none : instrument_id{1 + below(9)},

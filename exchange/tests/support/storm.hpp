@@ -59,6 +59,7 @@ private:
     [[nodiscard]] session_id any_session();
     [[nodiscard]] instrument_id any_instrument();
     [[nodiscard]] client_sequence next_seq(session_id of);
+    [[nodiscard]] client_sequence any_jump(std::uint32_t& last);
     [[nodiscard]] price_ticks far_distance();
     [[nodiscard]] price_ticks any_price();
     [[nodiscard]] contracts any_quantity();
