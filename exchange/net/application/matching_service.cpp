@@ -6,24 +6,17 @@
 #include <exchange/net/session/order_entry_session.hpp>
 
 #include <algorithm>
-#include <chrono>
 
 namespace exchange {
 
 using gyre::expects;
-
-timestamp_ns wall_clock() noexcept {
-    const auto since = std::chrono::system_clock::now().time_since_epoch();
-    return static_cast<timestamp_ns>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-}
 
 void participant::cut_if_outrun() noexcept {
     if (connection_->is_outrun()) connection_->cut(soup_ending::fell_behind);
 }
 
 matching_service::matching_service(const matching_service_options& options, gyre::time_point now)
-    : clock_{options.clock},
+    : clock_{options.clocks},
       partition_{options.limits},
       feed_{options.feed, now},
       by_session_(std::size_t{options.limits.sessions_max} + 1) {
@@ -89,10 +82,9 @@ void matching_service::end(gyre::time_point now) noexcept {
     feed_.end(now);
 }
 
-timestamp_ns matching_service::next_time() noexcept {
+timestamp_ns matching_service::next_time() const noexcept {
     expects(!ended_, "nothing follows the end of the day");
-    last_time_ = std::max(last_time_, clock_());  // The host's clock may be set back.
-    return last_time_;
+    return clock_.now();
 }
 
 void matching_service::encoder::operator()(const event_batch& batch) const noexcept {

@@ -14,6 +14,7 @@
 #include <exchange/core/partition.hpp>
 #include <exchange/net/application/book_desk.hpp>
 #include <exchange/net/application/participant.hpp>
+#include <exchange/net/application/sequencer_clock.hpp>
 
 #include <deque>
 #include <optional>
@@ -22,15 +23,12 @@
 
 namespace exchange {
 
-/// Nanoseconds since 1970, of the host's clock.
-[[nodiscard]] timestamp_ns wall_clock() noexcept;
-
 struct matching_service_options {
     partition_limits limits{};
     std::vector<credentials> participants{};  ///< User names and sessions differ from each other.
     soup_stream_options stream{.session = "DAY"};  ///< Of each participant.
     mold_sender_options feed{.session = "FEED"};
-    timestamp_ns (*clock)() noexcept = wall_clock;  ///< The sequencer's.
+    time_sources clocks{};  ///< The sequencer's.
 };
 
 /// How much has passed through.
@@ -107,10 +105,9 @@ private:
         void operator()(const event_batch& batch) const noexcept;
     };
 
-    [[nodiscard]] timestamp_ns next_time() noexcept;
+    [[nodiscard]] timestamp_ns next_time() const noexcept;
 
-    timestamp_ns (*clock_)() noexcept;
-    timestamp_ns last_time_ = 0;
+    sequencer_clock clock_;
     partition partition_;
     mold_sender feed_;
     book_desk books_{partition_, feed_};

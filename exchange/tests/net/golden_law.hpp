@@ -41,7 +41,8 @@ struct golden_stream {
     matching_service_options options;
     options.limits = bench::scenario::limits();
     options.participants = {{"maker", "secret", session_id{1}}, {"taker", "secret", session_id{2}}};
-    options.clock = []() noexcept { return timestamp_ns{1'000'000'000}; };
+    constexpr auto always = []() noexcept { return timestamp_ns{1'000'000'000}; };
+    options.clocks = {.wall = always, .steady = always};
     return options;
 }
 

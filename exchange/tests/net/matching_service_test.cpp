@@ -233,6 +233,44 @@ TEST_CASE("who was lost is expected until it has logged out or heard the end") {
     CHECK_FALSE(is_expected("alice"));
 }
 
+TEST_CASE("whoever sets the host's clock, an account's message rate counts the seconds that pass") {
+    constexpr timestamp_ns second = 1'000'000'000;
+    constexpr timestamp_ns hour = 3'600 * second;
+    static timestamp_ns wall = 500'000 * hour;
+    static timestamp_ns steady = second;
+    matching_service_options options = two_traders();
+    options.clocks = {.wall = []() noexcept { return wall; },
+                      .steady = []() noexcept { return steady; }};
+    options.participants.push_back({"carol", "secret", session_id{3}});
+    floor it{options};
+    define_account slow{};
+    slow.account = account_id{3};
+    slow.firm = firm_id{1};
+    slow.self_trade = self_trade_action::cancel_resting;
+    slow.messages_per_second_max = 1;
+    it.service.apply(slow);
+    it.service.apply(define_session{session_id{3}, slow.account, disconnect_policy::keep_orders});
+    desk carols{it.service, login_of("carol")};
+    carols.connect();
+    std::uint32_t sequence = 0;
+    const auto is_taken = [&] {
+        carols.forget();
+        carols.tell(limit(client_sequence{++sequence}, order_side::buy, 100, 5));
+        return carols.heard_of<order_entered>().size() == 1;
+    };
+    CHECK(is_taken());
+    CHECK_FALSE(is_taken());
+
+    wall -= hour;
+    CHECK_FALSE(is_taken());
+    steady += second;
+    CHECK(is_taken());
+    wall += 2 * hour;
+    CHECK_FALSE(is_taken());
+    steady += second;
+    CHECK(is_taken());
+}
+
 TEST_CASE("at the end of the day every stream ends behind what it holds") {
     floor it;
     it.alices.connect();

@@ -29,7 +29,8 @@ inline soup_login login_of(std::string_view name, std::uint64_t sequence = 1) {
                       .far_nodes_max = 64};
     options.participants = {
         {"alice", "secret", alice}, {"bob", "secret", bob}, {"ops", "secret", session_id::none}};
-    options.clock = []() noexcept { return timestamp_ns{1'000'000'000}; };
+    constexpr auto always = []() noexcept { return timestamp_ns{1'000'000'000}; };
+    options.clocks = {.wall = always, .steady = always};
     return options;
 }
 
