@@ -145,7 +145,7 @@ struct define_instrument {
     price_ticks settlement_price;
     price_ticks collar;            ///< Limit prices lie within settlement +- this; 0 means none.
     contracts order_quantity_max;  ///< 0 means no limit.
-    std::int64_t order_value_max;  ///< 0 means no limit.
+    std::int64_t order_value_max;  ///< Of price x quantity x multiplier; 0 means no limit.
 };
 
 struct define_account {

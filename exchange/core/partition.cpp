@@ -37,7 +37,7 @@ reject_reason check_terms(const instrument_terms& terms, const enter_order& it,
     // Without a collar and without a limit of value, a market order has no value to check.
     const bool unbounded = at_market && terms.instrument.collar == 0;
     if (unbounded && terms.instrument.order_value_max == 0) return reject_reason::none;
-    return check_value(terms, limit, it.quantity);
+    return check_value(terms, {it.side, limit, it.quantity});
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ reject_reason partition::replace(order_index index, const amend_order& it) noexc
     const order& old = venue_.memory.orders[index];
     const market& in = venue_.markets[old.market];
     const contracts open = it.quantity - old.executed;
-    reject_reason why = check_value(in.terms, it.price, it.quantity);
+    reject_reason why = check_value(in.terms, {old.side, it.price, it.quantity});
     if (why != reject_reason::none) return why;
     why = check_limits(account_of(it.session), venue_.holdings[old.holding],
                        {old.side, it.quantity, std::int64_t{open} - old.open, 0});

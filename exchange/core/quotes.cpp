@@ -69,7 +69,7 @@ reject_reason partition::check_quote(const enter_quote& it, const market& in) co
         if (quantity == 0) continue;
         reject_reason why = check_price(in.terms, price);
         if (why == reject_reason::none) why = check_quantity(in.terms, quantity);
-        if (why == reject_reason::none) why = check_value(in.terms, price, quantity);
+        if (why == reject_reason::none) why = check_value(in.terms, {side, price, quantity});
         if (why != reject_reason::none) return why;
     }
     const bool two_sided = it.bid_quantity != 0 && it.ask_quantity != 0;

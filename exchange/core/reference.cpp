@@ -3,6 +3,9 @@
 // See the header: the rules of an instrument, one function each.
 #include <exchange/core/reference.hpp>
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace exchange {
 namespace {
 
@@ -58,10 +61,13 @@ reject_reason check_quantity(const instrument_terms& terms, contracts quantity) 
     return most != 0 && quantity > most ? reject_reason::quantity_over_max : reject_reason::none;
 }
 
-reject_reason check_value(const instrument_terms& terms, price_ticks price,
-                          contracts quantity) noexcept {
-    std::int64_t value = price < 0 ? -price : price;
-    if (__builtin_mul_overflow(value, std::int64_t{quantity}, &value) ||
+reject_reason check_value(const instrument_terms& terms, const valued_order& it) noexcept {
+    // A sell at one tick is filled at the best bid: its limit alone says nothing about its value.
+    const bool bounded = terms.instrument.collar != 0;
+    const price_ticks best = bounded ? market_limit(terms, opposite(it.side)) : it.limit;
+    // Each within 48 bits: settlement and collar are prices.
+    std::int64_t value = std::max(std::abs(it.limit), std::abs(best));
+    if (__builtin_mul_overflow(value, std::int64_t{it.quantity}, &value) ||
         __builtin_mul_overflow(value, std::int64_t{terms.product.multiplier}, &value)) {
         return reject_reason::value_over_max;
     }

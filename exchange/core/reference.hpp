@@ -30,9 +30,17 @@ struct instrument_terms {
 [[nodiscard]] reject_reason check_quantity(const instrument_terms& terms,
                                            contracts quantity) noexcept;
 
-/// Why so much at this price is too much, or `none`.
-[[nodiscard]] reject_reason check_value(const instrument_terms& terms, price_ticks price,
-                                        contracts quantity) noexcept;
+/// What the value of an order depends on.
+struct valued_order {
+    order_side side;
+    price_ticks limit;
+    contracts quantity;
+};
+
+/// Why the order is worth too much, or `none`. It trades between its limit and the far end of the collar,
+/// and is valued at that of the two which is farther from zero; without a collar, at its limit.
+[[nodiscard]] reject_reason check_value(const instrument_terms& terms,
+                                        const valued_order& it) noexcept;
 
 /// The limit of a market order: the collar, or none that matters.
 [[nodiscard]] price_ticks market_limit(const instrument_terms& terms, order_side side) noexcept;

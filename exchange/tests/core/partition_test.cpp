@@ -257,6 +257,42 @@ TEST_CASE("a market order has a value where there is a collar, and none without 
     CHECK(it.kinds() == std::vector{event_kind::order_cancelled});
 }
 
+TEST_CASE("a sell below a high bid is worth what the bid pays, however it is entered") {
+    trading_floor it;
+    define_instrument limited = any_instrument(instrument_id{2});
+    limited.settlement_price = 100;
+    limited.collar = 100;
+    limited.order_value_max = 1'000;
+    it.tell(limited);
+    it.tell(set_phase{instrument_id{2}, market_phase::continuous});
+    enter_order bid = it.limit_order(2, order_side::buy, 5, 200);
+    bid.instrument = instrument_id{2};
+    it.tell(bid);
+    const auto sell = [&](contracts quantity, price_ticks price) {
+        enter_order order = it.limit_order(1, order_side::sell, quantity, price);
+        order.instrument = instrument_id{2};
+        return order;
+    };
+
+    check_refused(it, sell(6, 1), reject_reason::value_over_max);
+    enter_order at_market = sell(6, 0);
+    at_market.type = order_type::market;
+    check_refused(it, at_market, reject_reason::value_over_max);
+    check_refused(it,
+                  enter_quote{session_id{1}, it.next_seq(1), instrument_id{2},
+                              self_trade_action::account_default, 0, 1, 0, 6},
+                  reject_reason::value_over_max);
+    const enter_order first = sell(1, 150);
+    it.tell(first);
+    CHECK(it.said()[0].order_executed.price == 200);
+    const enter_order second = sell(5, 199);
+    it.tell(second);
+    CHECK(it.said()[0].order_executed.quantity == 4);
+    check_refused(
+        it, amend_order{session_id{1}, it.next_seq(1), {order_id::none, second.client_seq}, 1, 6},
+        reject_reason::value_over_max);
+}
+
 TEST_CASE("without a counterparty an immediate order is refused where the market says so") {
     trading_floor it;
     define_instrument lonely = any_instrument(instrument_id{2});

@@ -27,6 +27,14 @@ instrument_terms banded() {
     return it;
 }
 
+valued_order buy(price_ticks limit, contracts quantity) {
+    return {order_side::buy, limit, quantity};
+}
+
+valued_order sell(price_ticks limit, contracts quantity) {
+    return {order_side::sell, limit, quantity};
+}
+
 }  // namespace
 
 TEST_CASE("each band has its own tick, and below the first band the first tick holds") {
@@ -78,11 +86,11 @@ TEST_CASE("quantities are lots, at least one and at most the limit") {
 TEST_CASE("a value that does not fit 63 bits is too much, without any limit") {
     instrument_terms it{any_instrument(), any_product()};
 
-    CHECK(check_value(it, price_ticks_max, 0xffff) == reject_reason::none);
-    CHECK(check_value(it, price_ticks_max, 0xffff'ffff) == reject_reason::value_over_max);
-    CHECK(check_value(it, -price_ticks_max, 0xffff'ffff) == reject_reason::value_over_max);
+    CHECK(check_value(it, buy(price_ticks_max, 0xffff)) == reject_reason::none);
+    CHECK(check_value(it, buy(price_ticks_max, 0xffff'ffff)) == reject_reason::value_over_max);
+    CHECK(check_value(it, buy(-price_ticks_max, 0xffff'ffff)) == reject_reason::value_over_max);
     it.product.multiplier = 0xffff'ffff;
-    CHECK(check_value(it, 1 << 20, 1 << 20) == reject_reason::value_over_max);
+    CHECK(check_value(it, buy(1 << 20, 1 << 20)) == reject_reason::value_over_max);
 }
 
 TEST_CASE("the limit of value counts the multiplier, and a price below zero like one above") {
@@ -90,9 +98,53 @@ TEST_CASE("the limit of value counts the multiplier, and a price below zero like
     it.product.multiplier = 10;
     it.instrument.order_value_max = 1'000;
 
-    CHECK(check_value(it, 20, 5) == reject_reason::none);
-    CHECK(check_value(it, 20, 6) == reject_reason::value_over_max);
-    CHECK(check_value(it, -20, 6) == reject_reason::value_over_max);
+    CHECK(check_value(it, buy(20, 5)) == reject_reason::none);
+    CHECK(check_value(it, buy(20, 6)) == reject_reason::value_over_max);
+    CHECK(check_value(it, buy(-20, 6)) == reject_reason::value_over_max);
+}
+
+TEST_CASE("a sell counts at the upper end of the collar, where it may be filled") {
+    instrument_terms it{any_instrument(), any_product()};
+    it.instrument.settlement_price = 1'000;
+    it.instrument.collar = 1'000;
+    it.instrument.order_value_max = 20'000;
+
+    for (const price_ticks limit : {0, 1, 1'999, 2'000}) {
+        CHECK(check_value(it, sell(limit, 10)) == reject_reason::none);
+        CHECK(check_value(it, sell(limit, 11)) == reject_reason::value_over_max);
+    }
+    CHECK(check_value(it, sell(-2'001, 10)) == reject_reason::value_over_max);
+    CHECK(check_value(it, buy(1, 20'000)) == reject_reason::none);
+    CHECK(check_value(it, buy(1, 20'001)) == reject_reason::value_over_max);
+    it.instrument.collar = 0;  // Then nobody knows where it may be filled.
+    CHECK(check_value(it, sell(1, 20'000)) == reject_reason::none);
+}
+
+TEST_CASE("below zero a buy counts at the lower end of the collar") {
+    instrument_terms it{any_instrument(), any_product()};
+    it.instrument.settlement_price = -1'000;
+    it.instrument.collar = 1'000;
+    it.instrument.order_value_max = 20'000;
+
+    CHECK(check_value(it, buy(-1, 10)) == reject_reason::none);
+    CHECK(check_value(it, buy(-1, 11)) == reject_reason::value_over_max);
+    CHECK(check_value(it, sell(-1, 20'000)) == reject_reason::none);
+    CHECK(check_value(it, sell(-1, 20'001)) == reject_reason::value_over_max);
+}
+
+TEST_CASE("the far end of the widest collar is more than any price, and still does not wrap") {
+    instrument_terms it{any_instrument(), any_product()};
+    it.instrument.collar = price_ticks_max;
+    // The end is 2^48 - 2, so 2^15 contracts just fit 63 bits and 2^16 do not.
+    it.instrument.settlement_price = price_ticks_max;
+    CHECK(check_value(it, sell(1, 1 << 15)) == reject_reason::none);
+    CHECK(check_value(it, sell(1, 1 << 16)) == reject_reason::value_over_max);
+    CHECK(check_value(it, sell(1, 0xffff'ffff)) == reject_reason::value_over_max);
+    it.instrument.settlement_price = -price_ticks_max;
+    CHECK(check_value(it, buy(-1, 1 << 15)) == reject_reason::none);
+    CHECK(check_value(it, buy(-1, 1 << 16)) == reject_reason::value_over_max);
+    it.product.multiplier = 0xffff'ffff;
+    CHECK(check_value(it, buy(-1, 1)) == reject_reason::value_over_max);
 }
 
 TEST_CASE("products and instruments that make no sense are not sound") {

@@ -143,7 +143,7 @@ reject_reason model::why_not(const enter_order& it) {
     else if (const auto why = why_no_price(in, it.price); why != none) return why;
     if (const auto why = why_no_quantity(in, it.quantity); why != none) return why;
     if (!at_market || in.terms.collar > 0 || in.terms.order_value_max > 0) {
-        const auto why = why_no_value(in, made.terms.price, it.quantity);
+        const auto why = why_no_value(in, it.side, made.terms.price, it.quantity);
         if (why != none) return why;
     }
     const model_side& others = buys ? in.sells : in.buys;
@@ -337,7 +337,9 @@ reject_reason model::why_not(const amend_order& it) {
         say_top(old.terms.instrument);
         return none;
     }
-    if (const auto why = why_no_value(in, it.price, it.quantity); why != none) return why;
+    if (const auto why = why_no_value(in, old.terms.side, it.price, it.quantity); why != none) {
+        return why;
+    }
     const std::int64_t more = static_cast<std::int64_t>(open) - old.open;
     if (const auto why = why_no_limits(account_of(it.session), old.terms.instrument, old.terms.side,
                                        it.quantity, more, 0);

@@ -108,7 +108,8 @@ private:
     reject_reason why_no_market(instrument_id in) const;
     reject_reason why_no_price(const model_market& in, price_ticks price) const;
     reject_reason why_no_quantity(const model_market& in, contracts quantity) const;
-    reject_reason why_no_value(const model_market& in, price_ticks price, contracts quantity) const;
+    reject_reason why_no_value(const model_market& in, order_side side, price_ticks price,
+                               contracts quantity) const;
     reject_reason why_no_product(const define_product& it) const;
     reject_reason why_no_instrument(const define_instrument& it) const;
     reject_reason why_no_account(const define_account& it) const;

@@ -90,7 +90,7 @@ reject_reason model::why_not(const enter_quote& it) {
         if (terms.quantity == 0) continue;
         if (const auto why = why_no_price(in, terms.price); why != none) return why;
         if (const auto why = why_no_quantity(in, terms.quantity); why != none) return why;
-        const auto why = why_no_value(in, terms.price, terms.quantity);
+        const auto why = why_no_value(in, terms.side, terms.price, terms.quantity);
         if (why != none) return why;
     }
     const bool two = it.bid_quantity != 0 && it.ask_quantity != 0;

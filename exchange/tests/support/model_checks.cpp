@@ -3,6 +3,7 @@
 // The model, continued: why a command cannot be carried out.
 #include <exchange/tests/support/model.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <tuple>
 
@@ -100,9 +101,16 @@ reject_reason model::why_no_quantity(const model_market& in, contracts quantity)
     return reject_reason::none;
 }
 
-reject_reason model::why_no_value(const model_market& in, price_ticks price,
+reject_reason model::why_no_value(const model_market& in, order_side side, price_ticks price,
                                   contracts quantity) const {
-    const wide value = static_cast<wide>(std::abs(price)) * quantity * in.product.multiplier;
+    // A buyer may get it for less, a seller for more, and less than nothing is a price as well.
+    price_ticks dearest = std::abs(price);
+    if (in.terms.collar > 0) {
+        const price_ticks better = side == order_side::buy ? -in.terms.collar : in.terms.collar;
+        const price_ticks end = in.terms.settlement_price + better;
+        for (const price_ticks each : {end, -end}) dearest = std::max(dearest, each);
+    }
+    const wide value = static_cast<wide>(dearest) * quantity * in.product.multiplier;
     const bool fits = value <= static_cast<wide>(INT64_MAX);
     if (!fits) return reject_reason::value_over_max;
     if (in.terms.order_value_max > 0 && value > static_cast<wide>(in.terms.order_value_max)) {
