@@ -92,7 +92,8 @@ struct cancel_orders {
     side_filter sides;
 };
 
-/// Replaces the account's quote in this market. A quantity of zero quotes nothing on that side.
+/// Replaces the account's quote in this market. A quantity of zero quotes nothing on that side; without
+/// any quantity it is a cancel, which is always possible, and says nothing if there is no quote.
 struct enter_quote {
     static constexpr command_kind kind = command_kind::enter_quote;
 

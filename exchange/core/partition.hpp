@@ -94,6 +94,7 @@ private:
     [[nodiscard]] reject_reason cancel(const cancel_order& it) noexcept;
     [[nodiscard]] reject_reason cancel(const cancel_orders& it) noexcept;
     [[nodiscard]] reject_reason quote(const enter_quote& it) noexcept;
+    [[nodiscard]] reject_reason withdraw(const enter_quote& it) noexcept;
     [[nodiscard]] reject_reason check_quote(const enter_quote& it, const market& in) const noexcept;
     [[nodiscard]] reject_reason check_exposure(const enter_quote& it, const account& whose,
                                                const holding& held) const noexcept;
@@ -111,6 +112,8 @@ private:
     [[nodiscard]] holding_index make_holding(const account& whose, instrument_id in) noexcept {
         return venue_.holdings.make(whose.terms.account, static_cast<std::uint16_t>(number(in)));
     }
+    /// Of the old quote, whatever is left.
+    void cancel_quote(const enter_quote& it, holding_index held) noexcept;
     void quote_side(const enter_quote& it, holding_index held, order_side side) noexcept;
     void cancel_all(account& whose, cancel_reason reason, session_id of) noexcept;
 

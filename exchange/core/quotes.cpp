@@ -29,6 +29,7 @@ constexpr order_side both_sides[] = {order_side::buy, order_side::sell};
 void partition::handle(const enter_quote& it) noexcept { refuse_unless_done(it, quote(it)); }
 
 reject_reason partition::quote(const enter_quote& it) noexcept {
+    if (it.bid_quantity == 0 && it.ask_quantity == 0) return withdraw(it);
     reject_reason why = admit_entry(it.session, it.client_seq);
     if (why != reject_reason::none) return why;
     if (it.self_trade > self_trade_action::decrement) return reject_reason::invalid_field;
@@ -50,6 +51,24 @@ reject_reason partition::quote(const enter_quote& it) noexcept {
     }
     if (held == 0) held = make_holding(whose, it.instrument);
 
+    cancel_quote(it, held);
+    for (const order_side side : both_sides) {
+        if (side_of(it, side).quantity != 0) quote_side(it, held, side);
+    }
+    return reject_reason::none;
+}
+
+// It is a cancel, so no phase, no rate and no kill switch is in its way.
+reject_reason partition::withdraw(const enter_quote& it) noexcept {
+    const reject_reason why = admit(it.session, it.client_seq);
+    if (why != reject_reason::none) return why;
+    if (it.self_trade > self_trade_action::decrement) return reject_reason::invalid_field;
+    if (!is_defined(it.instrument)) return reject_reason::unknown_instrument;
+    cancel_quote(it, find_holding(account_of(it.session), it.instrument));
+    return reject_reason::none;
+}
+
+void partition::cancel_quote(const enter_quote& it, holding_index held) noexcept {
     for (const order_side side : both_sides) {
         const order_index old = venue_.holdings[held].quote[number(side)];
         const bool withdrawn = side_of(it, side).quantity == 0;
@@ -57,10 +76,6 @@ reject_reason partition::quote(const enter_quote& it) noexcept {
         matcher_.cancel(old, withdrawn ? cancel_reason::requested : cancel_reason::quote_replaced,
                         it.client_seq);
     }
-    for (const order_side side : both_sides) {
-        if (side_of(it, side).quantity != 0) quote_side(it, held, side);
-    }
-    return reject_reason::none;
 }
 
 reject_reason partition::check_quote(const enter_quote& it, const market& in) const noexcept {

@@ -69,6 +69,83 @@ TEST_CASE("a side without quantity is withdrawn, at the owner's request") {
     CHECK(it.top().bid_quantity == 10);
 }
 
+TEST_CASE("a quote without any quantity withdraws what there is, bid first, if anything") {
+    trading_floor it;
+    it.tell(quote_of(it, 1, 99, 101));
+
+    it.tell(quote_of(it, 1, 0, 0, 0));
+
+    REQUIRE(it.said().size() == 8);
+    CHECK(it.lines()[0] == "cancelled 1.1 i1 a1 s1/1 buy 10@99 done 0 by 2 why 1");
+    CHECK(it.lines()[4] == "cancelled 2.1 i1 a1 s1/1 sell 10@101 done 0 by 2 why 1");
+    it.tell(quote_of(it, 1, 0, 0, 0));
+    CHECK(it.said().empty());
+    it.tell(quote_of(it, 2, 0, 0, 0));
+    CHECK(it.said().empty());
+    CHECK(it.partition().state().memory.orders.in_use() == 0);
+}
+
+TEST_CASE("a quote is withdrawn in a halt and when the market is closed, like any order") {
+    for (const market_phase phase : {market_phase::halted, market_phase::closed}) {
+        trading_floor it;
+        it.tell(quote_of(it, 1, 99, 101));
+        it.tell(set_phase{future, phase});
+
+        enter_quote one_side = quote_of(it, 1, 99, 101);
+        one_side.bid_quantity = 0;
+        it.tell(one_side);
+        CHECK(it.refusal() != reject_reason::none);
+        it.tell(quote_of(it, 1, 0, 0, 0));
+
+        CHECK(it.said().size() == 8);
+        CHECK(it.partition().state().memory.orders.in_use() == 0);
+    }
+}
+
+TEST_CASE("a quote is withdrawn over the message rate, and that does not count") {
+    trading_floor it;
+    define_account slow = any_account(5);
+    slow.messages_per_second_max = 2;
+    it.tell(slow);
+    it.tell(session_of(5, 5));
+    it.tell(quote_of(it, 5, 0, 0, 0));
+    it.tell(quote_of(it, 5, 0, 0, 0));
+    it.tell(quote_of(it, 5, 98, 102));
+    it.tell(quote_of(it, 5, 99, 101));
+    check_refused(quote_of(it, 5, 98, 102), it, reject_reason::message_rate);
+
+    it.tell(quote_of(it, 5, 0, 0, 0));
+
+    CHECK(it.said().size() == 8);
+}
+
+TEST_CASE("who is blocked may withdraw what the kill switch has left nothing of") {
+    trading_floor it;
+    it.tell(quote_of(it, 1, 99, 101));
+    it.tell(set_account_state{account_id{1}, account_state::blocked});
+
+    it.tell(quote_of(it, 1, 0, 0, 0));
+
+    CHECK(it.said().empty());
+}
+
+TEST_CASE("a withdrawal is checked for what a cancel is: sender, number, fields and market") {
+    trading_floor it;
+    it.tell(quote_of(it, 1, 99, 101));
+    enter_quote wrong = quote_of(it, 1, 0, 0, 0);
+    wrong.session = session_id{9};
+    check_refused(wrong, it, reject_reason::unknown_session);
+    wrong = quote_of(it, 1, 0, 0, 0);
+    wrong.client_seq = client_sequence{1};
+    check_refused(wrong, it, reject_reason::duplicate_client_sequence);
+    wrong = quote_of(it, 1, 0, 0, 0);
+    wrong.self_trade = self_trade_action{9};
+    check_refused(wrong, it, reject_reason::invalid_field);
+    wrong = quote_of(it, 1, 0, 0, 0);
+    wrong.instrument = instrument_id{3};
+    check_refused(wrong, it, reject_reason::unknown_instrument);
+}
+
 TEST_CASE("a cancel by the quote's sequence takes both sides, bid first") {
     trading_floor it;
     it.tell(quote_of(it, 1, 99, 101));

@@ -104,6 +104,7 @@ private:
     reject_reason why_not(const cancel_order& it);
     reject_reason why_not(const cancel_orders& it);
     reject_reason why_not(const enter_quote& it);
+    reject_reason withdraw(const enter_quote& it);
     reject_reason why_no_message(session_id from, client_sequence seq, bool is_entry);
     reject_reason why_no_market(instrument_id in) const;
     reject_reason why_no_price(const model_market& in, price_ticks price) const;

@@ -59,6 +59,16 @@ reject_reason model::why_not(const cancel_orders& it) {
     return reject_reason::none;
 }
 
+reject_reason model::withdraw(const enter_quote& it) {
+    if (!markets_.contains(it.instrument)) return reject_reason::unknown_instrument;
+    const account_id whose = sessions_.at(it.session).terms.account;
+    for (const order_side side : {order_side::buy, order_side::sell}) {
+        const order_id old = quote_of(whose, it.instrument, side);
+        if (old != order_id::none) cancel(old, cancel_reason::requested, it.client_seq);
+    }
+    return reject_reason::none;
+}
+
 void model::handle(const enter_quote& it) {
     const reject_reason why = why_not(it);
     if (why != reject_reason::none) refuse(it, order_id::none, it.instrument, why);
@@ -66,8 +76,10 @@ void model::handle(const enter_quote& it) {
 
 reject_reason model::why_not(const enter_quote& it) {
     using enum reject_reason;
-    if (const auto why = why_no_message(it.session, it.client_seq, true); why != none) return why;
+    const bool quotes = it.bid_quantity != 0 || it.ask_quantity != 0;
+    if (const auto why = why_no_message(it.session, it.client_seq, quotes); why != none) return why;
     if (number(it.self_trade) > 4) return invalid_field;
+    if (!quotes) return withdraw(it);
     if (const auto why = why_no_market(it.instrument); why != none) return why;
     const model_market& in = markets_.at(it.instrument);
     model_order bid{}, ask{};

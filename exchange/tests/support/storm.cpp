@@ -216,6 +216,7 @@ enter_quote storm::any_quote() {
     }
     it.bid_quantity = chance(850) ? any_quantity() : 0;
     it.ask_quantity = chance(850) ? any_quantity() : 0;
+    if (chance(60)) it.bid_quantity = it.ask_quantity = 0;  // Withdrawn.
     past_[past_next_++ % past_orders] = {it.session, it.client_seq};
     return it;
 }
