@@ -168,6 +168,7 @@ void partition::handle(const end_day& it) noexcept {
               .volume = 0,
               .instrument = it.instrument,
               .trades = 0};
+    out_.day_ended(in);
 }
 
 }  // namespace exchange

@@ -202,7 +202,7 @@ struct end_session {
     session_id session;
 };
 
-/// Cancels the Day orders of a market.
+/// Cancels the Day orders of a market; then its sums begin again, and everybody is told so.
 struct end_day {
     static constexpr command_kind kind = command_kind::end_day;
 

@@ -212,16 +212,18 @@ struct trade {
     bool operator==(const trade&) const = default;
 };
 
+/// After each trade, and when a day has ended: then both are 0.
 struct volume_update {
     static constexpr event_kind kind = event_kind::volume_update;
 
-    contracts_total volume;  ///< Of the day, this trade included.
+    contracts_total volume;  ///< Of the day, the last trade included.
     instrument_id instrument;
     std::uint32_t trades;
 
     bool operator==(const volume_update&) const = default;
 };
 
+/// As above. Without trades the prices mean nothing.
 struct market_statistics {
     static constexpr event_kind kind = event_kind::market_statistics;
 

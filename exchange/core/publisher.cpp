@@ -124,13 +124,22 @@ void publisher::filled(market& in, const fill& it) noexcept {
                                      .instrument = instrument,
                                      .quantity = it.quantity,
                                      .aggressor = it.taker->side};
-    next(event_kind::volume_update).volume_update = {
-        .volume = in.day.volume, .instrument = instrument, .trades = in.day.trades};
+    volume(in);
     captured(instrument, it, order_side::buy);
     captured(instrument, it, order_side::sell);
     book_changed(in, maker, maker.open == 0 ? book_action::erase : book_action::modify);
     next(event_kind::market_statistics).market_statistics = in.day;
     top(in);
+}
+
+void publisher::day_ended(const market& in) noexcept {
+    volume(in);
+    next(event_kind::market_statistics).market_statistics = in.day;
+}
+
+void publisher::volume(const market& in) noexcept {
+    next(event_kind::volume_update).volume_update = {
+        .volume = in.day.volume, .instrument = instrument_of(in), .trades = in.day.trades};
 }
 
 void publisher::executed(instrument_id instrument, const fill& it, const order& whose,

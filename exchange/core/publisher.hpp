@@ -10,6 +10,7 @@
 //     each fill               order_executed(maker), order_executed(taker), trade, volume_update,
 //                             trade_capture_report(buy), trade_capture_report(sell),
 //                             order_book_update, price_level_update, market_statistics, top*
+//     a day ends              volume_update, market_statistics, behind what its cancels say
 //     a command is refused    order_rejected
 //     the rest of an order that does not rest                  order_cancelled
 //
@@ -73,6 +74,7 @@ public:
                      const amendment& how) noexcept;
     void regains_place(market& in, const order& it) noexcept;
     void filled(market& in, const fill& it) noexcept;
+    void day_ended(const market& in) noexcept;
 
     /// Of an aggressor: only its session hears of it.
     void aggressor_cancelled(const market& in, const order& it, const cancellation& how) noexcept;
@@ -115,6 +117,7 @@ private:
     void executed(instrument_id instrument, const fill& it, const order& whose,
                   const account& account, execution_role role) noexcept;
     void captured(instrument_id instrument, const fill& it, order_side side) noexcept;
+    void volume(const market& in) noexcept;
     /// By order and by price, which always go together.
     void book_changed(const market& in, const order& it, book_action action) noexcept;
 

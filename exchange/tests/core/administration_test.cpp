@@ -162,13 +162,42 @@ TEST_CASE("the day's end cancels day orders, best first, and begins the sums aga
 
     it.tell(end_day{future});
 
-    CHECK(it.said().size() == 1 + 4 + 3 + 4);
+    REQUIRE(it.said().size() == 1 + 4 + 3 + 4 + 2);
     CHECK(it.lines()[1] == "cancelled 3.1 i1 a1 s1/3 buy 5@100 done 0 by 0 why 10");
     CHECK(it.lines()[5] == "cancelled 1.1 i1 a1 s1/1 buy 5@99 done 0 by 0 why 10");
+    CHECK(it.lines()[12] == "volume i1 0 in 0");
+    CHECK(it.lines()[13] == "statistics i1 open 0 high 0 low 0 last 0 volume 0 in 0");
     CHECK(it.top().bid_quantity == 4);
     it.enter(2, order_side::sell, 1, 100);
     CHECK(it.lines()[3] == "volume i1 1 in 1");
     check_refused(it, end_day{instrument_id{4}}, reject_reason::unknown_instrument);
+}
+
+TEST_CASE("who only follows the public sums begins the new day with the exchange") {
+    trading_floor it;
+    market_statistics told{};
+    volume_update volume{};
+    const auto listen = [&] {
+        for (const event& each : it.said()) {
+            if (each.kind == event_kind::market_statistics) told = each.market_statistics;
+            if (each.kind == event_kind::volume_update) volume = each.volume_update;
+        }
+    };
+    it.enter(1, order_side::buy, 5, 100);
+    it.enter(2, order_side::sell, 2, 100);
+    listen();
+    CHECK(told == it.partition().state().markets[1].day);
+    CHECK(volume.volume == 2);
+
+    it.tell(end_day{future});
+    listen();
+
+    CHECK(told == it.partition().state().markets[1].day);
+    CHECK(told.trades == 0);
+    CHECK(volume == volume_update{.volume = 0, .instrument = future, .trades = 0});
+    it.tell(end_day{future});  // Without a trade and without an order.
+    CHECK(it.kinds() == std::vector{event_kind::admin_accepted, event_kind::volume_update,
+                                    event_kind::market_statistics});
 }
 
 TEST_CASE("a settlement price moves the collar, and leaves orders where they are") {

@@ -140,6 +140,9 @@ void model::handle(const end_day& it) {
         }
     }
     in.day = {};
+    in.day.instrument = it.instrument;
+    say(volume_update{0, it.instrument, 0});
+    say(in.day);
 }
 
 }  // namespace exchange::testing
