@@ -25,6 +25,9 @@ public:
     /// The rank of `best()`, which exists.
     [[nodiscard]] price_rank best_rank() const noexcept { return best_rank_; }
 
+    /// Are there levels beyond the window?
+    [[nodiscard]] bool has_far_levels() const noexcept { return !far_.empty(); }
+
     /// Is there a level of this rank, or memory to make it?
     [[nodiscard]] bool has_room(const level_memory& memory, price_rank rank) const noexcept {
         if (memory.chunks.has(1) && memory.nodes.has(far_chunks::nodes_per_insert_max)) return true;

@@ -111,11 +111,15 @@ TEST_CASE("the window reaches equally far before and behind the first price, and
     stand it;
     for (const price_rank rank : {0, -32'768, 32'767}) it.open(rank);
     CHECK(it.memory.nodes.in_use() == 0);
+    CHECK_FALSE(it.levels->has_far_levels());
 
     for (const price_rank rank : {-32'769, 32'768}) it.open(rank);
 
     CHECK(it.memory.nodes.in_use() > 0);
     CHECK(it.ranks() == std::vector<price_rank>{-32'769, -32'768, 0, 32'767, 32'768});
+    CHECK(it.levels->has_far_levels());
+    for (const price_rank rank : {-32'769, 32'768}) it.close(rank);
+    CHECK_FALSE(it.levels->has_far_levels());
 }
 
 TEST_CASE("without memory there is room at the chunks that exist, and nowhere else") {

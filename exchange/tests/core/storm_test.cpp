@@ -32,7 +32,23 @@ bool fails(const partition_limits& limits, const std::vector<step>& steps, const
     for (const step& each : steps) {
         if (!fight.play(each)) return true;
     }
-    return false;
+    return !fight.finish();
+}
+
+// What no command does to a partition, to see that it is noticed.
+venue& tampered(duel& fight) { return const_cast<venue&>(fight.real().state()); }
+
+step limit_order(std::uint16_t session, std::uint32_t client_seq, order_side side) {
+    enter_order it{};
+    it.session = session_id{session};
+    it.client_seq = client_sequence{client_seq};
+    it.instrument = instrument_id{1};
+    it.side = side;
+    it.type = order_type::limit;
+    it.tif = time_in_force::day;
+    it.price = 1'000;
+    it.quantity = 4;
+    return {1'000 + client_seq, it, {}};
 }
 
 struct outcome {
@@ -61,6 +77,7 @@ outcome weather(storm_shape shape, std::uint64_t seed, std::uint64_t commands,
         good = fight.play(steps.back());
         standing_max = std::max(standing_max, fight.judge().orders().size());
     }
+    good = good && fight.finish();
     outcome found{fight.messages(), standing_max, fight.seen(), fight.complaint(), {}};
     if (!good) {
         found.shortest = shrink(std::move(steps), [&](const std::vector<step>& some) {
@@ -146,6 +163,47 @@ TEST_CASE("a wrong message is noticed and shrinks to the commands that it takes"
     CHECK(found.shortest.size() >= 7);
     CHECK(found.shortest.size() <= 9);
     CHECK(as_code(found.shortest.back()).starts_with("step{"));
+}
+
+TEST_CASE("what only a whole comparison notices is noticed when an episode ends") {
+    storm calm{storm_shape::near_touch, 5};
+    duel fight{calm.limits()};
+    for (const step& each : calm.prelude()) REQUIRE(fight.play(each));
+    REQUIRE(fight.play(limit_order(1, 1, order_side::buy)));
+    REQUIRE(fight.finish());
+    const auto finds = [&](const char* what) {
+        CHECK_FALSE(fight.finish());
+        CHECK(fight.complaint() == what);
+    };
+
+    SUBCASE("an account that miscounts") {
+        ++tampered(fight).accounts[1].open_orders;
+        finds("an account miscounts its orders");
+    }
+    SUBCASE("a holding that has more open than rests") {
+        ++tampered(fight).holdings[1].open[0];
+        finds("the open quantity of an account is wrong");
+    }
+    SUBCASE("a node that no price needs") {
+        static_cast<void>(tampered(fight).memory.levels.nodes.take());
+        finds("nodes for far prices are lost");
+    }
+}
+
+TEST_CASE("a position that is wrong on either side of a fill is noticed with the fill") {
+    for (const holding_index wrong : {1u, 2u}) {
+        storm calm{storm_shape::near_touch, 5};
+        duel fight{calm.limits()};
+        for (const step& each : calm.prelude()) REQUIRE(fight.play(each));
+        REQUIRE(fight.play(limit_order(1, 1, order_side::buy)));
+        REQUIRE(fight.play(limit_order(3, 1, order_side::sell)));
+        REQUIRE(fight.play(limit_order(1, 2, order_side::buy)));
+
+        ++tampered(fight).holdings[wrong].position;
+
+        CHECK_FALSE(fight.play(limit_order(3, 2, order_side::sell)));
+        CHECK(fight.complaint() == "a position is wrong after a fill");
+    }
 }
 
 TEST_CASE("a level that tells a wrong sum is noticed") {

@@ -81,12 +81,21 @@ bool duel::play(const step& it) {
     }
     compare(model_.apply(it.now, for_model));
     complain(public_.compare_touched(real_.state()));
-    if (steps_ % full_comparison_every == 0) {
-        complain(public_.compare_all(real_.state()));
-        complain(compare_accounts());
-        complain(compare_holdings());
-    }
+    complain(compare_fills());
+    if (steps_ % full_comparison_every == 0) compare_whole();
     return complaint_.empty();
+}
+
+bool duel::finish() {
+    compare_whole();
+    return complaint_.empty();
+}
+
+void duel::compare_whole() {
+    complain(public_.compare_all(real_.state()));
+    complain(compare_accounts());
+    complain(compare_holdings());
+    complain(compare_far_nodes());
 }
 
 void duel::hear(const event_batch& batch) {
@@ -147,6 +156,21 @@ void duel::compare(std::vector<event> expected) {
     if (expected.size() > common) complain("a message is missing: " + describe(expected[common]));
 }
 
+// Both sides of each fill, at once: later fills may make up for what went wrong.
+std::string duel::compare_fills() const {
+    const holding_table& holdings = real_.state().holdings;
+    for (const event& each : said_) {
+        if (each.kind != event_kind::order_executed) continue;
+        const order_executed& it = each.order_executed;
+        const auto market = static_cast<std::uint16_t>(number(it.instrument));
+        const holding& held = holdings[holdings.find(it.account, market)];
+        if (held.position != model_.position_of(it.account, it.instrument)) {
+            return "a position is wrong after a fill";
+        }
+    }
+    return {};
+}
+
 std::string duel::compare_accounts() const {
     const venue& real = real_.state();
     std::size_t resting = 0;
@@ -190,6 +214,17 @@ std::string duel::compare_holdings() const {
         if (sum != 0) return "somebody holds what nobody owes";
     }
     return {};
+}
+
+// How many there should be, the model takes from the core; but without far prices it is none.
+std::string duel::compare_far_nodes() const {
+    const venue& real = real_.state();
+    for (const market& each : real.markets) {
+        for (const order_side side : {order_side::buy, order_side::sell}) {
+            if (each.book.of(side).has_far_levels()) return {};
+        }
+    }
+    return real.memory.levels.nodes.in_use() == 0 ? "" : "nodes for far prices are lost";
 }
 
 std::vector<step> shrink(std::vector<step> steps,

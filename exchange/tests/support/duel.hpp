@@ -2,7 +2,8 @@
 //
 // The partition and its model, told the same commands: they must say the same, message for message.
 //
-// After every command the public books and the ledger are held against the real book as well. A step
+// After every command the public books, the ledger and the positions of those who traded are held against
+// the real ones as well, and all there is after every 256 of them and at the end. A step
 // names the order it means by session and sequence even where the command goes by id, so a list of
 // steps keeps its meaning when some are taken out: that is how a failure shrinks.
 #pragma once
@@ -47,6 +48,9 @@ public:
     /// False if something was wrong; `complaint()` says what.
     bool play(const step& it);
 
+    /// Nothing follows: what is compared only now and then is compared once more. As above.
+    bool finish();
+
     [[nodiscard]] const std::string& complaint() const { return complaint_; }
     [[nodiscard]] const model& judge() const { return model_; }
     [[nodiscard]] const partition& real() const { return real_; }
@@ -69,8 +73,11 @@ private:
         return std::uint64_t{number(it.session)} << 32 | number(it.client_seq);
     }
     [[nodiscard]] order_id real_of(order_id id) const;
+    void compare_whole();
+    [[nodiscard]] std::string compare_fills() const;
     [[nodiscard]] std::string compare_accounts() const;
     [[nodiscard]] std::string compare_holdings() const;
+    [[nodiscard]] std::string compare_far_nodes() const;
 
     partition_limits limits_;
     partition real_;
