@@ -59,7 +59,8 @@ struct order_reference {
     client_sequence client_seq;  ///< the sequence with which this session entered it.
 };
 
-/// At an unchanged price a smaller quantity keeps the place; anything else loses it.
+/// At an unchanged price a quantity that is not larger keeps the place, anything else loses it; no more than
+/// what was executed already cancels what is left.
 struct amend_order {
     static constexpr command_kind kind = command_kind::amend_order;
 
@@ -81,7 +82,8 @@ struct cancel_order {
 
 enum class side_filter : std::uint8_t { both = 0, buy = 1, sell = 2 };
 
-/// Cancels all orders of an account, of every session and in every market, or those that match.
+/// Cancels all orders of an account, of every session and in every market, or those that match. Each says
+/// so itself: there is no answer beside that, and none at all if there is nothing to cancel.
 struct cancel_orders {
     static constexpr command_kind kind = command_kind::cancel_orders;
 

@@ -71,6 +71,9 @@ TEST_CASE("an amend down keeps the place, an amend up or to another price loses 
     it.amend(1, 1, 4, 100);
     it.enter(4, order_side::buy, 1, 100);
     CHECK(prints(it) == std::vector<print>{{one, 1, 100}});
+    it.amend(1, 1, 4, 100);  // Nothing changes, so nothing is lost.
+    it.enter(4, order_side::buy, 1, 100);
+    CHECK(prints(it) == std::vector<print>{{one, 1, 100}});
 
     it.amend(1, 1, 9, 100);
     it.enter(4, order_side::buy, 1, 100);
@@ -79,7 +82,7 @@ TEST_CASE("an amend down keeps the place, an amend up or to another price loses 
     it.amend(2, 1, 5, 101);
     it.amend(2, 1, 5, 100);
     it.enter(4, order_side::buy, 20, 100);
-    CHECK(prints(it) == std::vector<print>{{three, 5, 100}, {one, 8, 100}, {two, 4, 100}});
+    CHECK(prints(it) == std::vector<print>{{three, 5, 100}, {one, 7, 100}, {two, 4, 100}});
 }
 
 TEST_CASE("what was executed counts in an amend's quantity") {
