@@ -7,7 +7,9 @@
 #include <exchange/bin/run_facility.hpp>
 #include <exchange/management/affinity.hpp>
 
+#include <cstdint>
 #include <cstdio>
+#include <random>
 #include <string>
 
 using namespace exchange;
@@ -62,7 +64,12 @@ int main(int count, char** arguments) {
         else reading.errors.push_back({"--backend", "expected one of " + all_backends()});
     }
     if (!reading.errors.empty()) return complain(path, reading.errors);
-    if (!only_check) return start(reading.value);
-    std::printf("%s: in order\n", path.c_str());
-    return 0;
+    if (only_check) {
+        std::printf("%s: in order\n", path.c_str());
+        return 0;
+    }
+    // Clients choose their numbers, and must not know which of them are in each other's way.
+    std::random_device chance;
+    reading.value.service.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();
+    return start(reading.value);
 }

@@ -4,8 +4,13 @@
 //
 // A client may cancel before it was told an id, so the sequence alone has to find the order. Eight
 // consecutive sequences of a session share a cache line of this table, since clients number upward;
-// which line, a hash says, so no session can run into the numbers of another. Orders of one place are
+// which line, a hash says, so no session runs into the numbers of another. Orders of one place are
 // chained through the orders themselves. A quote's two orders answer to the same sequence.
+//
+// Clients choose their sequences. Of any hash that they know, thousands of numbers of a session share a
+// place, and whoever enters those makes all that happens there slow; so the hash multiplies by a number
+// that they need not know. Of 2^n places, two lines share one for at most 2 in 2^n multipliers, whichever
+// two lines they are. A better mix that everybody knows was rejected: to search it takes a moment longer.
 #pragma once
 
 #include <exchange/core/slab.hpp>
@@ -20,8 +25,11 @@ namespace exchange {
 class client_index {
 public:
     /// @param  orders_max  Orders that may be in it at once.
-    explicit client_index(std::uint32_t orders_max)
-        : heads_(std::bit_ceil(std::uint64_t{orders_max} + 8)) {}
+    /// @param  key         Any number. What is found does not depend on it, but who is in whose way.
+    explicit client_index(std::uint32_t orders_max, std::uint64_t key)
+        : heads_(std::bit_ceil(std::uint64_t{orders_max} + 9)),
+          multiplier_{0x9e37'79b9'7f4a'7c15 ^ key << 1},
+          shift_{static_cast<unsigned>(std::countl_zero(heads_.size() / 8)) + 1} {}
 
     void insert(order_slab& orders, order_index index) noexcept {
         order& it = orders[index];
@@ -51,13 +59,13 @@ public:
         return from(orders, it.chain_next, it.session, it.client_seq);
     }
 
-private:
+    /// Where the orders of this name are chained, with those of other names.
     [[nodiscard]] std::size_t place(session_id session, client_sequence client_seq) const noexcept {
         const std::uint64_t line = std::uint64_t{number(session)} << 32 | number(client_seq) >> 3;
-        const std::uint64_t mixed = line * 0x9e37'79b9'7f4a'7c15;
-        return ((mixed >> 29 & ~std::uint64_t{7}) | (number(client_seq) & 7)) & (heads_.size() - 1);
+        return (line * multiplier_ >> shift_) << 3 | (number(client_seq) & 7);
     }
 
+private:
     [[nodiscard]] static order_index from(const order_slab& orders, order_index at,
                                           session_id session, client_sequence client_seq) noexcept {
         while (at != 0 && (orders[at].client_seq != client_seq || orders[at].session != session)) {
@@ -66,7 +74,9 @@ private:
         return at;
     }
 
-    std::vector<order_index> heads_;  // Invariant: the size is a power of two.
+    std::vector<order_index> heads_;  // Invariant: the size is a power of two, and at least 16.
+    std::uint64_t multiplier_;        // Invariant: odd.
+    unsigned shift_;                  // Leaves as many bits as there are lines of eight.
 };
 
 }  // namespace exchange

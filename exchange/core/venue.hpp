@@ -26,13 +26,15 @@ struct partition_limits {
     std::uint32_t holdings_max = 1u << 16;
     std::uint32_t level_chunks_max = 1u << 13;  ///< 64 adjacent prices each; 1.6 KiB.
     std::uint32_t far_nodes_max = 1u << 12;     ///< For prices far away from the others; 264 bytes.
+    /// Of `client_index`. Whoever serves strangers draws one; no message depends on it.
+    std::uint64_t client_index_key = 0;
 };
 
 struct venue {
     explicit venue(const partition_limits& limits)
         : memory{order_slab{limits.orders_max},
                  {chunk_pool{limits.level_chunks_max}, node_pool{limits.far_nodes_max}}},
-          by_client{limits.orders_max},
+          by_client{limits.orders_max, limits.client_index_key},
           holdings{limits.holdings_max},
           products(std::size_t{limits.products_max} + 1),
           markets(std::size_t{limits.instruments_max} + 1),

@@ -5,13 +5,16 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include <vector>
+
 using namespace exchange;
 
 namespace {
 
 struct desk {
     order_slab orders{1'000};
-    client_index index{1'000};
+    client_index index{1'000, 0};
 
     order_index enter(std::uint16_t session, std::uint32_t client_seq) {
         const order_index made = orders.take();
@@ -49,6 +52,40 @@ TEST_CASE("an order that is over is not found, and its neighbours still are") {
     for (std::uint32_t each = 0; each < 900; ++each) {
         const auto session = static_cast<std::uint16_t>(1 + each % 3);
         REQUIRE(it.find(session, each) == (each % 2 == 0 ? 0 : entered[each]));
+    }
+}
+
+TEST_CASE("eight sequences in a row are neighbours, and the next eight are elsewhere") {
+    const desk it;
+    const auto place = [&](std::uint32_t client_seq) {
+        return it.index.place(session_id{1}, client_sequence{client_seq});
+    };
+
+    for (std::uint32_t each = 1; each < 8; ++each) CHECK(place(80 + each) == place(80) + each);
+    CHECK(place(80) % 8 == 0);
+    CHECK(place(88) != place(80) + 8);
+}
+
+TEST_CASE("numbers that share a place under one key do not under another") {
+    const client_index known{1'000, 0};
+    const client_index secret{1'000, 0x1234'5678'9abc'def0};
+    std::vector<client_sequence> chosen;
+    for (std::uint32_t each = 0; chosen.size() < 100; each += 8) {
+        const client_sequence it{each};
+        if (known.place(session_id{1}, it) == 8) chosen.push_back(it);
+    }
+
+    std::set<std::size_t> places;
+    for (const client_sequence each : chosen) places.insert(secret.place(session_id{1}, each));
+
+    CHECK(places.size() > 40);  // Of 128 lines, a hundred at random meet 70.
+}
+
+TEST_CASE("the smallest index has places, too") {
+    const client_index least{0, ~std::uint64_t{0}};
+
+    for (std::uint32_t each = 0; each < 1'000; ++each) {
+        REQUIRE(least.place(session_id{0xffff}, client_sequence{each * 4'000'037}) < 16);
     }
 }
 

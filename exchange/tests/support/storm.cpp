@@ -68,6 +68,7 @@ partition_limits storm::limits() const {
     limits.holdings_max = 1'024;
     limits.level_chunks_max = 512;
     limits.far_nodes_max = 4'096;
+    limits.client_index_key = random_;
     if (climate_ == storm_climate::deep) {
         limits.orders_max = 6'000;
         limits.level_chunks_max = 6'000;
