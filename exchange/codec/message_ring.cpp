@@ -21,7 +21,7 @@ message_ring::message_ring(const message_ring_options& options)
       lap_{options.first_sequence},
       free_until_{options.bytes_max} {
     expects(options.messages_max > 0 && prefix_bytes_ > 0);
-    expects(options.bytes_max <= UINT32_MAX);
+    expects(options.bytes_max <= message_ring_bytes_max);
     expects(bytes_.size() >= prefix_bytes_ + message_bytes_max_, "room for the largest message");
 }
 

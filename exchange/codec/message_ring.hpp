@@ -16,9 +16,12 @@
 
 namespace exchange {
 
+/// As much as a ring can keep: places are found by 32 bits.
+inline constexpr std::size_t message_ring_bytes_max = 0xffff'ffff;
+
 struct message_ring_options {
-    std::size_t bytes_max = std::size_t{1}
-                            << 20;  ///< Of all messages with their framing; below 4 GiB.
+    std::size_t bytes_max =
+        std::size_t{1} << 20;  ///< Of all messages with their framing; `message_ring_bytes_max`.
     std::size_t messages_max = std::size_t{1} << 14;  ///< Rounded up to a power of two.
     std::size_t message_bytes_max = 1024;             ///< Of one message, without its framing.
     std::size_t prefix_bytes = 2;                     ///< Room for framing before each; at least 1.

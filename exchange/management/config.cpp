@@ -3,6 +3,7 @@
 // Each part of the file, and what only the whole can tell: see config.hpp.
 #include <exchange/management/config.hpp>
 
+#include <exchange/codec/event_room.hpp>
 #include <exchange/core/partition.hpp>
 #include <exchange/management/json_section.hpp>
 #include <exchange/management/json_syntax.hpp>
@@ -32,7 +33,7 @@ constexpr auto backend_names = std::to_array<backend_name>({
 // ---------------------------------------------------------------------------------------------
 
 constexpr json_range kept_messages{256, std::int64_t{1} << 28};
-constexpr json_range kept_bytes{std::int64_t{64} << 10, 0xffff'ffff};
+constexpr json_range kept_bytes{std::int64_t{64} << 10, message_ring_bytes_max};
 
 void read_cpu(json_section& in, config& into) {
     if (!in.has("pin_to_cpu")) return;
@@ -203,6 +204,54 @@ void check_opening(const config& it, std::vector<config_error>& errors) {
     }
 }
 
+/// What the configuration itself defines under this number, or null.
+template <class Command, class Id>
+const Command* find_definition(const config& in, Id Command::* number_of, Id wanted) {
+    for (const opening_command& each : in.opening) {
+        const auto* const found = std::get_if<Command>(&each.what);
+        if (found != nullptr && found->*number_of == wanted) return found;
+    }
+    return nullptr;
+}
+
+/// How many orders the account of a session may have. What the operator defines later may have no limit.
+std::size_t own_orders_max(const config& it, session_id of) {
+    const std::size_t all = it.service.limits.orders_max;
+    const auto* const session = find_definition(it, &define_session::session, of);
+    if (session == nullptr) return all;
+    const auto* const account = find_definition(it, &define_account::account, session->account);
+    if (account == nullptr || account->open_orders_max == 0) return all;
+    return account->open_orders_max;
+}
+
+/// Notes that no ring can hold `room` beside the bytes that were asked for.
+void check_room(const ring_room& room, std::size_t kept, const std::string& whom,
+                std::vector<config_error>& errors) {
+    if (kept + room.bytes <= message_ring_bytes_max) return;
+    errors.push_back({"limits.orders_max", "one command could tell " + whom + ' ' +
+                                               std::to_string(room.bytes) + " bytes, and beside " +
+                                               std::to_string(kept) + " there is room for " +
+                                               std::to_string(message_ring_bytes_max - kept) +
+                                               ": expected fewer orders"});
+}
+
+/// Whoever reads must miss nothing, however much one command tells: each ring keeps that much beside what
+/// was asked for.
+void make_room(config& it, std::vector<config_error>& errors) {
+    const std::size_t orders = it.service.limits.orders_max;
+    mold_sender_options& feed = it.service.feed;
+    const ring_room told = feed_room(orders);
+    check_room(told, feed.kept_bytes_max, "the feed", errors);
+    feed.kept_messages_max += told.messages;
+    feed.kept_bytes_max += told.bytes;
+    for (credentials& each : it.service.participants) {
+        if (each.session == session_id::none) continue;  // A command has one answer.
+        each.one_command = session_room(orders, own_orders_max(it, each.session));
+        check_room(each.one_command, it.service.stream.bytes_max, std::string{each.username.view()},
+                   errors);
+    }
+}
+
 }  // namespace
 
 std::string_view describe(facility_backend backend) noexcept {
@@ -247,6 +296,7 @@ config_reading read_config(std::string_view text) {
     if (!made.errors.empty()) return made;  // What follows would complain of the same again.
     check_participants(it, made.errors);
     check_opening(it, made.errors);
+    make_room(it, made.errors);
     return made;
 }
 

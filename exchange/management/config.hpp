@@ -63,9 +63,12 @@ struct config_reading {
 
 /// Reads the text of a configuration.
 ///
+/// What streams and feed keep is what the text asks for and, beside it, whatever one command can cause
+/// (codec/event_room.hpp).
+///
 /// Errors:  those that `errors` lists: text that is no JSON (with line and column), keys that are doubled,
 ///          unknown or missing, values of the wrong type or out of range, participants that cannot be told
-///          apart, definitions that the core refuses.
+///          apart, definitions that the core refuses, more orders than one event can be kept of.
 [[nodiscard]] config_reading read_config(std::string_view text);
 
 /// Reads a file; that it cannot be read is an error like any other.

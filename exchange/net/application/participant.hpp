@@ -6,6 +6,7 @@
 // matching_service.hpp owns these; session/order_entry_session.hpp is the connection.
 #pragma once
 
+#include <exchange/codec/event_room.hpp>
 #include <exchange/codec/soup_stream.hpp>
 #include <exchange/core/types.hpp>
 
@@ -21,6 +22,7 @@ struct credentials {
     soup_username username;
     soup_password password;
     session_id session = session_id::none;  ///< None: the operator.
+    ring_room one_command{};  ///< What one can tell it: kept beyond what its stream keeps anyway.
 };
 
 /// Participants with messages that their connections were not told of. Each at most once.
@@ -32,7 +34,7 @@ public:
     /// @param  touched  Borrowed; has room for every participant.
     participant(const credentials& who, const soup_stream_options& stream,
                 touched_participants& touched)
-        : who_{who}, stream_{stream}, touched_list_{touched} {}
+        : who_{who}, stream_{with_room(stream, who.one_command)}, touched_list_{touched} {}
     participant(const participant&) = delete;
     participant& operator=(const participant&) = delete;
 
@@ -59,6 +61,13 @@ public:
 
 private:
     friend class matching_service;
+
+    [[nodiscard]] static soup_stream_options with_room(soup_stream_options stream,
+                                                       const ring_room& more) noexcept {
+        stream.messages_max += more.messages;
+        stream.bytes_max += more.bytes;
+        return stream;
+    }
 
     void touch() noexcept {
         touched_ = true;

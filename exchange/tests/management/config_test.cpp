@@ -3,6 +3,8 @@
 // What a configuration says, and every way in which it can be wrong: the place, and what was expected.
 #include <exchange/management/config.hpp>
 
+#include <exchange/codec/event_room.hpp>
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -68,7 +70,7 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     CHECK(it.facility.feed_interface == "lo");
     CHECK(it.facility.feed_requests.port() == 7003);
     CHECK(it.facility.connections_max == 16);
-    CHECK(it.service.limits.orders_max == 100'000);
+    CHECK(it.service.limits.orders_max == 20'000);
     REQUIRE(it.service.participants.size() == 4);
     REQUIRE(find_operator(it) != nullptr);
     CHECK(find_operator(it)->username == soup_username{"ops"});
@@ -268,6 +270,39 @@ TEST_CASE("more bands of ticks than a product can have are refused") {
     check_wrong(minimal(R"(, "products": [{"id": 1, "ticks": [)" + band + band + band + band +
                         R"({"from": 0, "step": 1}]}])"),
                 "products[0].ticks[4].from", "expected at most 4 bands");
+}
+
+TEST_CASE("streams and feed keep what was asked for, and beside it what one command can cause") {
+    const std::string accounts = R"(, "limits": {"orders_max": 1000},
+        "accounts": [{"id": 1, "firm": 1, "open_orders_max": 30}, {"id": 2, "firm": 1}],
+        "sessions": [{"id": 1, "account": 1}, {"id": 2, "account": 2}])";
+    std::string text = with_participants(R"([{"username": "ops", "password": "x"},
+        {"username": "a", "password": "x", "session": 1},
+        {"username": "b", "password": "x", "session": 2},
+        {"username": "c", "password": "x", "session": 3}])" +
+                                         accounts);
+    text.replace(text.find(R"("requests":)"), 0,
+                 R"("kept_messages_max": 256, "kept_bytes_max": 65536, )");
+    const config_reading read = read_config(text);
+    REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
+    const matching_service_options& it = read.value.service;
+
+    CHECK(it.participants[0].one_command == ring_room{});
+    CHECK(it.participants[1].one_command == session_room(1000, 30));
+    CHECK(it.participants[2].one_command == session_room(1000, 1000));
+    CHECK(it.participants[3].one_command == session_room(1000, 1000));  // Defined later, if ever.
+    CHECK(it.stream.messages_max == soup_stream_options{}.messages_max);
+    CHECK(it.feed.kept_messages_max == 256 + feed_room(1000).messages);
+    CHECK(it.feed.kept_bytes_max == 65'536 + feed_room(1000).bytes);
+}
+
+TEST_CASE("more orders than a stream or the feed can keep one command of are refused") {
+    check_wrong(minimal(R"(, "limits": {"orders_max": 16000000})"), "limits.orders_max",
+                "one command could tell the feed");
+    std::string greedy = with_participants(R"([{"username": "a", "password": "x", "session": 1}])");
+    greedy.replace(greedy.find(R"("127.0.0.1:7001")"), 16,
+                   R"("127.0.0.1:7001", "kept_bytes_max": 4294967295)");
+    check_wrong(greedy, "limits.orders_max", "one command could tell a ");
 }
 
 TEST_CASE("one reading finds everything that is wrong") {

@@ -120,6 +120,10 @@ TEST_CASE("callback facility: thousands of messages in one write are answered on
     of_bad_input::thousands_of_messages_in_one_write_are_answered_one_by_one();
     of_bad_input_when_eager::thousands_of_messages_in_one_write_are_answered_one_by_one();
 }
+TEST_CASE("callback facility: who reads misses nothing of the largest sweep") {
+    of_slow_readers::who_reads_misses_nothing_of_the_largest_sweep();
+    of_slow_readers_when_eager::who_reads_misses_nothing_of_the_largest_sweep();
+}
 TEST_CASE("callback facility: last words wait behind what is being written") {
     of_slow_readers::last_words_wait_behind_what_is_being_written();
     of_slow_readers_when_eager::last_words_wait_behind_what_is_being_written();

@@ -82,6 +82,9 @@ TEST_CASE("gyre facility: where bytes are cut makes no difference") {
 TEST_CASE("gyre facility: thousands of messages in one write are answered one by one") {
     bad_input_here::thousands_of_messages_in_one_write_are_answered_one_by_one();
 }
+TEST_CASE("gyre facility: who reads misses nothing of the largest sweep") {
+    slow_reader_here::who_reads_misses_nothing_of_the_largest_sweep();
+}
 TEST_CASE("gyre facility: last words wait behind what is being written") {
     slow_reader_here::last_words_wait_behind_what_is_being_written();
 }

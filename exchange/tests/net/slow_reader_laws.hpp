@@ -99,7 +99,45 @@ struct slow_reader_law : facility_floor<World, Facility> {
             today);
     }
 
+    static void who_reads_misses_nothing_of_the_largest_sweep() {
+        day today;
+        today.rules.limits.orders_max = swept + 1;
+        for (credentials& each : today.rules.participants)
+            each.one_command = session_room(swept + 1, swept + 1);
+        REQUIRE(2 * swept > today.rules.stream.messages_max);  // Else it proves nothing.
+        hold(
+            [](floor& it) -> task {
+                it.probe->feed.stop();  // This is not about the feed.
+                for (std::uint32_t each = 1; each <= swept; ++each) {
+                    enter_order one = limit(client_sequence{each}, order_side::buy, 100, 1);
+                    one.session = alice;
+                    it.service.apply(one);
+                }
+                trader<X> a{it.on, it.client("alice", 0)};
+                trader<X> b{it.on, it.client("bob")};
+                co_await a.in();
+                co_await b.in();
+                a.next_sequence = a.client.machine().resume().sequence;
+
+                b.send(limit(client_sequence{1}, order_side::sell, 100, swept));
+                co_await b.heard_at_least(2 * swept);
+                co_await a.heard_at_least(2 * swept);
+
+                CHECK(a.disconnects + b.disconnects == 0);
+                CHECK(a.template heard_of<order_executed>().size() == swept);
+                CHECK(b.template heard_of<order_executed>().size() == swept);
+                CHECK(it.open_orders(alice) == 0);
+                a.client.stop();
+                b.client.stop();
+                co_await a.gone();
+                co_await b.gone();
+                co_await until_idle(it);
+            },
+            today);
+    }
+
 private:
+    static constexpr std::uint32_t swept = 9'000;
     static constexpr std::uint32_t hits_in_vain = 1'500;
 
     /// Alice enters an order, and reads no more.
