@@ -82,12 +82,13 @@ private:
         const auto count = [](std::uint64_t it) { return static_cast<unsigned long long>(it); };
         std::fprintf(
             to,
-            "commands %llu, malformed %llu, feed messages %llu, datagrams %llu, not sent %llu, "
-            "requests answered %llu, refused %llu\n",
+            "commands %llu, malformed %llu, feed messages %llu, lost unsent %llu, datagrams %llu, "
+            "not sent %llu, requests answered %llu, refused %llu\n",
             count(service_.counts().commands), count(service_.counts().malformed),
             count(service_.feed().messages().next_sequence() - how_.service.feed.first_sequence),
-            count(facility_.feed().datagrams), count(facility_.feed().refused),
-            count(facility_.feed().answers), count(facility_.feed().faults));
+            count(service_.feed().unsent_lost()), count(facility_.feed().datagrams),
+            count(facility_.feed().refused), count(facility_.feed().answers),
+            count(facility_.feed().faults));
         std::fflush(to);
     }
 

@@ -81,6 +81,16 @@ public:
         return sequence >= first_ && sequence < next_;
     }
 
+    /// Do the messages from `sequence` on take more than a quarter of the memory, or of the places? So they
+    /// do if some of them have been pushed out already.
+    ///
+    /// @param  sequence  At most `next_sequence()`. Constant time.
+    [[nodiscard]] bool takes_a_quarter(std::uint64_t sequence) const noexcept {
+        if (sequence == next_) return false;
+        return sequence < first_ || 4 * (next_ - sequence) > places_.size() ||
+               4 * bytes_from(sequence) > bytes_.size();
+    }
+
     [[nodiscard]] std::size_t message_bytes_max() const noexcept { return message_bytes_max_; }
 
     /// The framed message `sequence`, which must be held.
@@ -104,6 +114,10 @@ private:
 
     [[nodiscard]] const place& at(std::uint64_t sequence) const noexcept {
         return places_[sequence & place_mask_];
+    }
+    [[nodiscard]] std::size_t bytes_from(std::uint64_t sequence) const noexcept {
+        const std::size_t begin = at(sequence).offset;
+        return sequence < lap_ ? lap_end_ - begin + tail_ : tail_ - begin;
     }
     void make_room(std::size_t framed_size) noexcept;
 

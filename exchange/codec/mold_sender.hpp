@@ -78,6 +78,10 @@ public:
 
     [[nodiscard]] const message_ring& messages() const noexcept { return messages_; }
 
+    /// Do messages that were not sent yet take more than a quarter of what is kept? Then they are to be sent
+    /// before more is caused: what is pushed out unsent nobody can ask for either.
+    [[nodiscard]] bool crowded() const noexcept { return messages_.takes_a_quarter(cursor_); }
+
     /// Messages that newer ones pushed out before they were sent: the driver was too slow.
     [[nodiscard]] std::uint64_t unsent_lost() const noexcept { return unsent_lost_; }
 

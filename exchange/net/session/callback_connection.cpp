@@ -52,7 +52,7 @@ void callback_connection::has_output() noexcept {
         unwritten_ = true;
         desk_.spans.note_unwritten();
     }
-    if (!carrying_out_ && !linked()) desk_.announced.push_back(*this);
+    if (!carrying_out_ && !gyre::list_link<>::linked()) desk_.announced.push_back(*this);
 }
 
 void callback_connection::write_announced() {

@@ -140,6 +140,9 @@ private:
                     more = note_output(written);
                 }
                 desk_.note_written();
+                while (desk_.feed
+                           .crowded())  // Somebody else is at it, and the next turn would add more.
+                    static_cast<void>(co_await desk_.feed.until_less_crowded());
             }
         }
     }

@@ -45,6 +45,10 @@ void callback_feed::close() noexcept {
 }
 
 bool callback_feed::flush(feed_waiter* waiter) {
+    if (waiter != nullptr && crowded()) {
+        held_back_.push_back(*waiter);
+        return false;
+    }
     if (sending_ || !outgoing_.is_open()) return true;
     sending_ = true;
     now_ = std::chrono::steady_clock::now();
@@ -96,8 +100,14 @@ bool callback_feed::sent_at_once(const mold_datagram& datagram) {
 
 void callback_feed::on_sent(const error_code& failure) {
     note(failure);
-    if (!send_rest()) return;
-    if (feed_waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->feed_sent();
+    if (send_rest())
+        if (feed_waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->feed_sent();
+    tell_waiters();
+}
+
+/// They may cause more, and be held back again.
+void callback_feed::tell_waiters() {
+    while (!held_back_.empty() && !crowded()) held_back_.pop_front().feed_sent();
 }
 
 void callback_feed::note(const error_code& failure) noexcept {

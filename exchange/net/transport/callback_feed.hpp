@@ -13,14 +13,16 @@
 #include <exchange/net/transport/feed_publisher.hpp>
 #include <exchange/net/transport/handler_memory.hpp>
 
+#include <gyre/base/intrusive.hpp>
+
 #include <array>
 #include <cstddef>
 #include <vector>
 
 namespace exchange {
 
-/// Whoever goes on when the feed has been sent.
-class feed_waiter {
+/// Whoever goes on when the feed has been sent, as far as is needed.
+class feed_waiter : public gyre::list_link<feed_waiter> {
 public:
     virtual void feed_sent() = 0;
 
@@ -52,7 +54,8 @@ public:
     /// Sends what was committed and not sent yet. What cannot be sent is counted, and stays in the feed
     /// for those who ask.
     ///
-    /// @param  waiter  Borrowed, or null: told when all is sent, if it was not at once.
+    /// @param  waiter  Borrowed, or null: told when all is sent, if it was not at once. If somebody is at it
+    ///                 who is so far behind that nothing more should be caused: once that is over.
     /// @return True if all is sent, or somebody is at it already, who goes on until nothing is left. False
     ///         if `waiter` will be told.
     bool flush(feed_waiter* waiter);
@@ -69,6 +72,8 @@ private:
     [[nodiscard]] bool send(const mold_datagram& datagram);
     [[nodiscard]] bool sent_at_once(const mold_datagram& datagram);
     void on_sent(const boost::system::error_code& failure);
+    void tell_waiters();
+    [[nodiscard]] bool crowded() const noexcept { return sending_ && feed_.crowded(); }
     void note(const boost::system::error_code& failure) noexcept;
     void await_request();
     void on_request(const boost::system::error_code& failure, std::size_t size);
@@ -81,7 +86,8 @@ private:
     asio_udp_socket requests_;
     handler_memory sending_memory_;
     handler_memory request_memory_;
-    feed_waiter* waiter_ = nullptr;
+    feed_waiter* waiter_ = nullptr;  // Who began to send.
+    gyre::list<feed_waiter, feed_waiter> held_back_;
     gyre::time_point now_{};           // When the flush began that is under way.
     std::vector<std::byte> datagram_;  // What is being sent; its messages may be overwritten.
     std::vector<std::byte> answer_;

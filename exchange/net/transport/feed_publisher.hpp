@@ -56,6 +56,19 @@ public:
     /// Has the feed anything that was not given to the kernel?
     [[nodiscard]] bool sending() const noexcept { return sending_; }
 
+    /// Is somebody sending who is so far behind that nothing more should be caused for now?
+    [[nodiscard]] bool crowded() const noexcept { return sending_ && feed_.crowded(); }
+
+    /// Waits until that may be over; look again. Yields `io_result<>`.
+    ///
+    /// Errors:        none.
+    /// Cancellation:  closing ends it.
+    /// Threads, cost: those of an event's `wait`.
+    [[nodiscard]] auto until_less_crowded() noexcept {
+        less_crowded_.reset();
+        return less_crowded_.wait();
+    }
+
     /// Takes up what was committed and not sent yet; if there is none, the heartbeat or the end that is due.
     ///
     /// @return True if the caller is to send it: `send` is awaited and its result given to `sent`, until that
@@ -79,6 +92,7 @@ public:
             batch_.drop_first();
         }
         sending_ = fill();
+        if (!crowded()) less_crowded_.set();
         return sending_;
     }
 
@@ -146,6 +160,7 @@ private:
     typename X::datagram_batch answer_;
     typename X::udp_socket outgoing_;
     typename X::udp_socket requests_;
+    typename X::event less_crowded_;
     feed_counts counts_;
     bool sending_ = false;
 };

@@ -55,6 +55,33 @@ TEST_CASE("several messages share a datagram, up to its size") {
     CHECK_FALSE(sender.next(start).has_value());
 }
 
+TEST_CASE("what waits to be sent is too much above a quarter, by number or by size") {
+    mold_sender sender{small, start};
+    for (int each = 0; each < 4; ++each) append(sender, "1");
+    CHECK_FALSE(sender.crowded());
+    append(sender, "2");
+    CHECK(sender.crowded());
+    CHECK(sender.next(start).has_value());
+    CHECK_FALSE(sender.crowded());
+
+    for (int lap = 0; lap < 20; ++lap) {
+        append(sender, std::string(20, 'x'));
+        append(sender, std::string(20, 'y'));
+        CHECK_FALSE(sender.crowded());
+        append(sender, std::string(10, 'z'));
+        CHECK(sender.crowded());
+        while (sender.next(start)) {
+        }
+    }
+
+    for (int each = 0; each < 40; ++each) append(sender, "3");  // Some are lost.
+    CHECK(sender.crowded());
+    while (sender.next(start)) {
+    }
+    CHECK_FALSE(sender.crowded());
+    CHECK(sender.unsent_lost() == 40 - 16);
+}
+
 TEST_CASE("the largest message fills a datagram alone") {
     mold_sender sender{small, start};
     append(sender, std::string(28, 'x'));

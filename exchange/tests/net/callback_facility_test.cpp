@@ -5,6 +5,7 @@
 
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/bad_input_laws.hpp>
+#include <exchange/tests/net/crowded_feed_laws.hpp>
 #include <exchange/tests/net/eager_facility.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
@@ -19,6 +20,8 @@ namespace {
 using the_laws = facility_law<asio_world, callback_facility>;
 using of_bad_input = bad_input_law<asio_world, callback_facility>;
 using of_bad_input_when_eager = bad_input_law<asio_world, eager_facility>;
+using of_crowded_feeds = crowded_feed_law<asio_world, callback_facility>;
+using of_crowded_feeds_when_eager = crowded_feed_law<asio_world, eager_facility>;
 using of_its_end = end_of_day_law<asio_world, callback_facility>;
 using of_its_end_when_eager = end_of_day_law<asio_world, eager_facility>;
 using the_laws_when_eager = facility_law<asio_world, eager_facility>;
@@ -147,4 +150,12 @@ TEST_CASE("callback facility: a listener asks for exactly what it missed") {
 TEST_CASE("callback facility: what is kept no more is missed, and the rest is heard") {
     of_sequence_gaps::what_is_kept_no_more_is_missed_and_the_rest_is_heard();
     of_sequence_gaps_when_eager::what_is_kept_no_more_is_missed_and_the_rest_is_heard();
+}
+TEST_CASE("callback facility: a turn ends before it pushes out what was not sent") {
+    of_crowded_feeds::a_turn_ends_before_it_pushes_out_what_was_not_sent();
+    of_crowded_feeds_when_eager::a_turn_ends_before_it_pushes_out_what_was_not_sent();
+}
+TEST_CASE("callback facility: what one command pushes out unsent is counted") {
+    of_crowded_feeds::what_one_command_pushes_out_unsent_is_counted();
+    of_crowded_feeds_when_eager::what_one_command_pushes_out_unsent_is_counted();
 }

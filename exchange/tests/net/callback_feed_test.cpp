@@ -42,7 +42,43 @@ private:
 using the_laws = feed_law<asio_world, feed_of_callbacks<callback_style::asynchronous>>;
 using the_laws_when_eager = feed_law<asio_world, feed_of_callbacks<callback_style::tried_first>>;
 
+struct counted_waiter final : feed_waiter {
+    int told = 0;
+    void feed_sent() override { ++told; }
+};
+
 }  // namespace
+
+TEST_CASE("callback feed: who would push out what somebody else has not sent waits for room") {
+    asio_loop on;
+    mold_sender sender{{.session = "FEED", .kept_messages_max = 16}, asio_traits::now(on)};
+    const auto publish = [&sender](int messages) {
+        for (int each = 0; each < messages; ++each) {
+            static_cast<void>(sender.prepare(1));
+            sender.commit(1);
+        }
+    };
+    callback_feed feed{sender, endpoint{ipv4::loopback(), 9}, 1400, callback_style::asynchronous};
+    feed.open(asio_traits::bind(on, any_port(), {}).take(),
+              asio_traits::bind(on, any_port(), {}).take());
+    counted_waiter first;
+    counted_waiter second;
+
+    publish(1);
+    CHECK_FALSE(feed.flush(&first));
+    publish(4);
+    CHECK(feed.flush(&second));
+    publish(1);
+    CHECK_FALSE(feed.flush(&second));
+    CHECK(feed.flush(nullptr));
+    CHECK(first.told + second.told == 0);
+    on.post([&feed]() noexcept { feed.close(); });  // Behind what is being sent.
+    on.run();
+
+    CHECK(first.told == 1);
+    CHECK(second.told == 1);
+    CHECK(sender.unsent_lost() == 0);
+}
 
 TEST_CASE("callback feed: a datagram that cannot be sent is left out") {
     the_laws::a_datagram_that_cannot_be_sent_is_left_out();

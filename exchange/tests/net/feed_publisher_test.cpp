@@ -122,8 +122,66 @@ gyre::task<> ask_a_forgetful_feed(forgetful_feed& it, bool& ended) {
     ended = true;
 }
 
+/// A feed that keeps 16 messages, of which 4 may wait to be sent.
+struct small_feed {
+    explicit small_feed(gyre::io_context& on)
+        : sender{{.session = "FEED", .kept_messages_max = 16}, on.now()},
+          publisher{on, sender, endpoint{ipv4::loopback(), 9}, 4, 1400} {
+        publisher.open(gyre_traits::bind(on, any_port(), {}).take(),
+                       gyre_traits::bind(on, any_port(), {}).take());
+    }
+
+    void publish(int messages) {
+        for (int each = 0; each < messages; ++each) {
+            static_cast<void>(sender.prepare(1));
+            sender.commit(1);
+        }
+    }
+    gyre::task<> await_room() {
+        while (publisher.crowded()) static_cast<void>(co_await publisher.until_less_crowded());
+        gone_on = true;
+    }
+
+    mold_sender sender;
+    feed_publisher<gyre_traits> publisher;
+    bool gone_on = false;
+};
+
+gyre::task<> cause_more_than_is_sent(gyre::io_context& on, small_feed& it, bool& ended) {
+    it.publish(1);
+    REQUIRE(it.publisher.begin());  // And it takes its time.
+    it.publish(4);
+    CHECK_FALSE(it.publisher.crowded());
+    it.publish(1);
+    CHECK(it.publisher.crowded());
+    gyre::launch(on, it.await_room(), gyre::or_terminate{});
+    co_await law<gyre_world>::settle(on);
+    CHECK_FALSE(it.gone_on);
+
+    for (bool more = true; more;) {
+        const auto what = co_await it.publisher.send();
+        more = it.publisher.sent(what);
+    }
+    co_await law<gyre_world>::settle(on);
+
+    CHECK(it.gone_on);
+    CHECK_FALSE(it.publisher.crowded());
+    CHECK(it.sender.unsent_lost() == 0);
+    it.publisher.close();
+    ended = true;
+}
+
 }  // namespace
 
+TEST_CASE("gyre feed: who would push out what somebody else has not sent waits for room") {
+    gyre_world::each_context([](gyre::io_context& on) {
+        small_feed it{on};
+        bool ended = false;
+        gyre::launch(on, cause_more_than_is_sent(on, it, ended), gyre::or_terminate{});
+        CHECK(gyre_world::run_to_rest(on));
+        CHECK(ended);
+    });
+}
 TEST_CASE("gyre feed: a datagram that cannot be sent is left out") {
     law_here::a_datagram_that_cannot_be_sent_is_left_out();
 }

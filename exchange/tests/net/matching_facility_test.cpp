@@ -4,6 +4,7 @@
 #include <exchange/net/application/matching_facility.hpp>
 
 #include <exchange/tests/net/bad_input_laws.hpp>
+#include <exchange/tests/net/crowded_feed_laws.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/gyre_world.hpp>
@@ -13,6 +14,7 @@
 using namespace exchange;
 using namespace exchange::testing;
 using bad_input_here = bad_input_law<gyre_world, matching_facility<gyre_traits>>;
+using crowded_feed_here = crowded_feed_law<gyre_world, matching_facility<gyre_traits>>;
 using sequence_gap_here = sequence_gap_law<gyre_world, matching_facility<gyre_traits>>;
 using slow_reader_here = slow_reader_law<gyre_world, matching_facility<gyre_traits>>;
 using law_here = facility_law<gyre_world, matching_facility<gyre_traits>>;
@@ -102,4 +104,10 @@ TEST_CASE("gyre facility: a listener asks for exactly what it missed") {
 }
 TEST_CASE("gyre facility: what is kept no more is missed, and the rest is heard") {
     sequence_gap_here::what_is_kept_no_more_is_missed_and_the_rest_is_heard();
+}
+TEST_CASE("gyre facility: a turn ends before it pushes out what was not sent") {
+    crowded_feed_here::a_turn_ends_before_it_pushes_out_what_was_not_sent();
+}
+TEST_CASE("gyre facility: what one command pushes out unsent is counted") {
+    crowded_feed_here::what_one_command_pushes_out_unsent_is_counted();
 }

@@ -105,6 +105,7 @@ TEST_CASE("an exchange is opened, traded on, halted and ended, on every backend"
         CHECK(it.facility().wait() == 0);
         CHECK_MESSAGE(summary.starts_with("commands "), summary);
         CHECK_MESSAGE(summary.find("malformed 0,") != std::string::npos, summary);
+        CHECK_MESSAGE(summary.find("lost unsent 0,") != std::string::npos, summary);
     }
 }
 
