@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Answers who asks what a book looks like, which is what a listener needs that comes late.
+// Answers who asks what a book looks like, which is what a listener needs that comes late, or that has
+// missed more than can be repeated.
 //
 // It reads the state between two commands, so each page is a whole truth, and says with which message of
-// the feed the next truth begins. matching_service.hpp lets the operator ask.
+// the feed the next truth begins. matching_service.hpp lets everybody ask who is logged in.
 #pragma once
 
 #include <exchange/codec/book_codec.hpp>

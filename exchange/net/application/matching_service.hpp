@@ -62,14 +62,13 @@ public:
     [[nodiscard]] std::optional<message_rejected> take(const participant& from,
                                                        std::span<const std::byte> message) noexcept;
 
-    /// Answers a question of `from`, which is no command: nothing is sequenced, and nothing changes.
+    /// Answers a question, which is no command: nothing is sequenced, and nothing changes. Whoever is logged
+    /// in may ask what a book looks like, since the feed told it to everybody.
     ///
     /// @param  message  One SBE message. Borrowed during the call.
-    /// @return The answer, outside of the stream, borrowed until the next call; empty if it is no question
-    ///         that this participant may ask.
-    [[nodiscard]] std::span<const std::byte> answer(const participant& from,
-                                                    std::span<const std::byte> message) noexcept {
-        return from.is_operator() ? books_.answer(message) : std::span<const std::byte>{};
+    /// @return The answer, outside of the stream, borrowed until the next call; empty if it is no question.
+    [[nodiscard]] std::span<const std::byte> answer(std::span<const std::byte> message) noexcept {
+        return books_.answer(message);
     }
 
     /// Whose login this is; null if it is nobody's.

@@ -32,7 +32,7 @@ public:
     /// Each message once and in order. Borrowed during the call.
     virtual void heard(const mold_message& message) noexcept = 0;
 
-    /// Messages are lost: all requests were in vain. A snapshot is needed from here on.
+    /// Messages are lost: all requests were in vain. The book is needed from here on: see book_page.hpp.
     virtual void missed(mold_gap) noexcept {}
 
     /// The feed has ended, and all of it was heard.

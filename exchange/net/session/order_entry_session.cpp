@@ -74,7 +74,7 @@ void order_entry_session::log_in(gyre::time_point now) noexcept {
 
 void order_entry_session::carry_out(std::span<const std::byte> message) noexcept {
     if (service_.ended()) return;  // The end of the session, which is on its way, is the answer.
-    if (const auto answer = service_.answer(*who_, message); !answer.empty()) return say(answer);
+    if (const auto answer = service_.answer(message); !answer.empty()) return say(answer);
     const std::optional<message_rejected> refusal = service_.take(*who_, message);
     if (!refusal) return;
     std::array<std::byte, message_bytes_of<message_rejected>> bytes;

@@ -11,6 +11,7 @@
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
+#include <exchange/tests/net/snapshot_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -158,4 +159,10 @@ TEST_CASE("callback facility: a turn ends before it pushes out what was not sent
 TEST_CASE("callback facility: what one command pushes out unsent is counted") {
     of_crowded_feeds::what_one_command_pushes_out_unsent_is_counted();
     of_crowded_feeds_when_eager::what_one_command_pushes_out_unsent_is_counted();
+}
+TEST_CASE("callback facility: who has missed too much asks for the book, and goes on") {
+    snapshot_law<asio_world,
+                 callback_facility>::who_has_missed_too_much_asks_for_the_book_and_goes_on();
+    snapshot_law<asio_world,
+                 eager_facility>::who_has_missed_too_much_asks_for_the_book_and_goes_on();
 }

@@ -10,6 +10,7 @@
 #include <exchange/tests/net/gyre_world.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
+#include <exchange/tests/net/snapshot_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -110,4 +111,8 @@ TEST_CASE("gyre facility: a turn ends before it pushes out what was not sent") {
 }
 TEST_CASE("gyre facility: what one command pushes out unsent is counted") {
     crowded_feed_here::what_one_command_pushes_out_unsent_is_counted();
+}
+TEST_CASE("gyre facility: who has missed too much asks for the book, and goes on") {
+    snapshot_law<gyre_world, matching_facility<gyre_traits>>::
+        who_has_missed_too_much_asks_for_the_book_and_goes_on();
 }
