@@ -30,16 +30,18 @@ public:
             places_.emplace_back(desk);
     }
 
-    /// A place for a client, or null. If all are taken, whoever has been there longest without logging in
-    /// has to leave, so that strangers cannot keep participants out: ask again when somebody has left.
+    /// A place for a client, or null. If all are taken, whoever has been there longest without ever logging
+    /// in has to leave, so that strangers cannot keep participants out; only if there is none, whoever
+    /// has been there longest of those that are being told why they are logged in no more. Ask again when
+    /// somebody has left.
     [[nodiscard]] Connection* find() noexcept {
-        Connection* oldest = nullptr;
+        Connection* first = nullptr;
         for (Connection& each : places_) {
             if (!each.serving()) return &each;
             if (each.logged_in()) continue;
-            if (oldest == nullptr || each.accepted_at() < oldest->accepted_at()) oldest = &each;
+            if (first == nullptr || leaves_before(each, *first)) first = &each;
         }
-        if (oldest != nullptr) oldest->hang_up();
+        if (first != nullptr) first->hang_up();
         return nullptr;
     }
 
@@ -56,6 +58,12 @@ public:
     }
 
 private:
+    [[nodiscard]] static bool leaves_before(const Connection& left,
+                                            const Connection& right) noexcept {
+        if (left.was_logged_in() != right.was_logged_in()) return right.was_logged_in();
+        return left.accepted_at() < right.accepted_at();
+    }
+
     std::deque<Connection> places_;  // They stay where they are.
 };
 

@@ -38,6 +38,7 @@ public:
     /// Is there a client?
     [[nodiscard]] bool serving() const noexcept { return session_.has_value(); }
     [[nodiscard]] bool logged_in() const noexcept { return session_->who() != nullptr; }
+    [[nodiscard]] bool was_logged_in() const noexcept { return session_->was_logged_in(); }
     [[nodiscard]] gyre::time_point accepted_at() const noexcept { return accepted_at_; }
 
     /// Ends it now.

@@ -69,6 +69,7 @@ void order_entry_session::log_in(gyre::time_point now) noexcept {
     static_cast<void>(server_.accept(whose->stream(), now));
     if (!server_.logged_in()) return;  // It asked for what there is not, and was told so.
     who_ = whose;
+    was_logged_in_ = true;
     service_.attach(*whose, *this);
 }
 
@@ -92,6 +93,8 @@ void order_entry_session::disconnected() noexcept {
 }
 
 void order_entry_session::cut(soup_ending why) noexcept {
+    if (std::exchange(cut_, true))
+        return;  // An event may outrun a client with each of its messages.
     static_cast<void>(server_.on_framing_error(why));
     link_.cut();
 }

@@ -70,12 +70,16 @@ public:
     /// Who is logged in; null before, and afterwards.
     [[nodiscard]] const participant* who() const noexcept { return who_; }
 
+    /// Was somebody ever?
+    [[nodiscard]] bool was_logged_in() const noexcept { return was_logged_in_; }
+
     // For the service.
 
     /// Has its stream forgotten what it is about to write?
     [[nodiscard]] bool is_outrun() const noexcept {
         return server_.next_to_send() < who_->stream().messages().first_sequence();
     }
+    /// Ends the session and its connection at once. Only the first time counts.
     void cut(soup_ending why) noexcept;
     void announce_output() noexcept { link_.has_output(); }
 
@@ -89,6 +93,8 @@ private:
     session_link& link_;
     soup_server server_;
     participant* who_ = nullptr;
+    bool was_logged_in_ = false;
+    bool cut_ = false;
 };
 
 }  // namespace exchange

@@ -82,7 +82,10 @@ public:
     bool carry_to_client(gyre::time_point now = day_start);
 
     void has_output() noexcept override { ++announced_; }
-    void cut() noexcept override { cut_ = true; }
+    void cut() noexcept override {
+        cut_ = true;
+        ++cuts_;
+    }
 
     [[nodiscard]] soup_client& client() { return client_; }
     [[nodiscard]] order_entry_session& session() { return *session_; }
@@ -90,6 +93,7 @@ public:
     void forget() { heard_.clear(); }
     [[nodiscard]] int announced() const { return announced_; }
     [[nodiscard]] bool was_cut() const { return cut_; }
+    [[nodiscard]] int cuts() const { return cuts_; }
 
     /// Events of one kind among what was heard, in order.
     template <event_record Event>
@@ -119,6 +123,7 @@ private:
     soup_framer to_client_;
     std::vector<heard_message> heard_;
     int announced_ = 0;
+    int cuts_ = 0;
     bool cut_ = false;
 };
 

@@ -204,6 +204,25 @@ TEST_CASE("whoever reads so slowly that its messages are overwritten is cut off 
     CHECK(it.bobs.heard_of<order_executed>().size() == 1);
 }
 
+TEST_CASE("an event that outruns a client with each of its messages cuts it off once") {
+    matching_service_options options = two_traders();
+    options.stream.messages_max = 8;
+    floor it{options};
+    it.alices.connect();
+    it.bobs.connect();
+    for (std::uint32_t each = 1; each <= 8; ++each)
+        REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 5)));
+    REQUIRE(it.alices.carry_to_server());
+    CHECK(it.alices.cuts() == 0);
+
+    REQUIRE(it.bobs.send(limit(client_sequence{1}, order_side::sell, 100, 3 * 5)));
+    REQUIRE(it.bobs.carry_to_server());  // Alice is told six messages.
+
+    CHECK(it.alices.cuts() == 1);
+    CHECK(it.alices.session().ending() == soup_ending::fell_behind);
+    CHECK(it.open_orders(alice) == 5);
+}
+
 TEST_CASE("who was lost is expected until it has logged out or heard the end") {
     floor it;
     const auto is_expected = [&](std::string_view name) {

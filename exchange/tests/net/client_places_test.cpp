@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Who has to make room when all places for clients are taken.
+#include <exchange/net/application/client_places.hpp>
+
+#include <exchange/tests/net/desk.hpp>
+#include <exchange/tests/net/venue_with_two_traders.hpp>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace exchange;
+using namespace exchange::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What a place knows of its client, as a test says it.
+struct fake_client {
+    bool present = false;
+    bool now_logged_in = false;
+    bool once_logged_in = false;
+    gyre::time_point since{};
+    int hung_up = 0;
+
+    /// @param  where  Finds the fakes again.
+    explicit fake_client(std::vector<fake_client*>& where) { where.push_back(this); }
+
+    [[nodiscard]] bool serving() const { return present; }
+    [[nodiscard]] bool logged_in() const { return now_logged_in; }
+    [[nodiscard]] bool was_logged_in() const { return once_logged_in; }
+    [[nodiscard]] gyre::time_point accepted_at() const { return since; }
+    void hang_up() { ++hung_up; }
+};
+
+/// Four places, all taken: by two participants, one that is told why it has to go, and a stranger.
+struct crowd {
+    crowd() {
+        gyre::time_point arrival = day_start;
+        for (fake_client* const each : clients) {
+            each->present = true;
+            each->since = arrival += 1s;
+        }
+        for (const std::size_t each : {0U, 1U})
+            clients[each]->now_logged_in = clients[each]->once_logged_in = true;
+        clients[2]->once_logged_in = true;
+    }
+
+    [[nodiscard]] std::vector<int> hung_up() const {
+        std::vector<int> all;
+        for (const fake_client* const each : clients) all.push_back(each->hung_up);
+        return all;
+    }
+
+    static facility_options four_places() {
+        facility_options options;
+        options.connections_max = 4;
+        return options;
+    }
+
+    matching_service service{two_traders(), day_start};
+    std::vector<fake_client*> clients;
+    client_places<fake_client> places{clients, service, four_places()};
+};
+
+}  // namespace
+
+TEST_CASE("a place that is free is found, and nobody has to leave") {
+    crowd it;
+    it.clients[3]->present = false;
+    CHECK(it.places.find() == it.clients[3]);
+    CHECK(it.hung_up() == std::vector{0, 0, 0, 0});
+}
+
+TEST_CASE(
+    "who never logged in leaves before who is being told its last words, though it came later") {
+    crowd it;
+    CHECK(it.places.find() == nullptr);
+    CHECK(it.hung_up() == std::vector{0, 0, 0, 1});
+}
+
+TEST_CASE("of those who never logged in, whoever has been there longest leaves") {
+    crowd it;
+    it.clients[2]->once_logged_in = false;
+    CHECK(it.places.find() == nullptr);
+    CHECK(it.hung_up() == std::vector{0, 0, 1, 0});
+}
+
+TEST_CASE("where only participants were, who is logged in no more leaves") {
+    crowd it;
+    it.clients[3]->now_logged_in = it.clients[3]->once_logged_in = true;
+    CHECK(it.places.find() == nullptr);
+    CHECK(it.hung_up() == std::vector{0, 0, 1, 0});
+}
+
+TEST_CASE("who is logged in never has to leave") {
+    crowd it;
+    for (fake_client* const each : it.clients) each->now_logged_in = each->once_logged_in = true;
+    CHECK(it.places.find() == nullptr);
+    CHECK(it.hung_up() == std::vector{0, 0, 0, 0});
+}
