@@ -71,11 +71,13 @@ TESTED_ELSEWHERE = {
     "exchange/codec/message_rejected": "exchange/tests/codec/command_codec_test.cpp",
     # One set of laws judges both sides of the exchange's seam, and all of their parts.
     "exchange/net/executor_traits": "exchange/tests/net/gyre_traits_test.cpp",
+    "exchange/net/gyre_connector": "exchange/tests/net/gyre_traits_test.cpp",
     "exchange/net/gyre_timer": "exchange/tests/net/gyre_traits_test.cpp",
     "exchange/net/gyre_signal_set": "exchange/tests/net/gyre_traits_test.cpp",
     "exchange/net/stop_token": "exchange/tests/net/gyre_traits_test.cpp",
     "exchange/net/asio_acceptor": "exchange/tests/net/asio_traits_test.cpp",
     "exchange/net/asio_buffers": "exchange/tests/net/asio_traits_test.cpp",
+    "exchange/net/asio_connector": "exchange/tests/net/asio_traits_test.cpp",
     "exchange/net/asio_datagram_batch": "exchange/tests/net/asio_traits_test.cpp",
     "exchange/net/asio_datagram_operations": "exchange/tests/net/asio_traits_test.cpp",
     "exchange/net/asio_event": "exchange/tests/net/asio_traits_test.cpp",

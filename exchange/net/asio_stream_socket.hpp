@@ -36,6 +36,18 @@ public:
         return asio_operation<connecting>{connecting{on, peer}};
     }
 
+    /// Opens `socket`, which is closed, and connects it. The handler is called later, never inside.
+    template <class Handler>
+    static void begin_connect(asio_stream& socket, const gyre::endpoint& peer, Handler handler) {
+        if (const boost::system::error_code failure = open_for(socket, peer)) {
+            boost::asio::post(socket.get_executor(),
+                              boost::asio::append(std::move(handler), failure));
+            return;
+        }
+        socket.async_connect(to_asio_endpoint<asio_stream::endpoint_type>(peer),
+                             std::move(handler));
+    }
+
     [[nodiscard]] auto read_some(gyre::mutable_buffer into) {
         return open().async_read_some(asio_buffer(into), as_io_result{gyre::activity::read});
     }
@@ -62,6 +74,20 @@ public:
     }
 
 private:
+    [[nodiscard]] static boost::system::error_code open_for(asio_stream& socket,
+                                                            const gyre::endpoint& peer) {
+        if (peer.kind() == gyre::endpoint::family::none) {
+            return {boost::system::errc::invalid_argument, boost::system::system_category()};
+        }
+        boost::system::error_code failure;
+        socket.open({peer.address_family(), 0}, failure);
+        if (failure || peer.kind() == gyre::endpoint::family::local) return failure;
+        const int on = 1;
+        socket.set_option(
+            asio_option{gyre::no_delay::level(), gyre::no_delay::name(), &on, sizeof on}, failure);
+        return failure;
+    }
+
     /// Opens a socket, and owns it until it is handed out.
     class connecting {
     public:
@@ -72,14 +98,8 @@ private:
 
         template <class Handler>
         void begin(Handler handler) {
-            asio_finish<Handler, connecting> finish{std::move(handler), *this};
-            if (const boost::system::error_code failure = prepare()) {
-                boost::asio::post(socket_.get_executor(),
-                                  boost::asio::append(std::move(finish), failure));
-                return;
-            }
-            socket_.async_connect(to_asio_endpoint<asio_stream::endpoint_type>(peer_),
-                                  std::move(finish));
+            begin_connect(socket_, peer_,
+                          asio_finish<Handler, connecting>{std::move(handler), *this});
         }
         [[nodiscard]] result_type finish(const boost::system::error_code& failure) {
             if (failure) return from_asio_error(failure, gyre::activity::connect);
@@ -87,20 +107,6 @@ private:
         }
 
     private:
-        [[nodiscard]] boost::system::error_code prepare() {
-            if (peer_.kind() == gyre::endpoint::family::none) {
-                return {boost::system::errc::invalid_argument, boost::system::system_category()};
-            }
-            boost::system::error_code failure;
-            socket_.open({peer_.address_family(), 0}, failure);
-            if (failure || peer_.kind() == gyre::endpoint::family::local) return failure;
-            const int on = 1;
-            socket_.set_option(
-                asio_option{gyre::no_delay::level(), gyre::no_delay::name(), &on, sizeof on},
-                failure);
-            return failure;
-        }
-
         asio_stream socket_;
         gyre::endpoint peer_;
     };

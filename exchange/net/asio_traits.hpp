@@ -7,6 +7,7 @@
 #pragma once
 
 #include <exchange/net/asio_acceptor.hpp>
+#include <exchange/net/asio_connector.hpp>
 #include <exchange/net/asio_datagram_batch.hpp>
 #include <exchange/net/asio_event.hpp>
 #include <exchange/net/asio_io_result.hpp>
@@ -50,6 +51,7 @@ struct asio_traits {
     using awaited = typename asio_awaited<Awaitable>::type;
 
     using stream_socket = asio_stream_socket;
+    using connector = asio_connector;
     using acceptor = asio_acceptor;
     using udp_socket = asio_udp_socket;
     using datagram_batch = asio_datagram_batch;

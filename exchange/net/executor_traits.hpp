@@ -52,6 +52,11 @@
 //   udp.send(batch)              yields io_result<size_t>: how many went out, from the front; an error is
 //                      that of the first that did not, if it was the first of all. Call until empty.
 //
+// ## connector{context}: what `connect` does, for who may have to give up; one connect at a time
+//   connect(endpoint)  yields io_result<stream_socket>, with `no_delay` set.
+//   cancel()           Ends it with `errc::canceled`, if there is one, and its socket is closed. One that has
+//                      succeeded already may end either way.
+//
 // ## datagram_batch(capacity, datagram_size_max): datagrams to be sent
 //   append(bytes or list, endpoint)   Copies each byte once. False if it is full or too long.
 //   drop_first()       Forgets the first one, which cannot be sent.
@@ -133,8 +138,12 @@ concept socket_of_seam = std::default_initializable<Socket> && std::movable<Sock
 template <class X>
 concept streams_of_seam =
     socket_of_seam<typename X::stream_socket> && socket_of_seam<typename X::acceptor> &&
+    std::constructible_from<typename X::connector, typename X::context&> &&
     requires(typename X::stream_socket& stream, typename X::acceptor& acceptor,
+             typename X::connector& connector, const gyre::endpoint& where,
              gyre::mutable_buffer into, gyre::const_buffer from, gyre::const_buffers parts) {
+        { connector.connect(where) } -> yields<X, gyre::io_result<typename X::stream_socket>>;
+        connector.cancel();
         { acceptor.accept() } -> yields<X, gyre::io_result<typename X::stream_socket>>;
         { stream.read_some(into) } -> yields<X, gyre::io_result<std::size_t>>;
         { stream.write_some(from) } -> yields<X, gyre::io_result<std::size_t>>;

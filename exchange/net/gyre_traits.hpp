@@ -7,6 +7,7 @@
 #pragma once
 
 #include <exchange/net/executor_traits.hpp>
+#include <exchange/net/gyre_connector.hpp>
 #include <exchange/net/gyre_signal_set.hpp>
 #include <exchange/net/gyre_timer.hpp>
 #include <exchange/net/stop_token.hpp>
@@ -34,6 +35,7 @@ struct gyre_traits {
     using awaited = gyre::awaited<Awaitable>;
 
     using stream_socket = gyre::stream_socket;
+    using connector = gyre_connector;
     using acceptor = gyre::stream_acceptor;
     using udp_socket = gyre::udp_socket;
     using datagram_batch = gyre::datagram_batch;

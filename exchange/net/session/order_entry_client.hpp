@@ -56,6 +56,7 @@ public:
           options_{options},
           handler_{handler},
           machine_{options.session, options.login, X::now(context)},
+          connector_{context},
           packets_{options.framing},
           timer_{context} {}
     order_entry_client(const order_entry_client&) = delete;
@@ -71,7 +72,7 @@ public:
     task run() {
         gyre::duration pause = options_.reconnect_after;
         while (!stopped_) {
-            auto [error, socket] = co_await X::connect(context_, options_.exchange);
+            auto [error, socket] = co_await connector_.connect(options_.exchange);
             if (stopped_) break;
             if (!error) {
                 packets_.open(std::move(socket));
@@ -99,9 +100,10 @@ public:
         return true;
     }
 
-    /// Ends the connection, and `run`.
+    /// Ends the connection, or the attempt to make one, and `run`.
     void stop() noexcept {
         stopped_ = true;
+        connector_.cancel();
         hang_up();
         timer_.cancel();
     }
@@ -199,6 +201,7 @@ private:
     order_entry_client_options options_;
     order_entry_handler& handler_;
     soup_client machine_;
+    typename X::connector connector_;
     packet_stream<X> packets_;
     typename X::timer timer_;  // Of a connection's heartbeats, and between two connections.
     typename X::event has_output_;

@@ -17,6 +17,7 @@ TEST_CASE_TEMPLATE_INVOKE(both_directions, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(half_closed, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(reset_by_peer, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(refused, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(connect_cancelled, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(closed_below_read, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(closed_below_write, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(closed_below_accept, asio_world);

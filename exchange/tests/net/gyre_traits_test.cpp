@@ -17,6 +17,7 @@ TEST_CASE_TEMPLATE_INVOKE(both_directions, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(half_closed, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(reset_by_peer, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(refused, gyre_world);
+TEST_CASE_TEMPLATE_INVOKE(connect_cancelled, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(closed_below_read, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(closed_below_write, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(closed_below_accept, gyre_world);

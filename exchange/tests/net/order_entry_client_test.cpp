@@ -4,6 +4,7 @@
 #include <exchange/net/application/matching_facility.hpp>
 #include <exchange/net/session/order_entry_client.hpp>
 
+#include <exchange/tests/net/client_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/gyre_world.hpp>
 
@@ -48,4 +49,8 @@ TEST_CASE("order entry client: what is sent between two connections is refused, 
         CHECK(alice.taken == 0);
         CHECK(alice.seemed_logged_in == 0);
     });
+}
+
+TEST_CASE("order entry client: stopping ends an attempt to connect that nobody answers") {
+    client_law<gyre_world>::stopping_ends_an_attempt_to_connect();
 }

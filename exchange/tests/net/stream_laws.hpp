@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exchange/tests/net/law.hpp>
+#include <exchange/tests/net/silent_host.hpp>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -73,6 +74,39 @@ TEST_CASE_TEMPLATE_DEFINE("of nothing, nothing is read or written, at once", Wor
         CHECK((read.ok() && read.value() == 0));
         CHECK((written.ok() && written.value() == 0));
         CHECK((gathered.ok() && gathered.value() == 0));
+    });
+}
+
+TEST_CASE_TEMPLATE_DEFINE("a connect that is cancelled ends, and the next one may begin", World,
+                          connect_cancelled) {
+    using the = law<World>;
+    the::hold([](typename the::context& on) -> typename the::template task<> {
+        const silent_host nobody;
+        typename World::traits::connector connector{on};
+        auto listener = World::traits::listen(on, any_port(), {}).take();
+        io_result<typename the::stream_socket> waiting;
+        typename the::event ended;
+        connector.cancel();  // There is none: nothing happens, now or later.
+        World::traits::launch(
+            on, the::note([&] { return connector.connect(nobody.where()); }, waiting, ended));
+        co_await the::settle(on);
+        CHECK_FALSE(ended.is_set());
+
+        connector.cancel();
+        static_cast<void>(co_await ended.wait());
+        const auto refused = co_await connector.connect(endpoint{});
+        auto next = co_await connector.connect(listener.local_endpoint().value());
+        auto far = co_await listener.accept();
+
+        CHECK(waiting.error() == errc::canceled);
+        CHECK_FALSE(waiting.value().is_open());
+        CHECK(refused.error() == errc::invalid_argument);
+        REQUIRE(next.ok());
+        REQUIRE(far.ok());
+        typename the::stream_socket near = next.take();
+        CHECK(has_no_delay(near.native_handle()));
+        const count_result sent = co_await near.write_some(bytes_of("hello"));
+        CHECK(sent.ok());
     });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The three programs together, as somebody uses them who has read "Running it" in exchange/README.md.
+#include <exchange/tests/net/silent_host.hpp>
 #include <exchange/tests/programs/running_exchange.hpp>
 
 #include <exchange/codec/soup_framer.hpp>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <span>
 #include <string>
@@ -197,6 +199,20 @@ TEST_CASE("a wrong password is said to be wrong, and nobody there is said to be 
     const auto nobody = it.ctl({"--timeout", "0.1", "phase", "1", "halted"});
     CHECK(nobody.status == 3);
     CHECK(nobody.text == "exchange_ctl: " + it.order_entry() + " as ops: nobody answers\n");
+}
+
+TEST_CASE("an exchange whose host answers nothing is given up when the time has passed") {
+    const silent_host nobody;
+    const std::string where = nobody.where().to_string();
+    const auto begun = std::chrono::steady_clock::now();
+
+    const auto [status, text] =
+        outcome_of(EXCHANGE_EXCHANGE_CTL, {"-c", EXCHANGE_SAMPLE, "--order-entry", where,
+                                           "--timeout", "0.1", "phase", "1", "halted"});
+
+    CHECK(status == 3);
+    CHECK(text == "exchange_ctl: " + where + " as ops: nobody answers\n");
+    CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds{60});
 }
 
 TEST_CASE("what an operator cannot mean is refused on the command line") {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The laws of a client on the coroutines of Asio.
+#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/client_laws.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+
+TEST_CASE("asio order entry client: stopping ends an attempt to connect that nobody answers") {
+    client_law<asio_world>::stopping_ends_an_attempt_to_connect();
+}
