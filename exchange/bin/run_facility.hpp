@@ -83,12 +83,14 @@ private:
         std::fprintf(
             to,
             "commands %llu, malformed %llu, feed messages %llu, lost unsent %llu, datagrams %llu, "
-            "not sent %llu, requests answered %llu, refused %llu\n",
+            "not sent %llu, requests answered %llu, refused %llu, over the limit %llu, failures to "
+            "hear requests %llu\n",
             count(service_.counts().commands), count(service_.counts().malformed),
             count(service_.feed().messages().next_sequence() - how_.service.feed.first_sequence),
             count(service_.feed().unsent_lost()), count(facility_.feed().datagrams),
             count(facility_.feed().refused), count(facility_.feed().answers),
-            count(facility_.feed().faults));
+            count(facility_.feed().faults), count(facility_.feed().unanswered),
+            count(facility_.feed().failures));
         std::fflush(to);
     }
 

@@ -5,6 +5,7 @@
 
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_packet.hpp>
+#include <exchange/net/transport/feed_options.hpp>
 
 #include <gyre/base/time.hpp>
 #include <gyre/io/endpoint.hpp>
@@ -30,6 +31,15 @@ struct facility_options {
     soup_framer_options framing{};
     gyre::duration timer_tick = std::chrono::milliseconds{50};  ///< How exact heartbeats are.
     gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.
+    answer_limit answers{};                           ///< To those who missed a part of the feed.
+
+    [[nodiscard]] feed_options publishing() const noexcept {
+        return {.group = feed,
+                .datagrams_per_send = datagrams_per_send,
+                .datagram_bytes_max = datagram_bytes_max,
+                .pause = timer_tick,
+                .answers = answers};
+    }
 };
 
 }  // namespace exchange

@@ -59,6 +59,8 @@ public:
           handler_{handler},
           receiver_{options.receiver, X::now(context)},
           timer_{context},
+          group_rest_{context},
+          asking_rest_{context},
           datagram_(options.receiver.datagram_bytes_max + 1),
           answer_(options.receiver.datagram_bytes_max + 1) {}
     feed_listener(const feed_listener&) = delete;
@@ -82,8 +84,8 @@ public:
         local_ = local;
         group_ = std::move(group);
         asking_ = std::move(asking);
-        X::launch(context_, listen(group_, datagram_));
-        X::launch(context_, listen(asking_, answer_));
+        X::launch(context_, listen(group_, datagram_, group_rest_));
+        X::launch(context_, listen(asking_, answer_, asking_rest_));
         X::launch(context_, keep_time());
         return {};
     }
@@ -96,18 +98,30 @@ public:
         static_cast<void>(group_.close());
         static_cast<void>(asking_.close());
         timer_.cancel();
+        group_rest_.cancel();
+        asking_rest_.cancel();
     }
 
     /// Where it listens, once started.
     [[nodiscard]] const gyre::endpoint& local() const noexcept { return local_; }
     [[nodiscard]] const mold_receiver& receiver() const noexcept { return receiver_; }
+    /// How often a receive has failed and was followed by a pause.
+    [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
 
 private:
-    task listen(typename X::udp_socket& from, std::vector<std::byte>& buffer) {
+    static constexpr gyre::duration failure_pause = std::chrono::milliseconds{50};
+
+    task listen(typename X::udp_socket& from, std::vector<std::byte>& buffer,
+                typename X::timer& rest) {
         while (from.is_open()) {
             const auto [error, received] = co_await from.receive(buffer);
             if (error == gyre::errc::canceled) co_return;
-            if (error) continue;  // Of a request that nobody was there to take.
+            if (error == gyre::errc::connection_refused) continue;  // Nobody was there to ask.
+            if (error) {  // No memory, a network that is down: as likely the next time.
+                ++failures_;
+                static_cast<void>(co_await rest.wait_until(X::now(context_) + failure_pause));
+                continue;
+            }
             const gyre::time_point now = X::now(context_);
             if (!received.truncated)
                 static_cast<void>(receiver_.on_packet(std::span{buffer}.first(received.size), now));
@@ -149,11 +163,14 @@ private:
     feed_handler& handler_;
     mold_receiver receiver_;
     typename X::timer timer_;
+    typename X::timer group_rest_;
+    typename X::timer asking_rest_;
     typename X::udp_socket group_;
     typename X::udp_socket asking_;
     gyre::endpoint local_;
     std::vector<std::byte> datagram_;
     std::vector<std::byte> answer_;
+    std::uint64_t failures_ = 0;
     bool told_end_ = false;
 };
 

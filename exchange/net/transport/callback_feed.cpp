@@ -22,13 +22,16 @@ namespace {
 
 }  // namespace
 
-callback_feed::callback_feed(mold_sender& feed, const gyre::endpoint& group,
-                             std::size_t datagram_bytes_max, callback_style style)
+callback_feed::callback_feed(asio_loop& loop, mold_sender& feed, const feed_options& options,
+                             callback_style style)
     : feed_{feed},
-      group_{to_asio_endpoint<address>(group)},
+      group_{to_asio_endpoint<address>(options.group)},
+      pause_{options.pause},
+      allowance_{options.answers},
       style_{style},
-      datagram_(datagram_bytes_max),
-      answer_(datagram_bytes_max) {}
+      rest_{loop.executor()},
+      datagram_(options.datagram_bytes_max),
+      answer_(options.datagram_bytes_max) {}
 
 void callback_feed::open(asio_udp_socket outgoing, asio_udp_socket requests) {
     outgoing_ = std::move(outgoing);
@@ -42,6 +45,7 @@ void callback_feed::open(asio_udp_socket outgoing, asio_udp_socket requests) {
 void callback_feed::close() noexcept {
     static_cast<void>(outgoing_.close());
     static_cast<void>(requests_.close());
+    rest_.cancel();
 }
 
 bool callback_feed::flush(feed_waiter* waiter) {
@@ -122,13 +126,26 @@ void callback_feed::await_request() {
             [this](const error_code& failure, std::size_t size) { on_request(failure, size); }));
 }
 
+/// Behind a failure that the next receive would meet as well.
+void callback_feed::await_request_later() {
+    ++counts_.failures;
+    rest_.expires_after(pause_);
+    rest_.async_wait(request_memory_.lend_to([this](const error_code&) { await_request(); }));
+}
+
 void callback_feed::on_request(const error_code& failure, std::size_t size) {
     if (failure == boost::asio::error::operation_aborted) return;
-    if (failure) return await_request();  // Of an answer that nobody was there to take.
-    if (!requests_.is_open()) return;     // Closed while this one was handed to us.
+    // Nobody was there to take an answer.
+    if (failure == boost::asio::error::connection_refused) return await_request();
+    if (failure) return await_request_later();
+    if (!requests_.is_open()) return;  // Closed while this one was handed to us.
     const auto answer = feed_.answer(std::span{request_}.first(size));
     if (answer.fault != mold_fault::none) {
         ++counts_.faults;
+        return await_request();
+    }
+    if (!allowance_.take(std::chrono::steady_clock::now())) {
+        ++counts_.unanswered;
         return await_request();
     }
     const auto bytes = copied(answer.datagram, answer_);

@@ -10,12 +10,15 @@
 #include <exchange/net/asio_loop.hpp>
 #include <exchange/net/asio_udp_socket.hpp>
 #include <exchange/net/transport/callback_style.hpp>
-#include <exchange/net/transport/feed_publisher.hpp>
+#include <exchange/net/transport/feed_options.hpp>
 #include <exchange/net/transport/handler_memory.hpp>
 
 #include <gyre/base/intrusive.hpp>
 
+#include <boost/asio/basic_waitable_timer.hpp>
+
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -37,9 +40,9 @@ public:
     static constexpr bool reliable = false;
     static constexpr bool ordered = false;
 
-    /// @param  feed   Borrowed; outlives this.
-    /// @param  group  Where datagrams go: a group, or one receiver.
-    callback_feed(mold_sender& feed, const gyre::endpoint& group, std::size_t datagram_bytes_max,
+    /// @param  loop  Borrowed; outlives this.
+    /// @param  feed  Borrowed; outlives this.
+    callback_feed(asio_loop& loop, mold_sender& feed, const feed_options& options,
                   callback_style style);
     callback_feed(const callback_feed&) = delete;
     callback_feed& operator=(const callback_feed&) = delete;
@@ -67,6 +70,10 @@ public:
 
 private:
     using address = asio_datagrams::endpoint_type;
+    using timer =
+        boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                          boost::asio::wait_traits<std::chrono::steady_clock>,
+                                          asio_loop::executor_type>;
 
     [[nodiscard]] bool send_rest();
     [[nodiscard]] bool send(const mold_datagram& datagram);
@@ -76,12 +83,16 @@ private:
     [[nodiscard]] bool crowded() const noexcept { return sending_ && feed_.crowded(); }
     void note(const boost::system::error_code& failure) noexcept;
     void await_request();
+    void await_request_later();
     void on_request(const boost::system::error_code& failure, std::size_t size);
     void on_answered(const boost::system::error_code& failure);
 
     mold_sender& feed_;
     address group_;
+    gyre::duration pause_;
+    answer_allowance allowance_;
     callback_style style_;
+    timer rest_;  // Of who hears requests.
     asio_udp_socket outgoing_;
     asio_udp_socket requests_;
     handler_memory sending_memory_;

@@ -10,19 +10,12 @@
 
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/net/executor_traits.hpp>
+#include <exchange/net/transport/feed_options.hpp>
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 
 namespace exchange {
-
-struct feed_counts {
-    std::uint64_t datagrams = 0;  ///< Sent to the group.
-    std::uint64_t refused = 0;    ///< That the kernel would not send; receivers will ask for them.
-    std::uint64_t answers = 0;    ///< Sent to those who asked.
-    std::uint64_t faults = 0;     ///< Requests that were none, or for what there is not.
-};
 
 /// @tparam  X  A side of the seam.
 ///
@@ -34,15 +27,15 @@ public:
     static constexpr bool reliable = false;
     static constexpr bool ordered = false;
 
-    /// @param  feed   Borrowed; outlives this.
-    /// @param  group  Where datagrams go: a group, or one receiver.
-    feed_publisher(typename X::context& context, mold_sender& feed, const gyre::endpoint& group,
-                   std::size_t datagrams_per_send, std::size_t datagram_bytes_max)
+    /// @param  feed  Borrowed; outlives this.
+    feed_publisher(typename X::context& context, mold_sender& feed, const feed_options& options)
         : context_{context},
           feed_{feed},
-          group_{group},
-          batch_{datagrams_per_send, datagram_bytes_max},
-          answer_{1, datagram_bytes_max} {}
+          options_{options},
+          batch_{options.datagrams_per_send, options.datagram_bytes_max},
+          answer_{1, options.datagram_bytes_max},
+          allowance_{options.answers},
+          rest_{context} {}
 
     void open(typename X::udp_socket outgoing, typename X::udp_socket requests) noexcept {
         outgoing_ = std::move(outgoing);
@@ -51,6 +44,7 @@ public:
     void close() noexcept {
         static_cast<void>(outgoing_.close());
         static_cast<void>(requests_.close());
+        rest_.cancel();
     }
 
     /// Has the feed anything that was not given to the kernel?
@@ -115,11 +109,21 @@ public:
         while (requests_.is_open()) {
             const auto [error, received, from] = co_await requests_.receive_from(request);
             if (error == gyre::errc::canceled) co_return;
-            if (error) continue;                  // Of an answer that nobody was there to take.
+            if (error == gyre::errc::connection_refused)
+                continue;  // Nobody was there to take an answer.
+            if (error) {   // No memory, a network that is down: as likely the next time.
+                ++counts_.failures;
+                static_cast<void>(co_await rest_.wait_until(X::now(context_) + options_.pause));
+                continue;
+            }
             if (!requests_.is_open()) co_return;  // Closed while this one was handed to us.
             const auto answer = feed_.answer(std::span{request}.first(received.size));
             if (answer.fault != mold_fault::none) {
                 ++counts_.faults;
+                continue;
+            }
+            if (!allowance_.take(X::now(context_))) {
+                ++counts_.unanswered;
                 continue;
             }
             // Copied: while it waits for room, new messages may take the place of those that it repeats.
@@ -148,16 +152,18 @@ private:
             auto datagram = feed_.next(now);
             if (!datagram) datagram = feed_.on_timer(now);  // What was sent is a sign of life.
             if (!datagram) break;
-            append(*datagram, group_, batch_);
+            append(*datagram, options_.group, batch_);
         }
         return !batch_.empty();
     }
 
     typename X::context& context_;
     mold_sender& feed_;
-    gyre::endpoint group_;
+    feed_options options_;
     typename X::datagram_batch batch_;
     typename X::datagram_batch answer_;
+    answer_allowance allowance_;
+    typename X::timer rest_;  // Of who hears requests.
     typename X::udp_socket outgoing_;
     typename X::udp_socket requests_;
     typename X::event less_crowded_;

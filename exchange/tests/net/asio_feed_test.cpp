@@ -3,6 +3,7 @@
 // The laws of the feed on the coroutines of Asio.
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/feed_laws.hpp>
+#include <exchange/tests/net/listener_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -13,4 +14,13 @@ TEST_CASE("asio feed: a datagram that cannot be sent is left out") {
 }
 TEST_CASE("asio feed: a request without an answer keeps back none behind it") {
     law_here::a_request_without_an_answer_keeps_back_none_behind_it();
+}
+TEST_CASE("asio feed: a request beyond the limit of answers gets none") {
+    law_here::a_request_beyond_the_limit_of_answers_gets_none();
+}
+TEST_CASE("asio feed: a receive that fails is tried again after a pause") {
+    law_here::a_receive_that_fails_is_tried_again_after_a_pause();
+}
+TEST_CASE("asio feed: a listener's receive that fails is tried again after a pause") {
+    listener_law<asio_world>::a_receive_that_fails_is_tried_again_after_a_pause();
 }

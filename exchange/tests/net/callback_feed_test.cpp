@@ -17,9 +17,8 @@ class feed_of_callbacks final : private feed_waiter {
 public:
     using X = asio_traits;
 
-    feed_of_callbacks(asio_loop&, mold_sender& feed, const endpoint& group,
-                      std::size_t datagram_bytes_max)
-        : it_{feed, group, datagram_bytes_max, Style} {}
+    feed_of_callbacks(asio_loop& on, mold_sender& feed, const feed_options& options)
+        : it_{on, feed, options, Style} {}
 
     void open(asio_udp_socket outgoing, asio_udp_socket requests) {
         it_.open(std::move(outgoing), std::move(requests));
@@ -58,7 +57,8 @@ TEST_CASE("callback feed: who would push out what somebody else has not sent wai
             sender.commit(1);
         }
     };
-    callback_feed feed{sender, endpoint{ipv4::loopback(), 9}, 1400, callback_style::asynchronous};
+    const feed_options options{.group = {ipv4::loopback(), 9}};
+    callback_feed feed{on, sender, options, callback_style::asynchronous};
     feed.open(asio_traits::bind(on, any_port(), {}).take(),
               asio_traits::bind(on, any_port(), {}).take());
     counted_waiter first;
@@ -87,4 +87,12 @@ TEST_CASE("callback feed: a datagram that cannot be sent is left out") {
 TEST_CASE("callback feed: a request without an answer keeps back none behind it") {
     the_laws::a_request_without_an_answer_keeps_back_none_behind_it();
     the_laws_when_eager::a_request_without_an_answer_keeps_back_none_behind_it();
+}
+TEST_CASE("callback feed: a request beyond the limit of answers gets none") {
+    the_laws::a_request_beyond_the_limit_of_answers_gets_none();
+    the_laws_when_eager::a_request_beyond_the_limit_of_answers_gets_none();
+}
+TEST_CASE("callback feed: a receive that fails is tried again after a pause") {
+    the_laws::a_receive_that_fails_is_tried_again_after_a_pause();
+    the_laws_when_eager::a_receive_that_fails_is_tried_again_after_a_pause();
 }

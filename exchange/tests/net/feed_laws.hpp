@@ -7,6 +7,7 @@
 #pragma once
 
 #include <exchange/net/transport/feed_publisher.hpp>
+#include <exchange/tests/net/deaf_socket.hpp>
 #include <exchange/tests/net/law.hpp>
 
 #include <algorithm>
@@ -21,9 +22,8 @@ class feed_of_coroutines {
 public:
     using X = Traits;
 
-    feed_of_coroutines(typename X::context& on, mold_sender& feed, const endpoint& group,
-                       std::size_t datagram_bytes_max)
-        : on_{on}, it_{on, feed, group, 8, datagram_bytes_max} {}
+    feed_of_coroutines(typename X::context& on, mold_sender& feed, const feed_options& options)
+        : on_{on}, it_{on, feed, options} {}
 
     void open(typename X::udp_socket outgoing, typename X::udp_socket requests) {
         it_.open(std::move(outgoing), std::move(requests));
@@ -93,14 +93,57 @@ struct feed_law : law<World> {
         });
     }
 
+    static void a_request_beyond_the_limit_of_answers_gets_none() {
+        feed_options few;
+        few.answers = {.answers_max = 3, .within = std::chrono::hours{1}};
+        hold(
+            [](feed& it) -> task<> {
+                it.publish("first");
+                co_await it.publisher.send();
+                for (int each = 0; each < 3; ++each) {
+                    co_await it.ask(format_mold_header({"FEED", 1, 1}));
+                    const std::string answer = co_await it.heard(it.asker);
+                    CHECK(answer == "1 first");
+                }
+                co_await it.ask(format_mold_header({"FEED", 2, 1}));  // Wrong, and so not counted.
+                co_await it.ask(format_mold_header({"FEED", 1, 1}));
+                co_await it.ask(format_mold_header({"FEED", 1, 1}));
+                typename base::timer timer{it.on};
+                while (it.publisher.counts().unanswered < 2)
+                    static_cast<void>(co_await timer.wait_until(base::X::now(it.on)));
+
+                CHECK(it.publisher.counts().faults == 1);
+                co_await it.until_answers(3);
+                CHECK(it.publisher.counts().answers == 3);
+            },
+            few);
+    }
+
+    static void a_receive_that_fails_is_tried_again_after_a_pause() {
+        feed_options options;
+        options.pause = std::chrono::milliseconds{20};
+        hold(
+            [options](feed& it) -> task<> {
+                typename base::timer timer{it.on};
+                while (it.publisher.counts().failures < 3)
+                    static_cast<void>(co_await timer.wait_until(base::X::now(it.on)));
+
+                CHECK(base::X::now(it.on) - it.begun >= 2 * options.pause);
+            },
+            options, requests::fail);
+    }
+
 private:
     struct feed;
 
+    enum class requests : bool { are_heard, fail };
+
     /// Runs `body(feed)` on every context.
     template <class Body>
-    static void hold(const Body& body) {
+    static void hold(const Body& body, const feed_options& options = {},
+                     requests how = requests::are_heard) {
         World::each_context([&](context& on) {
-            feed it{on};
+            feed it{on, options, how};
             bool ended = false;
             base::X::launch(on, to_the_end(body, it, ended));
             CHECK(World::run_to_rest(on));
@@ -121,14 +164,21 @@ private:
     }
     /// A publisher, who hears it, and who asks it.
     struct feed {
-        explicit feed(context& context)
+        feed(context& context, const feed_options& options, requests how)
             : on{context},
               receiver{base::bound(on)},
               asker{base::bound(on)},
-              publisher{on, sender, group(), datagram_bytes_max} {
-            udp_socket requests = base::bound(on);
-            requests_at = requests.local_endpoint().value();
-            publisher.open(base::bound(on), std::move(requests));
+              publisher{on, sender, to(group(), options)} {
+            udp_socket hears = base::bound(on);
+            requests_at = hears.local_endpoint().value();
+            if (how == requests::fail) make_deaf(hears.native_handle());
+            publisher.open(base::bound(on), std::move(hears));
+        }
+        static feed_options to(const endpoint& group, feed_options options) {
+            options.group = group;
+            options.datagrams_per_send = 8;
+            options.datagram_bytes_max = datagram_bytes_max;
+            return options;
         }
 
         [[nodiscard]] endpoint group() const { return receiver.local_endpoint().value(); }
@@ -161,6 +211,7 @@ private:
         }
 
         context& on;
+        gyre::time_point begun = base::X::now(on);
         mold_sender sender{
             {.session = "FEED",
              .datagram_bytes_max = datagram_bytes_max,

@@ -5,6 +5,7 @@
 
 #include <exchange/tests/net/feed_laws.hpp>
 #include <exchange/tests/net/gyre_world.hpp>
+#include <exchange/tests/net/listener_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -75,7 +76,8 @@ struct forgetful_feed {
                   .kept_bytes_max = 256},
                  on.now()},
           listener{gated_traits::bind(on, any_port(), {}).take()},
-          publisher{on, sender, listener.local_endpoint().value(), 4, 128} {
+          publisher{
+              on, sender, {.group = listener.local_endpoint().value(), .datagram_bytes_max = 128}} {
         auto requests = gated_traits::bind(on, any_port(), {}, &at).take();
         requests_at = requests.local_endpoint().value();
         publisher.open(gated_traits::bind(on, any_port(), {}).take(), std::move(requests));
@@ -126,7 +128,7 @@ gyre::task<> ask_a_forgetful_feed(forgetful_feed& it, bool& ended) {
 struct small_feed {
     explicit small_feed(gyre::io_context& on)
         : sender{{.session = "FEED", .kept_messages_max = 16}, on.now()},
-          publisher{on, sender, endpoint{ipv4::loopback(), 9}, 4, 1400} {
+          publisher{on, sender, {.group = {ipv4::loopback(), 9}}} {
         publisher.open(gyre_traits::bind(on, any_port(), {}).take(),
                        gyre_traits::bind(on, any_port(), {}).take());
     }
@@ -196,4 +198,13 @@ TEST_CASE("gyre feed: an answer that waits for room says what was asked for, wha
         CHECK(gyre_world::run_to_rest(on));
         CHECK(ended);
     });
+}
+TEST_CASE("gyre feed: a request beyond the limit of answers gets none") {
+    law_here::a_request_beyond_the_limit_of_answers_gets_none();
+}
+TEST_CASE("gyre feed: a receive that fails is tried again after a pause") {
+    law_here::a_receive_that_fails_is_tried_again_after_a_pause();
+}
+TEST_CASE("gyre feed: a listener's receive that fails is tried again after a pause") {
+    listener_law<gyre_world>::a_receive_that_fails_is_tried_again_after_a_pause();
 }
