@@ -37,9 +37,6 @@ protected:
 /// Cost:     Memory is taken at construction.
 class callback_feed {
 public:
-    static constexpr bool reliable = false;
-    static constexpr bool ordered = false;
-
     /// @param  loop  Borrowed; outlives this.
     /// @param  feed  Borrowed; outlives this.
     callback_feed(asio_loop& loop, mold_sender& feed, const feed_options& options,

@@ -24,9 +24,6 @@ namespace exchange {
 template <executor_traits X>
 class feed_publisher {
 public:
-    static constexpr bool reliable = false;
-    static constexpr bool ordered = false;
-
     /// @param  feed  Borrowed; outlives this.
     feed_publisher(typename X::context& context, mold_sender& feed, const feed_options& options)
         : context_{context},

@@ -22,9 +22,6 @@ namespace exchange {
 template <executor_traits X>
 class packet_stream {
 public:
-    static constexpr bool reliable = true;
-    static constexpr bool ordered = true;
-
     explicit packet_stream(const soup_framer_options& options) : framer_{options} {}
 
     /// Carries on with another connection; what was pending of the one before is forgotten.
