@@ -6,9 +6,12 @@
 // Over the wire, that is: what each refusal means is the business of the codec's and the core's own tests.
 #pragma once
 
+#include <exchange/codec/book_codec.hpp>
 #include <exchange/tests/net/facility_floor.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +51,7 @@ struct bad_input_law : facility_floor<World, Facility> {
             b.send(limit(client_sequence{1}, order_side::sell, 100, 5));
             co_await b.heard_at_least(1);
             const std::uint64_t told = it.public_messages();
+            const std::vector<std::byte> book = pages_of_book(it);
             const std::uint64_t commands = it.service.counts().commands;
             raw_client<X> a{it.on};
             co_await a.connect(it.facility->order_entry());
@@ -63,6 +67,7 @@ struct bad_input_law : facility_floor<World, Facility> {
             CHECK(it.service.counts().malformed == nonsense.size());
             CHECK(it.service.counts().commands == commands);
             CHECK(it.public_messages() == told);
+            CHECK(pages_of_book(it) == book);
 
             a.say(limit(client_sequence{1}, order_side::buy, 100, 5));  // As if nothing had been.
             co_await a.write();
@@ -81,27 +86,49 @@ struct bad_input_law : facility_floor<World, Facility> {
             co_await a.connect(it.facility->order_entry());
             a.log_in("alice");
             a.say(limit(client_sequence{1}, order_side::buy, 100, 5));
-            a.say(limit(client_sequence{1}, order_side::buy, 100, 5));
-            enter_order elsewhere = limit(client_sequence{2}, order_side::buy, 100, 5);
+            a.say(limit(client_sequence{2}, order_side::sell, 110, 5));
+            co_await a.write();
+            co_await a.hear(3);
+            const std::uint64_t told = it.public_messages();
+            const std::vector<std::byte> book = pages_of_book(it);
+
+            a.say(limit(client_sequence{2}, order_side::buy, 100, 5));
+            enter_order elsewhere = limit(client_sequence{3}, order_side::buy, 100, 5);
             elsewhere.instrument = instrument_id{3};
             a.say(elsewhere);
-            a.say(limit(client_sequence{3}, order_side::buy, price_ticks_max, 4'000'000'000U));
-            a.say(limit(client_sequence{4}, order_side::buy, 100, 0));
-            a.say(cancel_of(client_sequence{5}, client_sequence{77}));
-            a.say(cancel_of(client_sequence{6}, client_sequence{1}));
+            a.say(limit(client_sequence{4}, order_side::buy, price_ticks_max, huge));
+            a.say(limit(client_sequence{5}, order_side::buy, 100, 0));
+            a.say(cancel_of(client_sequence{6}, client_sequence{77}));
+            a.say(amend_order{session_id::none,
+                              client_sequence{7},
+                              {order_id::none, client_sequence{1}},
+                              -price_ticks_max,
+                              huge});
+            a.say(enter_quote{session_id::none, client_sequence{8}, the_market,
+                              self_trade_action::account_default, -price_ticks_max, price_ticks_max,
+                              1, huge});
             co_await a.write();
-            co_await a.hear(8);  // Each is answered, and the login.
+            co_await a.hear(3 + 7);  // Each is answered.
 
             std::vector<reject_reason> reasons;
             for (const order_rejected& each : a.template heard_of<order_rejected>())
                 reasons.push_back(each.reason);
             using enum reject_reason;
             CHECK(reasons == std::vector{duplicate_client_sequence, unknown_instrument,
-                                         value_over_max, invalid_quantity, unknown_order});
-            CHECK(a.template heard_of<order_entered>().size() == 1);
-            CHECK(a.template heard_of<order_cancelled>().size() == 1);
+                                         value_over_max, invalid_quantity, unknown_order,
+                                         value_over_max, value_over_max});
+            CHECK(it.public_messages() == told);
+            CHECK(pages_of_book(it) == book);
+
+            a.say(cancel_of(client_sequence{9}, client_sequence{1}));
+            a.say(cancel_of(client_sequence{10}, client_sequence{2}));
+            co_await a.write();
+            co_await a.hear(3 + 7 + 2);
+            CHECK(a.template heard_of<order_entered>().size() == 2);
+            CHECK(a.template heard_of<order_cancelled>().size() == 2);
             CHECK(it.open_orders(alice) == 0);
-            CHECK(a.heard.size() == 8);
+            CHECK(pages_of_book(it) != book);  // So they do tell.
+            CHECK(a.heard.size() == 3 + 7 + 2);
             co_await a.leave();
             co_await until_idle(it);
         });
@@ -237,6 +264,21 @@ struct bad_input_law : facility_floor<World, Facility> {
     }
 
 private:
+    static constexpr contracts huge = 4'000'000'000U;  // Times a price, more than 63 bits.
+
+    /// Both sides as whoever asks is told them, with where the feed goes on.
+    static std::vector<std::byte> pages_of_book(floor& it) {
+        std::vector<std::byte> all;
+        for (const order_side side : {order_side::buy, order_side::sell}) {
+            std::array<std::byte, message_bytes_of<book_request>> question;
+            encode(book_request{the_market, best_of(side), side}, question);
+            const std::span<const std::byte> page = it.service.answer(question);
+            CHECK_FALSE(page.empty());
+            all.insert(all.end(), page.begin(), page.end());
+        }
+        return all;
+    }
+
     struct wrong_packets {
         soup_ending why;
         bool logged_in;

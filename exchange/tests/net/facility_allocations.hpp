@@ -5,6 +5,7 @@
 // The counter is a thread's own: the facility runs on one, its clients on another, on gyre in every case.
 #pragma once
 
+#include <exchange/codec/book_codec.hpp>
 #include <exchange/net/gyre_traits.hpp>
 #include <exchange/tests/net/facility_floor.hpp>
 
@@ -76,11 +77,37 @@ private:
     std::vector<std::byte> unsent_;
 };
 
-/// Orders and cancels, alone and in batches, and trades that somebody else hears of, too.
+/// Asks for messages of the feed again, and hears the answer.
+class asking_listener {
+public:
+    asking_listener(gyre::io_context& on, const gyre::endpoint& whom)
+        : whom_{whom}, socket_{gyre_traits::bind(on, loopback(0), {}).take()} {}
+
+    gyre::task<> ask(std::uint64_t sequence) {
+        const auto request = format_mold_header({"FEED", sequence, 4});
+        const gyre::const_buffer bytes{request};
+        const gyre::io_result<> sent = co_await socket_.send_to({&bytes, 1}, whom_);
+        REQUIRE(sent.ok());
+        const auto [error, got] = co_await socket_.receive(space_);
+        REQUIRE_FALSE(error);
+        const mold_packet answer = parse_mold_packet(std::span{space_}.first(got.size));
+        CHECK(answer.header.sequence == sequence);
+        CHECK(answer.messages.size() == 4);
+    }
+    void close() { static_cast<void>(socket_.close()); }
+
+private:
+    gyre::endpoint whom_;
+    gyre::udp_socket socket_;
+    std::array<std::byte, 1500> space_{};
+};
+
+/// Every kind of message that a client can send, alone and in batches; trades that somebody else hears of,
+/// too; and requests for what the feed has told already.
 class busy_day {
 public:
-    busy_day(gyre::io_context& on, const gyre::endpoint& where)
-        : where_{where}, alices_{on}, bobs_{on} {}
+    busy_day(gyre::io_context& on, const gyre::endpoint& where, const gyre::endpoint& requests)
+        : where_{where}, alices_{on}, bobs_{on}, listener_{on, requests} {}
 
     gyre::task<> begin() {
         co_await alices_.connect(where_, login_of("alice"));
@@ -103,17 +130,58 @@ public:
             alices_.say(limit(client_sequence{++alice_says_}, order_side::buy, 1'000, 1));
             co_await alices_.exchange_packets(2);
             co_await bobs_.exchange_packets(2);
+            co_await amend_and_quote();
+            co_await ask_in_vain();
+            co_await listener_.ask(1 + 4 * std::uint64_t{done});  // Told and kept.
         }
     }
     void end() {
         alices_.close();
         bobs_.close();
+        listener_.close();
     }
 
 private:
+    [[nodiscard]] client_sequence next() { return client_sequence{++alice_says_}; }
+
+    /// An order that is amended, with and without losing its place; a quote that is replaced; and the end
+    /// of all of them.
+    gyre::task<> amend_and_quote() {
+        const client_sequence order = next();
+        alices_.say(limit(order, order_side::buy, 100, 5));
+        for (const contracts quantity : {4U, 6U})
+            alices_.say(
+                amend_order{session_id::none, next(), {order_id::none, order}, 100, quantity});
+        for (const price_ticks bid : {90, 91})
+            alices_.say(enter_quote{session_id::none, next(), the_market,
+                                    self_trade_action::account_default, bid, 2'000, 1, 1});
+        alices_.say(cancel_orders{session_id::none, next(), account_id{number(alice)},
+                                  instrument_id::none, side_filter::both});
+        co_await alices_.exchange_packets(1 + 2 + (2 + 4) + 3);
+    }
+
+    /// What cannot be filled, what is refused by the core, and what is no message.
+    gyre::task<> ask_in_vain() {
+        for (const time_in_force each :
+             {time_in_force::immediate_or_cancel, time_in_force::fill_or_kill}) {
+            enter_order it = limit(next(), order_side::buy, 100, 5);
+            it.tif = each;
+            alices_.say(it);
+        }
+        alices_.say(limit(client_sequence{1}, order_side::buy, 100, 5));
+        alices_.say(limit(next(), order_side::buy, 100, 0));
+        alices_.say(cancel_of(next(), client_sequence{1}));
+        alices_.say(soup_type::unsequenced, gyre::bytes_of("nonsense"));
+        std::array<std::byte, message_bytes_of<book_request>> question;
+        encode(book_request{the_market, best_of(order_side::sell), order_side::sell}, question);
+        alices_.say(soup_type::unsequenced, question);
+        co_await alices_.exchange_packets(2 + 3 + 2);
+    }
+
     gyre::endpoint where_;
     counting_client alices_;
     counting_client bobs_;
+    asking_listener listener_;
     std::uint32_t alice_says_ = 0;
 };
 
@@ -143,14 +211,16 @@ struct allocation_law {
             CHECK(before > 0);
             CHECK(after == before);
             CHECK(service.counts().commands > 20'000);
+            CHECK(service.counts().malformed > 200);
             CHECK(facility.feed().datagrams > 2'000);
+            CHECK(facility.feed().answers > 200);
         });
     }
 
 private:
     static gyre::task<> play(gyre::io_context& clients, context& on, Facility& facility,
                              std::uint64_t& before, std::uint64_t& after) {
-        busy_day today{clients, facility.order_entry()};
+        busy_day today{clients, facility.order_entry(), facility.feed_requests()};
         co_await today.begin();
         co_await today.trade(1'000);
         co_await count_there(clients, on, before);

@@ -3,12 +3,18 @@
 // The eight scenarios over the wire: the same bytes, whoever carries them and whoever compiled them.
 //
 // Two clients and a listener play ten events of a scenario against a facility, and everything that they
-// receive is hashed: each session's messages, then the feed's. golden_streams_test.cpp has the hashes.
+// receive is hashed: each connection's bytes as they came from the socket, then the feed's messages, each
+// behind its number and its length, since which of them share a datagram is chance. golden_streams.hpp has
+// the hashes.
 #pragma once
 
 #include <exchange/bench/scenarios.hpp>
+#include <exchange/codec/big_endian.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
 
+#include <array>
+#include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +29,12 @@ public:
     void add(std::span<const std::byte> bytes) noexcept {
         for (const std::byte each : bytes)
             value_ = (value_ ^ std::to_integer<std::uint64_t>(each)) * 0x100'0000'01b3;
+    }
+    template <std::unsigned_integral Number>
+    void add(Number number) noexcept {
+        std::array<std::byte, sizeof(Number)> bytes;
+        put_big_endian(std::span{bytes}, number);
+        add(bytes);
     }
     [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
 
@@ -57,7 +69,9 @@ struct golden_law {
     static void holds(const golden_stream& golden) {
         INFO(std::string{bench::title(golden.which)},
              std::string{golden.state == bench::book_state::filled ? ", filled" : ", empty"});
+        int contexts = 0;
         World::each_context([&](context& on) {
+            ++contexts;
             bench::scenario script{golden.which, golden.state};
             stage it{on, script};
             bool ended = false;
@@ -65,6 +79,7 @@ struct golden_law {
             CHECK(World::run_to_rest(on));
             CHECK(ended);
         });
+        REQUIRE(contexts > 0);
     }
 
 private:
@@ -81,23 +96,23 @@ private:
             ears.emplace(on, hearing);
             REQUIRE(ears->feed.start().ok());
             facility_options how = on_loopback();
+            how.sessions.heartbeat_after = how.sessions.dead_after = std::chrono::hours{1};
             how.feed = ears->feed.local();
             facility.emplace(on, service, how);
             REQUIRE(facility->start().ok());
             ears->feed.ask(facility->feed_requests());
-            for (const char* name : {"maker", "taker"}) {
-                order_entry_client_options options;
-                options.exchange = facility->order_entry();
-                options.login = login_of(name, 0);  // Without what the preparation said.
-                clients.emplace_back(on, options);
-            }
+            while (clients.size() < service.participants().size()) clients.emplace_back(on);
+        }
+
+        [[nodiscard]] const message_ring& stream_of(std::size_t client) const {
+            return service.participants()[client].stream().messages();
         }
 
         void send(const command& what) {
             std::visit(
                 [&](const auto& it) {
                     if constexpr (requires { it.client_seq; })
-                        clients[number(it.session) - 1u].send(it);
+                        clients[number(it.session) - 1u].say(it);
                     else FAIL("scenarios are played by clients");
                 },
                 what);
@@ -108,14 +123,18 @@ private:
         matching_service service;
         std::optional<listener<X>> ears;
         std::optional<Facility> facility;
-        std::deque<trader<X>> clients;
+        std::deque<raw_client<X>> clients;
         std::uint64_t sent = 0;
     };
 
     static task play(stage& it, bench::scenario& script, std::uint64_t golden, bool& ended) {
-        for (trader<X>& each : it.clients) {
-            co_await each.in();
-            each.next_sequence = each.client.machine().resume().sequence;
+        std::vector<std::uint64_t> first;  // Behind what the preparation said.
+        for (std::size_t each = 0; each < it.clients.size(); ++each) {
+            first.push_back(it.stream_of(each).next_sequence());
+            co_await it.clients[each].connect(it.facility->order_entry());
+            it.clients[each].log_in(it.service.participants()[each].who().username.view(), 0);
+            co_await it.clients[each].write();
+            co_await it.clients[each].hear(1);
         }
         const std::uint64_t before = it.service.counts().commands;
         const std::uint64_t feed_from = it.service.feed().messages().next_sequence();
@@ -134,24 +153,26 @@ private:
         }
         stream_hash hash;
         for (std::size_t each = 0; each < it.clients.size(); ++each) {
-            trader<X>& who = it.clients[each];
-            const auto& stream = it.service.participants()[each].stream().messages();
-            co_await who.until(
-                [&] { return who.client.machine().resume().sequence == stream.next_sequence(); });
-            for (const heard_message& message : who.messages) hash.add(message.bytes);
-            who.client.stop();
-            co_await who.gone();
+            raw_client<X>& who = it.clients[each];
+            co_await who.hear(1 + it.stream_of(each).next_sequence() - first[each]);
+            hash.add(who.wire);
         }
         const std::uint64_t told = it.service.feed().messages().next_sequence() - feed_from;
         co_await it.ears->heard_at_least(told);
-        for (const std::vector<std::byte>& message : it.ears->messages) hash.add(message);
+        for (std::size_t each = 0; each < it.ears->messages.size(); ++each) {
+            hash.add(it.ears->sequences[each]);
+            hash.add(static_cast<std::uint16_t>(it.ears->messages[each].size()));
+            hash.add(it.ears->messages[each]);
+        }
         CHECK(hash.value() == golden);
+        for (raw_client<X>& each : it.clients) co_await each.leave();  // Which may cancel orders.
         it.facility->stop();
         it.ears->feed.stop();
         ended = true;
     }
 
     static task carried_out(stage& it, std::uint64_t commands) {
+        for (raw_client<X>& each : it.clients) co_await each.write();
         typename X::timer timer{it.on};
         while (it.service.counts().commands < commands)
             static_cast<void>(

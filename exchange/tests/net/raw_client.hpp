@@ -130,6 +130,7 @@ public:
 
     std::vector<std::byte> unsent;
     std::vector<heard_packet> heard;
+    std::vector<std::byte> wire;  ///< Everything that was read, as it came.
     bool ended = false;
 
 private:
@@ -147,11 +148,14 @@ private:
     }
     task listen() {
         while (!deaf_) {
-            const auto [error, size] = co_await socket_.read_some(framer_.space());
+            const std::span<std::byte> space = framer_.space();
+            const auto [error, size] = co_await socket_.read_some(space);
             if (error) {
                 ended = true;
                 break;
             }
+            wire.insert(wire.end(), space.begin(),
+                        space.begin() + static_cast<std::ptrdiff_t>(size));
             framer_.received(size);
             take_packets();
             this->note_change();

@@ -105,12 +105,14 @@ public:
 
     feed_listener<X> feed;
     std::vector<std::vector<std::byte>> messages;
+    std::vector<std::uint64_t> sequences;  ///< Of each of them.
     std::uint64_t missing = 0;
     bool over = false;
 
 private:
     void heard(const mold_message& message) noexcept override {
         messages.emplace_back(message.payload.begin(), message.payload.end());
+        sequences.push_back(message.sequence);
         this->note_change();
     }
     void missed(mold_gap gap) noexcept override { missing += gap.last - gap.first; }
