@@ -25,45 +25,45 @@ timespec timespec_of(std::chrono::nanoseconds span) noexcept {
 
 }  // namespace
 
-void echo_client::begin_round(std::span<std::byte> message, clock::time_point began) {
+void echo_client::begin_round(const stream_content& from, clock::time_point began) {
     ++round_;
     sent_ = received_ = 0;
     idle_ = false;
     began_ = began;
-    send(message);
+    send(from);
 }
 
-void echo_client::send(std::span<std::byte> message) {
-    put_number_into(message);
+void echo_client::send(const stream_content& from) {
     while (sent_ < size_) {
+        const auto left = message(from).subspan(sent_);
         const ssize_t count =
-            ::send(number(), message.data() + sent_, size_ - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+            ::send(number(), left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (count < 0 && errno == EAGAIN) return;
         require(count > 0, "echo: the server hung up");
         sent_ += static_cast<std::size_t>(count);
     }
 }
 
-bool echo_client::receive(std::span<std::byte> message, std::span<std::byte> space) {
-    put_number_into(message);
+bool echo_client::receive(const stream_content& from, std::span<std::byte> space) {
     const std::size_t wanted = std::min(space.size(), size_ - received_);
     const ssize_t count = ::recv(number(), space.data(), wanted, MSG_DONTWAIT);
     if (count < 0 && errno == EAGAIN) return false;
     require(count > 0, "echo: the server hung up");
     const auto got = static_cast<std::size_t>(count);
-    require(std::memcmp(space.data(), message.data() + received_, got) == 0,
+    require(std::memcmp(space.data(), message(from).data() + received_, got) == 0,
             "echo: the answer differs from the message");
     received_ += got;
     idle_ = received_ == size_;
     return idle_;
 }
 
-void echo_client::put_number_into(std::span<std::byte> message) const noexcept {
-    std::memcpy(message.data(), &round_, std::min(sizeof(round_), message.size()));
+std::span<const std::byte> echo_client::message(const stream_content& from) const noexcept {
+    return from.at(message_position(index_, round_), size_);
 }
 
 echo_load::echo_load(const echo_case& work, const sockaddr_in& server)
-    : message_(work.message_bytes, std::byte{0x5a}),
+    : message_bytes_{work.message_bytes},
+      content_{work.message_bytes},
       space_(std::max<std::size_t>(work.message_bytes, 64 * 1024)),
       poller_{::epoll_create1(EPOLL_CLOEXEC)},
       interval_{work.messages_per_second == 0 ? 0 : 1'000'000'000 / work.messages_per_second},
@@ -108,7 +108,7 @@ void echo_load::connect(const sockaddr_in& server) {
     const auto* const address = reinterpret_cast<const sockaddr*>(&server);
     require(::connect(socket.get(), address, sizeof(server)) == 0, "echo: connect");
     set_no_delay(socket.get());
-    clients_.emplace_back(std::move(socket), message_.size());
+    clients_.emplace_back(std::move(socket), clients_.size(), message_bytes_);
     watch(clients_.size() - 1, EPOLL_CTL_ADD, EPOLLIN);
 }
 
@@ -120,7 +120,7 @@ void echo_load::watch(std::size_t index, int how, std::uint32_t events) {
 
 void echo_load::begin_round(std::size_t index, clock::time_point began) {
     ++under_way_;
-    clients_[index].begin_round(message_, began);
+    clients_[index].begin_round(content_, began);
     if (clients_[index].waiting_to_send()) watch(index, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
 }
 
@@ -156,11 +156,11 @@ void echo_load::step() {
         const std::size_t index = event.data.u64;
         echo_client& each = clients_[index];
         if ((event.events & EPOLLOUT) != 0) {
-            each.send(message_);
+            each.send(content_);
             if (!each.waiting_to_send()) watch(index, EPOLL_CTL_MOD, EPOLLIN);
         }
         if ((event.events & ~std::uint32_t{EPOLLOUT}) == 0) continue;
-        if (each.receive(message_, space_)) finish_round(index);
+        if (each.receive(content_, space_)) finish_round(index);
     }
 }
 

@@ -25,14 +25,26 @@
 
 namespace lab {
 
-/// One connection: a message that is under way, and how far it has got in both directions. Each message
-/// carries its number, and every byte that returns is compared.
+/// Where in the stream of load.hpp a message begins: elsewhere for every connection, and for as many of its
+/// messages as the stream has bytes.
+///
+/// A thousand connections that are no more than three messages apart send nothing twice: so neither an old
+/// answer nor one that belongs to somebody else can pass for the right one.
+[[nodiscard]] constexpr std::uint64_t message_position(std::size_t connection,
+                                                       std::uint64_t round) noexcept {
+    constexpr std::uint64_t stride = 1'009;  // Prime, and more than there are connections.
+    return (connection + round * stride) % stream_content::period;
+}
+
+/// One connection: a message that is under way, and how far it has got in both directions. Every byte that
+/// returns is compared.
 class echo_client {
 public:
     using clock = std::chrono::steady_clock;
 
-    echo_client(descriptor socket, std::size_t message_bytes)
-        : socket_{std::move(socket)}, size_{message_bytes} {}
+    /// @param index  Of the connection, among all of its load.
+    echo_client(descriptor socket, std::size_t index, std::size_t message_bytes)
+        : socket_{std::move(socket)}, index_{index}, size_{message_bytes} {}
 
     [[nodiscard]] int number() const noexcept { return socket_.get(); }
     [[nodiscard]] bool waiting_to_send() const noexcept { return sent_ < size_ && round_ > 0; }
@@ -40,18 +52,19 @@ public:
     [[nodiscard]] clock::time_point began() const noexcept { return began_; }
 
     /// Sends as much of the next message as the socket takes. Its latency counts from `began`.
-    void begin_round(std::span<std::byte> message, clock::time_point began);
+    void begin_round(const stream_content& from, clock::time_point began);
 
-    /// Goes on with that. What goes out is `message` with this round's number at its beginning.
-    void send(std::span<std::byte> message);
+    /// Goes on with that.
+    void send(const stream_content& from);
 
     /// Whether all of the message has come back. Fails if something else has.
-    [[nodiscard]] bool receive(std::span<std::byte> message, std::span<std::byte> space);
+    [[nodiscard]] bool receive(const stream_content& from, std::span<std::byte> space);
 
 private:
-    void put_number_into(std::span<std::byte> message) const noexcept;
+    [[nodiscard]] std::span<const std::byte> message(const stream_content& from) const noexcept;
 
     descriptor socket_;
+    std::size_t index_;
     std::size_t size_;
     std::size_t sent_ = 0;
     std::size_t received_ = 0;
@@ -90,7 +103,8 @@ private:
     [[nodiscard]] clock::time_point due(std::uint64_t message) const noexcept;
     [[nodiscard]] clock::duration patience() const;
 
-    std::vector<std::byte> message_;
+    std::size_t message_bytes_;
+    stream_content content_;
     std::vector<std::byte> space_;
     descriptor poller_;
     std::vector<echo_client> clients_;

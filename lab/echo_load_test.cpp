@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -120,6 +121,26 @@ TEST_CASE("a closed loop shows a stall once for each connection") {
     CHECK(milliseconds(closed.max()) >= 99);
     CHECK(milliseconds(closed.quantile(0.99)) <
           40);  // Which is why it is not what a stall is judged by.
+}
+
+TEST_CASE("no message of a thousand connections is like another that may be under way with it") {
+    for (const std::uint64_t round : {1, 1'000, 4'092, 1'000'000}) {
+        std::set<std::uint64_t> seen;
+        for (std::uint64_t later = 0; later < 4; ++later) {
+            for (std::size_t connection = 0; connection < 1'000; ++connection) {
+                seen.insert(lab::message_position(connection, round + later));
+            }
+        }
+        CHECK(seen.size() == 4'000);
+    }
+}
+
+TEST_CASE("a connection repeats itself only after as many messages as the content has bytes") {
+    std::set<std::uint64_t> seen;
+    for (std::uint64_t round = 0; round < lab::stream_content::period; ++round) {
+        seen.insert(lab::message_position(7, round));
+    }
+    CHECK(seen.size() == lab::stream_content::period);
 }
 
 TEST_CASE("the ports are those of the clients' ends") {

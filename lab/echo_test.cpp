@@ -27,13 +27,13 @@ lab::outcome measure(const std::string& fault, const lab::echo_case& work = smal
 }
 
 // Runs in a child, since what is wrong ends the process. Returns what it says on standard error.
-std::string complaint_about(const std::string& fault) {
+std::string complaint_about(const std::string& fault, const lab::echo_case& work = small_case) {
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
         ::dup2(ends[1], STDERR_FILENO);
-        (void)measure(fault);
+        (void)measure(fault, work);
         std::_Exit(0);
     }
     ::close(ends[1]);
@@ -98,6 +98,19 @@ TEST_CASE("a program that is not there, or never ready, is a row that says so") 
 
 TEST_CASE("a server that answers with another byte has no row") {
     CHECK(contains(complaint_about("flips_a_bit"), "the answer differs from the message"));
+}
+
+TEST_CASE("a server that answers with the bytes of another connection has no row") {
+    CHECK(contains(complaint_about("swaps_connections"), "the answer differs from the message"));
+}
+
+TEST_CASE("a server that swaps or repeats blocks within a message has no row") {
+    lab::echo_case large = small_case;
+    large.message_bytes = 100 << 10;
+    for (const char* fault : {"swaps_blocks", "repeats_a_block"}) {
+        CAPTURE(fault);
+        CHECK(contains(complaint_about(fault, large), "the answer differs from the message"));
+    }
 }
 
 TEST_CASE("a server that hangs up has no row") {

@@ -57,12 +57,14 @@ void set_no_delay(int socket);
 /// Waits for the next connection of a listening TCP socket; with TCP_NODELAY.
 [[nodiscard]] descriptor accept_connection(const descriptor& listener);
 
-/// A buffer's worth of the endless stream that `throughput` sends.
+/// A buffer's worth of the endless stream that `throughput` sends, and of which `echo` sends parts.
 ///
 /// The stream repeats after a prime number of bytes, so that a lost, repeated or moved block shows
 /// up whatever the buffer size is.
 class stream_content {
 public:
+    static constexpr std::size_t period = 4'093;
+
     explicit stream_content(std::size_t buffer_bytes);
 
     /// At most `buffer_bytes` from `position` of the stream on.
@@ -73,8 +75,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t period = 4'093;
-
     std::vector<std::byte> bytes_;
 };
 

@@ -10,12 +10,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -73,12 +77,48 @@ int listen_on(int port) {
     return socket;
 }
 
+// Where the answers of two connections meet, so that each takes the other's along.
+class crossing {
+public:
+    void pass(std::span<char> answer) {
+        std::unique_lock lock{mutex_};
+        if (over_) return;
+        if (first_.empty()) {
+            first_ = answer;
+            met_.wait(lock, [this] { return over_; });
+            return;
+        }
+        std::ranges::swap_ranges(answer, first_);
+        over_ = true;
+        met_.notify_one();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable met_;
+    std::span<char> first_;
+    bool over_ = false;
+};
+
+// All of these leave the answer as long as it was.
+void spoil(std::span<char> answer, std::string_view fault) {
+    static crossing all;
+    constexpr std::size_t block = 1'024;
+    if (fault == "flips_a_bit") answer.back() ^= 1;
+    if (fault == "swaps_connections") all.pass(answer);
+    if (answer.size() < 3 * block) return;
+    const auto second = answer.subspan(block, block);
+    const auto third = answer.subspan(2 * block, block);
+    if (fault == "swaps_blocks") std::ranges::swap_ranges(second, third);
+    if (fault == "repeats_a_block") std::ranges::copy(second, third.begin());
+}
+
 void echo(int socket, std::string_view fault) {
     std::array<char, 65'536> space{};
     for (std::size_t round = 0;; ++round) {
         const ssize_t got = ::recv(socket, space.data(), space.size(), 0);
         if (got <= 0 || (fault == "hangs_up" && round == 10)) break;
-        if (fault == "flips_a_bit" && round == 10) space[static_cast<std::size_t>(got) - 1] ^= 1;
+        if (round == 10) spoil(std::span{space}.first(static_cast<std::size_t>(got)), fault);
         for (ssize_t sent = 0; sent < got;) {
             const ssize_t count = ::send(socket, space.data() + sent,
                                          static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
