@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,18 +51,10 @@ public:
     }
 
     void add_latency(const histogram& nanoseconds) {
-        const auto microseconds = [](double value) { return value / 1000.0; };
-        const auto add_quantile = [&](std::string_view name, double part) {
-            add(name, "us", "lower", microseconds(static_cast<double>(nanoseconds.quantile(part))));
-        };
-
-        add("mean", "us", "lower", microseconds(nanoseconds.mean()));
-        add_quantile("p50", 0.5);
-        add_quantile("p90", 0.9);
-        add_quantile("p99", 0.99);
-        add_quantile("p99.9", 0.999);
-        add("min", "us", "lower", microseconds(static_cast<double>(nanoseconds.min())));
-        add("max", "us", "lower", microseconds(static_cast<double>(nanoseconds.max())));
+        add("mean", "us", "lower", nanoseconds.mean() / 1000.0);
+        add_quantiles(nanoseconds, {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}});
+        add("min", "us", "lower", static_cast<double>(nanoseconds.min()) / 1000.0);
+        add("max", "us", "lower", static_cast<double>(nanoseconds.max()) / 1000.0);
     }
 
     void add_cost(const cost& spent, std::uint64_t operation_count, bool one_thread) {
@@ -85,10 +78,7 @@ public:
     // What the tables of `echo` have beyond that.
     void add_block(const histogram& nanoseconds) {
         add("std", "us", "lower", nanoseconds.deviation() / 1000.0);
-        for (const auto& [name, part] :
-             {std::pair{"p25", 0.25}, {"p75", 0.75}, {"p99.99", 0.9999}}) {
-            add(name, "us", "lower", static_cast<double>(nanoseconds.quantile(part)) / 1000.0);
-        }
+        add_quantiles(nanoseconds, {{"p25", 0.25}, {"p75", 0.75}, {"p99.99", 0.9999}});
         add("messages", "", "higher", static_cast<double>(nanoseconds.count()));
     }
 
@@ -103,6 +93,19 @@ public:
     [[nodiscard]] const json& values() const noexcept { return values_; }
 
 private:
+    struct named_part {
+        std::string_view name;
+        double part;
+    };
+
+    // Without those of which too little is known.
+    void add_quantiles(const histogram& nanoseconds, std::initializer_list<named_part> wanted) {
+        for (const auto& [name, part] : wanted) {
+            const auto value = nanoseconds.known_quantile(part);
+            if (value) add(name, "us", "lower", static_cast<double>(*value) / 1000.0);
+        }
+    }
+
     json values_ = json::array();
 };
 

@@ -151,9 +151,9 @@ def _block(run: Run, case: str, contender: str) -> str | None:
     found = {metric: run.summary(SUITE, case, metric, contender)
              for metric in ("messages", "seconds", "throughput", "transfer", "min", "max", "mean",
                             "std", *QUANTILES)}
-    if not all(found.values()):
+    if not all(found[metric] for metric in found if metric not in QUANTILES):
         return None
-    value = {metric: summary.median for metric, summary in found.items()}
+    value = {metric: summary.median for metric, summary in found.items() if summary}
     kibibytes = BLOCK_BYTES[BLOCK.fullmatch(case)["size"]] / 1024
     size = f"{kibibytes:.2f}" if kibibytes < 1 else f"{kibibytes:.1f}"
 
@@ -161,8 +161,9 @@ def _block(run: Run, case: str, contender: str) -> str | None:
         return f"{round(value[metric] / 1000, digits):g}ms"
 
     share = 100 * value["std"] / value["mean"] if value["mean"] else 0.0
-    distribution = "; ".join(f"{quantile[1:]}% under {milliseconds(quantile)}"
-                             for quantile in QUANTILES)
+    distribution = "; ".join(
+        f"{quantile[1:]}% under {milliseconds(quantile) if quantile in value else '-'}"
+        for quantile in QUANTILES)  # Too few messages for a quantile leave it out.
     return "\n".join([
         f"## {contender}: {heading(case)}",
         f"{value['messages']:.0f} {size}KiB messages in {value['seconds']:.3g} seconds",

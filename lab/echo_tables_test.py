@@ -60,6 +60,14 @@ class Blocks(unittest.TestCase):
                          ["gyre_uring", "asio_callback", "load_ceiling",
                           "gyre_uring", "asio_callback", "libuv", "load_ceiling"])
 
+    def test_a_quantile_that_is_not_known_is_a_dash(self):
+        short = document()
+        short["rows"] = [row for row in short["rows"] if row["metric"] != "p99.99"]
+        self.assertIn("99% under 0.075ms; 99.99% under -\n", echo_tables.blocks(Run(short))[0])
+        found = table(Run(short), "Echo, 1,000 B, 1 connection, 1 thread")
+        by_header = dict(zip(found.columns, (cell.text for cell in found.rows[0].cells)))
+        self.assertEqual((by_header["99 %"], by_header["99.99 %"]), ("75.0", "-"))
+
     def test_other_cases_have_none(self):
         self.assertEqual(echo_tables.blocks(Run(document(cases=("1K_1", "16K_100")))), [])
 

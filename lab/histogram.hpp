@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace lab {
@@ -75,6 +76,13 @@ public:
         for (std::uint64_t seen = counts_[0]; seen < wanted; seen += counts_[bucket]) ++bucket;
 
         return std::clamp(middle_of(bucket), min_, max_);
+    }
+
+    /// The same; none where so few values lie beyond it that it would be an accident.
+    [[nodiscard]] std::optional<std::uint64_t> known_quantile(double part) const noexcept {
+        constexpr double beyond_min = 5;
+        if ((1 - part) * static_cast<double>(count_) < beyond_min - 1e-6) return std::nullopt;
+        return quantile(part);
     }
 
 private:

@@ -128,6 +128,19 @@ TEST_CASE("a quantile of spread-out values is at most 1/256 off") {
     }
 }
 
+TEST_CASE("a quantile is known when five values lie beyond it") {
+    lab::histogram values;
+    CHECK_FALSE(values.known_quantile(0.5).has_value());
+    for (std::uint64_t value = 1; value < 5'000; ++value) values.record(value);
+
+    CHECK_FALSE(values.known_quantile(0.999).has_value());
+    CHECK(values.known_quantile(0.99) == values.quantile(0.99));
+
+    values.record(5'000);
+    CHECK(values.known_quantile(0.999) == values.quantile(0.999));
+    CHECK_FALSE(values.known_quantile(0.9999).has_value());
+}
+
 TEST_CASE("each power of two and its neighbours is at most 1/256 off") {
     for (int bit = 1; bit < 64; ++bit) {
         for (const std::uint64_t value : {(std::uint64_t{1} << bit) - 1, std::uint64_t{1} << bit,
