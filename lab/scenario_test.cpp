@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -88,6 +89,20 @@ TEST_CASE(
         }
     }
     CHECK(found.size() == 3 * 2 * 2);
+}
+
+TEST_CASE("paced messages are of every size, and enough for their latencies to be known") {
+    std::set<std::pair<std::size_t, std::size_t>> found;
+    for (const lab::scenario& each : lab::all_scenarios(lab::scale::full)) {
+        if (each.suite != "echo") continue;
+        const auto& work = std::get<lab::echo_case>(each.what);
+        if (work.messages_per_second == 0) continue;
+        CAPTURE(each.name);
+        found.insert({work.message_bytes, work.connections});
+        const auto messages = work.messages_per_second * std::uint64_t(work.measured.count()) / 1'000;
+        CHECK(messages >= 50'000);  // Five of them beyond p99.99.
+    }
+    CHECK(found == decltype(found){{1'000, 1}, {1'000, 100}, {10 << 10, 100}, {100 << 10, 100}});
 }
 
 TEST_CASE("forks of every shape start about as many children") {
