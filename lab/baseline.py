@@ -23,7 +23,7 @@ from pathlib import Path
 
 import baseline_clients as clients
 from baseline_clients import BaselineCase, Cost, Figures, Size
-from baseline_server import Refused, Server, Unusable
+from baseline_server import Refused, Server, Unusable, switches_between
 
 SUITE = "baseline"
 CLIENT_SECONDS_MAX = 60
@@ -112,8 +112,8 @@ def play_http(case: BaselineCase, size: Size, what: Played) -> tuple[Figures, Co
         began = time.monotonic()
         seen = load(case, size, server.port)
         cost = Cost(server.processor_seconds() - processor, time.monotonic() - began,
-                    server.context_switches() - switches, calls.read() if calls else None,
-                    calls.refusal if calls else None)
+                    switches_between(switches, server.context_switches()),
+                    calls.read() if calls else None, calls.refusal if calls else None)
         server.stop()
     return seen, cost
 
@@ -131,8 +131,9 @@ def metrics_of(seen: Figures, cost: Cost) -> list[dict]:
              ("transfer", "MB/s", "higher", seen.bytes_per_second / 1e6),
              *((name, "us", "lower", value) for name, value in seen.latency_us.items()),
              ("cpu", "ns/op", "lower", 1e9 * cost.processor_seconds / seen.requests),
-             ("context_switches", "1/op", "lower", cost.context_switches / seen.requests),
              ("busy", "%", "higher", 100 * cost.processor_seconds / cost.wall_seconds)]
+    if cost.context_switches is not None:
+        found.append(("context_switches", "1/op", "lower", cost.context_switches / seen.requests))
     if cost.system_calls is not None:
         found.append(("system_calls", "1/op", "lower", cost.system_calls / seen.requests))
     return [dict(zip(("metric", "unit", "better", "value"), each)) for each in found]

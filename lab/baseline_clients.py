@@ -39,7 +39,7 @@ class Cost:
 
     processor_seconds: float
     wall_seconds: float
-    context_switches: int
+    context_switches: int | None  # None where threads ended meanwhile.
     system_calls: int | None = None
     system_calls_not_counted: str | None = None  # Why, if they were to be.
 
@@ -196,5 +196,5 @@ def parse_echo(text: str, message_bytes: int) -> tuple[Figures, Cost]:
     figures = Figures(requests=seen["requests"], seconds=seen["seconds"],
                       bytes_per_second=seen["requests"] * message_bytes / seen["seconds"],
                       latency_us=seen["latency_us"])
-    return figures, Cost(seen["processor_seconds"], seen["seconds"], seen["context_switches"],
+    return figures, Cost(seen["processor_seconds"], seen["seconds"], seen.get("context_switches"),
                          seen.get("system_calls"), seen.get("system_calls_not_counted"))

@@ -58,6 +58,13 @@ def free_port() -> int:
     raise Refused("no free port between 20,000 and 32,000")
 
 
+def switches_between(before: dict[str, int], after: dict[str, int]) -> int | None:
+    """Of all threads. None if one has ended: it took with it how often it had been switched since."""
+    if any(after.get(thread, -1) < count for thread, count in before.items()):
+        return None
+    return sum(after.values()) - sum(before.values())
+
+
 class Child:
     """A program that says in a line when it is ready; ended by `stop` or at the end of a `with`."""
 
@@ -124,12 +131,16 @@ class Child:
         clock = (~self.id << 3) | 2  # What clock_getcpuclockid(3) returns on Linux.
         return time.clock_gettime(clock)
 
-    def context_switches(self) -> int:
-        """Of the threads it has now."""
-        statuses = [each.read_text(encoding="utf-8")
-                    for each in Path("/proc", str(self.id), "task").glob("*/status")]
-        return sum(int(count) for each in statuses
-                   for count in re.findall(r"ctxt_switches:\s*(\d+)", each))
+    def context_switches(self) -> dict[str, int]:
+        """Of each thread it has now."""
+        found = {}
+        for folder in Path("/proc", str(self.id), "task").iterdir():
+            try:
+                status = (folder / "status").read_text(encoding="utf-8")
+            except OSError:
+                continue  # It has just ended.
+            found[folder.name] = sum(map(int, re.findall(r"ctxt_switches:\s*(\d+)", status)))
+        return found
 
     def stop(self) -> None:
         """Raises Unusable if it does not end soon, or with another status than 0."""

@@ -13,7 +13,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from baseline_server import Child, Refused, Server, Unusable, free_port, response
+from baseline_server import (Child, Refused, Server, Unusable, free_port, response,
+                             switches_between)
 
 # A server that is right, or wrong in the one way that its first argument names.
 PROGRAM = r"""
@@ -174,7 +175,13 @@ class Lives(unittest.TestCase):
             for _ in range(5):
                 server.verify()
             self.assertGreater(server.processor_seconds(), before)
-            self.assertGreater(server.context_switches(), 0)
+            self.assertGreater(server.context_switches()[str(server.id)], 0)
+
+    def test_context_switches_are_known_unless_a_thread_has_ended(self):
+        before = {"1": 100, "2": 10}
+        self.assertEqual(switches_between(before, {"1": 103, "2": 10, "3": 7}), 10)
+        self.assertIsNone(switches_between(before, {"1": 103}))
+        self.assertIsNone(switches_between(before, {"1": 103, "2": 4}))
 
     def test_a_free_port_is_free(self):
         with socket.create_server(("127.0.0.1", free_port())):
