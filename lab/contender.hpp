@@ -34,13 +34,14 @@ struct cost {
     std::chrono::nanoseconds wall{};
     std::chrono::nanoseconds processor{};         ///< User and system time of all threads.
     std::uint64_t allocations = 0;                ///< Made by the thread that holds the stopwatch.
-    std::uint64_t context_switches = 0;           ///< Of all threads.
+    std::optional<std::uint64_t> context_switches{};  ///< Of all threads; where all are known.
     std::optional<std::uint64_t> system_calls{};  ///< Where they are counted (kernel_counts.hpp).
     std::vector<counter> counted{};
 
     // Of `echo` alone.
     std::chrono::nanoseconds load_processor{};  ///< What the load itself has used.
-    bool no_delay_seen = false;  ///< Whether the server's sockets could be looked at.
+    bool no_delay_seen = false;   ///< Whether the server's sockets could be looked at.
+    double memory_megabytes = 0;  ///< The peak of the server.
 };
 
 /// Runs from its construction. Must be stopped by the thread that made it.

@@ -17,7 +17,6 @@
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -31,15 +30,6 @@ namespace lab {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-// Not getrusage(): its peak is inherited across exec, so it would be the parent's.
-double peak_memory_megabytes() {
-    std::ifstream status{"/proc/self/status"};
-    for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024.0;
-    }
-    fail("/proc/self/status has no VmHWM");
-}
 
 // Collects the metrics of one run in the order of the tables.
 class metric_list {
@@ -64,8 +54,10 @@ public:
 
         add("cpu", "ns/op", "lower", processor / operations);
         if (one_thread) add("allocations", "1/op", "lower", allocations / operations);
-        add("context_switches", "1/op", "lower",
-            static_cast<double>(spent.context_switches) / operations);
+        if (spent.context_switches) {
+            add("context_switches", "1/op", "lower",
+                static_cast<double>(*spent.context_switches) / operations);
+        }
         if (spent.system_calls) {
             add("system_calls", "1/op", "lower",
                 static_cast<double>(*spent.system_calls) / operations);
@@ -88,7 +80,7 @@ public:
         add("load_busy", "%", "lower", 100 * worked / std::chrono::duration<double>{spent.wall});
     }
 
-    void add_memory() { add("memory", "MB", "lower", peak_memory_megabytes()); }
+    void add_memory(double megabytes) { add("memory", "MB", "lower", megabytes); }
 
     [[nodiscard]] const json& values() const noexcept { return values_; }
 
@@ -259,8 +251,9 @@ json report_of(contender& who, const scenario& chosen) {
                              chosen.threads == 1 && !runs_on_others<case_type>);
             if constexpr (std::same_as<case_type, echo_case>) {
                 report["no_delay_seen"] = measured.spent.no_delay_seen;
+                metrics.add_memory(measured.spent.memory_megabytes);
             } else {
-                metrics.add_memory();  // This process's, which is not the server's in `echo`.
+                metrics.add_memory(peak_memory_megabytes(0));
             }
             report["metrics"] = metrics.values();
         },

@@ -74,9 +74,10 @@ played play(const server_process& server, const sockaddr_in& address, const echo
     clients.play(work.measured, result.latency);
     result.spent.wall = clock::now() - began;
     result.spent.load_processor = processor_time_of_this_thread() - load_before;
-    result.spent.processor = server.processor_time() - processor_before;
-    result.spent.context_switches = server.context_switches() - switches_before;
+    result.spent.processor = used_between(processor_before, server.processor_time());
+    result.spent.context_switches = switches_between(switches_before, server.context_switches());
     result.spent.system_calls = calls.so_far();
+    result.spent.memory_megabytes = server.peak_memory_megabytes();
     result.amount = result.latency.count();
     return all;
 }

@@ -63,8 +63,26 @@ TEST_CASE("a program that keeps to the seam is measured from outside") {
     CHECK(result.spent.processor > 0ns);
     CHECK(result.spent.load_processor > 0ns);
     CHECK(result.spent.load_processor <= result.spent.wall);
-    CHECK(result.spent.context_switches > 0);
+    CHECK(result.spent.context_switches.value_or(0) > 0);
+    CHECK(result.spent.memory_megabytes > 0.5);
     CHECK(result.spent.no_delay_seen);
+}
+
+TEST_CASE("context switches are not known where threads come and go") {
+    const lab::outcome found = measure("threads_take_turns");
+
+    REQUIRE(std::holds_alternative<lab::measurement>(found));
+    CHECK_FALSE(std::get<lab::measurement>(found).spent.context_switches.has_value());
+}
+
+TEST_CASE("what children have used that end meanwhile is counted") {
+    lab::echo_case longer = small_case;
+    longer.measured = 300ms;
+    const lab::outcome found = measure("children_take_turns", longer);
+
+    REQUIRE(std::holds_alternative<lab::measurement>(found));
+    const auto& result = std::get<lab::measurement>(found);
+    CHECK(result.spent.processor > result.amount * 3us);  // More than the parent needs to fork.
 }
 
 TEST_CASE("what a program's children use is counted as its own") {
@@ -75,6 +93,8 @@ TEST_CASE("what a program's children use is counted as its own") {
     // A message takes a microsecond at the very least; the parent sleeps all the time.
     CHECK(result.spent.processor > result.amount * 1us);
     CHECK(result.spent.no_delay_seen);
+    const double alone = std::get<lab::measurement>(measure("none")).spent.memory_megabytes;
+    CHECK(result.spent.memory_megabytes > 1.2 * alone);
 }
 
 TEST_CASE("a program that cannot do a case says so itself") {

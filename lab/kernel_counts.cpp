@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace lab {
@@ -36,17 +37,27 @@ descriptor open_counter(pid_t thread) {
                                                  any_processor, no_group, PERF_FLAG_FD_CLOEXEC))};
 }
 
-std::filesystem::path threads_of(pid_t process) {
-    const std::string name = process == 0 ? "self" : std::to_string(process);
-    return std::filesystem::path{"/proc"} / name / "task";
+std::filesystem::path folder_of(pid_t process) {
+    return std::filesystem::path{"/proc"} / (process == 0 ? "self" : std::to_string(process));
 }
 
-std::uint64_t context_switches_in(const std::filesystem::path& status_file) {
+// None if it has ended.
+std::vector<pid_t> threads_of(pid_t process) {
+    std::vector<pid_t> found;
+    std::error_code gone;
+    for (const auto& each : std::filesystem::directory_iterator{folder_of(process) / "task", gone}) {
+        found.push_back(std::stoi(each.path().filename()));
+    }
+    return found;
+}
+
+// None if the thread has ended.
+std::optional<std::uint64_t> context_switches_in(const std::filesystem::path& status_file) {
     std::ifstream status{status_file};
-    std::uint64_t sum = 0;
+    std::optional<std::uint64_t> sum;
     for (std::string line; std::getline(status, line);) {
-        const auto colon = line.find("ctxt_switches:");
-        if (colon != line.npos) sum += std::stoull(line.substr(line.find(':') + 1));
+        if (line.find("ctxt_switches:") == line.npos) continue;
+        sum = sum.value_or(0) + std::stoull(line.substr(line.find(':') + 1));
     }
     return sum;
 }
@@ -59,12 +70,34 @@ std::uint64_t context_switches() noexcept {
     return static_cast<std::uint64_t>(used.ru_nvcsw) + static_cast<std::uint64_t>(used.ru_nivcsw);
 }
 
-std::uint64_t context_switches_of(pid_t process) {
+switches_by_thread context_switches_of(pid_t process) {
+    switches_by_thread found;
+    for (const pid_t each : threads_of(process)) {
+        const auto folder = folder_of(process) / "task" / std::to_string(each);
+        if (const auto count = context_switches_in(folder / "status")) found.emplace(each, *count);
+    }
+    return found;
+}
+
+std::optional<std::uint64_t> switches_between(const switches_by_thread& before,
+                                              const switches_by_thread& after) {
     std::uint64_t sum = 0;
-    for (const auto& each : std::filesystem::directory_iterator{threads_of(process)}) {
-        sum += context_switches_in(each.path() / "status");
+    for (const auto& [thread, count] : after) sum += count;
+    for (const auto& [thread, count] : before) {
+        const auto now = after.find(thread);
+        if (now == after.end() || now->second < count) return std::nullopt;  // Or its number is another's.
+        sum -= count;
     }
     return sum;
+}
+
+// Not getrusage(): its peak is inherited across exec, so it would be the parent's.
+double peak_memory_megabytes(pid_t process) {
+    std::ifstream status{folder_of(process) / "status"};
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024.0;
+    }
+    return 0;
 }
 
 std::string count_system_calls() {
@@ -82,10 +115,7 @@ std::string count_system_calls() {
 
 system_call_counter::system_call_counter(pid_t process) {
     if (tracepoint == 0) return;
-    std::vector<pid_t> threads;
-    for (const auto& each : std::filesystem::directory_iterator{threads_of(process)}) {
-        threads.push_back(std::stoi(each.path().filename()));
-    }
+    std::vector<pid_t> threads = threads_of(process);
     // The calling thread last, so that the calls made here are not among those counted.
     const pid_t self = ::gettid();
     std::ranges::partition(threads, [self](pid_t each) { return each != self; });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the kernel counts for us: context switches always, system calls where it may be asked.
+// What the kernel counts for us: context switches and memory always, system calls where it may be asked.
 //
-// Both explain a time rather than add to it. System calls are counted by a tracepoint, which makes each
+// They explain a time rather than add to it. System calls are counted by a tracepoint, which makes each
 // of them a little slower, so they get a run of their own, whose times are thrown away.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,8 +21,21 @@ namespace lab {
 /// Of all threads of this process, wanted and unwanted.
 [[nodiscard]] std::uint64_t context_switches() noexcept;
 
-/// Of the threads that another process has at the moment.
-[[nodiscard]] std::uint64_t context_switches_of(pid_t process);
+/// Of each thread that is there when they are asked for.
+using switches_by_thread = std::map<pid_t, std::uint64_t>;
+
+/// Of the threads that another process has at the moment; of none if it has ended.
+[[nodiscard]] switches_by_thread context_switches_of(pid_t process);
+
+/// From one reading to the next, those of threads included that have begun meanwhile. None if a thread has
+/// ended: it took with it how often it had been switched since.
+[[nodiscard]] std::optional<std::uint64_t> switches_between(const switches_by_thread& before,
+                                                            const switches_by_thread& after);
+
+/// The most that a process has had in memory since it became what it is; 0 if it has ended.
+///
+/// @param process  This one if it is 0.
+[[nodiscard]] double peak_memory_megabytes(pid_t process);
 
 /// From now on, counters count.
 ///

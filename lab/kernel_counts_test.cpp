@@ -19,7 +19,30 @@ TEST_CASE("a wait of this process is a context switch of it") {
     std::thread{[] {}}.join();
 
     CHECK(lab::context_switches() > before);
-    CHECK(lab::context_switches_of(::getpid()) > 0);
+    CHECK(lab::context_switches_of(::getpid()).at(::getpid()) > 0);
+}
+
+TEST_CASE("switches between two readings are those of threads that stayed or came") {
+    const lab::switches_by_thread before{{1, 100}, {2, 10}};
+
+    CHECK(lab::switches_between(before, {{1, 103}, {2, 10}}) == 3);
+    CHECK(lab::switches_between(before, {{1, 103}, {2, 10}, {3, 7}}) == 10);
+}
+
+TEST_CASE("switches are not known when a thread has ended, or its number is another's") {
+    const lab::switches_by_thread before{{1, 100}, {2, 10}};
+
+    CHECK_FALSE(lab::switches_between(before, {{1, 103}}).has_value());
+    CHECK_FALSE(lab::switches_between(before, {{1, 103}, {2, 4}}).has_value());
+}
+
+TEST_CASE("a process that has ended has neither threads nor memory") {
+    constexpr pid_t nobody = 0x7fffffff;
+
+    CHECK(lab::context_switches_of(nobody).empty());
+    CHECK(lab::peak_memory_megabytes(nobody) == 0);
+    CHECK(lab::peak_memory_megabytes(0) > 0);
+    CHECK(lab::peak_memory_megabytes(0) == lab::peak_memory_megabytes(::getpid()));
 }
 
 TEST_CASE("system calls are counted where the kernel allows it, and nothing is said where not") {

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -113,18 +114,43 @@ void spoil(std::span<char> answer, std::string_view fault) {
     if (fault == "repeats_a_block") std::ranges::copy(second, third.begin());
 }
 
-void echo(int socket, std::string_view fault) {
-    std::array<char, 65'536> space{};
-    for (std::size_t round = 0;; ++round) {
-        const ssize_t got = ::recv(socket, space.data(), space.size(), 0);
-        if (got <= 0 || (fault == "hangs_up" && round == 10)) break;
-        if (round == 10) spoil(std::span{space}.first(static_cast<std::size_t>(got)), fault);
-        for (ssize_t sent = 0; sent < got;) {
-            const ssize_t count = ::send(socket, space.data() + sent,
-                                         static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
-            if (count <= 0) break;
-            sent += count;
+// Whether the connection goes on.
+bool answer(int socket, std::string_view fault, std::size_t round) {
+    std::array<char, 65'536> space;
+    const ssize_t got = ::recv(socket, space.data(), space.size(), 0);
+    if (got <= 0 || (fault == "hangs_up" && round == 10)) return false;
+    if (round == 10) spoil(std::span{space}.first(static_cast<std::size_t>(got)), fault);
+    for (ssize_t sent = 0; sent < got;) {
+        const ssize_t count = ::send(socket, space.data() + sent,
+                                     static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
+        if (count <= 0) return false;
+        sent += count;
+    }
+    return true;
+}
+
+void echo(int socket, std::string_view fault, std::size_t round) {
+    while (answer(socket, fault, round)) {
+        if (++round % 20 == 0 && fault == "threads_take_turns") {
+            return std::thread{echo, socket, fault, round}.detach();
         }
+    }
+    ::close(socket);
+}
+
+[[noreturn]] void echo_for_a_turn(int socket) {
+    constexpr std::size_t rounds = 200;  // Which take longer than to fork.
+    for (std::size_t round = 0; round < rounds; ++round) {
+        if (!answer(socket, {}, round)) ::_exit(1);
+    }
+    ::_exit(0);
+}
+
+void echo_in_children(int socket) {
+    for (int status = 0; status == 0;) {
+        const pid_t child = ::fork();
+        if (child == 0) echo_for_a_turn(socket);
+        ::waitpid(child, &status, 0);
     }
     ::close(socket);
 }
@@ -147,6 +173,10 @@ int main(int count, char** arguments) {
         const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
         const int on = given.fault == "delays" ? 0 : 1;
         ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        std::thread{echo, socket, std::string_view{given.fault}}.detach();
+        if (given.fault == "children_take_turns") {
+            std::thread{echo_in_children, socket}.detach();
+        } else {
+            std::thread{echo, socket, std::string_view{given.fault}, 0}.detach();
+        }
     }
 }

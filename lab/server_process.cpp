@@ -5,7 +5,6 @@
 
 #include <lab/churn_load.hpp>
 #include <lab/fail.hpp>
-#include <lab/kernel_counts.hpp>
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -25,6 +24,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <sstream>
 #include <utility>
 
 namespace lab {
@@ -53,12 +54,27 @@ std::vector<pid_t> children_of(pid_t process) {
     return found;
 }
 
-std::chrono::nanoseconds processor_time_of(pid_t process) {
+// None if it has ended.
+std::optional<std::chrono::nanoseconds> processor_time_of(pid_t process) {
     clockid_t clock{};
     timespec used{};
-    require(::clock_getcpuclockid(process, &clock) == 0 && ::clock_gettime(clock, &used) == 0,
-            "echo: the server has ended early");
+    if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
     return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+// Of those children for which it has waited, and theirs: `cutime` and `cstime`, see proc_pid_stat(5).
+std::chrono::nanoseconds ended_children_time_of(pid_t process) {
+    constexpr int fields_between = 13;  // The program's name, which may hold anything, ends with the last ')'.
+    std::ifstream file{"/proc/" + std::to_string(process) + "/stat"};
+    std::string line;
+    std::getline(file, line);
+    std::istringstream fields{line.substr(std::min(line.rfind(')') + 1, line.size()))};
+    std::string skipped;
+    for (int i = 0; i < fields_between; ++i) fields >> skipped;
+    std::int64_t user = 0;
+    std::int64_t system = 0;
+    fields >> user >> system;
+    return (user + system) * std::chrono::nanoseconds{1'000'000'000 / ::sysconf(_SC_CLK_TCK)};
 }
 
 /// Other processes' sockets, taken out one at a time.
@@ -190,15 +206,39 @@ std::vector<pid_t> server_process::family() const {
     return all;
 }
 
-std::chrono::nanoseconds server_process::processor_time() const {
-    std::chrono::nanoseconds sum{};
-    for (const pid_t each : family()) sum += processor_time_of(each);
-    return sum;
+std::chrono::nanoseconds used_between(const processor_times& before,
+                                      const processor_times& after) {
+    std::chrono::nanoseconds living{};
+    std::chrono::nanoseconds ended = after.of_ended - before.of_ended;
+    for (const auto& [process, used] : after.of_living) {
+        const auto then = before.of_living.find(process);
+        living += then == before.of_living.end() ? used : used - then->second;
+    }
+    for (const auto& [process, used] : before.of_living) {
+        if (!after.of_living.contains(process)) ended -= used;
+    }
+    return living + std::max(ended, std::chrono::nanoseconds{});
 }
 
-std::uint64_t server_process::context_switches() const {
-    std::uint64_t sum = 0;
-    for (const pid_t each : family()) sum += context_switches_of(each);
+processor_times server_process::processor_time() const {
+    processor_times found;
+    for (const pid_t each : family()) {
+        if (const auto used = processor_time_of(each)) found.of_living.emplace(each, *used);
+        found.of_ended += ended_children_time_of(each);
+    }
+    require(found.of_living.contains(id_), "echo: the server has ended early");
+    return found;
+}
+
+switches_by_thread server_process::context_switches() const {
+    switches_by_thread found;
+    for (const pid_t each : family()) found.merge(context_switches_of(each));
+    return found;
+}
+
+double server_process::peak_memory_megabytes() const {
+    double sum = 0;
+    for (const pid_t each : family()) sum += lab::peak_memory_megabytes(each);
     return sum;
 }
 

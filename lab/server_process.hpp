@@ -8,6 +8,7 @@
 // with status 0 soon after SIGTERM.
 #pragma once
 
+#include <lab/kernel_counts.hpp>
 #include <lab/load.hpp>
 
 #include <netinet/in.h>
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +36,18 @@ struct core_split {
 
 [[nodiscard]] core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads);
 
+/// What processes have used by a moment: each one that lives, and together those that have ended and were
+/// waited for.
+struct processor_times {
+    std::map<pid_t, std::chrono::nanoseconds> of_living{};
+    std::chrono::nanoseconds of_ended{};
+};
+
+/// What they have used from one reading to the next. The kernel hands over the time of those that have ended
+/// in hundredths of a second; whom nobody has waited for, it forgets, and that part is missing here.
+[[nodiscard]] std::chrono::nanoseconds used_between(const processor_times& before,
+                                                    const processor_times& after);
+
 /// A child process, and all processes that it has started. Kills it if it is destroyed before its end
 /// was waited for.
 class server_process {
@@ -47,9 +61,12 @@ public:
     [[nodiscard]] pid_t id() const noexcept { return id_; }
 
     /// User and system time of all threads of all its processes. Fails if it has ended.
-    [[nodiscard]] std::chrono::nanoseconds processor_time() const;
+    [[nodiscard]] processor_times processor_time() const;
 
-    [[nodiscard]] std::uint64_t context_switches() const;
+    [[nodiscard]] switches_by_thread context_switches() const;
+
+    /// The sum of the peaks of the processes that it has at the moment.
+    [[nodiscard]] double peak_memory_megabytes() const;
 
     /// Fails unless TCP_NODELAY is set on the server's end of each connection.
     ///

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <initializer_list>
 
 namespace {
@@ -39,4 +40,20 @@ TEST_CASE("a server with as many threads as there are cores shares the last one 
     const lab::core_split single = lab::split_cores(cores({4}), 1);
     CHECK(same(single.server, cores({4})));
     CHECK(same(single.load, cores({4})));
+}
+
+TEST_CASE("the time of processes that have ended is counted from where it was seen last") {
+    using namespace std::chrono_literals;
+    const lab::processor_times before{{{1, 500ms}, {2, 30ms}}, 100ms};
+
+    // The second has used 50 ms in all before it ended; a third has come.
+    const lab::processor_times after{{{1, 510ms}, {3, 4ms}}, 150ms};
+    CHECK(lab::used_between(before, after) == 10ms + 20ms + 4ms);
+}
+
+TEST_CASE("the time of a process for which nobody has waited is missing, and nobody else's is less") {
+    using namespace std::chrono_literals;
+    const lab::processor_times before{{{1, 500ms}, {2, 30ms}}, 100ms};
+
+    CHECK(lab::used_between(before, {{{1, 510ms}}, 100ms}) == 10ms);
 }

@@ -42,8 +42,9 @@ json report_of(const lab::outcome& seen) {
     json report = {{"requests", amount},
                    {"seconds", seconds{spent.wall}.count()},
                    {"processor_seconds", seconds{spent.processor}.count()},
-                   {"context_switches", spent.context_switches},
+                   {"memory_megabytes", spent.memory_megabytes},
                    {"latency_us", latency_of(latency)}};
+    if (spent.context_switches) report["context_switches"] = *spent.context_switches;
     if (spent.system_calls) report["system_calls"] = *spent.system_calls;
     return report;
 }
