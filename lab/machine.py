@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from pathlib import Path
 
 
@@ -15,6 +16,7 @@ def facts(build_info: dict) -> dict:
     return {
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
+        "smt": smt(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "virtual_machine": is_virtual(),
         "kernel": f"{platform.system()} {platform.release()}",
@@ -56,6 +58,15 @@ def governor() -> str:
         return "not exposed"
 
 
+def smt() -> str:
+    """Whether processors share cores: `on` or `off`."""
+    path = Path("/sys/devices/system/cpu/smt/active")
+    try:
+        return {"1": "on", "0": "off"}.get(path.read_text(encoding="utf-8").strip(), "not exposed")
+    except OSError:
+        return "not exposed"
+
+
 def load_average() -> list[float]:
     return [round(each, 2) for each in os.getloadavg()]
 
@@ -78,10 +89,25 @@ class StealMeter:
         return round(100.0 * (stolen - self._before[0]) / elapsed, 2) if elapsed else 0.0
 
 
+def physical_core_of(processor: int) -> int:
+    """The first of the processors that share its core; itself if the kernel does not say."""
+    path = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+    try:
+        return int(re.match(r"\d+", path.read_text(encoding="utf-8"))[0])
+    except (OSError, TypeError):
+        return processor
+
+
 def cores_for(threads: int) -> set[int] | None:
     """The cores to pin a program with this many busy threads to: the last ones, as interrupts
-    tend to arrive on the first. None if the machine has no core to spare."""
-    available = sorted(os.sched_getaffinity(0))
+    tend to arrive on the first; processors that share a core come after all others. None if the
+    machine has no core to spare."""
+    available = sorted(os.sched_getaffinity(0), reverse=True)
     if len(available) < 2 or threads > len(available):
         return None
-    return set(available[-threads:])
+    alone, siblings, used = [], [], set()
+    for processor in available:
+        core = physical_core_of(processor)
+        (siblings if core in used else alone).append(processor)
+        used.add(core)
+    return set((alone + siblings)[:threads])
