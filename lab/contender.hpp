@@ -32,8 +32,8 @@ struct counter {
 
 struct cost {
     std::chrono::nanoseconds wall{};
-    std::chrono::nanoseconds processor{};         ///< User and system time of all threads.
-    std::uint64_t allocations = 0;                ///< Made by the thread that holds the stopwatch.
+    std::chrono::nanoseconds processor{};  ///< User and system time of all threads.
+    std::uint64_t allocations = 0;         ///< Made by the thread that holds the stopwatch.
     std::optional<std::uint64_t> context_switches{};  ///< Of all threads; where all are known.
     std::optional<std::uint64_t> system_calls{};  ///< Where they are counted (kernel_counts.hpp).
     std::vector<counter> counted{};

@@ -4,14 +4,19 @@
 // seam or breaks it.
 #include <lab/echo.hpp>
 
+#include <lab/server_process.hpp>
+
 #include <doctest/doctest.h>
 
+#include <arpa/inet.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <variant>
 #include <vector>
@@ -114,6 +119,34 @@ TEST_CASE("a program that is not there, or never ready, is a row that says so") 
     const lab::outcome late = measure("never_ready");
     REQUIRE(std::holds_alternative<lab::cannot_run>(late));
     CHECK(std::get<lab::cannot_run>(late).reason == "peer_fixture: never ready");
+}
+
+TEST_CASE("a port that somebody has taken meanwhile is followed by another, once") {
+    const auto sign =
+        std::filesystem::temp_directory_path() / ("lab_echo_test_" + std::to_string(::getpid()));
+    const lab::outcome second = measure("taken " + sign.string());
+    CHECK(std::filesystem::remove(sign));
+    CHECK(std::holds_alternative<lab::measurement>(second));
+
+    const lab::outcome never = measure("taken");
+    REQUIRE(std::holds_alternative<lab::cannot_run>(never));
+    CHECK(std::get<lab::cannot_run>(never).reason == "peer_fixture: the port is taken");
+}
+
+TEST_CASE("a program gets a port that no client can have, and the cores that are meant for it") {
+    cpu_set_t here;
+    REQUIRE(::sched_getaffinity(0, sizeof(here), &here) == 0);
+    const auto started = lab::start_program({PEER_FIXTURE}, "echo", 1, here);
+    REQUIRE(std::holds_alternative<lab::started_program>(started));
+    const auto port = ntohs(std::get<lab::started_program>(started).address.sin_port);
+    CHECK(port >= 20'000);
+    CHECK(port < 32'000);
+
+    cpu_set_t nowhere;
+    CPU_ZERO(&nowhere);
+    const auto refused = lab::start_program({PEER_FIXTURE}, "echo", 1, nowhere);
+    REQUIRE(std::holds_alternative<lab::not_started>(refused));
+    CHECK(contains(std::get<lab::not_started>(refused).reason, "sched_setaffinity"));
 }
 
 TEST_CASE("a server that answers with another byte has no row") {

@@ -45,7 +45,8 @@ std::filesystem::path folder_of(pid_t process) {
 std::vector<pid_t> threads_of(pid_t process) {
     std::vector<pid_t> found;
     std::error_code gone;
-    for (const auto& each : std::filesystem::directory_iterator{folder_of(process) / "task", gone}) {
+    for (const auto& each :
+         std::filesystem::directory_iterator{folder_of(process) / "task", gone}) {
         found.push_back(std::stoi(each.path().filename()));
     }
     return found;
@@ -85,7 +86,8 @@ std::optional<std::uint64_t> switches_between(const switches_by_thread& before,
     for (const auto& [thread, count] : after) sum += count;
     for (const auto& [thread, count] : before) {
         const auto now = after.find(thread);
-        if (now == after.end() || now->second < count) return std::nullopt;  // Or its number is another's.
+        if (now == after.end() || now->second < count)
+            return std::nullopt;  // Or its number is another's.
         sum -= count;
     }
     return sum;

@@ -5,6 +5,7 @@
 // Tests need both, and a smoke run of the lab needs a peer that is always there. It is no contender: a thread
 // for each connection is not the fastest of anything.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -61,6 +62,13 @@ settings parse(int count, char** arguments) {
     }
     if (given.fault == "one_thread" && given.threads > 1) complain("has one thread only", 2);
     return given;
+}
+
+// `taken FILE`: its port is taken the first time, of which FILE is the sign; `taken` alone: always.
+bool pretends_to_be_taken(const std::string& fault) {
+    if (fault == "taken") return true;
+    if (!fault.starts_with("taken ")) return false;
+    return ::open(fault.substr(6).c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0;
 }
 
 int listen_on(int port) {
@@ -121,8 +129,8 @@ bool answer(int socket, std::string_view fault, std::size_t round) {
     if (got <= 0 || (fault == "hangs_up" && round == 10)) return false;
     if (round == 10) spoil(std::span{space}.first(static_cast<std::size_t>(got)), fault);
     for (ssize_t sent = 0; sent < got;) {
-        const ssize_t count = ::send(socket, space.data() + sent,
-                                     static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
+        const ssize_t count =
+            ::send(socket, space.data() + sent, static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
         if (count <= 0) return false;
         sent += count;
     }
@@ -159,6 +167,7 @@ void echo_in_children(int socket) {
 
 int main(int count, char** arguments) {
     const settings given = parse(count, arguments);
+    if (pretends_to_be_taken(given.fault)) complain("the port is taken", 1);
     const int listener = listen_on(given.port);
     const bool deaf = given.fault == "ignores_sigterm";
     std::signal(SIGTERM, deaf ? SIG_IGN : [](int) { ::_exit(0); });

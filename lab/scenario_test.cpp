@@ -99,7 +99,8 @@ TEST_CASE("paced messages are of every size, and enough for their latencies to b
         if (work.messages_per_second == 0) continue;
         CAPTURE(each.name);
         found.insert({work.message_bytes, work.connections});
-        const auto messages = work.messages_per_second * std::uint64_t(work.measured.count()) / 1'000;
+        const auto messages =
+            work.messages_per_second * std::uint64_t(work.measured.count()) / 1'000;
         CHECK(messages >= 50'000);  // Five of them beyond p99.99.
     }
     CHECK(found == decltype(found){{1'000, 1}, {1'000, 100}, {10 << 10, 100}, {100 << 10, 100}});

@@ -3,9 +3,9 @@
 // A server from the outside: /proc, process clocks and pidfd_getfd, and how a program is started.
 #include <lab/server_process.hpp>
 
-#include <lab/churn_load.hpp>
 #include <lab/fail.hpp>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -25,6 +25,8 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <random>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -35,6 +37,19 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto start_max = std::chrono::seconds{30};  // A virtual machine may take a few.
 constexpr auto end_max = std::chrono::seconds{5};
+
+// Those first that share their core with none before them.
+std::vector<int> in_order_of_use(const cpu_set_t& allowed, const core_of_processor& core_of) {
+    std::vector<int> all;
+    std::vector<int> siblings;
+    std::set<int> used;
+    for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+        if (!CPU_ISSET(processor, &allowed)) continue;
+        (used.insert(core_of(processor)).second ? all : siblings).push_back(processor);
+    }
+    all.insert(all.end(), siblings.begin(), siblings.end());
+    return all;
+}
 
 cpu_set_t cores_between(const std::vector<int>& all, std::size_t first, std::size_t last) {
     cpu_set_t chosen;
@@ -58,13 +73,15 @@ std::vector<pid_t> children_of(pid_t process) {
 std::optional<std::chrono::nanoseconds> processor_time_of(pid_t process) {
     clockid_t clock{};
     timespec used{};
-    if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
+    if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
+        return {};
     return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
 }
 
 // Of those children for which it has waited, and theirs: `cutime` and `cstime`, see proc_pid_stat(5).
 std::chrono::nanoseconds ended_children_time_of(pid_t process) {
-    constexpr int fields_between = 13;  // The program's name, which may hold anything, ends with the last ')'.
+    constexpr int fields_between =
+        13;  // The program's name, which may hold anything, ends with the last ')'.
     std::ifstream file{"/proc/" + std::to_string(process) + "/stat"};
     std::string line;
     std::getline(file, line);
@@ -119,8 +136,23 @@ bool has_no_delay(int socket) {
     return ::getsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, &size) == 0 && on != 0;
 }
 
-// Which may be somebody else's in a moment, but the kernel hands out all others first.
-sockaddr_in free_address() { return listen_on_loopback().address; }
+// Outside of the range from which clients get theirs, so that none of them can take it meanwhile.
+sockaddr_in free_address() {
+    std::random_device chooser;
+    std::uniform_int_distribution<unsigned> ports{20'000, 31'999};
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(static_cast<std::uint16_t>(ports(chooser)));
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const descriptor probe{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+        const int on = 1;
+        ::setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        const auto* const name = reinterpret_cast<const sockaddr*>(&address);
+        if (::bind(probe.get(), name, sizeof(address)) == 0) return address;
+    }
+    fail("echo: no free port between 20,000 and 32,000");
+}
 
 struct streams_of_child {
     descriptor output;
@@ -135,9 +167,12 @@ struct streams_of_child {
 
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setpgid(0, 0);  // So that what it starts can be ended with it.
-    ::sched_setaffinity(0, sizeof(cores), &cores);
     ::dup2(streams.output.get(), STDOUT_FILENO);
     ::dup2(streams.complaints.get(), STDERR_FILENO);
+    if (::sched_setaffinity(0, sizeof(cores), &cores) != 0) {
+        ::dprintf(STDERR_FILENO, "sched_setaffinity: %s\n", std::strerror(errno));
+        ::_exit(126);
+    }
     ::execvp(arguments.front(), arguments.data());
     ::dprintf(STDERR_FILENO, "%s: %s\n", arguments.front(), std::strerror(errno));
     ::_exit(127);
@@ -175,11 +210,17 @@ bool wait_until_ready(const descriptor& output) {
 
 }  // namespace
 
-core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads) {
-    std::vector<int> cores;
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-        if (CPU_ISSET(core, &allowed)) cores.push_back(core);
-    }
+int physical_core_of(int processor) {
+    std::ifstream file{"/sys/devices/system/cpu/cpu" + std::to_string(processor) +
+                       "/topology/thread_siblings_list"};
+    int first = processor;
+    file >> first;  // Of a list such as `0-1` or `0,4`.
+    return file ? first : processor;
+}
+
+core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads,
+                       const core_of_processor& core_of) {
+    const std::vector<int> cores = in_order_of_use(allowed, core_of);
     if (cores.size() > server_threads) {
         return {cores_between(cores, 0, server_threads),
                 cores_between(cores, server_threads, server_threads + 1)};
@@ -206,8 +247,7 @@ std::vector<pid_t> server_process::family() const {
     return all;
 }
 
-std::chrono::nanoseconds used_between(const processor_times& before,
-                                      const processor_times& after) {
+std::chrono::nanoseconds used_between(const processor_times& before, const processor_times& after) {
     std::chrono::nanoseconds living{};
     std::chrono::nanoseconds ended = after.of_ended - before.of_ended;
     for (const auto& [process, used] : after.of_living) {
@@ -257,6 +297,19 @@ bool server_process::require_no_delay(std::span<const std::uint16_t> ports) cons
     return unseen.empty();
 }
 
+std::optional<int> server_process::exit_status() {
+    const descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, id_, 0))};
+    require(handle.get() >= 0, "echo: pidfd_open");
+    pollfd ended{handle.get(), POLLIN, 0};
+    constexpr int patience = 1'000;
+    if (::poll(&ended, 1, patience) != 1) return std::nullopt;
+    end_descendants();
+    int status = 0;
+    require(::waitpid(id_, &status, 0) == id_, "echo: waitpid");
+    id_ = -1;
+    return WIFEXITED(status) ? std::optional{WEXITSTATUS(status)} : std::nullopt;
+}
+
 void server_process::wait_for_end() {
     int status = 0;
     require(::waitpid(id_, &status, 0) == id_, "echo: waitpid");
@@ -282,17 +335,19 @@ void server_process::end_descendants() const noexcept {
     if (::getpgid(id_) == id_) ::kill(-id_, SIGKILL);
 }
 
-std::variant<started_program, not_started> start_program(const std::vector<std::string>& command,
-                                                         std::string_view workload,
-                                                         std::size_t threads,
-                                                         const cpu_set_t& cores) {
-    const sockaddr_in address = free_address();
-    std::vector<std::string> whole = command;
-    for (std::string each : {std::string{"--workload"}, std::string{workload},
-                             std::string{"--threads"}, std::to_string(threads),
-                             std::string{"--port"}, std::to_string(ntohs(address.sin_port))}) {
-        whole.push_back(std::move(each));
-    }
+namespace {
+
+// How it failed, and whether another port may help.
+struct failed_start {
+    not_started why;
+    bool port_may_be_taken;
+};
+
+std::variant<started_program, failed_start> start_on(const sockaddr_in& address,
+                                                     std::vector<std::string> command,
+                                                     const cpu_set_t& cores) {
+    command.push_back("--port");
+    command.push_back(std::to_string(ntohs(address.sin_port)));
 
     std::array<int, 2> ends{};
     require(::pipe2(ends.data(), O_CLOEXEC) == 0, "echo: pipe2");
@@ -303,14 +358,35 @@ std::variant<started_program, not_started> start_program(const std::vector<std::
 
     const pid_t child = ::fork();
     require(child >= 0, "echo: fork");
-    if (child == 0) become(whole, cores, streams);
+    if (child == 0) become(command, cores, streams);
     server_process process{child};
     streams.output = descriptor{-1};
     if (wait_until_ready(output)) {
         return started_program{std::move(process), address, std::move(output)};
     }
+    const bool taken = process.exit_status() == 1;
     const std::string last = last_line_of(streams.complaints);
-    return not_started{last.empty() ? "does not say that it is ready" : last};
+    return failed_start{{last.empty() ? "does not say that it is ready" : last}, taken};
+}
+
+}  // namespace
+
+std::variant<started_program, not_started> start_program(const std::vector<std::string>& command,
+                                                         std::string_view workload,
+                                                         std::size_t threads,
+                                                         const cpu_set_t& cores) {
+    std::vector<std::string> whole = command;
+    for (std::string each : {std::string{"--workload"}, std::string{workload},
+                             std::string{"--threads"}, std::to_string(threads)}) {
+        whole.push_back(std::move(each));
+    }
+
+    for (int attempt = 0;; ++attempt) {
+        auto started = start_on(free_address(), whole, cores);
+        if (auto* const ready = std::get_if<started_program>(&started)) return std::move(*ready);
+        auto& [why, port_may_be_taken] = std::get<failed_start>(started);
+        if (!port_may_be_taken || attempt > 0) return std::move(why);
+    }
 }
 
 }  // namespace lab

@@ -18,7 +18,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,7 +36,15 @@ struct core_split {
     cpu_set_t load;
 };
 
-[[nodiscard]] core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads);
+/// Which core a processor is of, as a number that two hardware threads of one core share.
+using core_of_processor = std::function<int(int)>;
+
+/// As the kernel says; every processor is one of its own if it does not.
+[[nodiscard]] int physical_core_of(int processor);
+
+/// Processors that share a core are used last.
+[[nodiscard]] core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads,
+                                     const core_of_processor& core_of = physical_core_of);
 
 /// What processes have used by a moment: each one that lives, and together those that have ended and were
 /// waited for.
@@ -59,6 +69,9 @@ public:
     ~server_process();
 
     [[nodiscard]] pid_t id() const noexcept { return id_; }
+
+    /// The status with which it ends within a second; none if it does not. Whatever it has started is killed.
+    [[nodiscard]] std::optional<int> exit_status();
 
     /// User and system time of all threads of all its processes. Fails if it has ended.
     [[nodiscard]] processor_times processor_time() const;
@@ -101,7 +114,8 @@ struct not_started {
     std::string reason;
 };
 
-/// Starts a server that keeps to the seam, on a free port, and waits at most 30 s until it is ready.
+/// Starts a server that keeps to the seam, on a free port, and waits at most 30 s until it is ready. Tries a
+/// second port if it ends with 1, as it should if somebody else has taken the first one.
 ///
 /// @param command   The program and its first arguments; those of the seam are added.
 /// @param workload  `echo` or `http`.

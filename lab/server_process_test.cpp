@@ -18,26 +18,48 @@ cpu_set_t cores(std::initializer_list<int> numbers) {
     return set;
 }
 
+int all_alone(int processor) { return processor; }
+
 bool same(const cpu_set_t& left, const cpu_set_t& right) { return CPU_EQUAL(&left, &right) != 0; }
 
 }  // namespace
 
 TEST_CASE("server and load get cores of their own where there are enough") {
-    const lab::core_split one = lab::split_cores(cores({2, 3, 5}), 1);
+    const lab::core_split one = lab::split_cores(cores({2, 3, 5}), 1, all_alone);
     CHECK(same(one.server, cores({2})));
     CHECK(same(one.load, cores({3})));
 
-    const lab::core_split two = lab::split_cores(cores({2, 3, 5}), 2);
+    const lab::core_split two = lab::split_cores(cores({2, 3, 5}), 2, all_alone);
     CHECK(same(two.server, cores({2, 3})));
     CHECK(same(two.load, cores({5})));
 }
 
+TEST_CASE("processors that share a core are used last") {
+    const auto neighbours = [](int processor) { return processor / 2; };
+    const lab::core_split one = lab::split_cores(cores({0, 1, 2, 3}), 1, neighbours);
+    CHECK(same(one.server, cores({0})));
+    CHECK(same(one.load, cores({2})));
+
+    const lab::core_split two = lab::split_cores(cores({0, 1, 2, 3, 4, 5}), 2, neighbours);
+    CHECK(same(two.server, cores({0, 2})));
+    CHECK(same(two.load, cores({4})));
+
+    const lab::core_split single = lab::split_cores(cores({2, 3}), 1, neighbours);
+    CHECK(same(single.server, cores({2})));
+    CHECK(same(single.load, cores({3})));
+}
+
+TEST_CASE("a processor that the kernel does not know is a core of its own") {
+    CHECK(lab::physical_core_of(100'000) == 100'000);
+    CHECK(lab::physical_core_of(0) == 0);
+}
+
 TEST_CASE("a server with as many threads as there are cores shares the last one with the load") {
-    const lab::core_split all = lab::split_cores(cores({0, 1}), 2);
+    const lab::core_split all = lab::split_cores(cores({0, 1}), 2, all_alone);
     CHECK(same(all.server, cores({0, 1})));
     CHECK(same(all.load, cores({1})));
 
-    const lab::core_split single = lab::split_cores(cores({4}), 1);
+    const lab::core_split single = lab::split_cores(cores({4}), 1, all_alone);
     CHECK(same(single.server, cores({4})));
     CHECK(same(single.load, cores({4})));
 }
@@ -51,7 +73,8 @@ TEST_CASE("the time of processes that have ended is counted from where it was se
     CHECK(lab::used_between(before, after) == 10ms + 20ms + 4ms);
 }
 
-TEST_CASE("the time of a process for which nobody has waited is missing, and nobody else's is less") {
+TEST_CASE(
+    "the time of a process for which nobody has waited is missing, and nobody else's is less") {
     using namespace std::chrono_literals;
     const lab::processor_times before{{{1, 500ms}, {2, 30ms}}, 100ms};
 
