@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lab {
@@ -41,6 +42,10 @@ using switches_by_thread = std::map<pid_t, std::uint64_t>;
 ///
 /// @return Why they cannot, for people; empty if they do.
 [[nodiscard]] std::string count_system_calls();
+
+/// What to say where a counter that should count cannot be read.
+inline constexpr std::string_view unreadable_count =
+    "the counter cannot be read: the process had ended before it was counted";
 
 /// Counts from its construction on, if `count_system_calls` was called and succeeded.
 class system_call_counter {

@@ -3,7 +3,7 @@
 // Counts the system calls of another process while somebody loads it: ab and wrk cannot.
 //
 // It prints one line of JSON when it has begun to count, or why it cannot, and the count when its standard
-// input ends.
+// input ends, or why there is none.
 #include <lab/kernel_counts.hpp>
 
 #include <nlohmann/json.hpp>
@@ -29,6 +29,10 @@ int main(int count, char** arguments) {
     const lab::system_call_counter calls{process};
     say({{"counting", true}});
     while (std::getchar() != EOF) continue;
-    say({{"system_calls", calls.so_far().value_or(0)}});
+    if (const auto made = calls.so_far()) {
+        say({{"system_calls", *made}});
+    } else {
+        say({{"system_calls_not_counted", lab::unreadable_count}});
+    }
     return 0;
 }
