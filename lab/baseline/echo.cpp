@@ -43,6 +43,8 @@ json report_of(const lab::outcome& seen) {
                    {"seconds", seconds{spent.wall}.count()},
                    {"processor_seconds", seconds{spent.processor}.count()},
                    {"memory_megabytes", spent.memory_megabytes},
+                   {"load_processor_seconds", seconds{spent.load_processor}.count()},
+                   {"no_delay_seen", spent.no_delay_seen},
                    {"latency_us", latency_of(latency)}};
     if (spent.context_switches) report["context_switches"] = *spent.context_switches;
     if (spent.system_calls) report["system_calls"] = *spent.system_calls;
@@ -71,8 +73,11 @@ int main(int count, char** arguments) {
     work.buffer_bytes = work.message_bytes;
     work.warm_up = std::chrono::milliseconds{warm_up_ms};
     work.measured = std::chrono::milliseconds{measured_ms};
-    const std::string refusal = counts_calls ? lab::count_system_calls() : std::string{};
+    std::string refusal = counts_calls ? lab::count_system_calls() : std::string{};
     json report = report_of(lab::measure_echo(server, work));
+    if (counts_calls && refusal.empty() && !report.contains("system_calls")) {
+        refusal = lab::unreadable_count;
+    }
     if (!refusal.empty()) report["system_calls_not_counted"] = refusal;
     std::puts(report.dump().c_str());
     return 0;

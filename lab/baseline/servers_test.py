@@ -8,6 +8,7 @@
     servers_test.py FOLDER
 """
 
+import json
 import random
 import select
 import socket
@@ -112,6 +113,27 @@ class EveryServer(unittest.TestCase):
                 ended = run(*command, "--version")
                 self.assertRegex(ended.stdout, rf"^\S+ \S+ {command[-1]}\n$")
                 self.assertEqual(ended.returncode, 0)
+
+
+def last_line_of(ended: subprocess.CompletedProcess) -> dict:
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+class Watchers(unittest.TestCase):
+    def test_calls_that_could_not_be_counted_are_not_none_made(self):
+        nobody = 2**31 - 1
+        said = last_line_of(run(str(FOLDER / "lab_baseline_calls"), str(nobody)))
+        self.assertNotIn("system_calls", said)
+        self.assertTrue(said["system_calls_not_counted"])
+
+    def test_the_echo_clients_say_how_busy_they_were_and_what_they_saw(self):
+        said = last_line_of(run(
+            str(FOLDER / "lab_baseline_echo"), "--connections", "3", "--message-bytes", "512",
+            "--warm-up-ms", "20", "--measured-ms", "200", "--", str(FOLDER / "lab_baseline_raw_epoll")))
+        self.assertIs(said["no_delay_seen"], True)
+        self.assertGreater(said["memory_megabytes"], 0.5)
+        self.assertLess(0, said["load_processor_seconds"])
+        self.assertLessEqual(said["load_processor_seconds"], said["seconds"])
 
 
 if __name__ == "__main__":
