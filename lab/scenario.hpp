@@ -44,6 +44,7 @@ enum class shared_order {
     from_outside,         ///< Others post everything while the threads run.
     batches_from_inside,  ///< On each thread something posts a batch, then itself behind it.
     post_then_run,        ///< Each thread posts its share, then runs whatever has been posted.
+    queued,               ///< Everything was posted, by one of us, before the clock starts.
 };
 
 /// Several threads share what is posted: each item is for any of them.

@@ -106,6 +106,31 @@ TEST_CASE("paced messages are of every size, and enough for their latencies to b
     CHECK(found == decltype(found){{1'000, 1}, {1'000, 100}, {10 << 10, 100}, {100 << 10, 100}});
 }
 
+TEST_CASE("what is queued for threads is as much as in the tables, and the same for any number") {
+    std::set<std::pair<std::size_t, lab::dispatch_item>> found;
+    for (const lab::scenario& each : lab::all_scenarios(lab::scale::full)) {
+        const auto* const work = std::get_if<lab::shared_dispatch_case>(&each.what);
+        if (work == nullptr || work->order != lab::shared_order::queued) continue;
+        CAPTURE(each.name);
+        const bool spawns = work->item == lab::dispatch_item::coroutine;
+        CHECK(work->items == (spawns ? 2'500'000 : 5'000'000));
+        CHECK(work->posters == 0);
+        found.insert({work->threads, work->item});
+    }
+    CHECK(found.size() == 4 * 2);
+}
+
+TEST_CASE("http is spread evenly over 1 to 16 threads") {
+    std::set<std::size_t> found;
+    for_each_case<lab::threads_http_case>(
+        [&](const std::string& name, const lab::threads_http_case& work) {
+            CAPTURE(name);
+            CHECK(work.all.connections % work.threads == 0);
+            found.insert(work.threads);
+        });
+    CHECK(found == std::set<std::size_t>{1, 2, 4, 8, 16});
+}
+
 TEST_CASE("forks of every shape start about as many children") {
     for_each_case<lab::fan_out_case>([](const std::string& name, const lab::fan_out_case& work) {
         CAPTURE(name);

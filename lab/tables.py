@@ -135,12 +135,14 @@ def make_table(run: Run, title: str, corner: str,
     return Table(title, corner, columns, rows) if rows else None
 
 
-THREADS = (1, 2, 4, 8)
+THREADS = (1, 2, 4, 8, 16)  # Not all suites have all of them.
 SCALING = {
     "dispatch": {
         "threads_{}": "continuations from one other thread",
+        "threads_{}_queued": "continuations that are there before they are run",
         "threads_{}_batched": "continuations from within, 1,000 at a time",
         "threads_{}_spawn": "coroutines from one other thread",
+        "threads_{}_queued_spawn": "coroutines that are there before they are run",
         "threads_{}_batched_spawn": "coroutines from within, 1,000 at a time",
     },
     "throughput": {"threads_{}": "a pair on each thread, both ways, TCP, 64K"},

@@ -155,6 +155,10 @@ lab::outcome measure_sharing(layout how, const lab::shared_dispatch_case& work,
             });
             return measured([&] { all.go(); });
         }
+        case lab::shared_order::queued:
+            post_items(queue, work.items);
+            all.assemble();
+            return measured([&] { all.go(); });
     }
     lab::fail("asio: no such order");
 }

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <latch>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -90,8 +91,30 @@ void post_everything(io_pool& pool, const lab::shared_dispatch_case& work,
                 pool[each].post([&, share] { queue_items(pool, work.item, share, tally); });
             }
             break;
+        case lab::shared_order::queued:
+            lab::fail("gyre: these were posted before the clock started");
     }
 }
+
+// Keeps every loop of a pool busy, so that nothing that is posted runs.
+class held_pool {
+public:
+    explicit held_pool(io_pool& pool) : holding_{static_cast<std::ptrdiff_t>(pool.size())} {
+        for (std::size_t each = 0; each < pool.size(); ++each) {
+            pool[each].post([this] {
+                holding_.count_down();
+                released_.wait();
+            });
+        }
+        holding_.wait();
+    }
+
+    void release() { released_.count_down(); }
+
+private:
+    std::latch holding_;
+    std::latch released_{1};
+};
 
 struct connection_place {
     std::optional<http_connection> connection;
@@ -133,9 +156,15 @@ lab::outcome gyre_lab::measure_shared_dispatch(const gyre::io_context_options& o
                                                const lab::shared_dispatch_case& work) {
     io_pool pool{pool_of(work.threads, options)};
     lab::thread_tally tally;
+    const bool queued = work.order == lab::shared_order::queued;
+    std::optional<held_pool> hold;
+    if (queued) {
+        hold.emplace(pool);
+        queue_items(pool, work.item, work.items, tally);
+    }
 
     const gyre_lab::counting_watch watch{pool};
-    post_everything(pool, work, tally);
+    queued ? hold->release() : post_everything(pool, work, tally);
     pool.wait();
     return lab::measurement{.spent = watch.stop(), .amount = tally.sum()};
 }
