@@ -2,8 +2,9 @@
 //
 // Asio's timers with handlers.
 //
-// A wait begins with `expires_after` and `async_wait` and ends in its handler, cancelled or not; each
-// class here is one chain of such handlers, small enough for Asio's recycling allocator.
+// A wait begins with `expires_at` or `expires_after` and `async_wait` and ends in its handler, cancelled or not;
+// each class here is one chain of such handlers, small enough for Asio's recycling allocator. `expires_after`
+// reads the clock, so it stands only where the clock has moved: behind a wait that was not cancelled.
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>
 
@@ -39,7 +40,7 @@ public:
 private:
     void next() {
         if (left_-- == 0) return;
-        timer_.expires_after(lab::far_away);
+        timer_.expires_at(clock_.now() + lab::far_away);
         timer_.async_wait([this](error_code error) {
             lab::require(error == asio::error::operation_aborted, "asio: a timer fired");
             ++*done_;
@@ -49,6 +50,7 @@ private:
     }
 
     timer timer_;
+    lab::turn_clock clock_;
     std::uint64_t left_ = 0;
     std::uint64_t* done_ = nullptr;
 };
@@ -157,7 +159,7 @@ public:
 
 private:
     void arm(timer& it, std::chrono::nanoseconds delay) {
-        it.expires_after(delay);
+        it.expires_at(clock_.now() + delay);
         it.async_wait([](error_code error) {
             lab::require(error == asio::error::operation_aborted, "asio: a timer fired");
         });
@@ -181,6 +183,7 @@ private:
 
     const lab::timers_case& work_;
     lab::random_numbers random_;
+    lab::turn_clock clock_;
     std::deque<timer> timers_;
     timer ticker_;
     std::uint64_t count_ = 0;

@@ -4,7 +4,8 @@
 //
 // Asio has no wait that a coroutine could begin and cancel by itself, so `cancel_waited` posts the
 // cancellation first. The alternative, `timer.async_wait(...) || something` of
-// awaitable_operators, makes coroutines of both sides, which is slower.
+// awaitable_operators, makes coroutines of both sides, which is slower. As in asio_callback_timers.cpp,
+// `expires_after`, which reads the clock, stands only where the clock has moved.
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>
 
@@ -39,8 +40,9 @@ void expect_success(std::exception_ptr error) { lab::require(!error, "asio: a co
 
 task cancel_waited(asio::io_context& context, std::uint64_t count, std::uint64_t& done) {
     timer it{context};
+    lab::turn_clock clock;
     for (; done < count; ++done) {
-        it.expires_after(lab::far_away);
+        it.expires_at(clock.now() + lab::far_away);
         asio::post(context, [&it] { it.cancel(); });
         const auto [error] = co_await it.async_wait(asio::as_tuple(asio::deferred));
         lab::require(error == asio::error::operation_aborted, "asio: a timer fired");
@@ -146,7 +148,7 @@ public:
 
 private:
     void arm(timer& it, std::chrono::nanoseconds delay) {
-        it.expires_after(delay);
+        it.expires_at(clock_.now() + delay);
         it.async_wait([](boost::system::error_code error) {
             lab::require(error == asio::error::operation_aborted, "asio: a timer fired");
         });
@@ -155,6 +157,7 @@ private:
     asio::io_context& context_;
     const lab::timers_case& work_;
     lab::random_numbers random_;
+    lab::turn_clock clock_;
     std::deque<timer> timers_;
 };
 
