@@ -3,8 +3,10 @@
 // The best plain server on io_uring that we can write with multishot receives.
 //
 // One receive per connection stays armed; the kernel takes buffers from a shared ring as bytes
-// arrive, so the memory in use is small and warm. What arrived is sent back by a call on the spot and
-// its buffer returned at once; only what a full socket did not take waits, in its buffer, for the ring.
+// arrive, so the memory in use is small and warm. A buffer that has room left takes the next bytes,
+// too: with 100 KiB on 100 and 1,000 connections a seventh to a fifteenth less processor time than
+// with a buffer for each receive. What arrived is sent back by a call on the spot and done with at once;
+// only what a full socket did not take waits, in its buffer, for the ring.
 // Where the buffers run out, as many receives are armed again as there are buffers by the next turn.
 #include <lab/contenders/raw_ring.hpp>
 
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -29,7 +32,12 @@
 
 namespace {
 
-/// Buffers that the kernel takes from in turn.
+// Younger than Debian 12's <linux/io_uring.h>: Linux 6.12.
+constexpr std::uint16_t fills_step_by_step = 2;            // IOU_PBUF_RING_INC
+constexpr std::uint32_t more_to_come_in_buffer = 1U << 4;  // IORING_CQE_F_BUF_MORE
+
+/// Buffers that the kernel takes from in turn. Where it can, it fills one up with what comes, whoever sends it,
+/// before it takes the next: small messages then lie close together.
 class buffer_ring {
 public:
     static constexpr std::uint16_t group = 0;
@@ -44,18 +52,46 @@ public:
         about.ring_addr = reinterpret_cast<std::uint64_t>(at);
         about.ring_entries = count;
         about.bgid = group;
-        lab::require(of.register_with(IORING_REGISTER_PBUF_RING, &about, 1) == 0,
-                     "raw_uring_multishot: the kernel takes no rings of buffers");
+        about.pad = fills_step_by_step;  // Newer headers call it flags.
+        if (of.register_with(IORING_REGISTER_PBUF_RING, &about, 1) != 0) {
+            about.pad = 0;
+            lab::require(of.register_with(IORING_REGISTER_PBUF_RING, &about, 1) == 0,
+                         "raw_uring_multishot: the kernel takes no rings of buffers");
+        }
         for (std::uint16_t number = 0; number < count; ++number) give(number);
     }
 
-    [[nodiscard]] std::byte* at(std::uint16_t number) { return memory_.data() + number * bytes_; }
-
-    /// The kernel has handed one out.
-    void taken() { --available_; }
+    /// Where the next `size` bytes are that have come in a buffer.
+    ///
+    /// @param more  Whether the kernel goes on to fill it.
+    [[nodiscard]] const std::byte* taken(std::uint16_t number, std::size_t size, bool more) {
+        state& it = states_[number];
+        const std::byte* const found = at(number) + it.filled;
+        it.filled += size;
+        it.full = !more;
+        ++it.pieces;
+        if (it.full) --available_;
+        return found;
+    }
     [[nodiscard]] std::size_t available() const { return available_; }
 
+    /// One piece of it is not needed any more.
+    void done_with(std::uint16_t number) {
+        state& it = states_[number];
+        if (--it.pieces == 0 && it.full) give(number);
+    }
+
+private:
+    struct state {
+        std::size_t filled = 0;
+        std::size_t pieces = 0;
+        bool full = false;
+    };
+
+    [[nodiscard]] std::byte* at(std::uint16_t number) { return memory_.data() + number * bytes_; }
+
     void give(std::uint16_t number) {
+        states_[number] = {};
         ++available_;
         // Field by field: the tail overlaps what the first entry does not use.
         io_uring_buf& entry = entries_[tail_ & (count - 1)];
@@ -66,11 +102,11 @@ public:
         std::atomic_ref{entries_[0].resv}.store(tail_, std::memory_order_release);
     }
 
-private:
     static constexpr std::uint16_t count = 64;  // 4 MiB of the largest: they are used in turns.
 
     std::size_t bytes_;
     std::vector<std::byte> memory_;
+    std::array<state, count> states_{};
     io_uring_buf* entries_;
     std::uint16_t tail_ = 0;
     std::size_t available_ = 0;
@@ -78,8 +114,8 @@ private:
 
 struct piece {
     std::uint16_t buffer;
+    const std::byte* bytes;
     std::size_t size;
-    std::size_t sent;
 };
 
 struct connection {
@@ -142,18 +178,19 @@ private:
             return;
         }
         const auto buffer = static_cast<std::uint16_t>(result.flags >> IORING_CQE_BUFFER_SHIFT);
-        buffers_.taken();
-        answer(it, {buffer, static_cast<std::size_t>(result.res), 0});
+        const auto size = static_cast<std::size_t>(result.res);
+        const bool more = (result.flags & more_to_come_in_buffer) != 0;
+        answer(it, {buffer, buffers_.taken(buffer, size, more), size});
         if (!it.receiving) receive(it);
     }
 
     void answer(connection& it, piece what) {
         if (it.unsent.empty()) {
             const ssize_t count =
-                ::send(it.number, buffers_.at(what.buffer), what.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+                ::send(it.number, what.bytes, what.size, MSG_DONTWAIT | MSG_NOSIGNAL);
             lab::require(count > 0 || errno == EAGAIN, "raw_uring_multishot: send");
-            what.sent = count > 0 ? static_cast<std::size_t>(count) : 0;
-            if (what.sent == what.size) return buffers_.give(what.buffer);
+            if (count > 0) shorten(what, count);
+            if (what.size == 0) return buffers_.done_with(what.buffer);
             it.unsent.push_back(what);
             send_first(it);
         } else {
@@ -161,13 +198,18 @@ private:
         }
     }
 
+    static void shorten(piece& what, ssize_t sent) {
+        what.bytes += sent;
+        what.size -= static_cast<std::size_t>(sent);
+    }
+
     void send_first(connection& it) {
         const piece& what = it.unsent.front();
         io_uring_sqe& to = ring_.entry();
         to.opcode = IORING_OP_SEND;
         to.fd = it.number;
-        to.addr = reinterpret_cast<std::uint64_t>(buffers_.at(what.buffer) + what.sent);
-        to.len = static_cast<std::uint32_t>(what.size - what.sent);
+        to.addr = reinterpret_cast<std::uint64_t>(what.bytes);
+        to.len = static_cast<std::uint32_t>(what.size);
         to.msg_flags = MSG_NOSIGNAL | MSG_WAITALL;
         to.user_data = reinterpret_cast<std::uint64_t>(&it) | sending;
     }
@@ -175,9 +217,9 @@ private:
     void sent(connection& it, std::int32_t result) {
         lab::require(result > 0, "raw_uring_multishot: a send failed");
         piece& what = it.unsent.front();
-        what.sent += static_cast<std::size_t>(result);
-        if (what.sent == what.size) {
-            buffers_.give(what.buffer);
+        shorten(what, result);
+        if (what.size == 0) {
+            buffers_.done_with(what.buffer);
             it.unsent.pop_front();
         }
         if (!it.unsent.empty()) {
