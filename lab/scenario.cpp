@@ -232,8 +232,9 @@ void add_echo_block(std::vector<scenario>& all, scale size, const std::string& p
 constexpr std::array block_messages = {transfer{"1K", 1'000, 0}, transfer{"10K", 10 << 10, 0},
                                        transfer{"100K", 100 << 10, 0}};
 
-// At most half of what the slowest of them can do on one core, so that latencies are of a server that is not
-// overrun (README.md has the figures); and enough for five messages beyond the 99.99th percentile in thirty seconds.
+// At most half of what the slowest of them can do on one core, so that latencies are of a server that is
+// not overrun (README.md has the figures); and enough for five messages beyond the 99.99th percentile in
+// thirty seconds.
 struct pace {
     std::size_t message;  // Which of `block_messages`.
     std::size_t connections;

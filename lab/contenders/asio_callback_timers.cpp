@@ -2,9 +2,9 @@
 //
 // Asio's timers with handlers.
 //
-// A wait begins with `expires_at` or `expires_after` and `async_wait` and ends in its handler, cancelled or not;
-// each class here is one chain of such handlers, small enough for Asio's recycling allocator. `expires_after`
-// reads the clock, so it stands only where the clock has moved: behind a wait that was not cancelled.
+// A wait begins with an expiry and `async_wait` and ends in its handler, cancelled or not; each class
+// here is one chain of such handlers, small enough for Asio's recycling allocator. `expires_after` reads
+// the clock, so it stands only where the clock has moved: behind a wait that was not cancelled.
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>
 

@@ -36,8 +36,8 @@ namespace {
 constexpr std::uint16_t fills_step_by_step = 2;            // IOU_PBUF_RING_INC
 constexpr std::uint32_t more_to_come_in_buffer = 1U << 4;  // IORING_CQE_F_BUF_MORE
 
-/// Buffers that the kernel takes from in turn. Where it can, it fills one up with what comes, whoever sends it,
-/// before it takes the next: small messages then lie close together.
+/// Buffers that the kernel takes from in turn. Where it can, it fills one up with whatever comes before
+/// it takes the next: small messages then lie close together.
 class buffer_ring {
 public:
     static constexpr std::uint16_t group = 0;
