@@ -3,7 +3,8 @@
 // The server of the suite as a user of Boost.Asio writes it with completion handlers.
 //
 // A connection owns itself and is freed when its last handler says so. asio_sockets.hpp has the rest of
-// the configuration: a context for each thread, no locks, concrete types.
+// the configuration: a context for each thread (see asio_team.hpp), no locks, concrete types. These files
+// and contenders/asio_callback.cpp cite the documentation.
 #include <lab/baseline/requests.hpp>
 #include <lab/baseline/seam.hpp>
 #include <lab/contenders/asio_sockets.hpp>

@@ -3,7 +3,7 @@
 // The server of the suite as a user of Boost.Asio writes it with coroutines.
 //
 // Awaiting `deferred` operations needs no coroutine frame for each; asio_sockets.hpp has the rest of the
-// configuration.
+// configuration. That file and contenders/asio_coroutine.cpp cite the documentation.
 #include <lab/baseline/requests.hpp>
 #include <lab/baseline/seam.hpp>
 #include <lab/contenders/asio_sockets.hpp>

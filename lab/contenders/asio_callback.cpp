@@ -2,9 +2,11 @@
 //
 // Boost.Asio as its fastest users write it: completion handlers, no coroutine.
 //
-// Every handler captures little enough for Asio's recycling allocator, and reads and writes are
-// resumed by hand instead of through the composed operations. asio_sockets.hpp has the rest of the
-// configuration.
+// Every handler captures little enough for Asio's recycling allocator, which it gives to handlers
+// without one of their own, and reads and writes are resumed by hand instead of through the composed
+// operations. asio_sockets.hpp has the rest of the configuration. See
+// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/overview/core/allocation.html
+// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/reference/recycling_allocator.html
 #include <lab/contenders/asio_callback_sessions.hpp>
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>

@@ -4,7 +4,9 @@
 //
 // Awaiting `deferred` operations is the variant without a coroutine frame per operation. A short
 // write or read is continued in the loop that awaits it, which spares the composed operations.
-// asio_sockets.hpp has the rest of the configuration.
+// asio_sockets.hpp has the rest of the configuration. See
+// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/reference/deferred.html
+// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/overview/composition/cpp20_coroutines.html
 #include <lab/contenders/asio_coroutine_sessions.hpp>
 #include <lab/contenders/asio_sockets.hpp>
 #include <lab/contenders/asio_suites.hpp>

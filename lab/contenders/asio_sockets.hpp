@@ -3,7 +3,9 @@
 // What both of Asio's contenders agree on: how its fastest configuration is spelled.
 //
 // The context gets the concurrency hint that switches locking off wherever one thread does all the
-// work. Executors and sockets have their concrete types, so that nothing is type-erased.
+// work. Executors and sockets have their concrete types, so that nothing is type-erased. See
+// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/overview/core/concurrency_hint.html
+// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/reference/basic_stream_socket.html
 #pragma once
 
 #include <lab/churn_load.hpp>

@@ -3,7 +3,10 @@
 // Threads that run Asio's contexts, in the two ways that its documentation names.
 //
 // Either one context in which all of them call `run`, so that any thread may run any handler, or a
-// context for each thread, so that no handler ever meets another thread and needs no lock.
+// context for each thread, so that no handler ever meets another thread and needs no lock: see
+// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/overview/core/threads.html
+// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/examples/cpp11_examples.html,
+// HTTP Server 2 and 3.
 #pragma once
 
 #include <lab/contenders/asio_sockets.hpp>
