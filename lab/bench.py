@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# Who takes part in a run, in what, and how one turn is taken: the only place that starts what is measured.
+"""Contenders and cases of one build of the lab, and the program that runs one case of one of them once."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import evidence
+import machine
+from journal import fingerprint
+
+RUN_SECONDS_MAX = 120
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    family: str
+    command: tuple[str, ...]
+    suites: tuple[str, ...]
+    cases: str = "*"
+    programs: tuple[str, ...] = ()  # What the command starts in its turn.
+
+    def takes_part(self, case: Case) -> bool:
+        return case.suite in self.suites and fnmatch.fnmatchcase(case.name, self.cases)
+
+
+@dataclass(frozen=True)
+class Case:
+    suite: str
+    name: str
+    description: str
+    threads: int
+    rounds_max: int = 0  # 0: as many as there are.
+
+    def rounds(self, wanted: int) -> int:
+        return min(wanted, self.rounds_max) if self.rounds_max else wanted
+
+
+PEER_CASES = "*block_*"
+
+
+def peers_of(folder: Path) -> list[Contender]:
+    """Servers that are programs of their own, as lab/setup.py has listed them; one that is missing is
+    listed with its reason, so that it gets a row that says so."""
+    try:
+        listed = json.loads((folder / "peers.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        print("run.py: no peers in other languages: `./dev lab setup` gets them", file=sys.stderr)
+        return []
+    return [Contender(each["name"], each["family"], ("lab_peer", "--backend", each["name"]),
+                      ("echo",), PEER_CASES,
+                      tuple(str(folder / part) for part in ("peers.json", *each["command"])
+                            if (folder / part).is_file()))
+            for each in listed if "echo" in each["workloads"]]
+
+
+def floor_last(contenders: list[Contender]) -> list[Contender]:
+    return sorted(contenders, key=lambda each: each.family == evidence.FLOOR_FAMILY)
+
+
+class Bench:
+    """Starts executables of one build and reads what they print."""
+
+    def __init__(self, build: Path, scale: str):
+        self._folder = build / "lab"
+        self._scale = scale
+        self.info = json.loads((self._folder / "build_info.json").read_text(encoding="utf-8"))
+        self.contenders = [Contender(each["name"], each["family"], tuple(each["command"]),
+                                     tuple(each["suites"]), each["cases"])
+                           for each in self.info["contenders"]]
+        self.contenders = floor_last(self.contenders + peers_of(self._folder / "peers"))
+
+    def fingerprint(self, contenders: list[Contender]) -> str:
+        """Of all programs that take part: a command may name others, which it starts itself."""
+        named = {self._folder / program for contender in contenders
+                 for program in (contender.command[0], *contender.programs)}
+        started = {self._folder / word for each in contenders for word in each.command[1:]}
+        return fingerprint([*named, *(each for each in started - named if each.is_file())])
+
+    def cases(self, suites: list[str]) -> list[Case]:
+        """Of each suite from the first executable that takes part in it: the list is compiled into all
+        of them."""
+        found: list[Case] = []
+        left = set(suites)
+        for contender in self.contenders:
+            if not left & set(contender.suites):
+                continue
+            lines = self._start(contender, ["--list", "--scale", self._scale], None)
+            listed = [Case(each["suite"], each["case"], each["description"], each["threads"],
+                           each.get("rounds_max", 0))
+                      for each in map(json.loads, lines.splitlines())]
+            found += [each for each in listed if each.suite in left]
+            left -= {each.suite for each in found}
+        return found
+
+    def run(self, contender: Contender, case: Case) -> dict:
+        """One run. A program that fails, hangs or prints nonsense cannot run, and says why."""
+        return self._run(contender, case, ["--scale", self._scale])
+
+    def count_system_calls(self, contender: Contender, case: Case) -> dict:
+        """A quick run whose times mean nothing, as counting slows the calls down."""
+        return self._run(contender, case, ["--scale", "quick", "--count-system-calls"])
+
+    def _run(self, contender: Contender, case: Case, how: list[str]) -> dict:
+        arguments = ["--suite", case.suite, "--case", case.name, *how]
+        try:
+            report = json.loads(self._start(contender, arguments, machine.cores_for(case.threads)))
+        except subprocess.TimeoutExpired:
+            return _broken(f"did not finish within {RUN_SECONDS_MAX} s")
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr or "").strip().splitlines()[-1:] or ["no message"]
+            return _broken(f"failed with status {error.returncode}: {last[0]}")
+        except (OSError, json.JSONDecodeError) as error:
+            return _broken(f"could not be started or understood: {error}")
+        return report
+
+    def _start(self, contender: Contender, arguments: list[str], cores: set[int] | None) -> str:
+        command = [str(self._folder / contender.command[0]), *contender.command[1:], *arguments]
+
+        def pin() -> None:
+            if cores:
+                os.sched_setaffinity(0, cores)
+
+        return subprocess.run(command, check=True, capture_output=True, text=True,
+                              timeout=RUN_SECONDS_MAX, preexec_fn=pin).stdout
+
+
+def _broken(reason: str) -> dict:
+    """Of a program that did not say itself that it cannot run: somebody has to look at it."""
+    return {"cannot_run": reason, "broken": True}

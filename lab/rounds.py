@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# From single turns to rows: who runs when, what is measured again, and what is dropped.
+"""All rounds of one case, every second one in the opposite order and each with a control."""
+
+from __future__ import annotations
+
+import fnmatch
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import evidence
+from bench import PEER_CASES, Bench, Case, Contender
+
+IDENTITY = ("library", "version", "backend")
+
+
+@dataclass
+class Attempt:
+    """All rounds of one case. Samples are kept by contender, then by metric."""
+
+    samples: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    metrics: dict[str, dict] = field(default_factory=dict)
+    seconds: dict[str, list] = field(default_factory=dict)  # One list for each round that has one.
+    refusals: dict[str, str] = field(default_factory=dict)
+    controlled: str | None = None
+
+    def add(self, name: str, report: dict) -> None:
+        kept = self.samples.setdefault(name, {})
+        for metric in report["metrics"]:
+            self.metrics[metric["metric"]] = metric
+            kept.setdefault(metric["metric"], []).append(metric["value"])
+        if "by_second" in report:
+            self.seconds.setdefault(name, []).append(report["by_second"])
+
+    def control_spread(self, metric: str) -> float:
+        if self.controlled is None:
+            return 0.0
+        twin = self.controlled + evidence.CONTROL_SUFFIX
+        return evidence.control_spread(self.samples[self.controlled][metric],
+                                       self.samples[twin][metric])
+
+    def headline_spread(self, suite: str) -> float:
+        if self.controlled is None:
+            return 0.0
+        saturated = self.samples[self.controlled].get("saturated", [])
+        return self.control_spread(evidence.headline_of(suite, saturated))
+
+
+class Progress:
+    """One line that is rewritten on a terminal; elsewhere a line for every twentieth."""
+
+    def __init__(self, runs: int):
+        self._expected = max(runs, 1)
+        self._done = 0
+        self._started = time.monotonic()
+        self._printed = 0
+        self._rewrites = sys.stderr.isatty()
+
+    def expect(self, more: int) -> None:
+        self._expected += more
+
+    def step(self, what: str) -> None:
+        self._done += 1
+        elapsed = time.monotonic() - self._started
+        left = elapsed / self._done * max(0, self._expected - self._done)
+        line = (f"{100 * self._done // self._expected:3d} %  "
+                f"{_minutes(elapsed)} gone, about {_minutes(left)} left  {what}")
+        if self._rewrites:
+            print(f"\r\033[K{line[:110]}", end="", file=sys.stderr, flush=True)
+        elif self._done * 20 // self._expected > self._printed:
+            self._printed = self._done * 20 // self._expected
+            print(line, file=sys.stderr, flush=True)
+
+    def say(self, line: str) -> None:
+        print(f"\r\033[K{line}" if self._rewrites else line, file=sys.stderr, flush=True)
+
+    def finish(self) -> None:
+        if self._rewrites:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def turns_of_round(contenders: list[Contender], attempt: Attempt,
+                   forward: bool) -> Iterator[tuple[Contender, str]]:
+    """Who runs when, and under which name. Lazy: the first round finds out who cannot run.
+
+    The control is the first contender that can run; the list starts with our own. It runs at the
+    other end of the round than its twin: the worst place, so the honest one.
+    """
+    def control() -> Iterator[tuple[Contender, str]]:
+        able = [each for each in contenders if each.name not in attempt.refusals]
+        attempt.controlled = attempt.controlled or (able[0].name if able else None)
+        for each in able:
+            if each.name == attempt.controlled:
+                yield each, each.name + evidence.CONTROL_SUFFIX
+
+    if not forward:
+        yield from control()
+    for each in contenders if forward else reversed(contenders):
+        if each.name not in attempt.refusals:
+            yield each, each.name
+    if forward:
+        yield from control()
+
+
+def measure(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
+            progress: Progress, identities: dict[str, dict]) -> Attempt:
+    """All rounds of one case, every second one in the opposite order."""
+    attempt = Attempt()
+    for number in range(rounds):
+        for contender, name in turns_of_round(contenders, attempt, forward=number % 2 == 0):
+            report = bench.run(contender, case)
+            if "cannot_run" in report:
+                attempt.refusals[contender.name] = report["cannot_run"]
+                progress.expect(number + 1 - rounds)
+            else:
+                identities[contender.name] = {key: report[key] for key in IDENTITY}
+                attempt.add(name, report)
+            progress.step(f"{case.suite} {case.name}: {name}")
+    drop_incomplete(attempt, rounds)
+    return attempt
+
+
+def drop_incomplete(attempt: Attempt, rounds: int) -> None:
+    """A contender that failed in a later round has no row: its other rounds may be wrong too."""
+    for name in attempt.refusals:
+        attempt.samples.pop(name, None)
+        attempt.samples.pop(name + evidence.CONTROL_SUFFIX, None)
+        if attempt.controlled == name:
+            attempt.controlled = None
+    for metrics in attempt.samples.values():
+        assert all(len(values) == rounds for values in metrics.values())
+
+
+def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
+                        reruns: int, progress: Progress,
+                        identities: dict[str, dict]) -> list[Attempt]:
+    """Measures a case again while its control is too wide. The quietest attempt comes first."""
+    attempts: list[Attempt] = []
+    while True:
+        attempts.append(measure(bench, contenders, case, rounds, progress, identities))
+        spread = attempts[-1].headline_spread(case.suite)
+        if spread <= evidence.CONTROL_SPREAD_MAX:
+            break
+        again = len(attempts) <= reruns
+        progress.say(f"{case.suite} {case.name}: void, the control differs from itself by "
+                     f"{100 * spread:.1f} %{'; measured again' if again else ''}")
+        if not again:
+            break
+        progress.expect((len(contenders) + 1) * rounds)
+    return sorted(attempts, key=lambda each: each.headline_spread(case.suite))
+
+
+class SystemCalls:
+    """Counts once for each case and contender, until the kernel refuses.
+
+    A quick run leaves out cases with peers: with so many of them, counting takes minutes.
+    """
+
+    def __init__(self, bench: Bench, quick: bool = False):
+        self._bench = bench
+        self._quick = quick
+        self.refusal: str | None = None
+
+    def add_to(self, attempt: Attempt, contenders: list[Contender], case: Case) -> None:
+        if self._quick and fnmatch.fnmatchcase(case.name, PEER_CASES):
+            return
+        for contender in contenders:
+            if self.refusal is not None or contender.name not in attempt.samples:
+                continue
+            report = self._bench.count_system_calls(contender, case)
+            self.refusal = report.get("system_calls_not_counted")
+            counted = [each for each in report.get("metrics", [])
+                       if each["metric"] == "system_calls"]
+            attempt.add(contender.name, {"metrics": counted})
+
+
+def rows_of(case: Case, attempt: Attempt) -> list[dict]:
+    rows = []
+    for name, metrics in attempt.samples.items():
+        for metric, samples in metrics.items():
+            about = attempt.metrics[metric]
+            summary = evidence.summarise(samples)
+            rows.append({"suite": case.suite, "case": case.name, "contender": name,
+                         "metric": metric, "unit": about["unit"], "better": about["better"],
+                         "samples": samples, "median": summary.median, "mad": summary.mad,
+                         "min": summary.low, "max": summary.high})
+    return rows

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# Turns, controls and repetitions cannot be seen in a result, so they are checked here.
+"""Drives rounds.py with a bench that measures nothing."""
+
+import io
+import unittest
+from contextlib import redirect_stderr
+
+import rounds
+from bench import Case, Contender
+from fake_bench import CALLBACK, CASE, FLOOR, OURS, FakeBench, measure
+from rounds import Attempt
+
+
+class Turns(unittest.TestCase):
+    def test_every_second_round_runs_in_the_opposite_order(self):
+        bench = FakeBench()
+        measure(bench, number=2)
+        self.assertEqual(bench.ran[:4], ["gyre_uring", "asio_callback", "raw_syscalls",
+                                         "gyre_uring"])
+        self.assertEqual(bench.ran[4:], bench.ran[:4][::-1])
+
+    def test_every_contender_and_the_control_have_a_sample_per_round(self):
+        attempt = measure(FakeBench(), number=5)
+        self.assertEqual({name: len(each["throughput"]) for name, each in attempt.samples.items()},
+                         {"gyre_uring": 5, "asio_callback": 5, "raw_syscalls": 5,
+                          "gyre_uring (control)": 5})
+
+    def test_the_control_is_the_first_that_can_run(self):
+        attempt = measure(FakeBench(refusing=("gyre_uring",)))
+        self.assertEqual(attempt.controlled, "asio_callback")
+        self.assertIn("asio_callback (control)", attempt.samples)
+
+    def test_who_cannot_run_is_asked_once_and_says_why(self):
+        bench = FakeBench(refusing=("raw_syscalls",))
+        attempt = measure(bench)
+        self.assertEqual(bench.ran.count("raw_syscalls"), 1)
+        self.assertEqual(attempt.refusals, {"raw_syscalls": "because"})
+        self.assertNotIn("raw_syscalls", attempt.samples)
+
+    def test_a_contender_may_take_part_in_some_cases_of_its_suites_only(self):
+        on_threads = Contender("asio_per_thread", "asio", ("b",), ("dispatch",), "threads_*")
+        self.assertTrue(on_threads.takes_part(Case("dispatch", "threads_8", "", 9)))
+        self.assertFalse(on_threads.takes_part(Case("dispatch", "post", "", 1)))
+        self.assertFalse(on_threads.takes_part(Case("http", "threads_8", "", 8)))
+        self.assertTrue(CALLBACK.takes_part(Case("dispatch", "post", "", 1)))
+
+    def test_nobody_can_run(self):
+        attempt = measure(FakeBench(refusing=("gyre_uring", "asio_callback", "raw_syscalls")))
+        self.assertEqual((attempt.samples, attempt.controlled), ({}, None))
+
+
+    def test_what_each_second_was_like_is_kept_for_each_round(self):
+        attempt = Attempt()
+        for second in ([1.0], [2.0]):
+            attempt.add("bare", {"metrics": [], "by_second": [second]})
+        attempt.add("other", {"metrics": []})
+        self.assertEqual(attempt.seconds, {"bare": [[[1.0]], [[2.0]]]})
+
+
+class Repetitions(unittest.TestCase):
+    def attempts(self, bench, reruns=2):
+        with redirect_stderr(io.StringIO()):
+            return rounds.measure_until_quiet(bench, [OURS], CASE, 2, reruns, rounds.Progress(1), {})
+
+    def test_a_quiet_case_is_measured_once(self):
+        self.assertEqual(len(self.attempts(FakeBench())), 1)
+
+    def test_a_void_case_is_measured_again_until_it_is_quiet(self):
+        # The turns of two rounds: original, control, control, original.
+        noisy, quiet = [1.0, 2.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]
+        attempts = self.attempts(FakeBench({"gyre_uring": noisy + quiet}))
+        self.assertEqual(len(attempts), 2)
+        self.assertEqual(attempts[0].samples["gyre_uring"]["throughput"], [1.0, 1.0])
+        self.assertEqual(attempts[1].control_spread("throughput"), 1.0)
+
+    def test_a_case_that_stays_void_is_given_up_after_two_more_attempts(self):
+        attempts = self.attempts(FakeBench({"gyre_uring": [1.0, 2.0, 2.0, 1.0] * 5}))
+        self.assertEqual(len(attempts), 3)
+
+
+    def test_a_case_that_fell_short_of_its_rate_is_void_by_its_rate_and_not_by_its_latency(self):
+        attempt = Attempt(controlled="gyre_uring")
+        for name, latency in (("gyre_uring", 1000.0), ("gyre_uring (control)", 3000.0)):
+            attempt.samples[name] = {"p50": [latency] * 3, "orders_rate": [500.0] * 3,
+                                     "saturated": [1.0] * 3}
+        self.assertEqual(attempt.headline_spread("exchange"), 0.0)
+        attempt.samples["gyre_uring"]["saturated"] = [0.0] * 3
+        self.assertAlmostEqual(attempt.headline_spread("exchange"), 2.0)
+
+
+class SystemCalls(unittest.TestCase):
+    def count(self, bench) -> tuple[rounds.SystemCalls, Attempt]:
+        attempt = measure(bench, number=3)
+        calls = rounds.SystemCalls(bench)
+        calls.add_to(attempt, [OURS, CALLBACK, FLOOR], CASE)
+        return calls, attempt
+
+    def test_they_are_counted_once_and_the_times_of_that_run_are_not_kept(self):
+        bench = FakeBench()
+        _, attempt = self.count(bench)
+        self.assertEqual(bench.counted, ["gyre_uring", "asio_callback", "raw_syscalls"])
+        self.assertEqual(attempt.samples["gyre_uring"]["system_calls"], [9.0])
+        self.assertEqual(attempt.samples["gyre_uring"]["throughput"], [1.0, 1.0, 1.0])
+
+    def test_a_kernel_that_refuses_is_asked_once(self):
+        bench = FakeBench(refuses_to_count=True)
+        calls, attempt = self.count(bench)
+        self.assertEqual(bench.counted, ["gyre_uring"])
+        self.assertEqual(calls.refusal, "no tracefs")
+        self.assertNotIn("system_calls", attempt.samples["gyre_uring"])
+
+    def test_a_quick_run_does_not_count_where_there_are_peers(self):
+        case = Case("echo", "threads_2_block_1K_1", "", 3)
+        for quick, wanted in ((True, []), (False, ["gyre_uring"])):
+            bench = FakeBench()
+            attempt = measure(bench)
+            rounds.SystemCalls(bench, quick).add_to(attempt, [OURS], case)
+            self.assertEqual(bench.counted, wanted)
+
+    def test_who_has_no_row_is_not_counted(self):
+        bench = FakeBench(refusing=("raw_syscalls",))
+        self.count(bench)
+        self.assertNotIn("raw_syscalls", bench.counted)
+
+
+if __name__ == "__main__":
+    unittest.main()
