@@ -26,7 +26,7 @@ import evidence
 from evidence import Run
 from tables import format_value
 
-VERDICTS = ("worse", "better", "undecided", "void", "no difference")
+VERDICTS = ("worse", "better", "undecided", "void", "no control", "no difference")
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,10 @@ def change_of(before: Run, after: Run, key: tuple[str, str, str, str], reference
               pair: list[numpy.ndarray], p_corrected: float) -> Change:
     ratio = math.exp(float(numpy.median(pair[1]) - numpy.median(pair[0])))
     spreads = [run.control_spread(*key[:3]) for run in (before, after)]
-    known = [each for each in spreads if each is not None]
+    spread = None if None in spreads else max(spreads)
     medians = [evidence.summarise(run.rows[key]["samples"]).median for run in (before, after)]
     return Change(*key, reference, *medians, before.rows[key]["unit"], ratio, *interval(*pair),
-                  evidence.verdict_of(ratio, p_corrected, max(known) if known else None))
+                  evidence.verdict_of(ratio, p_corrected, spread))
 
 
 def differences(before: Run, after: Run) -> list[str]:

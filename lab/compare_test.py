@@ -69,6 +69,7 @@ class Changes(unittest.TestCase):
         def times(ours):
             how = ("latency", "tcp_64", "mean", "lower")
             return document([row("gyre_uring", scaled(ours), *how),
+                             row("gyre_uring (control)", scaled(ours), *how),
                              row("asio_callback", scaled(9.0), *how)])
 
         found = changes(times(8.0), times(4.0))["gyre_uring"]
@@ -95,16 +96,23 @@ class Changes(unittest.TestCase):
         found = changes(usual(), usual(ours=15.0, control=20.0))
         self.assertEqual(found["gyre_uring"].verdict, "void")
 
+    def test_a_case_that_lost_its_control_in_one_run_says_nothing(self):
+        after = usual(ours=10.0, control=10.0)
+        after["controls"] = []
+        self.assertEqual(changes(usual(), after)["gyre_uring"].verdict, "no control")
+
     def test_what_two_rounds_suggest_is_undecided(self):
         def two(first, second):
-            return document([row("gyre_uring", [first, second]), row("asio_callback", [10.0, 10.0])])
+            return document([row("gyre_uring", [first, second]),
+                             row("gyre_uring (control)", [first, second]),
+                             row("asio_callback", [10.0, 10.0])])
 
         self.assertEqual(changes(two(20.0, 24.0), two(18.0, 21.0))["gyre_uring"].verdict,
                          "undecided")
 
     def test_all_rows_are_judged_together(self):
         def rows(ours, cases):
-            return document([row("gyre_uring", each, case=case)
+            return document([row(name, each, case=case) for name in ("gyre_uring", "gyre_uring (control)")
                              for case, each in zip(cases, [ours] + [STEADY] * len(cases))])
 
         before, after = STEADY, scaled(0.985)  # By itself, one such row in fifty is chance.
@@ -115,7 +123,7 @@ class Changes(unittest.TestCase):
         self.assertEqual({each.verdict for each in found if each.case == "0"}, {"undecided"})
 
     def test_by_itself_if_nobody_of_asio_took_part_in_both(self):
-        alone = document([row("gyre_uring", scaled(20.0))])
+        alone = document([row("gyre_uring", scaled(20.0)), row("gyre_uring (control)", scaled(20.0))])
         found = changes(usual(), alone)["gyre_uring"]
         self.assertIsNone(found.reference)
         self.assertEqual(found.verdict, "no difference")

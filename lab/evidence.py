@@ -66,7 +66,8 @@ METHOD = (
     "(above 1: better, whatever the direction of the metric). They are the median of the ratios "
     "of the single rounds; the interval is Student's, of 95 %, of the logarithms. A row is "
     "void if the A/A control, the same program under a second name, typically differs from itself "
-    "by more than 5 %; a difference smaller than the control's own is no difference. All "
+    "by more than 5 %, and without such a control nothing is claimed; a difference smaller than the "
+    "control's own is no difference. All "
     "comparisons of a run are judged together: the p-values of paired t-tests on the logarithms of "
     "the ratios are corrected with Holm's method, so that at most one run in twenty contains a "
     "false claim. What is left is undecided: measure more rounds."
@@ -102,7 +103,7 @@ class Comparison:
     control_spread: float | None  # None if the case had no control.
     p: float
     p_corrected: float | None  # None if this comparison is not among those that are judged.
-    verdict: str  # better, worse, no difference, undecided, void, or not judged
+    verdict: str  # better, worse, no difference, undecided, void, no control, or not judged
 
 
 def headline_of(suite: str, saturated: list[float]) -> str:
@@ -334,9 +335,11 @@ def is_judged(run: Run, suite: str, metric: str, contender: str) -> bool:
 
 
 def verdict_of(ratio: float, p_corrected: float, spread: float | None) -> str:
-    if spread is not None and spread > CONTROL_SPREAD_MAX:
+    if spread is None:
+        return "no control"
+    if spread > CONTROL_SPREAD_MAX:
         return "void"
-    if abs(math.log(ratio)) <= math.log1p(spread or 0.0):
+    if abs(math.log(ratio)) <= math.log1p(spread):
         return "no difference"
     if p_corrected >= SIGNIFICANCE:
         return "undecided"
@@ -413,9 +416,11 @@ def _loss(run: Run, suite: str, case: str, metric: str, contender: str,
         return None
 
     spread = run.control_spread(suite, case, metric)
-    if spread is not None and spread > CONTROL_SPREAD_MAX:
+    if spread is None:
+        remark = "no control"
+    elif spread > CONTROL_SPREAD_MAX:
         remark = "void: the control varies by more than 5 %"
-    elif spread is not None and abs(math.log(ratio)) <= math.log1p(spread):
+    elif abs(math.log(ratio)) <= math.log1p(spread):
         remark = "no difference: within the control's spread"
     else:
         comparison = run.comparison(suite, case, metric, contender)

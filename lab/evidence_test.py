@@ -92,6 +92,7 @@ class Verdicts(unittest.TestCase):
 
     def test_less_time_is_better_where_lower_is_better(self):
         rows = [row("gyre_uring", [5.0, 5.1, 5.0, 4.9, 5.0], "latency", "tcp_64", "mean", "lower"),
+                row("gyre_uring (control)", [5.0, 5.1, 5.0, 4.9, 5.0], "latency", "tcp_64", "mean", "lower"),
                 row("asio_callback", [8.0, 8.1, 8.0, 7.9, 8.1], "latency", "tcp_64", "mean",
                     "lower")]
         found = run_of(rows).comparison("latency", "tcp_64", "mean", "gyre_uring")
@@ -118,6 +119,13 @@ class Verdicts(unittest.TestCase):
         found = run.comparison("dispatch", "post", "throughput", "gyre_uring")
         self.assertEqual(found.verdict, "void")
 
+    def test_without_a_control_nothing_is_claimed(self):
+        rows = [row("gyre_uring", [5.0] * 5), row("asio_callback", [10.0, 10.1, 9.9, 10.0, 10.0])]
+        found = run_of(rows)
+        self.assertEqual(found.comparison("dispatch", "post", "throughput", "gyre_uring").verdict,
+                         "no control")
+        self.assertEqual([each.remark for each in evidence.losses(found)], ["no control"])
+
     def test_a_scattered_difference_is_undecided(self):
         run = run_of([row("gyre_uring", [10.0, 14.0, 9.5, 13.0, 12.0]),
                       row("gyre_uring (control)", [10.0, 14.0, 9.5, 13.0, 12.0]),
@@ -137,7 +145,7 @@ class Verdicts(unittest.TestCase):
         for _ in range(200):
             rows = []
             for case in range(20):
-                for name in ("gyre_uring", "asio_callback"):
+                for name in ("gyre_uring", "gyre_uring (control)", "asio_callback"):
                     samples = 10.0 * numpy.exp(random.normal(0, 0.02, 5))
                     rows.append(row(name, samples, case=str(case)))
             verdicts = [each.verdict for each in run_of(rows).comparisons()]

@@ -19,13 +19,14 @@ CASE = Case("dispatch", "post", "", 1)
 class FakeBench:
     """Remembers who ran, and answers from a list of values per contender."""
 
-    def __init__(self, values=None, refusing=(), refuses_to_count=False, failing=()):
+    def __init__(self, values=None, refusing=(), refuses_to_count=False, failing=(), failing_turns=()):
         self.ran = []
         self.counted = []
         self._refuses_to_count = refuses_to_count
         self._values = values or {}
         self._refusing = refusing
         self._failing = failing
+        self._failing_turns = failing_turns  # Counted from 0, whoever's turn it is.
 
     def count_system_calls(self, contender, case):
         self.counted.append(contender.name)
@@ -40,7 +41,7 @@ class FakeBench:
         self.ran.append(contender.name)
         if contender.name in self._refusing:
             return {"cannot_run": "because"}
-        if contender.name in self._failing:
+        if contender.name in self._failing or len(self.ran) - 1 in self._failing_turns:
             return {"cannot_run": "failed with status 1: no", "broken": True}
         values = self._values.get(contender.name, [1.0])
         value = values.pop(0) if len(values) > 1 else values[0]

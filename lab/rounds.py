@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ class Attempt:
     metrics: dict[str, dict] = field(default_factory=dict)
     seconds: dict[str, list] = field(default_factory=dict)  # One list for each round that has one.
     refusals: dict[str, str] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)  # Those of `refusals` that did not refuse, but failed.
     controlled: str | None = None
 
     def add(self, name: str, report: dict) -> None:
@@ -36,17 +38,29 @@ class Attempt:
             self.seconds.setdefault(name, []).append(report["by_second"])
 
     def control_spread(self, metric: str) -> float:
+        """Infinite if there is no control: nobody knows then what a difference is worth."""
         if self.controlled is None:
-            return 0.0
+            return math.inf
         twin = self.controlled + evidence.CONTROL_SUFFIX
         return evidence.control_spread(self.samples[self.controlled][metric],
                                        self.samples[twin][metric])
 
     def headline_spread(self, suite: str) -> float:
         if self.controlled is None:
-            return 0.0
+            return math.inf
         saturated = self.samples[self.controlled].get("saturated", [])
         return self.control_spread(evidence.headline_of(suite, saturated))
+
+    def is_quiet(self, suite: str) -> bool:
+        return self.headline_spread(suite) <= evidence.CONTROL_SPREAD_MAX
+
+    def all_refused(self) -> bool:
+        """Another attempt would end alike."""
+        return not self.samples and not self.broken
+
+    def rank(self, suite: str) -> tuple[bool, int, float]:
+        """The least is kept: a quiet one, or else the one in which the fewest failed, or else the quietest."""
+        return not self.is_quiet(suite), len(self.broken), self.headline_spread(suite)
 
 
 class Progress:
@@ -64,6 +78,7 @@ class Progress:
 
     def step(self, what: str) -> None:
         self._done += 1
+        self._expected = max(self._expected, self._done)  # Whoever fails takes turns away that it had.
         elapsed = time.monotonic() - self._started
         left = elapsed / self._done * max(0, self._expected - self._done)
         line = (f"{100 * self._done // self._expected:3d} %  "
@@ -118,6 +133,8 @@ def measure(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
             report = bench.run(contender, case)
             if "cannot_run" in report:
                 attempt.refusals[contender.name] = report["cannot_run"]
+                if report.get("broken"):
+                    attempt.broken.add(contender.name)
                 progress.expect(number + 1 - rounds)
             else:
                 identities[contender.name] = {key: report[key] for key in IDENTITY}
@@ -141,20 +158,22 @@ def drop_incomplete(attempt: Attempt, rounds: int) -> None:
 def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
                         reruns: int, progress: Progress,
                         identities: dict[str, dict]) -> list[Attempt]:
-    """Measures a case again while its control is too wide. The quietest attempt comes first."""
+    """Measures a case again while its control is too wide, or lost. The best attempt comes first."""
     attempts: list[Attempt] = []
     while True:
-        attempts.append(measure(bench, contenders, case, rounds, progress, identities))
-        spread = attempts[-1].headline_spread(case.suite)
-        if spread <= evidence.CONTROL_SPREAD_MAX:
+        latest = measure(bench, contenders, case, rounds, progress, identities)
+        attempts.append(latest)
+        if latest.is_quiet(case.suite) or latest.all_refused():
             break
+        spread = latest.headline_spread(case.suite)
+        why = ("the control was lost" if math.isinf(spread)
+               else f"the control differs from itself by {100 * spread:.1f} %")
         again = len(attempts) <= reruns
-        progress.say(f"{case.suite} {case.name}: void, the control differs from itself by "
-                     f"{100 * spread:.1f} %{'; measured again' if again else ''}")
+        progress.say(f"{case.suite} {case.name}: void, {why}{'; measured again' if again else ''}")
         if not again:
             break
         progress.expect((len(contenders) + 1) * rounds)
-    return sorted(attempts, key=lambda each: each.headline_spread(case.suite))
+    return sorted(attempts, key=lambda each: each.rank(case.suite))
 
 
 class SystemCalls:

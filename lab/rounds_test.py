@@ -4,6 +4,7 @@
 """Drives rounds.py with a bench that measures nothing."""
 
 import io
+import math
 import unittest
 from contextlib import redirect_stderr
 
@@ -79,6 +80,23 @@ class Repetitions(unittest.TestCase):
         attempts = self.attempts(FakeBench({"gyre_uring": [1.0, 2.0, 2.0, 1.0] * 5}))
         self.assertEqual(len(attempts), 3)
 
+    def test_a_case_that_lost_its_control_is_measured_again_and_kept_last(self):
+        lost = FakeBench(failing_turns=(1,))  # The control, of a case in which nobody else takes part.
+        attempts = self.attempts(lost)
+        self.assertEqual([each.headline_spread("dispatch") for each in attempts], [0.0, math.inf])
+        self.assertEqual(attempts[1].control_spread("throughput"), math.inf)
+        self.assertEqual(attempts[1].broken, {"gyre_uring"})
+
+    def test_a_case_that_all_refuse_is_not_measured_again(self):
+        self.assertEqual(len(self.attempts(FakeBench(refusing=("gyre_uring",)))), 1)
+
+    def test_among_void_attempts_one_in_which_nobody_failed_comes_first(self):
+        def attempt(spread, broken=()):
+            rows = {name: {"throughput": [1.0 + by]} for name, by in (("a", 0.0), ("a (control)", spread))}
+            return Attempt(samples=rows, broken=set(broken), controlled="a")
+
+        ordered = [attempt(0.01, "b"), attempt(0.3), attempt(0.2, "b"), Attempt(broken={"a"})]
+        self.assertEqual(sorted(ordered[::-1], key=lambda each: each.rank("dispatch")), ordered)
 
     def test_a_case_that_fell_short_of_its_rate_is_void_by_its_rate_and_not_by_its_latency(self):
         attempt = Attempt(controlled="gyre_uring")

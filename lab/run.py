@@ -10,7 +10,7 @@
 Each case is measured in rounds. A round runs every contender once, and the next round runs them in
 the opposite order, so that whatever drifts favours nobody. One contender takes part twice in every
 round, under a second name: what it differs from itself is what differences here are worth. A case
-in which that is more than 5 % is void and measured again.
+in which that is more than 5 %, or unknown, is void and measured again.
 
 Cases that are finished stand in FILE.journal until all are. The same command takes a run up again that
 was interrupted; the turns of a case are never torn apart.
