@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy
 
 import evidence
+import student
 from evidence import Run
 from tables import format_value
 
@@ -43,20 +44,6 @@ class Change:
     low: float
     high: float
     verdict: str
-
-
-def welch_p_value(before: numpy.ndarray, after: numpy.ndarray) -> float:
-    """Two-sided p-value of "both have the same mean", of logarithms; Welch's test, with the degrees of
-    freedom rounded down, which errs on the side of saying nothing."""
-    if len(before) < 2 or len(after) < 2:
-        return 1.0
-    parts = [float(each.var(ddof=1)) / len(each) for each in (before, after)]
-    difference = float(after.mean() - before.mean())
-    if sum(parts) == 0.0:
-        return 1.0 if difference == 0.0 else 0.0
-    degrees = sum(parts) ** 2 / sum(part ** 2 / (len(each) - 1)
-                                    for part, each in zip(parts, (before, after)))
-    return max(0.0, evidence.student_tail(difference / math.sqrt(sum(parts)), max(1, int(degrees))))
 
 
 def interval(before: numpy.ndarray, after: numpy.ndarray,
@@ -107,7 +94,7 @@ def changes(before: Run, after: Run, absolute: bool = False) -> list[Change]:
         if all(len(each) for each in pair):
             keys.append((key, reference))
             found.append(pair)
-    corrected = evidence.holm([welch_p_value(*each) for each in found])
+    corrected = student.holm([student.welch_p_value(*each) for each in found])
     return [change_of(before, after, key, reference, pair, p)
             for (key, reference), pair, p in zip(keys, found, corrected)]
 

@@ -11,8 +11,6 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import numpy
-
 import compare
 import evidence
 
@@ -131,24 +129,6 @@ class Changes(unittest.TestCase):
     def test_a_row_of_nothing_but_zeros_is_left_out(self):
         none = document([row("gyre_uring", [0.0] * 5), row("asio_callback", scaled(1.0))])
         self.assertEqual(changes(none, none), {})
-
-
-class Arithmetic(unittest.TestCase):
-    def test_welch_of_equal_variances_is_students_test(self):
-        # Means 0 and 1, variances 1 each, five and five: t = 1 / sqrt(2/5), 8 degrees of freedom.
-        before = numpy.asarray([-1.0, -1.0, 0.0, 1.0, 1.0])
-        t = 1 / (2 / 5) ** 0.5
-        self.assertAlmostEqual(compare.welch_p_value(before, before + 1.0),
-                               evidence.student_tail(t, 8))
-
-    def test_single_rounds_prove_nothing(self):
-        one = numpy.asarray([1.0])
-        self.assertEqual(compare.welch_p_value(one, one + 5), 1.0)
-
-    def test_constants_that_differ_differ(self):
-        same = numpy.asarray([1.0, 1.0])
-        self.assertEqual(compare.welch_p_value(same, same + 1), 0.0)
-        self.assertEqual(compare.welch_p_value(same, same), 1.0)
 
 
 class Conditions(unittest.TestCase):

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 
 import numpy
 
+from student import SIGNIFICANCE, holm, interval, paired_p_value
+
 CONTROL_SUFFIX = " (control)"
 TWIN_SUFFIX = " (twin)"  # Of a contender in a run of everybody against itself.
 CONTROL_SPREAD_MAX = 0.05
-SIGNIFICANCE = 0.05
 REFERENCE_FAMILY = "asio"
 FLOOR_FAMILY = "floor"
 
@@ -142,69 +143,6 @@ def control_spread(samples: list[float], control: list[float]) -> float:
     if len(ratios) == 0:
         return 0.0
     return float(math.expm1(numpy.median(numpy.abs(numpy.log(ratios)))))
-
-
-def student_tail(t: float, degrees: int) -> float:
-    """The probability that |T| exceeds |t|, for Student's distribution.
-
-    Abramowitz and Stegun, 26.7.3 and 26.7.4: finite sums, exact for a whole number of degrees.
-    """
-    angle = math.atan(abs(t) / math.sqrt(degrees))
-    cosine, sine = math.cos(angle), math.sin(angle)
-    term = cosine if degrees % 2 else 1.0
-    total = 0.0 if degrees == 1 else term
-    for k in range(3 if degrees % 2 else 2, degrees - 1, 2):
-        term *= cosine * cosine * (k - 1) / k
-        total += term
-    if degrees % 2:
-        return 1.0 - (angle + sine * total) * 2 / math.pi
-    return 1.0 - sine * total
-
-
-@functools.cache
-def student_quantile(degrees: int) -> float:
-    """What |T| exceeds with a probability of 5 %."""
-    low, high = 0.0, 1000.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_tail(middle, degrees) > SIGNIFICANCE else (low, middle)
-    return high
-
-
-def interval(ratios: numpy.ndarray) -> tuple[float, float]:
-    """Where the true ratio lies, in 95 of 100 cases: Student's interval of the logarithms' mean.
-
-    Of a single ratio nothing is known: it is its own interval. docs/decisions/0018-intervals.md tells why
-    this is no bootstrap.
-    """
-    logs = numpy.log(ratios)
-    centre = float(logs.mean())
-    if len(logs) < 2:
-        return math.exp(centre), math.exp(centre)
-    half = student_quantile(len(logs) - 1) * float(logs.std(ddof=1)) / math.sqrt(len(logs))
-    return math.exp(centre - half), math.exp(centre + half)
-
-
-def paired_p_value(ratios: numpy.ndarray) -> float:
-    """Two-sided p-value of "the ratio is 1", by a t-test on the logarithms."""
-    if len(ratios) < 2:
-        return 1.0
-    logs = numpy.log(ratios)
-    error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
-    if error == 0.0:
-        return 1.0 if float(logs.mean()) == 0.0 else 0.0
-    return max(0.0, student_tail(float(logs.mean()) / error, len(logs) - 1))
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """Holm's step-down correction: the chance of any false claim stays below the level."""
-    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
-    corrected = [1.0] * len(p_values)
-    largest = 0.0
-    for rank, index in enumerate(order):
-        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
-        corrected[index] = largest
-    return corrected
 
 
 def is_better(value: float, than: float, better: str) -> bool:

@@ -3,7 +3,6 @@
 # What the lab's claims rest on. A mistake here would not make a table look wrong.
 """Checks evidence.py against known values and against runs whose truth is known."""
 
-import math
 import unittest
 
 import numpy
@@ -29,52 +28,12 @@ def run_of(rows, controlled="gyre_uring"):
 
 
 class Arithmetic(unittest.TestCase):
-    def test_student_tails_match_printed_tables(self):
-        for degrees, t in ((1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571),
-                           (9, 2.262), (10, 2.228), (30, 2.042)):
-            with self.subTest(degrees=degrees):
-                self.assertAlmostEqual(evidence.student_tail(t, degrees), 0.05, delta=5e-5)
-
-    def test_a_t_of_zero_is_no_evidence(self):
-        for degrees in range(1, 12):
-            self.assertAlmostEqual(evidence.student_tail(0.0, degrees), 1.0)
-
-    def test_holm_multiplies_the_smallest_by_all_and_never_decreases(self):
-        self.assertEqual(evidence.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
-
     def test_ratios_above_one_are_better_in_both_directions(self):
         self.assertEqual(list(evidence.paired_ratios([2.0], [1.0], "higher")), [2.0])
         self.assertEqual(list(evidence.paired_ratios([1.0], [2.0], "lower")), [2.0])
 
     def test_zeros_have_no_ratio(self):
         self.assertEqual(list(evidence.paired_ratios([0.0, 4.0], [0.0, 2.0], "higher")), [2.0])
-
-    def test_quantiles_of_student_are_those_of_the_tables(self):
-        # Abramowitz and Stegun, table 26.10.
-        for degrees, quantile in ((1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042)):
-            self.assertAlmostEqual(evidence.student_quantile(degrees), quantile, places=3)
-
-    def test_an_interval_lies_around_the_ratios(self):
-        low, high = evidence.interval(numpy.asarray([1.1, 1.2, 1.3, 1.25, 1.15]))
-        self.assertAlmostEqual(math.sqrt(low * high), 1.19791, places=5)  # The geometric mean.
-        self.assertAlmostEqual(high / low, 1.17819, places=5)
-
-    def test_one_ratio_is_its_own_interval_and_equal_ones_have_no_width(self):
-        for ratios in ([1.25], [1.25] * 5):
-            low, high = evidence.interval(numpy.asarray(ratios))
-            self.assertAlmostEqual(low, 1.25)
-            self.assertAlmostEqual(high, 1.25)
-
-    def test_intervals_cover_the_truth_as_often_as_they_say(self):
-        for rounds in (2, 3, 5, 10):
-            for draw in ("normal", "laplace"):  # The second for machines that stall now and then.
-                random = numpy.random.default_rng(seed=rounds)
-                covered = 0
-                for _ in range(2000):
-                    low, high = evidence.interval(numpy.exp(getattr(random, draw)(0, 0.1, rounds)))
-                    covered += low <= 1 <= high
-                self.assertGreaterEqual(covered / 2000, 0.94, f"{draw}, {rounds} rounds")
-                self.assertLessEqual(covered / 2000, 0.985, f"{draw}, {rounds} rounds")
 
     def test_a_drift_common_to_a_round_cancels(self):
         drifting = numpy.asarray([1.0, 0.8, 0.6, 0.9, 0.7])
