@@ -24,6 +24,7 @@ from student import SIGNIFICANCE, holm, interval, paired_p_value
 CONTROL_SUFFIX = " (control)"
 TWIN_SUFFIX = " (twin)"  # Of a contender in a run of everybody against itself.
 CONTROL_SPREAD_MAX = 0.05
+OUR_FAMILY = "gyre"
 REFERENCE_FAMILY = "asio"
 FLOOR_FAMILY = "floor"
 
@@ -68,10 +69,12 @@ METHOD = (
     "of the single rounds; the interval is Student's, of 95 %, of the logarithms. A row is "
     "void if the A/A control, the same program under a second name, typically differs from itself "
     "by more than 5 %, and without such a control nothing is claimed; a difference smaller than the "
-    "control's own is no difference. All "
-    "comparisons of a run are judged together: the p-values of paired t-tests on the logarithms of "
-    "the ratios are corrected with Holm's method, so that at most one run in twenty contains a "
-    "false claim. What is left is undecided: measure more rounds."
+    "control's own is no difference. What is judged are gyre's rows, each against the best Asio row and, "
+    "where another library is faster than that, also against the best row of all libraries, which is "
+    "where losses come from. All these comparisons of a run are one family: the p-values of paired "
+    "t-tests on the logarithms of the ratios are corrected with Holm's method, so that at most one run in "
+    "twenty contains a false claim. What is left is undecided: measure more rounds. Rows of other "
+    "libraries are shown, and not judged."
 )
 
 
@@ -91,7 +94,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One contender against the best row of Asio, in one metric of one case."""
+    """One contender against the best row of Asio, or of all libraries, in one metric of one case."""
 
     suite: str
     case: str
@@ -255,21 +258,33 @@ class Run:
         asio = [each for each in self.contenders() if self.family(each) == REFERENCE_FAMILY]
         return self.best(suite, case, metric, asio)
 
+    def peer(self, suite: str, case: str, metric: str) -> str | None:
+        """The best row of any library but ours, Asio's among them."""
+        others = [each for each in self.contenders()
+                  if self.family(each) not in (OUR_FAMILY, FLOOR_FAMILY)]
+        return self.best(suite, case, metric, others)
+
     def comparison(self, suite: str, case: str, metric: str, contender: str) -> Comparison | None:
-        return self._comparisons.get((suite, case, metric, contender))
+        """With the best row of Asio."""
+        return self._comparisons.get((suite, case, metric, contender, self.reference(suite, case, metric)))
+
+    def peer_comparison(self, suite: str, case: str, metric: str, contender: str) -> Comparison | None:
+        """Of one of ours with the best row of any other library."""
+        return self._comparisons.get((suite, case, metric, contender, self.peer(suite, case, metric)))
 
     def comparisons(self) -> list[Comparison]:
-        return list(self._comparisons.values())
+        """Those with the best rows of Asio."""
+        return [each for each in self._comparisons.values()
+                if each.reference == self.reference(each.suite, each.case, each.metric)]
 
     @functools.cached_property
-    def _comparisons(self) -> dict[tuple[str, str, str, str], Comparison]:
-        return {(each.suite, each.case, each.metric, each.contender): each
-                for each in compare_all(self)}
+    def _comparisons(self) -> dict[tuple[str, str, str, str, str], Comparison]:
+        return compare_all(self)
 
 
 def is_judged(run: Run, suite: str, metric: str, contender: str) -> bool:
-    family = run.family(contender)
-    return metric in JUDGED[suite] and family not in (REFERENCE_FAMILY, FLOOR_FAMILY)
+    """Claims are made about gyre. What other libraries differ from Asio is shown, and counts in no family."""
+    return metric in JUDGED[suite] and run.family(contender) == OUR_FAMILY
 
 
 def verdict_of(ratio: float, p_corrected: float, spread: float | None) -> str:
@@ -284,33 +299,35 @@ def verdict_of(ratio: float, p_corrected: float, spread: float | None) -> str:
     return "better" if ratio > 1 else "worse"
 
 
-def compare_all(run: Run) -> list[Comparison]:
-    """Every contender against the best row of Asio, judged together."""
-    measured = []
-    for (suite, case, metric, contender), row in run.rows.items():
-        reference = run.reference(suite, case, metric)
-        if reference in (None, contender) or contender.endswith(CONTROL_SUFFIX):
+def compare_all(run: Run) -> dict[tuple[str, str, str, str, str], Comparison]:
+    """By row and reference: every row with the best one of Asio, ours also with the best one of any library.
+
+    What is judged of them is one family. Where the best library is Asio, that is one comparison, counted once.
+    """
+    measured: dict[tuple[str, str, str, str, str], numpy.ndarray] = {}
+    for key, row in run.rows.items():
+        if key[3].endswith(CONTROL_SUFFIX):
             continue
-        theirs = run.row(suite, case, metric, reference)
-        ratios = paired_ratios(row["samples"], theirs["samples"], row["better"])
-        if len(ratios):
-            measured.append(((suite, case, metric, contender, reference), ratios))
+        peer = run.peer(*key[:3]) if run.family(key[3]) == OUR_FAMILY else None
+        for reference in dict.fromkeys((run.reference(*key[:3]), peer)):
+            if reference in (None, key[3]):
+                continue
+            theirs = run.row(*key[:3], reference)
+            ratios = paired_ratios(row["samples"], theirs["samples"], row["better"])
+            if len(ratios):
+                measured[(*key, reference)] = ratios
 
-    judged = [index for index, (key, _) in enumerate(measured)
-              if is_judged(run, key[0], key[2], key[3])]
-    corrected = dict(zip(judged, holm([paired_p_value(measured[each][1]) for each in judged])))
+    judged = [key for key in measured if is_judged(run, key[0], key[2], key[3])]
+    corrected = dict(zip(judged, holm([paired_p_value(measured[key]) for key in judged])))
+    return {key: compare(run, key, ratios, corrected.get(key)) for key, ratios in measured.items()}
 
-    comparisons = []
-    for index, (key, ratios) in enumerate(measured):
-        ratio = float(numpy.median(ratios))
-        low, high = interval(ratios)
-        spread = run.control_spread(*key[:3])
-        p_corrected = corrected.get(index)
-        verdict = ("not judged" if p_corrected is None
-                   else verdict_of(ratio, p_corrected, spread))
-        comparisons.append(Comparison(*key, ratio, low, high, spread, paired_p_value(ratios),
-                                      p_corrected, verdict))
-    return comparisons
+
+def compare(run: Run, key: tuple[str, str, str, str, str], ratios: numpy.ndarray,
+            p_corrected: float | None) -> Comparison:
+    ratio = float(numpy.median(ratios))
+    spread = run.control_spread(*key[:3])
+    verdict = "not judged" if p_corrected is None else verdict_of(ratio, p_corrected, spread)
+    return Comparison(*key, ratio, *interval(ratios), spread, paired_p_value(ratios), p_corrected, verdict)
 
 
 @dataclass(frozen=True)
@@ -326,42 +343,17 @@ class Loss:
     remark: str
 
 
+REMARKS = {"worse": "confirmed", "void": "void: the control varies by more than 5 %",
+           "no difference": "no difference: within the control's spread"}
+
+
 def losses(run: Run) -> list[Loss]:
     """Where gyre loses: not only against Asio, and not only where it is statistically certain."""
-    found = []
-    ours = [each for each in run.contenders() if run.family(each) == "gyre"]
-    peers = [each for each in run.contenders() if run.family(each) not in ("gyre", FLOOR_FAMILY)]
-    for suite in run.suites():
-        for case in run.cases(suite):
-            for metric in JUDGED[suite]:
-                peer = run.best(suite, case, metric, peers)
-                for contender in ours if peer else []:
-                    loss = _loss(run, suite, case, metric, contender, peer)
-                    if loss:
-                        found.append(loss)
+    ours = [each for each in run.contenders() if run.family(each) == OUR_FAMILY]
+    compared = [run.peer_comparison(suite, case, metric, contender)
+                for suite in run.suites() for case in run.cases(suite)
+                for metric in JUDGED[suite] for contender in ours]
+    found = [Loss(each.suite, each.case, each.metric, each.contender, each.reference, each.ratio,
+                  REMARKS.get(each.verdict, each.verdict))
+             for each in compared if each is not None and each.ratio < 1]
     return sorted(found, key=lambda loss: loss.ratio)
-
-
-def _loss(run: Run, suite: str, case: str, metric: str, contender: str,
-          peer: str) -> Loss | None:
-    row = run.row(suite, case, metric, contender)
-    if row is None:
-        return None
-    theirs = run.row(suite, case, metric, peer)
-    ratios = paired_ratios(row["samples"], theirs["samples"], row["better"])
-    ratio = float(numpy.median(ratios)) if len(ratios) else 1.0
-    if ratio >= 1:
-        return None
-
-    spread = run.control_spread(suite, case, metric)
-    if spread is None:
-        remark = "no control"
-    elif spread > CONTROL_SPREAD_MAX:
-        remark = "void: the control varies by more than 5 %"
-    elif abs(math.log(ratio)) <= math.log1p(spread):
-        remark = "no difference: within the control's spread"
-    else:
-        comparison = run.comparison(suite, case, metric, contender)
-        confirmed = comparison is not None and comparison.verdict == "worse"
-        remark = "confirmed" if confirmed else "undecided"
-    return Loss(suite, case, metric, contender, peer, ratio, remark)

@@ -16,8 +16,8 @@ def row(contender, samples, suite="dispatch", case="post", metric="throughput", 
 
 
 def run_of(rows, controlled="gyre_uring"):
-    names = ["gyre_uring", "gyre_epoll", "asio_callback", "asio_coroutine", "raw_syscalls"]
-    families = ["gyre", "gyre", "asio", "asio", "floor"]
+    names = ["gyre_uring", "gyre_epoll", "asio_callback", "asio_coroutine", "raw_syscalls", "tokio", "go"]
+    families = ["gyre", "gyre", "asio", "asio", "floor", "tokio", "go"]
     cases = {(each["suite"], each["case"]) for each in rows}
     return evidence.Run({
         "machine": {},
@@ -98,6 +98,17 @@ class Verdicts(unittest.TestCase):
         verdicts = {each.contender: each.verdict for each in run.comparisons()}
         self.assertEqual(verdicts, {"asio_coroutine": "not judged", "raw_syscalls": "not judged"})
 
+    def test_other_libraries_are_not_judged_and_burden_nobody(self):
+        ours = [row("gyre_uring", [5.0, 5.1, 5.0, 4.9, 5.0]), row("asio_callback", [6.0, 6.1, 6.0, 5.9, 6.2]),
+                row("gyre_uring (control)", [5.0] * 5)]
+        peers = [row("go", [3.0, 3.1, 3.0, 2.9, 3.0])]
+        alone, among = (run_of(rows).comparison("dispatch", "post", "throughput", "gyre_uring")
+                        for rows in (ours, ours + peers))
+        self.assertEqual(alone, among)
+        self.assertEqual(alone.p, alone.p_corrected)
+        self.assertEqual(run_of(ours + peers).comparison("dispatch", "post", "throughput", "go").verdict,
+                         "not judged")
+
     def test_equal_programs_are_rarely_told_apart(self):
         random = numpy.random.default_rng(seed=7)
         false_claims = 0
@@ -124,6 +135,25 @@ class Losses(unittest.TestCase):
         self.assertEqual([each.contender for each in found], ["gyre_uring", "gyre_epoll"])
         self.assertEqual({each.peer for each in found}, {"asio_callback"})
         self.assertEqual({each.remark for each in found}, {"confirmed"})
+
+    def test_a_loss_against_another_library_stands_on_its_own_test(self):
+        # Below Asio for certain; against tokio, which is better still, one round says something else.
+        scattered = [5.1, 20.0, 5.3, 40.0, 30.0]
+        rows = [row("gyre_uring", [5.0, 5.01, 5.0, 4.99, 5.0]), row("gyre_uring (control)", [5.0] * 5),
+                row("asio_callback", [7.0, 7.01, 7.0, 6.99, 7.0]), row("tokio", scattered)]
+        run = run_of(rows)
+        self.assertEqual(run.comparison("dispatch", "post", "throughput", "gyre_uring").verdict, "worse")
+        [found] = evidence.losses(run)
+        self.assertEqual((found.peer, found.remark), ("tokio", "undecided"))
+
+    def test_one_may_win_against_asio_and_lose_for_certain_against_another(self):
+        run = run_of([row("gyre_uring", [9.0, 9.01, 9.0, 8.99, 9.0]), row("gyre_uring (control)", [9.0] * 5),
+                      row("asio_callback", [7.0, 7.01, 7.0, 6.99, 7.0]), row("tokio", [10.0] * 5)])
+        self.assertEqual(run.comparison("dispatch", "post", "throughput", "gyre_uring").verdict, "better")
+        against = run.peer_comparison("dispatch", "post", "throughput", "gyre_uring")
+        self.assertEqual((against.reference, against.verdict), ("tokio", "worse"))
+        self.assertLess(against.high, 1)
+        self.assertEqual([each.remark for each in evidence.losses(run)], ["confirmed"])
 
     def test_winning_everywhere_leaves_the_list_empty(self):
         run = run_of([row("gyre_uring", [20.0] * 5), row("asio_callback", [10.0] * 5)])
