@@ -28,9 +28,15 @@ class Contender:
     suites: tuple[str, ...]
     cases: str = "*"
     programs: tuple[str, ...] = ()  # What the command starts in its turn.
+    was_seen: bool = False  # Setup has seen it serve, on at most `threads_max` threads.
+    threads_max: int | None = None
 
     def takes_part(self, case: Case) -> bool:
         return case.suite in self.suites and fnmatch.fnmatchcase(case.name, self.cases)
+
+    def may_refuse(self, case: Case) -> bool:
+        """Whether "cannot run" is an answer of this one, and not a failure. A thread of `case` is the load's."""
+        return not self.was_seen or (self.threads_max is not None and case.threads - 1 > self.threads_max)
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,8 @@ def peers_of(folder: Path) -> list[Contender]:
     return [Contender(each["name"], each["family"], ("lab_peer", "--backend", each["name"]),
                       ("echo",), PEER_CASES,
                       tuple(str(folder / part) for part in ("peers.json", *each["command"])
-                            if (folder / part).is_file()))
+                            if (folder / part).is_file()),
+                      each["missing"] is None, each.get("threads_max"))
             for each in listed if "echo" in each["workloads"]]
 
 
@@ -121,6 +128,8 @@ class Bench:
             return _broken(f"failed with status {error.returncode}: {last[0]}")
         except (OSError, json.JSONDecodeError) as error:
             return _broken(f"could not be started or understood: {error}")
+        if "cannot_run" in report and not contender.may_refuse(case):
+            return _broken(f"is listed as one that serves: {report['cannot_run']}")
         return report
 
     def _start(self, contender: Contender, arguments: list[str], cores: set[int] | None) -> str:

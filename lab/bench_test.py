@@ -30,6 +30,17 @@ class ListingBench(Bench):
                          for suite, case in self._listings[contender.command[0]])
 
 
+class AnsweringBench(Bench):
+    """A program that prints the same to everybody."""
+
+    def __init__(self, text):
+        self._scale = "quick"
+        self._text = text
+
+    def _start(self, contender, arguments, cores):
+        return self._text
+
+
 class SeveralPrograms(unittest.TestCase):
     def test_each_suite_is_listed_by_the_first_program_that_takes_part_in_it(self):
         programs = ListingBench(
@@ -73,6 +84,16 @@ class Peers(unittest.TestCase):
         self.assertTrue(found[0].takes_part(Case("echo", "block_1K_1", "", 2)))
         self.assertTrue(found[0].takes_part(Case("echo", "threads_2_block_1K_1", "", 3)))
         self.assertFalse(found[0].takes_part(Case("echo", "64_1000", "", 2)))
+
+    def test_one_that_setup_has_seen_may_refuse_more_threads_than_it_has_and_nothing_else(self):
+        [seen] = self.found([{"name": "swift", "family": "birds", "command": ["swift"], "workloads": ["echo"],
+                              "missing": None, "version": "swift 1 epoll", "threads_max": 1}])
+        one, two = Case("echo", "block_1K_1", "", 2), Case("echo", "threads_2_block_1K_1", "", 3)
+        programs = AnsweringBench('{"cannot_run": "status 1"}')
+        self.assertEqual(programs.run(seen, one),
+                         {"cannot_run": "is listed as one that serves: status 1", "broken": True})
+        self.assertEqual(programs.run(seen, two), {"cannot_run": "status 1"})
+        self.assertEqual(programs.run(OURS, one), {"cannot_run": "status 1"})
 
     def test_without_a_list_there_are_none_and_somebody_says_so(self):
         said = io.StringIO()

@@ -129,7 +129,7 @@ def parse_arguments() -> argparse.Namespace:
                         help="less work, three rounds, void cases are not measured again: to look")
     parser.add_argument("--smoke", action="store_true",
                         help="does everybody run? Once, quickly, in each suite; measures nothing, and ends "
-                             "with 1 if somebody breaks")
+                             "with 1 if somebody breaks, or nobody runs in a suite")
     parser.add_argument("--repetitions", type=int, metavar="N",
                         help="rounds (5, long cases 3; with --quick 3); ten or more to tell small "
                              "differences")
@@ -183,9 +183,11 @@ def choose_cases(bench: Bench, suites: list[str], pattern: str) -> list[Case]:
 
 def smoke(bench: Bench, contenders: list[Contender], cases: list[Case]) -> int:
     """Lets each contender run once in each of its suites: the first case that it does not refuse. Says who
-    breaks, and returns the exit code: 1 if somebody did, or if nobody ran."""
+    breaks, and returns the exit code: 1 if somebody did, or if nobody ran in some suite."""
     ran = refused = broken = 0
+    empty = []
     for suite in dict.fromkeys(each.suite for each in cases):
+        before = ran
         for contender in contenders:
             mine = [each for each in cases if each.suite == suite and contender.takes_part(each)]
             for case in mine:
@@ -199,8 +201,11 @@ def smoke(bench: Bench, contenders: list[Contender], cases: list[Case]) -> int:
                     break
             else:
                 refused += bool(mine)
+        if ran == before:
+            empty.append(suite)
+            print(f"{suite}: nobody ran")
     print(f"smoke: {ran} ran, {refused} refused all that there is in a suite, {broken} broken")
-    return 1 if broken or not ran else 0
+    return 1 if broken or empty or not ran else 0
 
 
 def main() -> None:

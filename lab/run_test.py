@@ -105,6 +105,12 @@ class Smoke(unittest.TestCase):
         self.assertEqual(bench.ran.count("asio_callback"), 1)
         self.assertIn("dispatch post: asio_callback: failed with status 1: no\n", text)
 
+    def test_it_fails_if_nobody_ran_in_one_of_the_suites_and_names_it(self):
+        code, text = self.smoke(FakeBench(), CALLBACK)  # Which takes no part in `echo`.
+        self.assertEqual(code, 1)
+        self.assertIn("echo: nobody ran\n", text)
+        self.assertNotIn("dispatch: nobody", text)
+
     def test_it_fails_if_nobody_ran(self):
         self.assertEqual(self.smoke(FakeBench(refusing=("gyre_uring",)), OURS)[0], 1)
         self.assertEqual(self.smoke(FakeBench())[0], 1)
