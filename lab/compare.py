@@ -8,6 +8,9 @@ The same machine is not equally fast at two times, so values of two runs say lit
 many times better a contender was than the best Asio row of the same case, whose turns it took: the
 machine's speed cancels. Where there is no such row, or with --absolute, values themselves are compared.
 
+Judged are gyre's rows that have two rounds at least in both runs; those of one suite are a family. What became
+of everybody else is judged apart: their programs are the same, so it tells whether the machine is.
+
 Ends with 1 if something has become worse, so that it can guard a change.
 """
 
@@ -27,6 +30,7 @@ import student
 from evidence import Run
 from tables import format_value
 
+ROUNDS_MIN = 2  # One round says nothing of how far rounds lie apart.
 VERDICTS = ("worse", "better", "undecided", "void", "no control", "no difference")
 
 
@@ -46,22 +50,29 @@ class Change:
     verdict: str
 
 
-def interval(before: numpy.ndarray, after: numpy.ndarray,
-             resamples: int = 2000) -> tuple[float, float]:
-    """The 95 % percentile bootstrap of the ratio of the medians; the runs are resampled apart."""
-    random = numpy.random.default_rng(seed=20_111)
+@dataclass(frozen=True)
+class Pair:
+    """One row in both runs: logarithms of how good each round was."""
 
-    def medians(of: numpy.ndarray) -> numpy.ndarray:
-        return numpy.median(of[random.integers(0, len(of), size=(resamples, len(of)))], axis=1)
+    key: tuple[str, str, str, str]
+    reference: str | None
+    before: numpy.ndarray
+    after: numpy.ndarray
 
-    low, high = numpy.percentile(medians(after) - medians(before), [2.5, 97.5])
-    return float(math.exp(low)), float(math.exp(high))
+    @property
+    def is_enough(self) -> bool:
+        return min(len(self.before), len(self.after)) >= ROUNDS_MIN
+
+    @property
+    def ratio(self) -> float:
+        return math.exp(float(numpy.median(self.after) - numpy.median(self.before)))
 
 
 def common_reference(before: Run, after: Run, suite: str, case: str, metric: str) -> str | None:
-    """The best Asio row of the first run, if the second has it, too."""
-    found = before.reference(suite, case, metric)
-    return found if found and after.row(suite, case, metric, found) else None
+    """The best Asio row of the first run, of those that the second has, too."""
+    return before.best(suite, case, metric, [
+        each for each in before.contenders()
+        if before.family(each) == evidence.REFERENCE_FAMILY and after.row(suite, case, metric, each)])
 
 
 def logarithms(run: Run, key: tuple[str, str, str, str], reference: str | None) -> numpy.ndarray:
@@ -81,32 +92,64 @@ def is_compared(run: Run, key: tuple[str, str, str, str]) -> bool:
     return metric in judged and not contender.endswith(evidence.CONTROL_SUFFIX)
 
 
-def changes(before: Run, after: Run, absolute: bool = False) -> list[Change]:
-    """Every row that both runs have, judged together."""
-    keys, found = [], []
+def is_ours(run: Run, key: tuple[str, str, str, str]) -> bool:
+    return run.family(key[3]) == evidence.OUR_FAMILY
+
+
+def pairs_of(before: Run, after: Run, absolute: bool = False) -> list[Pair]:
+    """Every row that both runs have."""
+    found = []
     for key in before.rows:
         if key not in after.rows or not is_compared(before, key):
             continue
         reference = None if absolute else common_reference(before, after, *key[:3])
-        if reference == key[3]:
-            continue  # It is what the others are measured by.
-        pair = [logarithms(run, key, reference) for run in (before, after)]
-        if all(len(each) for each in pair):
-            keys.append((key, reference))
-            found.append(pair)
-    corrected = student.holm([student.welch_p_value(*each) for each in found])
-    return [change_of(before, after, key, reference, pair, p)
-            for (key, reference), pair, p in zip(keys, found, corrected)]
+        if reference != key[3]:  # It is what the others are measured by.
+            found.append(Pair(key, reference, *(logarithms(run, key, reference) for run in (before, after))))
+    return found
 
 
-def change_of(before: Run, after: Run, key: tuple[str, str, str, str], reference: str | None,
-              pair: list[numpy.ndarray], p_corrected: float) -> Change:
-    ratio = math.exp(float(numpy.median(pair[1]) - numpy.median(pair[0])))
+def judge(before: Run, after: Run, pairs: list[Pair]) -> list[Change]:
+    """Those that have enough rounds; a family per suite."""
+    found = []
+    for suite in dict.fromkeys(each.key[0] for each in pairs):
+        family = [each for each in pairs if each.key[0] == suite and each.is_enough]
+        corrected = student.holm([student.welch_p_value(each.before, each.after) for each in family])
+        found += [change_of(before, after, each, p) for each, p in zip(family, corrected)]
+    return found
+
+
+def changes(before: Run, after: Run, absolute: bool = False) -> list[Change]:
+    """Of gyre's rows."""
+    return judge(before, after, [each for each in pairs_of(before, after, absolute)
+                                 if is_ours(before, each.key)])
+
+
+def drift(before: Run, after: Run, absolute: bool = False) -> list[str]:
+    """What became of everybody but gyre: by value, and where that can be confirmed, as gyre's rows are judged."""
+    def theirs(pairs: list[Pair]) -> list[Pair]:
+        return [each for each in pairs if not is_ours(before, each.key) and len(each.before) and len(each.after)]
+
+    by_value = [each.ratio for each in theirs(pairs_of(before, after, absolute=True))]
+    lines = [f"the machine: peers are {numpy.median(by_value):.2f}x as good as before by value "
+             f"({min(by_value):.2f}x to {max(by_value):.2f}x, {len(by_value)} rows)"] if by_value else []
+    judged = judge(before, after, theirs(pairs_of(before, after, absolute)))
+    for suite in dict.fromkeys(each.suite for each in judged):
+        all_of_it = [each for each in judged if each.suite == suite]
+        changed = [each.ratio for each in all_of_it if each.verdict in ("worse", "better")]
+        if changed:
+            lines.append(f"the machine differs: in {suite}, peers changed by {min(changed):.2f}x to "
+                         f"{max(changed):.2f}x in {len(changed)} of {len(all_of_it)} rows")
+    return lines
+
+
+def change_of(before: Run, after: Run, pair: Pair, p_corrected: float) -> Change:
+    key = pair.key
     spreads = [run.control_spread(*key[:3]) for run in (before, after)]
     spread = None if None in spreads else max(spreads)
     medians = [evidence.summarise(run.rows[key]["samples"]).median for run in (before, after)]
-    return Change(*key, reference, *medians, before.rows[key]["unit"], ratio, *interval(*pair),
-                  evidence.verdict_of(ratio, p_corrected, spread))
+    interval = student.welch_interval(pair.before, pair.after)
+    return Change(*key, pair.reference, *medians, before.rows[key]["unit"], pair.ratio, *interval,
+                  evidence.verdict_of(pair.ratio, p_corrected, spread))
 
 
 def differences(before: Run, after: Run) -> list[str]:
@@ -156,7 +199,7 @@ def print_report(before: Run, after: Run, found: list[Change], everything: bool)
             print("\n".join(map(describe, rows)))
     counts = ", ".join(f"{sum(each.verdict == verdict for each in found)} {verdict}"
                        for verdict in VERDICTS)
-    print(f"{len(found)} rows: {counts}")
+    print(f"{len(found)} rows of gyre, judged together with those of the same suite: {counts}")
 
 
 def load(path: Path) -> Run:
@@ -175,10 +218,16 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="name rows that have not changed, too")
     arguments = parser.parse_args()
     before, after = load(arguments.before), load(arguments.after)
-    found = changes(before, after, arguments.absolute)
-    if not found:
+    pairs = [each for each in pairs_of(before, after, arguments.absolute) if is_ours(before, each.key)]
+    if not pairs:
         sys.exit("compare.py: these runs have no row in common")
+    found = judge(before, after, pairs)
     print_report(before, after, found, arguments.all)
+    few = sum(not each.is_enough for each in pairs)
+    if few:
+        print(f"{few} rows have too few rounds to be judged: fewer than {ROUNDS_MIN} in either run")
+    for line in drift(before, after, arguments.absolute):
+        print(line)
     sys.exit(1 if any(each.verdict == "worse" for each in found) else 0)
 
 

@@ -76,15 +76,30 @@ def holm(p_values: list[float]) -> list[float]:
     return corrected
 
 
-def welch_p_value(before: numpy.ndarray, after: numpy.ndarray) -> float:
-    """Two-sided p-value of "both have the same mean", of logarithms; Welch's test, with the degrees of
-    freedom rounded down, which errs on the side of saying nothing."""
-    if len(before) < 2 or len(after) < 2:
-        return 1.0
+def _welch(before: numpy.ndarray, after: numpy.ndarray) -> tuple[float, float, int]:
+    """The difference of the means, its standard error and Welch's degrees of freedom. These are rounded down,
+    which errs on the side of saying nothing."""
     parts = [float(each.var(ddof=1)) / len(each) for each in (before, after)]
     difference = float(after.mean() - before.mean())
     if sum(parts) == 0.0:
-        return 1.0 if difference == 0.0 else 0.0
+        return difference, 0.0, 1
     degrees = sum(parts) ** 2 / sum(part ** 2 / (len(each) - 1)
                                     for part, each in zip(parts, (before, after)))
-    return max(0.0, student_tail(difference / math.sqrt(sum(parts)), max(1, int(degrees))))
+    return difference, math.sqrt(sum(parts)), max(1, int(degrees))
+
+
+def welch_p_value(before: numpy.ndarray, after: numpy.ndarray) -> float:
+    """Two-sided p-value of "both have the same mean", of logarithms."""
+    if len(before) < 2 or len(after) < 2:
+        return 1.0
+    difference, error, degrees = _welch(before, after)
+    if error == 0.0:
+        return 1.0 if difference == 0.0 else 0.0
+    return max(0.0, student_tail(difference / error, degrees))
+
+
+def welch_interval(before: numpy.ndarray, after: numpy.ndarray) -> tuple[float, float]:
+    """Where the true ratio of two runs lies, in 95 of 100 cases, from their logarithms; both have two at least."""
+    difference, error, degrees = _welch(before, after)
+    half = student_quantile(degrees) * error
+    return math.exp(difference - half), math.exp(difference + half)

@@ -61,6 +61,22 @@ class Runs(unittest.TestCase):
         self.assertAlmostEqual(student.welch_p_value(before, before + 1.0),
                                student.student_tail(t, 8))
 
+    def test_welchs_interval_is_student_s_around_the_difference(self):
+        before = numpy.asarray([-1.0, -1.0, 0.0, 1.0, 1.0])
+        low, high = student.welch_interval(before, before + 0.5)
+        self.assertAlmostEqual(math.log(low) + math.log(high), 1.0)
+        self.assertAlmostEqual(math.log(high) - 0.5, 2.306 * (2 / 5) ** 0.5, places=3)  # Of 8 degrees.
+
+    def test_welchs_intervals_cover_the_truth_as_often_as_they_say(self):
+        for rounds, others in ((2, 2), (3, 5), (5, 5), (10, 4)):
+            random = numpy.random.default_rng(seed=rounds)
+            covered = 0
+            for _ in range(1000):
+                low, high = student.welch_interval(random.normal(0, 0.02, rounds),
+                                                   random.normal(0.1, 0.05, others))
+                covered += low <= math.exp(0.1) <= high
+            self.assertGreaterEqual(covered / 1000, 0.94, f"{rounds} and {others} rounds, seed {rounds}")
+
     def test_single_rounds_prove_nothing(self):
         one = numpy.asarray([1.0])
         self.assertEqual(student.welch_p_value(one, one + 5), 1.0)
