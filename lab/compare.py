@@ -11,7 +11,8 @@ machine's speed cancels. Where there is no such row, or with --absolute, values 
 Judged are gyre's rows that have two rounds at least in both runs; those of one suite are a family. What became
 of everybody else is judged apart: their programs are the same, so it tells whether the machine is.
 
-Ends with 1 if something has become worse, so that it can guard a change.
+What became so bad that it has no row any more is worse, too: gyre's rows that are saturated now, refused or
+broken. Ends with 1 if something has become worse, so that it can guard a change.
 """
 
 from __future__ import annotations
@@ -96,6 +97,35 @@ def is_ours(run: Run, key: tuple[str, str, str, str]) -> bool:
     return run.family(key[3]) == evidence.OUR_FAMILY
 
 
+@dataclass(frozen=True)
+class Vanished:
+    """What one of ours could do before, and cannot do now."""
+
+    suite: str
+    case: str
+    contender: str
+    metrics: tuple[str, ...]
+    reason: str
+
+
+def reason_of(before: Run, after: Run, suite: str, case: str, contender: str) -> str | None:
+    """Why a contender has lost rows of a case, if it is its own fault."""
+    refused = after.refusals.get((suite, case, contender))
+    if refused is not None:
+        return refused
+    saturated = [run.is_saturated(suite, case, contender) for run in (before, after)]
+    return "saturated: it falls short of its rate now" if saturated == [False, True] else None
+
+
+def vanished(before: Run, after: Run) -> list[Vanished]:
+    metrics: dict[tuple[str, str, str], list[str]] = {}
+    for key in before.rows:
+        if key not in after.rows and is_compared(before, key) and is_ours(before, key):
+            metrics.setdefault((key[0], key[1], key[3]), []).append(key[2])
+    return [Vanished(*place, tuple(names), reason) for place, names in metrics.items()
+            if (reason := reason_of(before, after, *place)) is not None]
+
+
 def pairs_of(before: Run, after: Run, absolute: bool = False) -> list[Pair]:
     """Every row that both runs have."""
     found = []
@@ -166,15 +196,15 @@ def differences(before: Run, after: Run) -> list[str]:
 
 
 def only_in(one: Run, other: Run) -> list[str]:
-    """Contenders of cases that the other run lacks."""
-    def measured(run: Run) -> set[tuple[str, str, str]]:
-        return {(key[0], key[3], key[1]) for key in run.rows if is_compared(run, key)}
-
-    cases: dict[tuple[str, str], list[str]] = {}
-    for suite, contender, case in sorted(measured(one) - measured(other)):
-        cases.setdefault((suite, contender), []).append(case)
-    return [f"{suite} of {contender}, {len(names)} cases: {', '.join(names[:3])}"
-            f"{' ...' if len(names) > 3 else ''}" for (suite, contender), names in cases.items()]
+    """Rows that the other run lacks, by suite and contender; but for those of which it says why."""
+    told = {(each.suite, each.case, metric, each.contender)
+            for each in vanished(one, other) for metric in each.metrics}
+    found: dict[tuple[str, str], list[str]] = {}
+    for key in sorted(one.rows):
+        if key not in other.rows and key not in told and is_compared(one, key):
+            found.setdefault((key[0], key[3]), []).append(f"{key[1]} {key[2]}")
+    return [f"{suite} of {contender}, {len(names)} rows: {', '.join(names[:3])}"
+            f"{' ...' if len(names) > 3 else ''}" for (suite, contender), names in found.items()]
 
 
 def describe(change: Change) -> str:
@@ -185,12 +215,17 @@ def describe(change: Change) -> str:
             f"{change.ratio:5.2f}x ({change.low:.2f} to {change.high:.2f}) {against}; {values}")
 
 
-def print_report(before: Run, after: Run, found: list[Change], everything: bool) -> None:
+def print_report(before: Run, after: Run, found: list[Change], lost: list[Vanished],
+                 everything: bool) -> None:
     for each in differences(before, after):
         print(f"not the same, {each}")
     for title, names in (("gone", only_in(before, after)), ("new", only_in(after, before))):
         for each in names:
             print(f"{title}: {each}")
+    if lost:
+        print("worse, and so much that there is no row any more:")
+    for each in lost:
+        print(f"  {each.suite:10} {each.case:28} {', '.join(each.metrics):12} {each.contender:22} {each.reason}")
     for verdict in VERDICTS if everything else VERDICTS[:2]:
         rows = sorted((each for each in found if each.verdict == verdict),
                       key=lambda each: -abs(math.log(each.ratio)))
@@ -219,16 +254,17 @@ def main() -> None:
     arguments = parser.parse_args()
     before, after = load(arguments.before), load(arguments.after)
     pairs = [each for each in pairs_of(before, after, arguments.absolute) if is_ours(before, each.key)]
-    if not pairs:
+    lost = vanished(before, after)
+    if not pairs and not lost:
         sys.exit("compare.py: these runs have no row in common")
     found = judge(before, after, pairs)
-    print_report(before, after, found, arguments.all)
+    print_report(before, after, found, lost, arguments.all)
     few = sum(not each.is_enough for each in pairs)
     if few:
         print(f"{few} rows have too few rounds to be judged: fewer than {ROUNDS_MIN} in either run")
     for line in drift(before, after, arguments.absolute):
         print(line)
-    sys.exit(1 if any(each.verdict == "worse" for each in found) else 0)
+    sys.exit(1 if lost or any(each.verdict == "worse" for each in found) else 0)
 
 
 if __name__ == "__main__":

@@ -218,7 +218,42 @@ class Conditions(unittest.TestCase):
         before, after = evidence.Run(usual()), evidence.Run(more)
         self.assertEqual(compare.only_in(before, after), [])
         self.assertEqual(compare.only_in(after, before),
-                         ["dispatch of gyre_epoll, 2 cases: post, spawn"])
+                         ["dispatch of gyre_epoll, 2 rows: post throughput, spawn throughput"])
+
+    def test_a_metric_that_is_gone_is_named_though_others_of_its_case_are_there(self):
+        how = ("latency", "tcp_64")
+        more = document([row("gyre_uring", STEADY, *how, metric, "lower") for metric in ("mean", "p99")])
+        less = document([row("gyre_uring", STEADY, *how, "mean", "lower")])
+        self.assertEqual(compare.only_in(evidence.Run(more), evidence.Run(less)),
+                         ["latency of gyre_uring, 1 rows: tcp_64 p99"])
+
+
+class Vanished(unittest.TestCase):
+    PLACE = ("exchange", "4_filled_10000")
+
+    def exchange(self, saturated) -> dict:
+        rows = [row("gyre_uring", STEADY, *self.PLACE, metric, "lower") for metric in ("p50", "p99.9")]
+        for each in rows:
+            each["unit"] = "us"
+        return document(rows + [row("gyre_uring", [float(saturated)] * 5, *self.PLACE, "saturated", "lower")])
+
+    def test_what_is_saturated_now_is_worse(self):
+        [found] = compare.vanished(evidence.Run(self.exchange(False)), evidence.Run(self.exchange(True)))
+        self.assertEqual((found.suite, found.case, found.contender), (*self.PLACE, "gyre_uring"))
+        self.assertEqual((found.metrics, found.reason[:9]), (("p50", "p99.9"), "saturated"))
+
+    def test_what_was_saturated_before_is_not(self):
+        full = evidence.Run(self.exchange(True))
+        self.assertEqual(compare.vanished(full, full), [])
+
+    def test_what_another_choice_of_cases_left_out_is_not(self):
+        self.assertEqual(compare.vanished(evidence.Run(usual()), evidence.Run(self.exchange(True))), [])
+
+    def test_peers_that_refuse_are_none_of_ours(self):
+        after = usual()
+        after["rows"] = [each for each in after["rows"] if each["contender"] != "raw_uring"]
+        after["cannot_run"] = [{"suite": "dispatch", "case": "post", "contender": "raw_uring", "reason": "no"}]
+        self.assertEqual(compare.vanished(evidence.Run(usual()), evidence.Run(after)), [])
 
 
 class CommandLine(unittest.TestCase):
@@ -242,6 +277,17 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("better:", done.stdout)
         self.assertNotIn("no difference:", done.stdout)
+
+    def test_one_of_ours_that_breaks_now_is_worse_and_the_reason_is_said(self):
+        broken = usual()
+        broken["rows"] = [each for each in broken["rows"] if not each["contender"].startswith("gyre")]
+        broken["cannot_run"] = [{"suite": "dispatch", "case": "post", "contender": "gyre_uring",
+                                 "reason": "failed with status 2: lab: lost a byte", "broken": True}]
+        done = self.run_with(usual(), broken)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"no row any more:\n  dispatch +post +throughput +gyre_uring +failed with "
+                                      "status 2: lab: lost a byte")
+        self.assertNotIn("gone: dispatch of gyre_uring", done.stdout)
 
     def test_rows_of_too_few_rounds_are_counted_and_not_judged(self):
         once = document([row("gyre_uring", [1.0]), row("gyre_uring (control)", [1.0])])

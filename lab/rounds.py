@@ -200,6 +200,13 @@ class SystemCalls:
             attempt.add(contender.name, {"metrics": counted})
 
 
+def refusals_of(case: Case, attempt: Attempt) -> list[dict]:
+    """`broken`: of those who did not say themselves that they cannot run."""
+    return [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}
+            | ({"broken": True} if name in attempt.broken else {})
+            for name, reason in attempt.refusals.items()]
+
+
 def rows_of(case: Case, attempt: Attempt) -> list[dict]:
     rows = []
     for name, metrics in attempt.samples.items():

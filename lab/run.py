@@ -31,7 +31,7 @@ import evidence
 import machine
 from bench import Bench, Case, Contender
 from journal import Journal, OtherConditions
-from rounds import Progress, SystemCalls, measure_until_quiet, rows_of
+from rounds import Progress, SystemCalls, measure_until_quiet, refusals_of, rows_of
 
 
 def described_once(contenders: list[Contender], identities: dict[str, dict]) -> list[dict]:
@@ -56,8 +56,7 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
                         "contender": first.controlled, "attempts": 1 + len(others)}]
     return which | {
         "rows": rows_of(case, first),
-        "cannot_run": [which | {"contender": name, "reason": reason}
-                       for name, reason in first.refusals.items()],
+        "cannot_run": refusals_of(case, first),
         "controls": control if first.controlled else [],
         "by_second": [which | {"contender": name, "rounds": rounds_seen}
                       for name, rounds_seen in first.seconds.items() if name in first.samples],

@@ -53,6 +53,11 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual([(each["case"], each["reason"]) for each in document["cannot_run"]],
                          [("post", "because"), ("spawn", "because")])
         self.assertEqual(document["run"]["sittings"], 1)
+        self.assertNotIn("broken", document["cannot_run"][0])
+
+    def test_who_broke_is_told_from_who_refused(self):
+        document = self.run_all(FakeBench(failing=("asio_callback",)), Journal(None, {}))
+        self.assertEqual([each["broken"] for each in document["cannot_run"]], [True, True])
 
     def test_a_contender_of_several_programs_is_one_column(self):
         both = [OURS, Contender("gyre_uring", "gyre", ("c",), ("exchange",)), CALLBACK]
