@@ -18,6 +18,8 @@ import machine
 from journal import fingerprint
 
 RUN_SECONDS_MAX = 120
+VALUE_MAX = 1e300  # What no number reaches that was measured: infinity, NaN, a thousand digits.
+IDENTITY = ("library", "version", "backend")
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,49 @@ def floor_last(contenders: list[Contender]) -> list[Contender]:
     return sorted(contenders, key=lambda each: each.family == evidence.FLOOR_FAMILY)
 
 
+class Broken(Exception):
+    """A program has not done what it was started for; says what."""
+
+
+def parse_json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Broken(f"printed what is no JSON: {error}") from error
+
+
+def parse_report(text: str, suite: str) -> dict:
+    """What a contender printed of one run of a case of `suite`. Raises Broken unless it can be a row."""
+    report = parse_json(text)
+    if not isinstance(report, dict):
+        raise Broken("printed JSON that is no object")
+    if "cannot_run" in report:
+        return {"cannot_run": str(report["cannot_run"])}
+    if not all(isinstance(report.get(each), str) for each in IDENTITY):
+        raise Broken(f"did not say all of {', '.join(IDENTITY)}")
+    values = parse_metrics(report.get("metrics"))
+    headline = evidence.headline_of(suite, [values["saturated"]] if "saturated" in values else [])
+    if not values.get(headline, 0.0) > 0:
+        raise Broken(f"reported {values.get(headline, 'nothing')} as its {headline}")
+    return report
+
+
+def parse_metrics(metrics: object) -> dict[str, float]:
+    """Names and values."""
+    if not isinstance(metrics, list) or not all(isinstance(each, dict) for each in metrics):
+        raise Broken("reported no list of metrics")
+    found: dict[str, float] = {}
+    for each in metrics:
+        name, value = each.get("metric"), each.get("value")
+        if not isinstance(name, str) or not isinstance(each.get("unit"), str) or name in found \
+                or each.get("better") not in ("higher", "lower"):
+            raise Broken(f"reported a metric that is none: {json.dumps(each)[:80]}")
+        if type(value) not in (int, float) or not abs(value) < VALUE_MAX:
+            raise Broken(f"reported {json.dumps(value)[:40]} as its {name}")
+        found[name] = value
+    return found
+
+
 class Bench:
     """Starts executables of one build and reads what they print."""
 
@@ -120,17 +165,24 @@ class Bench:
     def _run(self, contender: Contender, case: Case, how: list[str]) -> dict:
         arguments = ["--suite", case.suite, "--case", case.name, *how]
         try:
-            report = json.loads(self._start(contender, arguments, machine.cores_for(case.threads)))
-        except subprocess.TimeoutExpired:
-            return _broken(f"did not finish within {RUN_SECONDS_MAX} s")
-        except subprocess.CalledProcessError as error:
-            last = (error.stderr or "").strip().splitlines()[-1:] or ["no message"]
-            return _broken(f"failed with status {error.returncode}: {last[0]}")
-        except (OSError, json.JSONDecodeError) as error:
-            return _broken(f"could not be started or understood: {error}")
+            report = parse_report(self._ask(contender, arguments, machine.cores_for(case.threads)), case.suite)
+        except Broken as error:
+            return _broken(str(error))
         if "cannot_run" in report and not contender.may_refuse(case):
             return _broken(f"is listed as one that serves: {report['cannot_run']}")
         return report
+
+    def _ask(self, contender: Contender, arguments: list[str], cores: set[int] | None) -> str:
+        """What it prints; raises Broken if it does not end well."""
+        try:
+            return self._start(contender, arguments, cores)
+        except subprocess.TimeoutExpired as error:
+            raise Broken(f"did not finish within {RUN_SECONDS_MAX} s") from error
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr or "").strip().splitlines()[-1:] or ["no message"]
+            raise Broken(f"failed with status {error.returncode}: {last[0]}") from error
+        except (OSError, subprocess.SubprocessError) as error:  # The latter where it could not be pinned.
+            raise Broken(f"could not be started: {error}") from error
 
     def _start(self, contender: Contender, arguments: list[str], cores: set[int] | None) -> str:
         command = [str(self._folder / contender.command[0]), *contender.command[1:], *arguments]
@@ -139,7 +191,7 @@ class Bench:
             if cores:
                 os.sched_setaffinity(0, cores)
 
-        return subprocess.run(command, check=True, capture_output=True, text=True,
+        return subprocess.run(command, check=True, capture_output=True, encoding="utf-8", errors="replace",
                               timeout=RUN_SECONDS_MAX, preexec_fn=pin).stdout
 
 

@@ -5,6 +5,7 @@
 
 import io
 import json
+import subprocess
 import tempfile
 import unittest
 from contextlib import redirect_stderr
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import bench
 from bench import Bench, Case, Contender
-from fake_bench import FLOOR, OURS
+from fake_bench import CASE, FLOOR, OURS
 
 
 class ListingBench(Bench):
@@ -31,14 +32,83 @@ class ListingBench(Bench):
 
 
 class AnsweringBench(Bench):
-    """A program that prints the same to everybody."""
+    """A program that prints the same to everybody, or ends in some other way."""
 
-    def __init__(self, text):
+    def __init__(self, answer):
         self._scale = "quick"
-        self._text = text
+        self._answer = answer
 
     def _start(self, contender, arguments, cores):
-        return self._text
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
+GOOD = {"metric": "throughput", "unit": "Mops/s", "better": "higher", "value": 1.5}
+
+
+def report(*metrics, **more) -> str:
+    return json.dumps({"library": "gyre", "version": "1", "backend": "uring", "metrics": metrics} | more)
+
+
+class Reports(unittest.TestCase):
+    """Whatever a program prints, there is a row, or a reason why there is none."""
+
+    def broken(self, answer) -> str:
+        found = AnsweringBench(answer).run(OURS, CASE)
+        self.assertTrue(found.pop("broken"))
+        self.assertEqual(list(found), ["cannot_run"])
+        return found["cannot_run"]
+
+    def test_a_good_one_is_taken_as_it_is(self):
+        text = report(GOOD, GOOD | {"metric": "cpu", "value": 0}, by_second=[])
+        self.assertEqual(AnsweringBench(text).run(OURS, CASE), json.loads(text))
+
+    def test_a_refusal_is_taken_at_its_word(self):
+        self.assertEqual(AnsweringBench('{"cannot_run": "no ring"}').run(OURS, CASE), {"cannot_run": "no ring"})
+
+    def test_what_is_no_object_is_broken(self):
+        for text in ("", "\ufffd", "[" * 100_000):
+            self.assertRegex(self.broken(text), "printed what is no JSON")
+        for text in ("null", "[]", "1.5"):
+            self.assertEqual(self.broken(text), "printed JSON that is no object")
+
+    def test_what_lacks_something_is_broken(self):
+        self.assertRegex(self.broken(json.dumps({"metrics": [GOOD]})), "did not say all of library")
+        self.assertRegex(self.broken(report(GOOD, library=None)), "did not say all of library")
+        for metrics in (None, 3, {}, [3]):
+            self.assertEqual(self.broken(report(metrics=metrics)), "reported no list of metrics")
+        self.assertEqual(self.broken(report()), "reported nothing as its throughput")
+
+    def test_a_metric_that_is_none_is_broken(self):
+        for wrong in ({"metric": None}, {"unit": 3}, {"better": "more"}):
+            self.assertRegex(self.broken(report(GOOD | wrong)), "reported a metric that is none")
+        self.assertRegex(self.broken(report(GOOD, GOOD)), "reported a metric that is none")
+        for value in (None, "1", True, float("nan"), float("inf"), 10**400, [], 0, -1):
+            self.assertRegex(self.broken(report(GOOD | {"value": value})), "reported .* as its throughput")
+
+    def test_the_headline_of_who_fell_short_of_its_rate_is_another_one(self):
+        rate = [GOOD | {"metric": "orders_rate"}, GOOD | {"metric": "saturated", "value": 1}]
+        self.assertEqual(len(bench.parse_report(report(*rate), "exchange")["metrics"]), 2)
+        with self.assertRaisesRegex(bench.Broken, "reported nothing as its p50"):
+            bench.parse_report(report(*rate[:1]), "exchange")
+
+    def test_a_program_that_cannot_be_pinned_or_started_is_broken(self):
+        for error in (subprocess.SubprocessError("preexec_fn"), OSError("no such file")):
+            self.assertEqual(self.broken(error), f"could not be started: {error}")
+        self.assertEqual(self.broken(subprocess.CalledProcessError(2, "a", stderr="b\nc\n")),
+                         "failed with status 2: c")
+        self.assertRegex(self.broken(subprocess.TimeoutExpired("a", 1)), "did not finish within")
+
+    def test_bytes_that_are_no_text_are_broken_like_any_nonsense(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "lab").mkdir()
+            (folder / "lab/build_info.json").write_text('{"contenders": []}', encoding="utf-8")
+            with redirect_stderr(io.StringIO()):
+                programs = Bench(folder, "quick")
+            noise = Contender("noise", "gyre", ("/bin/sh", "-c", "printf '\\377\\376'"), ("dispatch",))
+            self.assertRegex(programs.run(noise, CASE)["cannot_run"], "printed what is no JSON")
 
 
 class SeveralPrograms(unittest.TestCase):

@@ -116,7 +116,7 @@ def headline_of(suite: str, saturated: list[float]) -> str:
     `saturated` holds, for each round of the controlled contender, whether it fell short of its rate.
     """
     if saturated and summarise(saturated).median >= 0.5:
-        return SATURATED_HEADLINES[suite]
+        return SATURATED_HEADLINES.get(suite, HEADLINES[suite])
     return HEADLINES[suite]
 
 

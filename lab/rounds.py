@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import evidence
-from bench import PEER_CASES, Bench, Case, Contender
-
-IDENTITY = ("library", "version", "backend")
+from bench import IDENTITY, PEER_CASES, Bench, Case, Contender
 
 
 @dataclass
@@ -28,6 +26,7 @@ class Attempt:
     refusals: dict[str, str] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)  # Those of `refusals` that did not refuse, but failed.
     controlled: str | None = None
+    notes: list[tuple[str, str]] = field(default_factory=list)  # Of whom, and what.
 
     def add(self, name: str, report: dict) -> None:
         kept = self.samples.setdefault(name, {})
@@ -41,9 +40,9 @@ class Attempt:
         """Infinite if there is no control: nobody knows then what a difference is worth."""
         if self.controlled is None:
             return math.inf
-        twin = self.controlled + evidence.CONTROL_SUFFIX
-        return evidence.control_spread(self.samples[self.controlled][metric],
-                                       self.samples[twin][metric])
+        original, twin = (self.samples[name].get(metric)
+                          for name in (self.controlled, self.controlled + evidence.CONTROL_SUFFIX))
+        return evidence.control_spread(original, twin) if original and twin else math.inf
 
     def headline_spread(self, suite: str) -> float:
         if self.controlled is None:
@@ -151,8 +150,10 @@ def drop_incomplete(attempt: Attempt, rounds: int) -> None:
         attempt.samples.pop(name + evidence.CONTROL_SUFFIX, None)
         if attempt.controlled == name:
             attempt.controlled = None
-    for metrics in attempt.samples.values():
-        assert all(len(values) == rounds for values in metrics.values())
+    for name, metrics in attempt.samples.items():
+        for metric in [each for each, values in metrics.items() if len(values) < rounds]:
+            del metrics[metric]  # Its samples cannot be told by rounds any more.
+            attempt.notes.append((name, f"{metric} was not reported in each round, and is left out"))
 
 
 def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
@@ -205,6 +206,11 @@ def refusals_of(case: Case, attempt: Attempt) -> list[dict]:
     return [{"suite": case.suite, "case": case.name, "contender": name, "reason": reason}
             | ({"broken": True} if name in attempt.broken else {})
             for name, reason in attempt.refusals.items()]
+
+
+def notes_of(case: Case, attempt: Attempt) -> list[dict]:
+    return [{"suite": case.suite, "case": case.name, "contender": name, "note": note}
+            for name, note in attempt.notes]
 
 
 def rows_of(case: Case, attempt: Attempt) -> list[dict]:

@@ -52,6 +52,17 @@ class Turns(unittest.TestCase):
         self.assertEqual((attempt.samples, attempt.controlled), ({}, None))
 
 
+    def test_a_metric_that_one_round_lacks_is_left_out_and_noted(self):
+        attempt = Attempt(controlled="a")
+        for name in ("a", "a (control)"):
+            attempt.samples[name] = {"throughput": [1.0, 1.0], "p99": [1.0] if name == "a" else [1.0, 2.0]}
+        rounds.drop_incomplete(attempt, 2)
+        self.assertEqual(list(attempt.samples["a"]), ["throughput"])
+        self.assertEqual(attempt.control_spread("p99"), math.inf)
+        self.assertEqual(rounds.notes_of(CASE, attempt), [
+            {"suite": "dispatch", "case": "post", "contender": "a",
+             "note": "p99 was not reported in each round, and is left out"}])
+
     def test_what_each_second_was_like_is_kept_for_each_round(self):
         attempt = Attempt()
         for second in ([1.0], [2.0]):

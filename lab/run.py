@@ -31,7 +31,7 @@ import evidence
 import machine
 from bench import Bench, Case, Contender
 from journal import Journal, OtherConditions
-from rounds import Progress, SystemCalls, measure_until_quiet, refusals_of, rows_of
+from rounds import Progress, SystemCalls, measure_until_quiet, notes_of, refusals_of, rows_of
 
 
 def described_once(contenders: list[Contender], identities: dict[str, dict]) -> list[dict]:
@@ -57,6 +57,7 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
     return which | {
         "rows": rows_of(case, first),
         "cannot_run": refusals_of(case, first),
+        "notes": notes_of(case, first),
         "controls": control if first.controlled else [],
         "by_second": [which | {"contender": name, "rounds": rounds_seen}
                       for name, rounds_seen in first.seconds.items() if name in first.samples],
@@ -110,6 +111,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
                    "threads": each.threads} for each in cases],
         "rows": all_of("rows"),
         "cannot_run": all_of("cannot_run"),
+        "notes": all_of("notes"),
         "controls": all_of("controls"),
         "system_calls_not_counted": next((each["system_calls_not_counted"] for each in records
                                           if each["system_calls_not_counted"]), None),
