@@ -18,6 +18,7 @@ import machine
 from journal import fingerprint
 
 RUN_SECONDS_MAX = 120
+NOBODY = "nobody in this build takes part"
 VALUE_MAX = 1e300  # What no number reaches that was measured: infinity, NaN, a thousand digits.
 IDENTITY = ("library", "version", "backend")
 
@@ -119,6 +120,18 @@ def parse_metrics(metrics: object) -> dict[str, float]:
     return found
 
 
+def parse_listing(text: str) -> list[Case]:
+    """What a contender printed of its cases: a line of JSON each."""
+    found = []
+    for each in map(parse_json, text.splitlines()):
+        try:
+            found.append(Case(str(each["suite"]), str(each["case"]), str(each["description"]),
+                              int(each["threads"]), int(each.get("rounds_max", 0))))
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise Broken(f"listed a case that is none: {json.dumps(each)[:80]}") from error
+    return found
+
+
 class Bench:
     """Starts executables of one build and reads what they print."""
 
@@ -138,21 +151,24 @@ class Bench:
         started = {self._folder / word for each in contenders for word in each.command[1:]}
         return fingerprint([*named, *(each for each in started - named if each.is_file())])
 
-    def cases(self, suites: list[str]) -> list[Case]:
-        """Of each suite from the first executable that takes part in it: the list is compiled into all
-        of them."""
+    def cases(self, suites: list[str]) -> tuple[list[Case], dict[str, str]]:
+        """Of each suite from the first executable that takes part in it and can tell: the list is compiled into
+        all of them. And why there are none, of suites without any."""
         found: list[Case] = []
-        left = set(suites)
+        missing = {each: NOBODY for each in suites}
         for contender in self.contenders:
-            if not left & set(contender.suites):
+            wanted = [each for each in missing if each in contender.suites]
+            if not wanted:
                 continue
-            lines = self._start(contender, ["--list", "--scale", self._scale], None)
-            listed = [Case(each["suite"], each["case"], each["description"], each["threads"],
-                           each.get("rounds_max", 0))
-                      for each in map(json.loads, lines.splitlines())]
-            found += [each for each in listed if each.suite in left]
-            left -= {each.suite for each in found}
-        return found
+            try:
+                listed = parse_listing(self._ask(contender, ["--list", "--scale", self._scale], None))
+            except Broken as error:
+                missing |= {each: f"{contender.name} was asked for its cases and {error}" for each in wanted}
+                continue
+            found += [each for each in listed if each.suite in wanted]
+            for suite in {each.suite for each in listed} & set(wanted):
+                del missing[suite]
+        return found, missing
 
     def run(self, contender: Contender, case: Case) -> dict:
         """One run. A program that fails, hangs or prints nonsense cannot run, and says why."""

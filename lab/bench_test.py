@@ -27,6 +27,8 @@ class ListingBench(Bench):
 
     def _start(self, contender, arguments, cores):
         self.asked.append(contender.command[0])
+        if isinstance(self._listings[contender.command[0]], Exception):
+            raise self._listings[contender.command[0]]
         return "\n".join(json.dumps({"suite": suite, "case": case, "description": "", "threads": 1})
                          for suite, case in self._listings[contender.command[0]])
 
@@ -119,15 +121,36 @@ class SeveralPrograms(unittest.TestCase):
              Contender("ours", "gyre", ("c",), ("exchange",))],
             {"a": [("dispatch", "post"), ("echo", "64_1")], "c": [("exchange", "1_empty_1000")]})
         suites = ["dispatch", "echo", "exchange"]
-        self.assertEqual([(each.suite, each.name) for each in programs.cases(suites)],
+        found, missing = programs.cases(suites)
+        self.assertEqual([(each.suite, each.name) for each in found],
                          [("dispatch", "post"), ("echo", "64_1"), ("exchange", "1_empty_1000")])
+        self.assertEqual(missing, {})
         self.assertEqual(programs.asked, ["a", "c"])
 
     def test_who_takes_part_in_no_suite_that_is_wanted_is_not_asked(self):
         programs = ListingBench([OURS, Contender("ours", "gyre", ("c",), ("exchange",))],
                              {"c": [("exchange", "1_empty_1000"), ("dispatch", "post")]})
-        self.assertEqual([each.name for each in programs.cases(["exchange"])], ["1_empty_1000"])
+        self.assertEqual([each.name for each in programs.cases(["exchange"])[0]], ["1_empty_1000"])
         self.assertEqual(programs.asked, ["c"])
+
+    def test_who_cannot_list_is_followed_by_the_next_and_suites_without_cases_are_told(self):
+        programs = ListingBench(
+            [OURS, Contender("theirs", "asio", ("b",), ("dispatch",)),
+             Contender("theirs", "asio", ("c",), ("timers",))],
+            {"a": OSError("gone"), "b": [("dispatch", "post")], "c": []})
+        found, missing = programs.cases(["dispatch", "echo", "http", "timers"])
+        self.assertEqual([(each.suite, each.name) for each in found], [("dispatch", "post")])
+        self.assertEqual(missing, {
+            "echo": "gyre_uring was asked for its cases and could not be started: gone",
+            "http": bench.NOBODY, "timers": bench.NOBODY})
+
+    def test_a_listing_that_is_none_is_broken(self):
+        for text in ("[]", "null", '{"suite": "echo"}', '{"suite": "a", "case": "b", "description": "",'
+                     ' "threads": "many"}'):
+            with self.assertRaisesRegex(bench.Broken, "listed a case that is none"):
+                bench.parse_listing(text)
+        with self.assertRaisesRegex(bench.Broken, "printed what is no JSON"):
+            bench.parse_listing("usage: a [OPTIONS]")
 
 
 class Peers(unittest.TestCase):

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import evidence
 import machine
-from bench import Bench, Case, Contender
+from bench import NOBODY, Bench, Case, Contender
 from journal import Journal, OtherConditions
 from rounds import Progress, SystemCalls, measure_until_quiet, notes_of, refusals_of, rows_of
 
@@ -169,17 +169,25 @@ def with_twins(contenders: list[Contender]) -> list[Contender]:
                          for each in contenders]
 
 
-def choose_cases(bench: Bench, suites: list[str], pattern: str) -> list[Case]:
-    if "all" in suites:
-        suites = list(evidence.HEADLINES)
-    unknown = set(suites) - set(evidence.HEADLINES)
+def choose_cases(bench: Bench, suites: list[str], pattern: str) -> tuple[list[Case], dict[str, str]]:
+    """Those that match, and why suites that were asked for have no case at all."""
+    wanted = list(evidence.HEADLINES) if "all" in suites else suites
+    unknown = set(wanted) - set(evidence.HEADLINES)
     if unknown:
         sys.exit(f"run.py: no suite {', '.join(sorted(unknown))}; "
                  f"there are {', '.join(evidence.HEADLINES)}")
-    cases = [each for each in bench.cases(suites) if fnmatch.fnmatchcase(each.name, pattern)]
+    listed, missing = bench.cases(wanted)
+    for suite, reason in missing.items():
+        print(f"run.py: no case of {suite}: {reason}", file=sys.stderr)
+    cases = [each for each in listed if fnmatch.fnmatchcase(each.name, pattern)]
     if not cases:
-        sys.exit(f"run.py: no case of {', '.join(suites)} matches {pattern}")
-    return cases
+        sys.exit(f"run.py: no case of {', '.join(wanted)} matches {pattern}")
+    return cases, missing
+
+
+def failures_of(missing: dict[str, str], suites: list[str]) -> list[str]:
+    """Suites of `missing` that should be there: they were named, or somebody takes part who broke."""
+    return [suite for suite, reason in missing.items() if reason != NOBODY or suite in suites]
 
 
 def smoke(bench: Bench, contenders: list[Contender], cases: list[Case]) -> int:
@@ -221,11 +229,12 @@ def main() -> None:
         print(f"run.py: warning: {arguments.build} is a {bench.info['build_type'] or 'plain'} "
               "build; its numbers mean nothing", file=sys.stderr)
     contenders = choose_contenders(bench, arguments.contenders)
-    cases = choose_cases(bench, arguments.suites, arguments.case)
+    cases, missing = choose_cases(bench, arguments.suites, arguments.case)
     if arguments.twins:
         contenders = with_twins(contenders)
     if arguments.smoke:
-        sys.exit(smoke(bench, contenders, cases))
+        failed = failures_of(missing, arguments.suites)
+        sys.exit(smoke(bench, contenders, cases) or (1 if failed else 0))
     rounds = arguments.repetitions or (3 if arguments.quick else 5)
     if arguments.repetitions:
         cases = [replace(each, rounds_max=0) for each in cases]
@@ -241,6 +250,7 @@ def main() -> None:
     except OtherConditions as error:
         sys.exit(f"run.py: {error}")
     document = run_suites(bench, contenders, cases, rounds, reruns, scale, journal)
+    document["suites_missing"] = [{"suite": suite, "reason": reason} for suite, reason in missing.items()]
 
     if arguments.json:
         arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

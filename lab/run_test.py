@@ -66,6 +66,29 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(found[0]["library"], "gyre")
 
 
+class Choice(unittest.TestCase):
+    """Which cases there are, and which suites have none."""
+
+    class Listed:
+        def cases(self, suites):
+            there = {"dispatch": CASE}
+            return ([there[each] for each in suites if each in there],
+                    {each: run.NOBODY for each in suites if each not in there})
+
+    def test_suites_without_a_case_are_said_and_returned(self):
+        said = io.StringIO()
+        with redirect_stderr(said):
+            cases, missing = run.choose_cases(self.Listed(), ["dispatch", "echo"], "*")
+        self.assertEqual((cases, missing), ([CASE], {"echo": run.NOBODY}))
+        self.assertEqual(said.getvalue(), f"run.py: no case of echo: {run.NOBODY}\n")
+
+    def test_a_suite_that_a_build_lacks_fails_no_smoke_unless_it_was_named_or_somebody_broke(self):
+        lacks = {"echo": run.NOBODY}
+        self.assertEqual(run.failures_of(lacks, ["all"]), [])
+        self.assertEqual(run.failures_of(lacks, ["echo"]), ["echo"])
+        self.assertEqual(run.failures_of({"echo": "gyre_uring failed"}, ["all"]), ["echo"])
+
+
 class Twins(unittest.TestCase):
     def test_everybody_takes_part_a_second_time_and_wins_nothing_by_it(self):
         found = run.with_twins([OURS, CALLBACK])
