@@ -15,6 +15,7 @@ from pathlib import Path
 
 import evidence
 import machine
+import setup
 from journal import fingerprint
 
 RUN_SECONDS_MAX = 120
@@ -31,6 +32,7 @@ class Contender:
     suites: tuple[str, ...]
     cases: str = "*"
     programs: tuple[str, ...] = ()  # What the command starts in its turn.
+    absent: str | None = None  # Why there is no such program here.
     was_seen: bool = False  # Setup has seen it serve, on at most `threads_max` threads.
     threads_max: int | None = None
 
@@ -55,22 +57,40 @@ class Case:
 
 
 PEER_CASES = "*block_*"
+BASELINE = str(Path(__file__).resolve().parent / "baseline.py")
+
+
+def listed_peers(folder: Path) -> list[dict]:
+    """As lab/setup.py has written them down, or would: then each is missing, for the same reason."""
+    try:
+        return json.loads((folder / "peers.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        reason = "`./dev lab setup` has not run"
+    except ValueError as error:
+        reason = f"peers.json is no JSON ({error}); `./dev lab setup` writes it anew"
+    return [{"name": peer.name, "family": peer.family, "command": [], "workloads": setup.WORKLOADS,
+             "threads_max": peer.threads_max, "missing": reason}
+            for program in setup.PROGRAMS for peer in program.peers]
 
 
 def peers_of(folder: Path) -> list[Contender]:
-    """Servers that are programs of their own, as lab/setup.py has listed them; one that is missing is
-    listed with its reason, so that it gets a row that says so."""
-    try:
-        listed = json.loads((folder / "peers.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        print("run.py: no peers in other languages: `./dev lab setup` gets them", file=sys.stderr)
-        return []
-    return [Contender(each["name"], each["family"], ("lab_peer", "--backend", each["name"]),
-                      ("echo",), PEER_CASES,
-                      tuple(str(folder / part) for part in ("peers.json", *each["command"])
-                            if (folder / part).is_file()),
-                      each["missing"] is None, each.get("threads_max"))
-            for each in listed if "echo" in each["workloads"]]
+    """Servers that are programs of their own; one that is missing takes part, too, so that it gets a row
+    that says why."""
+    found = []
+    for each in listed_peers(folder):
+        started = (*(folder / part for part in each["command"]), folder / setup.STARTERS / each["name"])
+        shared = {"name": each["name"], "family": each["family"], "absent": each["missing"],
+                  "programs": tuple(str(part) for part in (folder / "peers.json", *started) if part.is_file())}
+        if "echo" in each["workloads"]:
+            found.append(Contender(command=("lab_peer", "--backend", each["name"]), suites=("echo",),
+                                   cases=PEER_CASES, was_seen=each["missing"] is None,
+                                   threads_max=each.get("threads_max"), **shared))
+        if "http" in each["workloads"]:
+            # baseline.py starts what is one word; and an absolute path stays one in any folder.
+            found.append(Contender(command=(BASELINE, "--folder", str(folder.parent), "--server",
+                                            str((folder / setup.STARTERS / each["name"]).absolute())),
+                                   suites=("baseline",), **shared))
+    return found
 
 
 def floor_last(contenders: list[Contender]) -> list[Contender]:
@@ -158,7 +178,7 @@ class Bench:
         missing = {each: NOBODY for each in suites}
         for contender in self.contenders:
             wanted = [each for each in missing if each in contender.suites]
-            if not wanted:
+            if not wanted or contender.absent is not None:
                 continue
             try:
                 listed = parse_listing(self._ask(contender, ["--list", "--scale", self._scale], None))
@@ -172,6 +192,8 @@ class Bench:
 
     def run(self, contender: Contender, case: Case) -> dict:
         """One run. A program that fails, hangs or prints nonsense cannot run, and says why."""
+        if contender.absent is not None:
+            return {"cannot_run": contender.absent}
         return self._run(contender, case, ["--scale", self._scale])
 
     def count_system_calls(self, contender: Contender, case: Case) -> dict:

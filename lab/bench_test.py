@@ -12,6 +12,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 import bench
+import setup
 from bench import Bench, Case, Contender
 from fake_bench import CASE, FLOOR, OURS
 
@@ -170,17 +171,24 @@ class Peers(unittest.TestCase):
              "workloads": ["echo", "http"], "missing": None, "version": "swift 1 epoll"},
             {"name": "dodo", "family": "birds", "command": ["dodo"], "workloads": ["echo"]} | missing,
             {"name": "ab", "family": "tools", "command": ["ab"], "workloads": ["http"]} | missing])
-        self.assertEqual([each.name for each in found], ["swift", "dodo"])
+        self.assertEqual([(each.name, each.suites[0]) for each in found],
+                         [("swift", "echo"), ("swift", "baseline"), ("dodo", "echo"), ("ab", "baseline")])
         self.assertEqual(found[0].command, ("lab_peer", "--backend", "swift"))
         self.assertEqual([[Path(part).name for part in each.programs] for each in found],
-                         [["peers.json", "swift"], ["peers.json"]])
+                         [["peers.json", "swift"], ["peers.json", "swift"], ["peers.json"], ["peers.json"]])
+        self.assertEqual([each.absent for each in found], [None, None, "no compiler", "no compiler"])
+        self.assertEqual((Path(found[1].command[0]).name, found[1].command[1], found[1].command[3]),
+                         ("baseline.py", "--folder", "--server"))
+        self.assertRegex(found[1].command[4], "^/.*/start/swift$")
+        self.assertTrue(found[1].takes_part(Case("baseline", "ab_close", "", 2)))
         self.assertTrue(found[0].takes_part(Case("echo", "block_1K_1", "", 2)))
         self.assertTrue(found[0].takes_part(Case("echo", "threads_2_block_1K_1", "", 3)))
         self.assertFalse(found[0].takes_part(Case("echo", "64_1000", "", 2)))
 
     def test_one_that_setup_has_seen_may_refuse_more_threads_than_it_has_and_nothing_else(self):
-        [seen] = self.found([{"name": "swift", "family": "birds", "command": ["swift"], "workloads": ["echo"],
-                              "missing": None, "version": "swift 1 epoll", "threads_max": 1}])
+        seen, _ = self.found([{"name": "swift", "family": "birds", "command": ["swift"],
+                               "workloads": ["echo", "http"], "missing": None,
+                               "version": "swift 1 epoll", "threads_max": 1}])
         one, two = Case("echo", "block_1K_1", "", 2), Case("echo", "threads_2_block_1K_1", "", 3)
         programs = AnsweringBench('{"cannot_run": "status 1"}')
         self.assertEqual(programs.run(seen, one),
@@ -188,11 +196,21 @@ class Peers(unittest.TestCase):
         self.assertEqual(programs.run(seen, two), {"cannot_run": "status 1"})
         self.assertEqual(programs.run(OURS, one), {"cannot_run": "status 1"})
 
-    def test_without_a_list_there_are_none_and_somebody_says_so(self):
-        said = io.StringIO()
-        with tempfile.TemporaryDirectory() as name, redirect_stderr(said):
-            self.assertEqual(bench.peers_of(Path(name)), [])
-        self.assertIn("./dev lab setup", said.getvalue())
+    def test_without_a_list_all_that_setup_knows_are_missing_and_say_why(self):
+        with tempfile.TemporaryDirectory() as name:
+            for reason in ("has not run", "is no JSON"):
+                found = bench.peers_of(Path(name))
+                self.assertEqual({each.name for each in found},
+                                 {peer.name for each in setup.PROGRAMS for peer in each.peers})
+                self.assertTrue(all(reason in each.absent and "./dev lab setup" in each.absent for each in found))
+                (Path(name) / "peers.json").write_text("[{", encoding="utf-8")
+
+    def test_who_is_absent_says_so_and_is_not_started(self):
+        programs = AnsweringBench(AssertionError("it was started"))
+        dodo = Contender("dodo", "birds", ("lab_peer",), ("dispatch",), absent="no compiler")
+        self.assertEqual(programs.run(dodo, CASE), {"cannot_run": "no compiler"})
+        programs.contenders = [dodo]
+        self.assertEqual(programs.cases(["dispatch"]), ([], {"dispatch": bench.NOBODY}))
 
     def test_floors_stand_behind_everybody_else(self):
         peer = Contender("swift", "birds", ("lab_peer",), ("echo",))

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import select
+import subprocess
 import tempfile
 import tomllib
 import unittest
@@ -77,6 +78,18 @@ class Built(SetUp):
             "name": "one", "family": "shell", "command": ["sh", str(self.targets / "one/server")],
             "workloads": ["echo", "http"], "threads_max": None, "missing": None,
             "version": "shell 1.0 none"})
+
+    def test_it_can_be_started_by_one_word_which_it_replaces(self):
+        self.source("one", SERVER.replace("echo ready", 'echo ready $$ "$@"'))
+        talking = program("one", peers=(Peer("one", "shell", ("sh", "{target}/server", "two words")),))
+        with mock.patch.object(setup.Workshop, "version", return_value="shell 1.0 none"):
+            self.run_setup(talking)
+        process = subprocess.Popen([self.targets / "start/one", "--port", "0"], stdout=subprocess.PIPE, text=True)
+        with process:
+            said = process.stdout.readline()
+            process.terminate()
+        self.assertEqual(said, f"ready {process.pid} two words --port 0\n")
+        self.assertEqual(process.returncode, 0)
 
     def test_the_second_time_nothing_is_done(self):
         self.source("one")
