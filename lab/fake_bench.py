@@ -22,6 +22,7 @@ class FakeBench:
     def __init__(self, values=None, refusing=(), refuses_to_count=False, failing=(), failing_turns=()):
         self.ran = []
         self.counted = []
+        self.failing_to_count = ()
         self._refuses_to_count = refuses_to_count
         self._values = values or {}
         self._refusing = refusing
@@ -30,6 +31,8 @@ class FakeBench:
 
     def count_system_calls(self, contender, case):
         self.counted.append(contender.name)
+        if contender.name in self.failing_to_count:
+            return {"cannot_run": "failed with status 109: no such option", "broken": True}
         if self._refuses_to_count:
             return {"metrics": [], "system_calls_not_counted": "no tracefs"}
         return {"metrics": [{"metric": "throughput", "unit": "Mops/s", "better": "higher",

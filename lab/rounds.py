@@ -187,6 +187,7 @@ class SystemCalls:
         self._bench = bench
         self._quick = quick
         self.refusal: str | None = None
+        self.failures: list[dict] = []  # Of counting runs, of which nothing else is known.
 
     def add_to(self, attempt: Attempt, contenders: list[Contender], case: Case) -> None:
         if self._quick and fnmatch.fnmatchcase(case.name, PEER_CASES):
@@ -195,6 +196,9 @@ class SystemCalls:
             if self.refusal is not None or contender.name not in attempt.samples:
                 continue
             report = self._bench.count_system_calls(contender, case)
+            if "cannot_run" in report:
+                self.failures.append({"suite": case.suite, "case": case.name, "contender": contender.name,
+                                      "reason": report["cannot_run"]})
             self.refusal = report.get("system_calls_not_counted")
             counted = [each for each in report.get("metrics", [])
                        if each["metric"] == "system_calls"]

@@ -133,6 +133,15 @@ class SystemCalls(unittest.TestCase):
         self.assertEqual(attempt.samples["gyre_uring"]["system_calls"], [9.0])
         self.assertEqual(attempt.samples["gyre_uring"]["throughput"], [1.0, 1.0, 1.0])
 
+    def test_a_run_that_failed_is_kept_with_its_reason_and_the_next_is_counted(self):
+        bench = FakeBench()
+        bench.failing_to_count = ("gyre_uring",)
+        calls, attempt = self.count(bench)
+        self.assertEqual(calls.failures, [{"suite": "dispatch", "case": "post", "contender": "gyre_uring",
+                                           "reason": "failed with status 109: no such option"}])
+        self.assertNotIn("system_calls", attempt.samples["gyre_uring"])
+        self.assertEqual(attempt.samples["asio_callback"]["system_calls"], [9.0])
+
     def test_a_kernel_that_refuses_is_asked_once(self):
         bench = FakeBench(refuses_to_count=True)
         calls, attempt = self.count(bench)

@@ -50,7 +50,12 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
     identities: dict[str, dict] = {}
     first, *others = measure_until_quiet(bench, contenders, case, rounds, reruns, progress,
                                          identities)
+    counted_before = len(calls.failures)
     calls.add_to(first, contenders, case)
+    uncounted = calls.failures[counted_before:]
+    for each in uncounted:
+        progress.say(f"{case.suite} {case.name}: the system calls of {each['contender']} were not counted: "
+                     f"{each['reason']}")
     which = {"suite": case.suite, "case": case.name}
     control = [which | {"spread": first.headline_spread(case.suite),
                         "contender": first.controlled, "attempts": 1 + len(others)}]
@@ -64,6 +69,7 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
         "discarded": [row for each in others for row in rows_of(case, each)],
         "identities": identities,
         "system_calls_not_counted": calls.refusal,
+        "system_calls_failed": uncounted,
         "seconds": time.monotonic() - started,
     }
 
@@ -115,6 +121,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
         "controls": all_of("controls"),
         "system_calls_not_counted": next((each["system_calls_not_counted"] for each in records
                                           if each["system_calls_not_counted"]), None),
+        "system_calls_failed": all_of("system_calls_failed"),
         "by_second": all_of("by_second"),
         "discarded": all_of("discarded"),
     }

@@ -55,6 +55,13 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(document["run"]["sittings"], 1)
         self.assertNotIn("broken", document["cannot_run"][0])
 
+    def test_counts_that_failed_are_in_the_document(self):
+        bench = FakeBench()
+        bench.failing_to_count = ("asio_callback",)
+        document = self.run_all(bench, Journal(None, {}))
+        self.assertEqual([(each["case"], each["contender"]) for each in document["system_calls_failed"]],
+                         [("post", "asio_callback"), ("spawn", "asio_callback")])
+
     def test_who_broke_is_told_from_who_refused(self):
         document = self.run_all(FakeBench(failing=("asio_callback",)), Journal(None, {}))
         self.assertEqual([each["broken"] for each in document["cannot_run"]], [True, True])
