@@ -8,8 +8,8 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,8 +168,16 @@ class Bench:
         """Of all programs that take part: a command may name others, which it starts itself."""
         named = {self._folder / program for contender in contenders
                  for program in (contender.command[0], *contender.programs)}
+        if any(Path(each.command[0]).name == Path(BASELINE).name for each in contenders):
+            named |= self._baseline_programs()
         started = {self._folder / word for each in contenders for word in each.command[1:]}
         return fingerprint([*named, *(each for each in started - named if each.is_file())])
+
+    def _baseline_programs(self) -> set[Path]:
+        """What baseline.py starts or is made of, whoever is the server."""
+        return {*(self._folder / each for each in ("lab_baseline_echo", "lab_baseline_calls")),
+                *(Path(BASELINE).with_name(each) for each in ("baseline_clients.py", "baseline_server.py")),
+                *(Path(shutil.which(each) or each) for each in ("ab", "wrk"))}
 
     def cases(self, suites: list[str]) -> tuple[list[Case], dict[str, str]]:
         """Of each suite from the first executable that takes part in it and can tell: the list is compiled into

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from contextlib import redirect_stderr
 from pathlib import Path
+from unittest import mock
 
 import bench
 import setup
@@ -152,6 +153,35 @@ class SeveralPrograms(unittest.TestCase):
                 bench.parse_listing(text)
         with self.assertRaisesRegex(bench.Broken, "printed what is no JSON"):
             bench.parse_listing("usage: a [OPTIONS]")
+
+
+class Fingerprints(unittest.TestCase):
+    """Figures of other programs must not be put together."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "lab").mkdir()
+        (self.folder / "lab/build_info.json").write_text('{"contenders": []}', encoding="utf-8")
+        self.programs = Bench(self.folder, "quick")
+
+    def assert_part_of(self, contender, program):
+        before = self.programs.fingerprint([contender])
+        program.write_text("another", encoding="utf-8")
+        self.assertNotEqual(self.programs.fingerprint([contender]), before, program.name)
+
+    def test_what_plays_the_baseline_is_part_of_them_for_those_who_take_part(self):
+        baseline = Contender("ours", "gyre", ("/elsewhere/baseline.py", "--server", "a"), ("baseline",))
+        lab = self.folder / "lab"
+        for name in ("lab_baseline_echo", "lab_baseline_calls", "ab", "wrk", "baseline_clients.py",
+                     "baseline_server.py"):
+            with mock.patch.object(bench, "BASELINE", str(lab / "baseline.py")), \
+                    mock.patch.object(bench.shutil, "which", lambda each: str(lab / each)):
+                self.assert_part_of(baseline, lab / name)
+        before = self.programs.fingerprint([OURS])
+        (lab / "lab_baseline_echo").write_text("newer", encoding="utf-8")
+        self.assertEqual(self.programs.fingerprint([OURS]), before)
 
 
 class Peers(unittest.TestCase):

@@ -31,7 +31,8 @@ def facts(build_info: dict) -> dict:
 
 def identity() -> str:
     """Of machines that differ in it, no figures may be put together."""
-    return f"{platform.node()}, {cpu_model()}, {platform.system()} {platform.release()}"
+    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    return f"{platform.node()}, {cpu_model()}, {platform.system()} {platform.release()}, cores {cores}"
 
 
 def _cpuinfo() -> str:
