@@ -72,6 +72,24 @@ def load_average() -> list[float]:
     return [round(each, 2) for each in os.getloadavg()]
 
 
+STEAL_PERCENT_MAX = 1.0  # More than that is worth a word.
+
+
+def disturbances(records: list[dict]) -> dict:
+    """What else went on while cases were measured, of all sittings: each record has its `seconds`, its
+    `steal_percent` and, at its end, its `load_average`."""
+    steal = [each["steal_percent"] for each in records]
+    load = [each["load_average"] for each in records]
+    seconds = sum(each["seconds"] for each in records)
+    mean = sum(each["steal_percent"] * each["seconds"] for each in records) / seconds if seconds else 0.0
+    stolen = [f"{each['suite']} {each['case']} {each['steal_percent']:.1f} %" for each in records
+              if each["steal_percent"] > STEAL_PERCENT_MAX]
+    return {"steal_percent": round(mean, 2), "steal_percent_max": max(steal, default=0.0),
+            "load_average_mean": round(sum(load) / len(load), 2) if load else 0.0,
+            "load_average_max": max(load, default=0.0),
+            f"cases_with_steal_above_{STEAL_PERCENT_MAX:g}_percent": ", ".join(stolen) or "none"}
+
+
 class StealMeter:
     """How much processor time the hypervisor gave to others since this object was made."""
 

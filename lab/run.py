@@ -47,6 +47,7 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
                  progress: Progress, calls: SystemCalls) -> dict:
     """All that is known of one case in the end."""
     started = time.monotonic()
+    steal = machine.StealMeter()
     identities: dict[str, dict] = {}
     first, *others = measure_until_quiet(bench, contenders, case, rounds, reruns, progress,
                                          identities)
@@ -71,6 +72,8 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
         "system_calls_not_counted": calls.refusal,
         "system_calls_failed": uncounted,
         "seconds": time.monotonic() - started,
+        "steal_percent": steal.percent(),
+        "load_average": machine.load_average()[0],
     }
 
 
@@ -78,8 +81,6 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
                reruns: int, scale: str, journal: Journal) -> dict:
     """Measures everything that the journal lacks and returns the document that --json stores."""
     started_at = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-    steal = machine.StealMeter()
-    load_before = machine.load_average()
     taking_part = {case: [each for each in contenders if each.takes_part(case)] for case in cases}
     missing = [each for each in cases if journal.find(each.suite, each.name) is None]
     progress = Progress(sum((len(taking_part[each]) + 1) * each.rounds(rounds)
@@ -94,11 +95,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
 
     records = [journal.find(each.suite, each.name) for each in cases]
     sittings = sorted({each["sitting"] for each in records})
-    facts = machine.facts(bench.info) | {
-        "load_average_before": load_before,
-        "load_average_after": machine.load_average(),
-        "steal_percent": steal.percent(),
-    }
+    facts = machine.facts(bench.info) | machine.disturbances(records)
 
     def all_of(what: str) -> list:
         return [each for record in records for each in record[what]]

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import run
 from bench import Case, Contender
@@ -41,6 +42,15 @@ class WholeRuns(unittest.TestCase):
                          {"name": "gyre_uring", "family": "gyre", "library": "", "version": "",
                           "backend": ""})
         self.assertEqual(document["system_calls_not_counted"], "no tracefs")
+
+    def test_what_disturbed_an_earlier_sitting_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = Path(folder) / "all.json"
+            for cases, stolen in ((self.CASES[:1], 7.0), (self.CASES, 0.0)):
+                with mock.patch.object(run.machine.StealMeter, "percent", lambda _, stolen=stolen: stolen):
+                    document = self.run_all(FakeBench(), Journal(result, {}), cases)
+        self.assertEqual(document["machine"]["steal_percent_max"], 7.0)
+        self.assertEqual(document["machine"]["cases_with_steal_above_1_percent"], "dispatch post 7.0 %")
 
     def test_a_long_case_has_fewer_rounds_than_the_others(self):
         cases = [self.CASES[0], Case("dispatch", "long", "", 1, rounds_max=2)]
