@@ -173,6 +173,19 @@ def with_twins(contenders: list[Contender]) -> list[Contender]:
                          for each in contenders]
 
 
+ROUNDS_OF_TWINS_MIN = 2  # Of one round there is no interval.
+
+
+def with_rounds(cases: list[Case], asked_for: bool, of_twins: bool) -> list[Case]:
+    """Long cases with as many rounds as they need: all that were asked for, and two for twins."""
+    if asked_for:
+        return [replace(each, rounds_max=0) for each in cases]
+    if of_twins:
+        return [replace(each, rounds_max=max(each.rounds_max, ROUNDS_OF_TWINS_MIN)) if each.rounds_max else each
+                for each in cases]
+    return cases
+
+
 def choose_cases(bench: Bench, suites: list[str], pattern: str) -> tuple[list[Case], dict[str, str]]:
     """Those that match, and why suites that were asked for have no case at all."""
     wanted = list(evidence.HEADLINES) if "all" in suites else suites
@@ -240,8 +253,7 @@ def main() -> None:
         failed = failures_of(missing, arguments.suites)
         sys.exit(smoke(bench, contenders, cases) or (1 if failed else 0))
     rounds = arguments.repetitions or (3 if arguments.quick else 5)
-    if arguments.repetitions:
-        cases = [replace(each, rounds_max=0) for each in cases]
+    cases = with_rounds(cases, bool(arguments.repetitions), arguments.twins)
     reruns = (0 if arguments.quick else 2) if arguments.reruns is None else arguments.reruns
     conditions = {"scale": scale, "rounds": rounds, "reruns": reruns,
                   "rounds_are_asked_for": bool(arguments.repetitions),

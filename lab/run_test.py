@@ -114,6 +114,13 @@ class Twins(unittest.TestCase):
         self.assertEqual([each.family for each in found], ["gyre", "asio", "floor", "floor"])
         self.assertEqual(found[3].command, CALLBACK.command)
 
+    def test_cases_of_one_round_have_two_with_twins_and_long_ones_what_they_had(self):
+        cases = [Case("exchange", str(rounds), "", 2, rounds_max=rounds) for rounds in (0, 1, 3)]
+        found = {twins: [each.rounds(5) for each in run.with_rounds(cases, False, twins)]
+                 for twins in (False, True)}
+        self.assertEqual(found, {False: [5, 1, 3], True: [5, 2, 3]})
+        self.assertEqual([each.rounds(7) for each in run.with_rounds(cases, True, True)], [7, 7, 7])
+
     def test_both_are_measured_in_each_round(self):
         bench = FakeBench()
         attempt = measure(bench, run.with_twins([OURS, CALLBACK]), number=2)

@@ -6,8 +6,8 @@
 
 In such a run each contender took part twice in each round, the second time as its own twin. So the true
 ratio of each pair is 1, and an interval of 95 % has to contain it 95 times in 100. Prints how often that
-was so, for each suite and together, and which pairs are farthest apart; the exit code is 1 if it was less
-often than chance explains, or if nobody has a twin. Void cases count like all others.
+was so, for each suite and together, which pairs are farthest apart, and what was left out; the exit code is 1
+if it was less often than chance explains, or if nobody has a twin. Void cases count like all others.
 """
 
 from __future__ import annotations
@@ -44,18 +44,33 @@ class Pair:
         return self.low <= 1 <= self.high
 
 
-def pairs_of(run: Run) -> list[Pair]:
-    """Those of judged metrics that have more than one round and a ratio in each of them."""
-    found = []
-    for (suite, case, metric, contender), row in run.rows.items():
-        twin = run.row(suite, case, metric, contender + evidence.TWIN_SUFFIX)
-        if twin is None or metric not in (evidence.JUDGED[suite] or (evidence.HEADLINES[suite],)):
+def check(run: Run) -> tuple[list[Pair], dict[str, list[str]]]:
+    """Pairs in judged metrics that have more than one round; and of what else is judged, by the reason why it
+    was left out, the suites."""
+    pairs, left_out = [], {}
+    for row in run.document["rows"]:
+        suite, case, metric, contender = (row[each] for each in ("suite", "case", "metric", "contender"))
+        if metric not in (evidence.JUDGED[suite] or (evidence.HEADLINES[suite],)) or contender.endswith(
+                (evidence.TWIN_SUFFIX, evidence.CONTROL_SUFFIX)):
             continue
-        ratios = evidence.paired_ratios(row["samples"], twin["samples"], row["better"])
-        if len(ratios) > 1:
-            found.append(Pair(suite, case, metric, contender, *evidence.interval(ratios),
+        twin = run.row(suite, case, metric, contender + evidence.TWIN_SUFFIX)
+        ratios = evidence.paired_ratios(row["samples"], twin["samples"], row["better"]) if twin else []
+        if run.row(suite, case, metric, contender) is None:
+            left_out.setdefault("saturated", []).append(suite)
+        elif twin is None:
+            left_out.setdefault("without a twin", []).append(suite)
+        elif len(ratios) < 2:
+            left_out.setdefault("of fewer than two rounds", []).append(suite)
+        else:
+            pairs.append(Pair(suite, case, metric, contender, *evidence.interval(ratios),
                               evidence.paired_p_value(ratios)))
-    return found
+    return pairs, left_out
+
+
+def left_out_lines(left_out: dict[str, list[str]]) -> list[str]:
+    return [f"left out: {len(suites)} {reason} ("
+            f"{', '.join(f'{suites.count(each)} of {each}' for each in dict.fromkeys(suites))})"
+            for reason, suites in left_out.items()]
 
 
 def fewest_expected(count: int) -> int:
@@ -95,15 +110,16 @@ def main() -> int:
     parser.add_argument("file", type=Path, metavar="FILE.json", help="of a run with --twins")
     path = parser.parse_args().file
     try:
-        pairs = pairs_of(Run(json.loads(path.read_text(encoding="utf-8"))))
+        pairs, left_out = check(Run(json.loads(path.read_text(encoding="utf-8"))))
     except (OSError, json.JSONDecodeError, KeyError) as error:
         sys.exit(f"self_check: {path}: {error}")
     if not pairs:
         sys.exit(f"self_check: {path}: nobody has a twin; run with --twins and two rounds at least")
-    print("\n".join(report_of(pairs)))
-    fewest = fewest_expected(len(pairs))
-    print(f"chance explains {fewest} of {len(pairs)} and more")
-    return 0 if sum(each.agrees for each in pairs) >= fewest else 1
+    print("\n".join(report_of(pairs) + left_out_lines(left_out)))
+    agreeing, fewest = sum(each.agrees for each in pairs), fewest_expected(len(pairs))
+    reaches = "reaches" if agreeing >= SHARE * len(pairs) else "does not reach"
+    print(f"the share {reaches} {100 * SHARE:.0f} %; chance explains {fewest} of {len(pairs)} and more")
+    return 0 if agreeing >= fewest else 1
 
 
 if __name__ == "__main__":

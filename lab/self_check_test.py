@@ -68,8 +68,27 @@ class SelfCheck(unittest.TestCase):
                 row("a", [1.0, 1.0], metric="p50"), row("a (twin)", [2.0, 2.0], metric="p50"),
                 row("b", [1.0], case="once"), row("b (twin)", [2.0], case="once"),
                 row("c", [1.0, 1.0])]
-        found = self_check.pairs_of(self_check.Run(document(rows)))
+        found, left_out = self_check.check(self_check.Run(document(rows)))
         self.assertEqual([(each.contender, each.agrees) for each in found], [("a", True)])
+        self.assertEqual(self_check.left_out_lines(left_out), [
+            "left out: 1 of fewer than two rounds (1 of dispatch)", "left out: 1 without a twin (1 of dispatch)"])
+
+    def test_who_fell_short_of_its_rate_is_left_out_and_said(self):
+        rows = [row(name, values, metric=metric) | {"suite": "exchange", "unit": "us"}
+                for name in ("a", "a (twin)")
+                for metric, values in (("p50", [1.0, 2.0]), ("saturated", [1.0, 1.0]))]
+        found, left_out = self_check.check(self_check.Run(document(rows)))
+        self.assertEqual((found, left_out), ([], {"saturated": ["exchange"]}))
+
+    def test_it_says_whether_the_share_is_what_it_should_be(self):
+        rows = [row(name, [1.0, 1.0, 1.0], case=str(case)) for case in range(20) for name in ("a", "a (twin)")]
+        self.assertIn("the share reaches 95 %", checked(document(rows))[1])
+        for each in rows[:4]:
+            if each["contender"] == "a":
+                each["samples"] = [2.0, 2.0, 2.0]
+        code, text = checked(document(rows))
+        self.assertIn("the share does not reach 95 %", text)
+        self.assertEqual(code, 0)  # 18 of 20 are what chance explains.
 
     def test_a_run_without_twins_is_an_error(self):
         with self.assertRaisesRegex(SystemExit, "nobody has a twin"):
