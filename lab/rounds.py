@@ -25,6 +25,7 @@ class Attempt:
     seconds: dict[str, list] = field(default_factory=dict)  # One list for each round that has one.
     refusals: dict[str, str] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)  # Those of `refusals` that did not refuse, but failed.
+    retried: dict[str, list[str]] = field(default_factory=dict)  # Turns that broke, and why.
     controlled: str | None = None
     notes: list[tuple[str, str]] = field(default_factory=list)  # Of whom, and what.
 
@@ -125,11 +126,15 @@ def turns_of_round(contenders: list[Contender], attempt: Attempt,
 
 def measure(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
             progress: Progress, identities: dict[str, dict]) -> Attempt:
-    """All rounds of one case, every second one in the opposite order."""
+    """All rounds of one case, every second one in the opposite order. A turn that broke is taken once more, at
+    once: one transient failure must not cost a contender all of its rounds."""
     attempt = Attempt()
     for number in range(rounds):
         for contender, name in turns_of_round(contenders, attempt, forward=number % 2 == 0):
             report = bench.run(contender, case)
+            if report.get("broken"):
+                attempt.retried.setdefault(name, []).append(f"round {number + 1}: {report['cannot_run']}")
+                report = bench.run(contender, case)
             if "cannot_run" in report:
                 attempt.refusals[contender.name] = report["cannot_run"]
                 if report.get("broken"):
@@ -213,8 +218,9 @@ def refusals_of(case: Case, attempt: Attempt) -> list[dict]:
 
 
 def notes_of(case: Case, attempt: Attempt) -> list[dict]:
+    retried = [(name, f"retried, {turn}") for name, turns in attempt.retried.items() for turn in turns]
     return [{"suite": case.suite, "case": case.name, "contender": name, "note": note}
-            for name, note in attempt.notes]
+            for name, note in attempt.notes + retried]
 
 
 def rows_of(case: Case, attempt: Attempt) -> list[dict]:
@@ -226,5 +232,6 @@ def rows_of(case: Case, attempt: Attempt) -> list[dict]:
             rows.append({"suite": case.suite, "case": case.name, "contender": name,
                          "metric": metric, "unit": about["unit"], "better": about["better"],
                          "samples": samples, "median": summary.median, "mad": summary.mad,
-                         "min": summary.low, "max": summary.high})
+                         "min": summary.low, "max": summary.high}
+                        | ({"retried": attempt.retried[name]} if name in attempt.retried else {}))
     return rows

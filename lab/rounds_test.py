@@ -40,6 +40,26 @@ class Turns(unittest.TestCase):
         self.assertEqual(attempt.refusals, {"raw_syscalls": "because"})
         self.assertNotIn("raw_syscalls", attempt.samples)
 
+    def test_a_turn_that_broke_is_taken_once_more_and_the_row_says_so(self):
+        bench = FakeBench(failing_turns=(5,))  # The second of the second round, which began with the control.
+        attempt = measure(bench, number=2)
+        self.assertEqual(bench.ran[4:], ["gyre_uring", "raw_syscalls", "raw_syscalls", "asio_callback",
+                                         "gyre_uring"])
+        self.assertEqual((attempt.refusals, attempt.broken), ({}, set()))
+        told = {each["contender"]: each.get("retried") for each in rounds.rows_of(CASE, attempt)}
+        self.assertEqual(told, {"gyre_uring": None, "gyre_uring (control)": None, "asio_callback": None,
+                                "raw_syscalls": ["round 2: failed with status 1: no"]})
+        self.assertEqual(len(attempt.samples["raw_syscalls"]["throughput"]), 2)
+        self.assertEqual([each["note"] for each in rounds.notes_of(CASE, attempt)],
+                         ["retried, round 2: failed with status 1: no"])
+
+    def test_who_breaks_twice_is_dropped(self):
+        bench = FakeBench(failing=("asio_callback",))
+        attempt = measure(bench)
+        self.assertEqual(bench.ran.count("asio_callback"), 2)
+        self.assertEqual(attempt.broken, {"asio_callback"})
+        self.assertNotIn("asio_callback", attempt.samples)
+
     def test_a_contender_may_take_part_in_some_cases_of_its_suites_only(self):
         on_threads = Contender("asio_per_thread", "asio", ("b",), ("dispatch",), "threads_*")
         self.assertTrue(on_threads.takes_part(Case("dispatch", "threads_8", "", 9)))
@@ -92,7 +112,7 @@ class Repetitions(unittest.TestCase):
         self.assertEqual(len(attempts), 3)
 
     def test_a_case_that_lost_its_control_is_measured_again_and_kept_last(self):
-        lost = FakeBench(failing_turns=(1,))  # The control, of a case in which nobody else takes part.
+        lost = FakeBench(failing_turns=(1, 2))  # The control, of a case in which nobody else takes part.
         attempts = self.attempts(lost)
         self.assertEqual([each.headline_spread("dispatch") for each in attempts], [0.0, math.inf])
         self.assertEqual(attempts[1].control_spread("throughput"), math.inf)
