@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+import numpy
+
 import evidence
 from evidence import Run
 from tables import Cell, Row, Table, find_winner, format_ratio, format_value, make_table
@@ -78,9 +80,9 @@ def _rate_cell(run: Run, case: str, contender: str, wins: bool) -> Cell:
     reference = run.reference(SUITE, case, "throughput")
     if reference is None:
         return Cell(text, winner=wins)
-    ratios = sorted(evidence.paired_ratios(
-        row["samples"], run.row(SUITE, case, "throughput", reference)["samples"], "higher"))
-    return Cell(text, format_ratio(float(ratios[len(ratios) // 2])) if ratios else "", wins)
+    ratios = evidence.paired_ratios(
+        row["samples"], run.row(SUITE, case, "throughput", reference)["samples"], "higher")
+    return Cell(text, format_ratio(float(numpy.median(ratios))) if len(ratios) else "", wins)
 
 
 def _figure(run: Run, case: str, contender: str, metric: str, _: str, divisor: float) -> Cell:
@@ -134,8 +136,7 @@ def _against_plain(run: Run) -> Table | None:
             row = run.row(SUITE, case, "cpu", each)
             ratios = (evidence.paired_ratios(row["samples"], theirs["samples"], row["better"])
                       if row else [])
-            cells.append(Cell(f"{1 / float(sorted(ratios)[len(ratios) // 2]):.2f}"
-                              if len(ratios) else "-"))
+            cells.append(Cell(f"{1 / float(numpy.median(ratios)):.2f}" if len(ratios) else "-"))
         rows.append(Row(label, cells, best, run.is_void(SUITE, case)))
     return Table("Echo server alone, processor time over that of the best plain server (less is "
                  "better)", "Message, connections", libraries, rows) if rows else None

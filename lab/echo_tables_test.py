@@ -94,6 +94,20 @@ class Tables(unittest.TestCase):
         self.assertEqual((by_header["max ms"], by_header["mean μs"], by_header["99.99 %"]),
                          ("8.65", "51.0", "250"))
 
+    def test_of_two_rounds_a_ratio_is_their_middle(self):
+        given = document(cases=("block_1K_1", "1K_1"))
+        given["contenders"].append({"name": "raw_uring", "family": "floor"})
+        given["rows"] += [each | {"contender": "raw_uring"} for each in given["rows"]
+                          if each["contender"] == "asio_callback"]
+        for each in given["rows"]:
+            each["samples"] = [2.0, 3.0] if each["contender"] == "gyre_uring" else [1.0, 1.0]
+        run = Run(given)
+        cells = table(run, "Echo, 1,000 B, 1 connection, 1 thread").rows[0].cells
+        self.assertEqual(cells[0].ratio, "2.50x")
+        # Ratios of a half and a third; their middle is 5/12, and the table has its reciprocal.
+        against = next(each for each in echo_tables.tables(run) if each and "best plain server" in each.title)
+        self.assertEqual(against.rows[0].cells[0].text, "2.40")
+
     def test_the_ceiling_wins_nothing(self):
         found = table(Run(document()), "Echo, 1,000 B, 1 connection, 1 thread")
         self.assertEqual([row.label for row in found.rows if row.cells[0].winner], ["gyre_uring"])

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy
+
 import evidence
 from evidence import Run
 
@@ -119,7 +121,7 @@ def find_winner(run: Run, suite: str, case: str, metric: str) -> tuple[str | Non
 
     ours, theirs = (run.row(suite, case, metric, each) for each in (winner, second))
     ratios = evidence.paired_ratios(ours["samples"], theirs["samples"], ours["better"])
-    ratio = float(sorted(ratios)[len(ratios) // 2]) if len(ratios) else 1.0
+    ratio = float(numpy.median(ratios)) if len(ratios) else 1.0
     spread = run.control_spread(suite, case, metric) or 0.0
     if ratio <= 1 + spread:
         return None, "tie"
