@@ -64,6 +64,9 @@ class Program:
 
 
 PYTHON = "/usr/bin/python3"
+VENV = ((PYTHON, "-m", "venv", "{target}/venv"),
+        ("{target}/venv/bin/pip", "install", "--disable-pip-version-check", "--no-input",
+         "--only-binary=:all:", "--require-hashes", "-r", "requirements.txt"))
 CARGO = ("cargo", "build", "--release", "--locked", "--target-dir", "{target}")
 JAVA = ("java", "-XX:+UseParallelGC", "-Djava.net.preferIPv4Stack=true",
         "-Dio.netty.leakDetection.level=disabled",
@@ -106,11 +109,10 @@ PROGRAMS = (
     Program(
         folder="uvloop",
         tools=(PYTHON,),
-        steps=((PYTHON, "-m", "venv", "{target}/venv"),
-               ("{target}/venv/bin/pip", "install", "--disable-pip-version-check", "--no-input",
-                "--only-binary=:all:", "--require-hashes", "-r", "requirements.txt")),
+        steps=VENV,
         peers=(Peer("uvloop", "uvloop", ("{target}/venv/bin/python", "-B", "{source}/server.py"),
                     threads_max=1),)),
+    Program(folder="hdrhistogram", tools=(PYTHON,), steps=VENV, peers=()),  # For histogram_judge.py.
 )
 
 
@@ -218,10 +220,11 @@ class Workshop:
             raise CannotBuild(f"`{title}` failed: {cause(output)}")
 
     def version(self, peer: Peer) -> str:
-        """What the peer says of itself, once it has been seen to serve."""
-        if peer.name not in self._versions:
-            command = fill(peer.command, self.source, self.target)
-            said = self._ask(command + ["--version"])
+        """What the peer says of itself, once it has been seen to serve. It is asked each time: a library that
+        it finds when it starts may be another one since it was built."""
+        command = fill(peer.command, self.source, self.target)
+        said = self._ask(command + ["--version"])
+        if self._versions.get(peer.name) != said:
             self._serve(command)
             self._versions[peer.name] = said
             self._write_stamp()
@@ -317,8 +320,10 @@ def set_up(program: Program, sources: Path, targets: Path) -> list[dict]:
     done, unbuilt = "", None
     try:
         done = workshop.make()
-    except CannotBuild as error:
+    except (CannotBuild, OSError) as error:  # The latter keeps nobody from the rest either.
         unbuilt = str(error)
+    if not program.peers:
+        print(f"    {program.folder:<16}{f'missing: {unbuilt}' if unbuilt else done}", flush=True)
 
     records = []
     for peer in program.peers:
@@ -326,11 +331,11 @@ def set_up(program: Program, sources: Path, targets: Path) -> list[dict]:
         if missing is None:
             try:
                 version = workshop.version(peer)
-            except CannotBuild as error:
-                missing = str(error)
+                write_starter(targets, peer.name, fill(peer.command, workshop.source, workshop.target))
+            except (CannotBuild, OSError) as error:
+                version, missing = None, str(error)
         records.append(workshop.record(peer, version, missing))
         if missing is None:
-            write_starter(targets, peer.name, records[-1]["command"])
             print(f"    {peer.name:<16}{done}: {version}", flush=True)
         else:
             story = "" if workshop.told is None else f"; all of it is in {workshop.told}"

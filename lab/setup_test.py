@@ -101,12 +101,28 @@ class Built(SetUp):
         self.assertEqual((self.folder / "builds").read_text(encoding="utf-8"), "built\n")
         self.assertIsNone(self.records()[0]["missing"])
 
-    def test_the_second_time_nothing_is_started_either(self):
-        self.source("one", SERVER.replace("#!/bin/sh", f"echo run >>{self.folder}/runs"))
+    def test_the_second_time_none_is_started_but_to_tell_its_version(self):
+        self.source("one", SERVER.replace("echo ready", f"echo run >>{self.folder}/runs; echo ready"))
         self.run_setup(program("one"))
-        runs = (self.folder / "runs").read_text(encoding="utf-8")
         self.run_setup(program("one"))
-        self.assertEqual((self.folder / "runs").read_text(encoding="utf-8"), runs)
+        self.assertEqual((self.folder / "runs").read_text(encoding="utf-8"), "run\n")
+
+    def test_a_library_that_is_another_one_now_is_told_and_tried_without_a_build(self):
+        library = self.folder / "library"
+        library.write_text("shell 1.0 none", encoding="utf-8")
+        self.source("one", SERVER.replace('echo "shell 1.0 none"', f"cat {library}")
+                    .replace("echo ready", f"echo run >>{self.folder}/runs; echo ready"))
+        self.run_setup(program("one"))
+        library.write_text("shell 1.1 none", encoding="utf-8")
+        [line] = self.run_setup(program("one"))
+        self.assertRegex(line, "one +is there: shell 1.1 none")
+        self.assertEqual(self.records()[0]["version"], "shell 1.1 none")
+        self.assertEqual((self.folder / "runs").read_text(encoding="utf-8"), "run\nrun\n")
+
+    def test_a_program_without_peers_has_a_line_and_no_record(self):
+        self.source("one")
+        self.assertRegex(self.run_setup(program("one", peers=()))[0], r"one +built in \d+ s$")
+        self.assertEqual(self.records(), [])
 
     def test_other_sources_are_built_again(self):
         self.source("one")
@@ -166,6 +182,18 @@ class Missing(SetUp):
         self.run_setup(program("one"))
         [line] = self.run_setup(program("one", tools=("no-such-tool",)))
         self.assertTrue(line.endswith("missing: `no-such-tool` is not installed"), line)
+
+    def test_what_the_system_denies_keeps_nobody_from_the_rest(self):
+        self.source("one")
+        self.source("two")
+        self.targets.mkdir(parents=True)
+        (self.targets / "one").write_text("in the way of the folder", encoding="utf-8")
+        first, second = self.run_setup(program("one"), program("two"))
+        self.assertRegex(first, "one +missing: .*File exists")
+        self.assertIn("built in", second)
+        with mock.patch.object(setup.Workshop, "_serve", side_effect=OSError("no more processes")):
+            self.source("two", SERVER.replace("1.0", "2.0"))
+            self.assertEqual(self.missing(program("two")), "no more processes")
 
     def test_a_build_error_names_its_cause_and_where_the_rest_is(self):
         self.source("one")
