@@ -108,8 +108,8 @@ def parse_json(text: str) -> object:
         raise Broken(f"printed what is no JSON: {error}") from error
 
 
-def parse_report(text: str, suite: str) -> dict:
-    """What a contender printed of one run of a case of `suite`. Raises Broken unless it can be a row."""
+def parse_report(text: str, case: Case) -> dict:
+    """What a contender printed of one run of a case. Raises Broken unless it can be a row."""
     report = parse_json(text)
     if not isinstance(report, dict):
         raise Broken("printed JSON that is no object")
@@ -118,7 +118,8 @@ def parse_report(text: str, suite: str) -> dict:
     if not all(isinstance(report.get(each), str) for each in IDENTITY):
         raise Broken(f"did not say all of {', '.join(IDENTITY)}")
     values = parse_metrics(report.get("metrics"))
-    headline = evidence.headline_of(suite, [values["saturated"]] if "saturated" in values else [])
+    headline = evidence.headline_of(case.suite, case.name,
+                                    [values["saturated"]] if "saturated" in values else [])
     if not values.get(headline, 0.0) > 0:
         raise Broken(f"reported {values.get(headline, 'nothing')} as its {headline}")
     return report
@@ -211,7 +212,7 @@ class Bench:
     def _run(self, contender: Contender, case: Case, how: list[str]) -> dict:
         arguments = ["--suite", case.suite, "--case", case.name, *how]
         try:
-            report = parse_report(self._ask(contender, arguments, machine.cores_for(case.threads)), case.suite)
+            report = parse_report(self._ask(contender, arguments, machine.cores_for(case.threads)), case)
         except Broken as error:
             return _broken(str(error))
         if "cannot_run" in report and not contender.may_refuse(case):

@@ -18,6 +18,9 @@ from bench import Bench, Case, Contender
 from fake_bench import CASE, FLOOR, OURS
 
 
+CELL = Case("exchange", "1_empty_1000", "", 2)
+
+
 class ListingBench(Bench):
     """Programs that only know their cases."""
 
@@ -93,9 +96,9 @@ class Reports(unittest.TestCase):
 
     def test_the_headline_of_who_fell_short_of_its_rate_is_another_one(self):
         rate = [GOOD | {"metric": "orders_rate"}, GOOD | {"metric": "saturated", "value": 1}]
-        self.assertEqual(len(bench.parse_report(report(*rate), "exchange")["metrics"]), 2)
+        self.assertEqual(len(bench.parse_report(report(*rate), CELL)["metrics"]), 2)
         with self.assertRaisesRegex(bench.Broken, "reported nothing as its p50"):
-            bench.parse_report(report(*rate[:1]), "exchange")
+            bench.parse_report(report(*rate[:1]), CELL)
 
     def test_a_program_that_cannot_be_pinned_or_started_is_broken(self):
         for error in (subprocess.SubprocessError("preexec_fn"), OSError("no such file")):

@@ -44,6 +44,13 @@ HEADLINES = {
     "exchange_tuning": "p50",
 }
 
+# The same for cases whose runs have no metric in common with the others of their suite.
+CASE_HEADLINES = {
+    ("cost", "program_size"): "text_and_data",
+    ("cost", "idle_connections"): "rss_with_all",
+    ("cost", "steady_state"): "rss_busy",
+}
+
 # The same for a row that did not reach the rate that was asked for, and so has no latency.
 SATURATED_HEADLINES = {"exchange": "orders_rate", "exchange_tuning": "orders_rate"}
 
@@ -110,14 +117,14 @@ class Comparison:
     verdict: str  # better, worse, no difference, undecided, void, no control, or not judged
 
 
-def headline_of(suite: str, saturated: list[float]) -> str:
+def headline_of(suite: str, case: str, saturated: list[float]) -> str:
     """What decides whether a case is void.
 
     `saturated` holds, for each round of the controlled contender, whether it fell short of its rate.
     """
     if saturated and summarise(saturated).median >= 0.5:
         return SATURATED_HEADLINES.get(suite, HEADLINES[suite])
-    return HEADLINES[suite]
+    return CASE_HEADLINES.get((suite, case), HEADLINES[suite])
 
 
 def summarise(samples: list[float]) -> Summary:
@@ -230,7 +237,7 @@ class Run:
     def headline(self, suite: str, case: str) -> str:
         original = self.controlled.get((suite, case), "")
         saturated = self.row(suite, case, "saturated", original)
-        return headline_of(suite, saturated["samples"] if saturated else [])
+        return headline_of(suite, case, saturated["samples"] if saturated else [])
 
     def is_void(self, suite: str, case: str, metric: str | None = None) -> bool:
         spread = self.control_spread(suite, case, metric or self.headline(suite, case))

@@ -135,7 +135,7 @@ class Saturated(unittest.TestCase):
                            saturated=["gyre_uring"]))
         self.assertEqual(run.headline("exchange", "4_filled_10000"), "orders_rate")
         self.assertTrue(run.is_void("exchange", "4_filled_10000"))
-        self.assertEqual(evidence.headline_of("exchange", [0.0, 0.0, 1.0]), "p50")
+        self.assertEqual(evidence.headline_of("exchange", "1_empty_1000", [0.0, 0.0, 1.0]), "p50")
 
     def test_what_was_saturated_in_one_round_only_is_not(self):
         given = document({"gyre_uring": 8.0, "asio_callback": 10.0})

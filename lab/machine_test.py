@@ -1,13 +1,49 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# A disturbance that one sitting has seen must not vanish behind a quiet last one.
-"""Checks what machine.py says of a run that was measured piece by piece."""
+# Two busy programs on one core would be measured as two slow ones, and a disturbance that one sitting has
+# seen must not vanish behind a quiet last one.
+"""Tests of machine.py."""
 
 import os
 import unittest
 from unittest import mock
 
 import machine
+
+
+def cores_for(threads: int, processors: set[int], core_of) -> set[int] | None:
+    with mock.patch("os.sched_getaffinity", return_value=processors), \
+            mock.patch("machine.physical_core_of", core_of):
+        return machine.cores_for(threads)
+
+
+class Cores(unittest.TestCase):
+    def test_they_are_the_last_ones(self):
+        self.assertEqual(cores_for(2, {0, 1, 2, 3}, lambda each: each), {2, 3})
+
+    def test_processors_that_share_a_core_come_after_all_others(self):
+        self.assertEqual(cores_for(2, {0, 1, 2, 3}, lambda each: each // 2), {1, 3})
+        self.assertEqual(cores_for(2, {0, 1, 2, 3}, lambda each: each % 2), {2, 3})
+        self.assertEqual(cores_for(3, {0, 1, 2, 3}, lambda each: each // 2), {1, 2, 3})
+
+    def test_there_are_none_where_none_can_be_spared(self):
+        self.assertIsNone(cores_for(1, {0}, lambda each: each))
+        self.assertIsNone(cores_for(3, {0, 1}, lambda each: each))
+
+
+class Kernel(unittest.TestCase):
+    def test_what_it_says_of_siblings_is_read(self):
+        for text, core in (("4-5\n", 4), ("2,34\n", 2), ("7\n", 7), ("", 6)):
+            with mock.patch("pathlib.Path.read_text", return_value=text):
+                self.assertEqual(machine.physical_core_of(6), core)
+        self.assertEqual(machine.physical_core_of(100_000), 100_000)
+
+    def test_whether_cores_are_shared_is_part_of_every_result(self):
+        built = {"compiler": "", "flags": "", "build_type": ""}
+        for text, said in (("1\n", "on"), ("0\n", "off"), ("?", "not exposed")):
+            with mock.patch("pathlib.Path.read_text", return_value=text):
+                self.assertEqual(machine.smt(), said)
+        self.assertEqual(machine.facts(built)["smt"], machine.smt())
 
 
 def record(case, seconds, steal, load):

@@ -45,22 +45,22 @@ class Attempt:
                           for name in (self.controlled, self.controlled + evidence.CONTROL_SUFFIX))
         return evidence.control_spread(original, twin) if original and twin else math.inf
 
-    def headline_spread(self, suite: str) -> float:
+    def headline_spread(self, case: Case) -> float:
         if self.controlled is None:
             return math.inf
         saturated = self.samples[self.controlled].get("saturated", [])
-        return self.control_spread(evidence.headline_of(suite, saturated))
+        return self.control_spread(evidence.headline_of(case.suite, case.name, saturated))
 
-    def is_quiet(self, suite: str) -> bool:
-        return self.headline_spread(suite) <= evidence.CONTROL_SPREAD_MAX
+    def is_quiet(self, case: Case) -> bool:
+        return self.headline_spread(case) <= evidence.CONTROL_SPREAD_MAX
 
     def all_refused(self) -> bool:
         """Another attempt would end alike."""
         return not self.samples and not self.broken
 
-    def rank(self, suite: str) -> tuple[bool, int, float]:
+    def rank(self, case: Case) -> tuple[bool, int, float]:
         """The least is kept: a quiet one, or else the one in which the fewest failed, or else the quietest."""
-        return not self.is_quiet(suite), len(self.broken), self.headline_spread(suite)
+        return not self.is_quiet(case), len(self.broken), self.headline_spread(case)
 
 
 class Progress:
@@ -169,9 +169,9 @@ def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, r
     while True:
         latest = measure(bench, contenders, case, rounds, progress, identities)
         attempts.append(latest)
-        if latest.is_quiet(case.suite) or latest.all_refused():
+        if latest.is_quiet(case) or latest.all_refused():
             break
-        spread = latest.headline_spread(case.suite)
+        spread = latest.headline_spread(case)
         why = ("the control was lost" if math.isinf(spread)
                else f"the control differs from itself by {100 * spread:.1f} %")
         again = len(attempts) <= reruns
@@ -179,7 +179,11 @@ def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, r
         if not again:
             break
         progress.expect((len(contenders) + 1) * rounds)
-    return sorted(attempts, key=lambda each: each.rank(case.suite))
+    return sorted(attempts, key=lambda each: each.rank(case))
+
+
+# In these, calls are a compiler's, or nobody's.
+UNCOUNTED = {("cost", "compile_time"), ("cost", "program_size"), ("cost", "idle_connections")}
 
 
 class SystemCalls:
@@ -196,6 +200,8 @@ class SystemCalls:
 
     def add_to(self, attempt: Attempt, contenders: list[Contender], case: Case) -> None:
         if self._quick and fnmatch.fnmatchcase(case.name, PEER_CASES):
+            return
+        if (case.suite, case.name) in UNCOUNTED:
             return
         for contender in contenders:
             if self.refusal is not None or contender.name not in attempt.samples:

@@ -114,7 +114,7 @@ class Repetitions(unittest.TestCase):
     def test_a_case_that_lost_its_control_is_measured_again_and_kept_last(self):
         lost = FakeBench(failing_turns=(1, 2))  # The control, of a case in which nobody else takes part.
         attempts = self.attempts(lost)
-        self.assertEqual([each.headline_spread("dispatch") for each in attempts], [0.0, math.inf])
+        self.assertEqual([each.headline_spread(CASE) for each in attempts], [0.0, math.inf])
         self.assertEqual(attempts[1].control_spread("throughput"), math.inf)
         self.assertEqual(attempts[1].broken, {"gyre_uring"})
 
@@ -127,16 +127,16 @@ class Repetitions(unittest.TestCase):
             return Attempt(samples=rows, broken=set(broken), controlled="a")
 
         ordered = [attempt(0.01, "b"), attempt(0.3), attempt(0.2, "b"), Attempt(broken={"a"})]
-        self.assertEqual(sorted(ordered[::-1], key=lambda each: each.rank("dispatch")), ordered)
+        self.assertEqual(sorted(ordered[::-1], key=lambda each: each.rank(CASE)), ordered)
 
     def test_a_case_that_fell_short_of_its_rate_is_void_by_its_rate_and_not_by_its_latency(self):
         attempt = Attempt(controlled="gyre_uring")
         for name, latency in (("gyre_uring", 1000.0), ("gyre_uring (control)", 3000.0)):
             attempt.samples[name] = {"p50": [latency] * 3, "orders_rate": [500.0] * 3,
                                      "saturated": [1.0] * 3}
-        self.assertEqual(attempt.headline_spread("exchange"), 0.0)
+        self.assertEqual(attempt.headline_spread(Case("exchange", "1_empty_1000", "", 2)), 0.0)
         attempt.samples["gyre_uring"]["saturated"] = [0.0] * 3
-        self.assertAlmostEqual(attempt.headline_spread("exchange"), 2.0)
+        self.assertAlmostEqual(attempt.headline_spread(Case("exchange", "1_empty_1000", "", 2)), 2.0)
 
 
 class SystemCalls(unittest.TestCase):

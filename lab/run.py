@@ -58,7 +58,7 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
         progress.say(f"{case.suite} {case.name}: the system calls of {each['contender']} were not counted: "
                      f"{each['reason']}")
     which = {"suite": case.suite, "case": case.name}
-    control = [which | {"spread": first.headline_spread(case.suite),
+    control = [which | {"spread": first.headline_spread(case),
                         "contender": first.controlled, "attempts": 1 + len(others)}]
     return which | {
         "rows": rows_of(case, first),

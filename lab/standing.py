@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy
 
@@ -18,8 +18,8 @@ from evidence import Loss, Run
 
 OURS = "gyre"
 VERDICTS = ("won", "tied", "undecided", "lost", "void")
-_WORDS = {"better": "won", "no difference": "tied", "undecided": "undecided", "worse": "lost", "void": "void"}
-_REMARKS = {"lost": "confirmed", "undecided": "undecided"}
+_WORDS = {"better": "won", "no difference": "tied", "undecided": "undecided", "no control": "undecided",
+          "worse": "lost", "void": "void"}
 
 
 @dataclass(frozen=True)
@@ -59,26 +59,13 @@ def ratios_of(run: Run, suite: str, case: str, metric: str, contender: str,
 
 @functools.lru_cache(maxsize=4)
 def standings(run: Run) -> list[Standing]:
-    """All of a run, judged together as the comparisons of evidence.py are."""
-    keys, found = [], []
-    for suite in run.suites():
-        for case in run.cases(suite):
-            for metric in evidence.JUDGED.get(suite, ()):
-                peer = run.best(suite, case, metric, peers(run))
-                for contender in ours(run) if peer else []:
-                    ratios = ratios_of(run, suite, case, metric, contender, peer)
-                    if ratios is not None:
-                        keys.append((suite, case, metric, contender, peer))
-                        found.append(ratios)
-    corrected = evidence.holm([evidence.paired_p_value(each) for each in found])
-    return [_standing(run, key, ratios, p) for key, ratios, p in zip(keys, found, corrected)]
-
-
-def _standing(run: Run, key: tuple[str, str, str, str, str], ratios: numpy.ndarray, p: float) -> Standing:
-    ratio = float(numpy.median(ratios))
-    spread = run.control_spread(*key[:3])
-    return Standing(*key, ratio, *evidence.interval(ratios), spread,
-                    _WORDS[evidence.verdict_of(ratio, p, spread)])
+    """All of a run, judged together as all comparisons of evidence.py are."""
+    found = (run.peer_comparison(suite, case, metric, contender)
+             for suite in run.suites() for case in run.cases(suite)
+             for metric in evidence.JUDGED.get(suite, ()) for contender in ours(run))
+    return [Standing(each.suite, each.case, each.metric, each.contender, each.reference, each.ratio, each.low,
+                     each.high, each.control_spread, _WORDS[each.verdict])
+            for each in found if each is not None]
 
 
 def of_suite(run: Run, suite: str, metric: str | None = None) -> list[Standing]:
@@ -90,11 +77,7 @@ def counts(found: list[Standing]) -> dict[str, int]:
 
 
 def losses(run: Run) -> list[tuple[Loss, Standing]]:
-    """Where gyre loses, with the interval; a loss to a library that is not Asio can be confirmed, too."""
+    """Where gyre loses, with the interval."""
     by_key = {(each.suite, each.case, each.metric, each.contender): each for each in standings(run)}
-    found = []
-    for loss in evidence.losses(run):
-        standing = by_key[loss.suite, loss.case, loss.metric, loss.contender]
-        remark = _REMARKS.get(standing.verdict, loss.remark)
-        found.append((replace(loss, remark=remark), standing))
-    return found
+    return [(loss, by_key[loss.suite, loss.case, loss.metric, loss.contender])
+            for loss in evidence.losses(run)]
