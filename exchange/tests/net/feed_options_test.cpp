@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How many answers exchange/net/transport/feed_options.hpp allows.
+// How many answers exchange/net/transport/feed_options.hpp allows within how long. feed_laws.hpp has what a
+// publisher makes of it.
 #include <exchange/net/transport/feed_options.hpp>
 
 #include <doctest/doctest.h>
