@@ -40,7 +40,7 @@ class Contender:
         return case.suite in self.suites and fnmatch.fnmatchcase(case.name, self.cases)
 
     def may_refuse(self, case: Case) -> bool:
-        """Whether "cannot run" is an answer of this one, and not a failure. A thread of `case` is the load's."""
+        """Whether "cannot run" is an answer and not a failure. One thread of `case` is the load's."""
         return not self.was_seen or (self.threads_max is not None and case.threads - 1 > self.threads_max)
 
 
@@ -80,7 +80,8 @@ def peers_of(folder: Path) -> list[Contender]:
     for each in listed_peers(folder):
         started = (*(folder / part for part in each["command"]), folder / setup.STARTERS / each["name"])
         shared = {"name": each["name"], "family": each["family"], "absent": each["missing"],
-                  "programs": tuple(str(part) for part in (folder / "peers.json", *started) if part.is_file())}
+                  "programs": tuple(str(part) for part in (folder / "peers.json", *started)
+                                    if part.is_file())}
         if "echo" in each["workloads"]:
             found.append(Contender(command=("lab_peer", "--backend", each["name"]), suites=("echo",),
                                    cases=PEER_CASES, was_seen=each["missing"] is None,
@@ -181,8 +182,8 @@ class Bench:
                 *(Path(shutil.which(each) or each) for each in ("ab", "wrk"))}
 
     def cases(self, suites: list[str]) -> tuple[list[Case], dict[str, str]]:
-        """Of each suite from the first executable that takes part in it and can tell: the list is compiled into
-        all of them. And why there are none, of suites without any."""
+        """Of each suite from the first executable that takes part in it and can tell: the list is compiled
+        into all of them. And why there are none, of suites without any."""
         found: list[Case] = []
         missing = {each: NOBODY for each in suites}
         for contender in self.contenders:
@@ -212,7 +213,8 @@ class Bench:
     def _run(self, contender: Contender, case: Case, how: list[str]) -> dict:
         arguments = ["--suite", case.suite, "--case", case.name, *how]
         try:
-            report = parse_report(self._ask(contender, arguments, machine.cores_for(case.threads)), case)
+            text = self._ask(contender, arguments, machine.cores_for(case.threads))
+            report = parse_report(text, case)
         except Broken as error:
             return _broken(str(error))
         if "cannot_run" in report and not contender.may_refuse(case):

@@ -72,7 +72,8 @@ class Reports(unittest.TestCase):
         self.assertEqual(AnsweringBench(text).run(OURS, CASE), json.loads(text))
 
     def test_a_refusal_is_taken_at_its_word(self):
-        self.assertEqual(AnsweringBench('{"cannot_run": "no ring"}').run(OURS, CASE), {"cannot_run": "no ring"})
+        self.assertEqual(AnsweringBench('{"cannot_run": "no ring"}').run(OURS, CASE),
+                         {"cannot_run": "no ring"})
 
     def test_what_is_no_object_is_broken(self):
         for text in ("", "\ufffd", "[" * 100_000):
@@ -235,7 +236,8 @@ class Peers(unittest.TestCase):
                 found = bench.peers_of(Path(name))
                 self.assertEqual({each.name for each in found},
                                  {peer.name for each in setup.PROGRAMS for peer in each.peers})
-                self.assertTrue(all(reason in each.absent and "./dev lab setup" in each.absent for each in found))
+                self.assertTrue(all(reason in each.absent and "./dev lab setup" in each.absent
+                                    for each in found))
                 (Path(name) / "peers.json").write_text("[{", encoding="utf-8")
 
     def test_who_is_absent_says_so_and_is_not_started(self):

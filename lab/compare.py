@@ -8,8 +8,8 @@ The same machine is not equally fast at two times, so values of two runs say lit
 many times better a contender was than the best Asio row of the same case, whose turns it took: the
 machine's speed cancels. Where there is no such row, or with --absolute, values themselves are compared.
 
-Judged are gyre's rows that have two rounds at least in both runs; those of one suite are a family. What became
-of everybody else is judged apart: their programs are the same, so it tells whether the machine is.
+Judged are gyre's rows that have two rounds at least in both runs; those of one suite are a family. What
+became of everybody else is judged apart: their programs are the same, so it tells whether the machine is.
 
 What became so bad that it has no row any more is worse, too: gyre's rows that are saturated now, refused or
 broken. Ends with 1 if something has become worse, so that it can guard a change.
@@ -155,9 +155,10 @@ def changes(before: Run, after: Run, absolute: bool = False) -> list[Change]:
 
 
 def drift(before: Run, after: Run, absolute: bool = False) -> list[str]:
-    """What became of everybody but gyre: by value, and where that can be confirmed, as gyre's rows are judged."""
+    """What became of everybody but gyre: by value, and, where it is confirmed, as gyre's rows are."""
     def theirs(pairs: list[Pair]) -> list[Pair]:
-        return [each for each in pairs if not is_ours(before, each.key) and len(each.before) and len(each.after)]
+        return [each for each in pairs
+                if not is_ours(before, each.key) and len(each.before) and len(each.after)]
 
     by_value = [each.ratio for each in theirs(pairs_of(before, after, absolute=True))]
     lines = [f"the machine: peers are {numpy.median(by_value):.2f}x as good as before by value "
@@ -225,7 +226,8 @@ def print_report(before: Run, after: Run, found: list[Change], lost: list[Vanish
     if lost:
         print("worse, and so much that there is no row any more:")
     for each in lost:
-        print(f"  {each.suite:10} {each.case:28} {', '.join(each.metrics):12} {each.contender:22} {each.reason}")
+        print(f"  {each.suite:10} {each.case:28} {', '.join(each.metrics):12} "
+              f"{each.contender:22} {each.reason}")
     for verdict in VERDICTS if everything else VERDICTS[:2]:
         rows = sorted((each for each in found if each.verdict == verdict),
                       key=lambda each: -abs(math.log(each.ratio)))

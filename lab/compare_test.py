@@ -252,7 +252,8 @@ class Vanished(unittest.TestCase):
     def test_peers_that_refuse_are_none_of_ours(self):
         after = usual()
         after["rows"] = [each for each in after["rows"] if each["contender"] != "raw_uring"]
-        after["cannot_run"] = [{"suite": "dispatch", "case": "post", "contender": "raw_uring", "reason": "no"}]
+        after["cannot_run"] = [{"suite": "dispatch", "case": "post", "contender": "raw_uring",
+                                "reason": "no"}]
         self.assertEqual(compare.vanished(evidence.Run(usual()), evidence.Run(after)), [])
 
 
@@ -285,8 +286,8 @@ class CommandLine(unittest.TestCase):
                                  "reason": "failed with status 2: lab: lost a byte", "broken": True}]
         done = self.run_with(usual(), broken)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stdout, r"no row any more:\n  dispatch +post +throughput +gyre_uring +failed with "
-                                      "status 2: lab: lost a byte")
+        self.assertRegex(done.stdout, r"no row any more:\n  dispatch +post +throughput +gyre_uring +failed "
+                                      "with status 2: lab: lost a byte")
         self.assertNotIn("gone: dispatch of gyre_uring", done.stdout)
 
     def test_rows_of_too_few_rounds_are_counted_and_not_judged(self):

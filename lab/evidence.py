@@ -309,7 +309,7 @@ def verdict_of(ratio: float, p_corrected: float, spread: float | None) -> str:
 def compare_all(run: Run) -> dict[tuple[str, str, str, str, str], Comparison]:
     """By row and reference: every row with the best one of Asio, ours also with the best one of any library.
 
-    What is judged of them is one family. Where the best library is Asio, that is one comparison, counted once.
+    What is judged of them is one family. Where the best library is Asio, that is one comparison.
     """
     measured: dict[tuple[str, str, str, str, str], numpy.ndarray] = {}
     for key, row in run.rows.items():

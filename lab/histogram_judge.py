@@ -6,8 +6,8 @@
 
     histogram_judge.py PROGRAM [--values N] [--seed N]
 
-PROGRAM is lab_histogram_reader. Ten million values take about a minute. `./dev lab setup` gets hdrhistogram; where
-there is none, this ends with 77, which ctest takes for a test that was skipped.
+PROGRAM is lab_histogram_reader. Ten million values take about a minute. `./dev lab setup` gets hdrhistogram;
+where there is none, this ends with 77, which ctest takes for a test that was skipped.
 """
 
 from __future__ import annotations

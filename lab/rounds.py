@@ -59,7 +59,7 @@ class Attempt:
         return not self.samples and not self.broken
 
     def rank(self, case: Case) -> tuple[bool, int, float]:
-        """The least is kept: a quiet one, or else the one in which the fewest failed, or else the quietest."""
+        """The least is kept: a quiet one, or else one in which the fewest failed, or the quietest."""
         return not self.is_quiet(case), len(self.broken), self.headline_spread(case)
 
 
@@ -126,8 +126,8 @@ def turns_of_round(contenders: list[Contender], attempt: Attempt,
 
 def measure(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
             progress: Progress, identities: dict[str, dict]) -> Attempt:
-    """All rounds of one case, every second one in the opposite order. A turn that broke is taken once more, at
-    once: one transient failure must not cost a contender all of its rounds."""
+    """All rounds of one case, every second one in the opposite order. A turn that broke is taken once more,
+    at once: one transient failure must not cost a contender all of its rounds."""
     attempt = Attempt()
     for number in range(rounds):
         for contender, name in turns_of_round(contenders, attempt, forward=number % 2 == 0):

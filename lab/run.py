@@ -181,8 +181,8 @@ def with_rounds(cases: list[Case], asked_for: bool, of_twins: bool) -> list[Case
     if asked_for:
         return [replace(each, rounds_max=0) for each in cases]
     if of_twins:
-        return [replace(each, rounds_max=max(each.rounds_max, ROUNDS_OF_TWINS_MIN)) if each.rounds_max else each
-                for each in cases]
+        return [replace(each, rounds_max=max(each.rounds_max, ROUNDS_OF_TWINS_MIN))
+                if each.rounds_max else each for each in cases]
     return cases
 
 

@@ -71,7 +71,8 @@ class SelfCheck(unittest.TestCase):
         found, left_out = self_check.check(self_check.Run(document(rows)))
         self.assertEqual([(each.contender, each.agrees) for each in found], [("a", True)])
         self.assertEqual(self_check.left_out_lines(left_out), [
-            "left out: 1 of fewer than two rounds (1 of dispatch)", "left out: 1 without a twin (1 of dispatch)"])
+            "left out: 1 of fewer than two rounds (1 of dispatch)",
+            "left out: 1 without a twin (1 of dispatch)"])
 
     def test_who_fell_short_of_its_rate_is_left_out_and_said(self):
         rows = [row(name, values, metric=metric) | {"suite": "exchange", "unit": "us"}
@@ -81,7 +82,8 @@ class SelfCheck(unittest.TestCase):
         self.assertEqual((found, left_out), ([], {"saturated": ["exchange"]}))
 
     def test_it_says_whether_the_share_is_what_it_should_be(self):
-        rows = [row(name, [1.0, 1.0, 1.0], case=str(case)) for case in range(20) for name in ("a", "a (twin)")]
+        rows = [row(name, [1.0, 1.0, 1.0], case=str(case))
+                for case in range(20) for name in ("a", "a (twin)")]
         self.assertIn("the share reaches 95 %", checked(document(rows))[1])
         for each in rows[:4]:
             if each["contender"] == "a":

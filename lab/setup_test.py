@@ -84,7 +84,8 @@ class Built(SetUp):
         talking = program("one", peers=(Peer("one", "shell", ("sh", "{target}/server", "two words")),))
         with mock.patch.object(setup.Workshop, "version", return_value="shell 1.0 none"):
             self.run_setup(talking)
-        process = subprocess.Popen([self.targets / "start/one", "--port", "0"], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([self.targets / "start/one", "--port", "0"],
+                                   stdout=subprocess.PIPE, text=True)
         with process:
             said = process.stdout.readline()
             process.terminate()

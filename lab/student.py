@@ -99,7 +99,7 @@ def welch_p_value(before: numpy.ndarray, after: numpy.ndarray) -> float:
 
 
 def welch_interval(before: numpy.ndarray, after: numpy.ndarray) -> tuple[float, float]:
-    """Where the true ratio of two runs lies, in 95 of 100 cases, from their logarithms; both have two at least."""
+    """Where the true ratio of two runs lies, in 95 of 100 cases, from their logarithms: two each at least."""
     difference, error, degrees = _welch(before, after)
     half = student_quantile(degrees) * error
     return math.exp(difference - half), math.exp(difference + half)
