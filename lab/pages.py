@@ -97,7 +97,7 @@ def word(verdict: str) -> str:
 
 def _front(run: Run) -> str:
     return "".join(["<h2>Summary</h2>", _verdicts(run), "<h2>Goals</h2>", _goals(run), "<h2>Control</h2>",
-                    paragraphs([control_line(run), *call_lines(run)]),
+                    paragraphs([control_line(run), *call_lines(run), *missing_suite_lines(run)]),
                     "<h2>Machine</h2>", _machine(run)])
 
 
@@ -160,6 +160,23 @@ def refusal_lines(run: Run, suite: str | None = None) -> list[str]:
             cases.setdefault((contender, where, reason), []).append(case)
     return [f"No row: {contender} in {where} ({', '.join(names)}): {reason}."
             for (contender, where, reason), names in cases.items()]
+
+
+def missing_suite_lines(run: Run) -> list[str]:
+    missing = run.document.get("suites_missing", [])
+    return [f"No case of {each['suite']}: {each['reason']}." for each in missing]
+
+
+def note_lines(run: Run, suite: str | None = None) -> list[str]:
+    """What else a row does not say of itself: that a turn was taken twice, that its calls are unknown."""
+    def of(kind: str) -> list[dict]:
+        return [each for each in run.document.get(kind, []) if suite in (None, each["suite"])]
+
+    def who(each: dict) -> str:
+        return f"{each['contender']} in {each['suite']} ({each['case']})"
+
+    return ([f"Note: {who(each)}: {each['note']}." for each in of("notes")] +
+            [f"Calls not counted: {who(each)}: {each['reason']}." for each in of("system_calls_failed")])
 
 
 def _machine(run: Run) -> str:
@@ -245,7 +262,7 @@ def _controls(run: Run, suite: str) -> str:
 
 
 def _skipped(run: Run, suite: str) -> str:
-    lines = refusal_lines(run, suite)
+    lines = refusal_lines(run, suite) + note_lines(run, suite)
     lines += [f"Void: {case}." for case in run.cases(suite) if run.is_void(suite, case)]
     if not lines:
         return "<p>Nothing: everybody who takes part has a row in every case.</p>"

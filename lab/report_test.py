@@ -107,6 +107,19 @@ class Tables(unittest.TestCase):
         self.assertRegex(text, r"gyre_epoll +0\.50x of asio_callback +confirmed")
         self.assertNotRegex(text, r"gyre_uring +0\.\d+x of")
 
+    def test_terminal_output_leaves_nothing_out_in_silence(self):
+        made = document() | {
+            "suites_missing": [{"suite": "baseline", "reason": "nobody takes part"}],
+            "notes": [{"suite": "http", "case": "32", "contender": "gyre_uring", "note": "retried, round 2"}],
+            "system_calls_failed": [{"suite": "http", "case": "32", "contender": "gyre_uring",
+                                     "reason": "no reason"}]}
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            report.print_tables(made)
+        for said in ("No case of baseline: nobody takes part.",
+                     "Note: gyre_uring in http (32): retried, round 2.",
+                     "Calls not counted: gyre_uring in http (32): no reason."):
+            self.assertIn(said, out.getvalue())
+
     def test_an_echo_server_is_held_against_the_best_plain_one(self):
         # Processor times, ns: 500 for the floor, 1000 and 4000 for gyre, 2000 for Asio.
         table = tables.tables_of(Run(document(suites=["echo"])), "echo")[0]
