@@ -29,7 +29,7 @@ struct counting_sink {
 
 constexpr session_id alice{1};
 constexpr session_id bob{2};
-constexpr std::uint32_t orders = 40;
+constexpr std::uint32_t orders = 400;  // Many more than there is room for beside them.
 
 /// A market whose every order fits, and who hears of it.
 struct small_market {
@@ -152,7 +152,7 @@ TEST_CASE("orders that may not meet each other cause less") {
 
 TEST_CASE("a quote that replaces another, and sweeps, fits") {
     small_market it;
-    it.apply(enter_quote{alice, it.next(), instrument_id{1}, {}, 1, 200, 1, 1});
+    it.apply(enter_quote{alice, it.next(), instrument_id{1}, {}, 1, 5'000, 1, 1});
     it.fill(orders / 2, orders - 4);
     it.check(enter_quote{alice, it.next(), instrument_id{1}, {}, 1, 50, 1, 1'000}, orders);
     CHECK(it.alices.told.messages > orders);
