@@ -17,7 +17,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,9 +97,10 @@ class CallCounter:
 
     def read(self) -> int | None:
         self._counter.stdin.close()
-        count = self._line().get("system_calls")
+        told = self._line()
         self._counter.wait()
-        return count
+        self.refusal = told.get("system_calls_not_counted")
+        return told.get("system_calls")
 
 
 def play_http(case: BaselineCase, size: Size, what: Played) -> tuple[Figures, Cost]:
@@ -109,9 +109,8 @@ def play_http(case: BaselineCase, size: Size, what: Played) -> tuple[Figures, Co
         warm_up(case, size, server.port)
         calls = CallCounter(what.folder / CALL_COUNTER, server.id) if what.counts_calls else None
         switches, processor = server.context_switches(), server.processor_seconds()
-        began = time.monotonic()
         seen = load(case, size, server.port)
-        cost = Cost(server.processor_seconds() - processor, time.monotonic() - began,
+        cost = Cost(server.processor_seconds() - processor,
                     switches_between(switches, server.context_switches()),
                     calls.read() if calls else None, calls.refusal if calls else None)
         server.stop()
@@ -126,12 +125,16 @@ def play_echo(case: BaselineCase, size: Size, what: Played) -> tuple[Figures, Co
 
 
 def metrics_of(seen: Figures, cost: Cost) -> list[dict]:
-    """`busy` tells who was the bottleneck: a server that was not, had to wait for its clients."""
+    """`busy` and `load_busy` tell who was the bottleneck: a server that was not, waited for its clients."""
     found = [("throughput", "ops/s", "higher", seen.per_second),
              ("transfer", "MB/s", "higher", seen.bytes_per_second / 1e6),
              *((name, "us", "lower", value) for name, value in seen.latency_us.items()),
              ("cpu", "ns/op", "lower", 1e9 * cost.processor_seconds / seen.requests),
-             ("busy", "%", "higher", 100 * cost.processor_seconds / cost.wall_seconds)]
+             ("busy", "%", "higher", 100 * cost.processor_seconds / seen.seconds)]
+    if cost.load_processor_seconds is not None:
+        found.append(("load_busy", "%", "lower", 100 * cost.load_processor_seconds / seen.seconds))
+    if cost.memory_megabytes is not None:
+        found.append(("memory", "MB", "lower", cost.memory_megabytes))
     if cost.context_switches is not None:
         found.append(("context_switches", "1/op", "lower", cost.context_switches / seen.requests))
     if cost.system_calls is not None:

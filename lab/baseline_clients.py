@@ -38,10 +38,12 @@ class Cost:
     """What the server has spent meanwhile."""
 
     processor_seconds: float
-    wall_seconds: float
     context_switches: int | None  # None where threads ended meanwhile.
     system_calls: int | None = None
     system_calls_not_counted: str | None = None  # Why, if they were to be.
+    # Of those clients that say so.
+    load_processor_seconds: float | None = None
+    memory_megabytes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -196,5 +198,6 @@ def parse_echo(text: str, message_bytes: int) -> tuple[Figures, Cost]:
     figures = Figures(requests=seen["requests"], seconds=seen["seconds"],
                       bytes_per_second=seen["requests"] * message_bytes / seen["seconds"],
                       latency_us=seen["latency_us"])
-    return figures, Cost(seen["processor_seconds"], seen["seconds"], seen.get("context_switches"),
-                         seen.get("system_calls"), seen.get("system_calls_not_counted"))
+    return figures, Cost(seen["processor_seconds"], seen.get("context_switches"), seen.get("system_calls"),
+                         seen.get("system_calls_not_counted"), seen.get("load_processor_seconds"),
+                         seen.get("memory_megabytes"))

@@ -195,8 +195,10 @@ class EchoClients(unittest.TestCase):
     def test_a_run(self):
         seen, cost = parse_echo(json.dumps(self.SEEN | {"system_calls": 689}), 2018)
         self.assertEqual((seen.per_second, seen.bytes_per_second), (15_506, 15_506 * 2018))
-        self.assertEqual((cost.processor_seconds, cost.wall_seconds, cost.context_switches,
-                          cost.system_calls), (0.065, 0.5, 76, 689))
+        self.assertEqual((cost.processor_seconds, cost.context_switches, cost.system_calls),
+                         (0.065, 76, 689))
+        told = parse_echo(json.dumps(self.SEEN | {"load_processor_seconds": 0.4, "memory_megabytes": 7}), 512)
+        self.assertEqual((told[1].load_processor_seconds, told[1].memory_megabytes), (0.4, 7))
 
     def test_without_a_count_there_is_a_reason_or_nothing(self):
         self.assertIsNone(parse_echo(json.dumps(self.SEEN), 512)[1].system_calls)

@@ -67,11 +67,28 @@ class Rows(unittest.TestCase):
         seen = Figures(requests=1000, seconds=0.5, bytes_per_second=240_000.0,
                        latency_us={"p50": 7.0})
         found = {each["metric"]: each["value"]
-                 for each in baseline.metrics_of(seen, Cost(0.01, 0.04, 20, system_calls=3000))}
+                 for each in baseline.metrics_of(seen, Cost(0.01, 20, system_calls=3000))}
         self.assertEqual(found, {"throughput": 2000.0, "transfer": 0.24, "p50": 7.0, "cpu": 10_000.0,
-                                 "context_switches": 0.02, "busy": 25.0, "system_calls": 3.0})
-        few = {each["metric"] for each in baseline.metrics_of(seen, Cost(0.01, 0.04, None))}
-        self.assertFalse(few & {"system_calls", "context_switches"})
+                                 "context_switches": 0.02, "busy": 2.0, "system_calls": 3.0})
+        few = {each["metric"] for each in baseline.metrics_of(seen, Cost(0.01, None))}
+        self.assertFalse(few & {"system_calls", "context_switches", "load_busy", "memory"})
+
+    def test_clients_that_know_what_they_used_are_quoted(self):
+        seen = Figures(requests=1000, seconds=0.5, bytes_per_second=240_000.0)
+        cost = Cost(0.01, None, load_processor_seconds=0.4, memory_megabytes=7.5)
+        found = {each["metric"]: each["value"] for each in baseline.metrics_of(seen, cost)}
+        self.assertEqual((found["load_busy"], found["memory"]), (80.0, 7.5))
+
+    def test_a_count_that_failed_in_the_end_has_its_reason(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder, "calls")
+            program.write_text("""#!/bin/sh
+echo '{"counting": true}'; cat > /dev/null; echo '{"system_calls_not_counted": "lost"}'
+""", encoding="utf-8")
+            program.chmod(0o755)
+            calls = baseline.CallCounter(program, 1)
+            self.assertIsNone(calls.refusal)
+            self.assertEqual((calls.read(), calls.refusal), (None, "lost"))
 
     def test_the_core_for_the_kernel_is_none_of_those_granted(self):
         with mock.patch("os.cpu_count", return_value=4), \
