@@ -42,7 +42,10 @@ TEST_CASE("a process that has ended has neither threads nor memory") {
     CHECK(lab::context_switches_of(nobody).empty());
     CHECK(lab::peak_memory_megabytes(nobody) == 0);
     CHECK(lab::peak_memory_megabytes(0) > 0);
-    CHECK(lab::peak_memory_megabytes(0) == lab::peak_memory_megabytes(::getpid()));
+    // Reading takes memory, too, and the kernel sums it up roughly.
+    const doctest::Approx ours =
+        doctest::Approx{lab::peak_memory_megabytes(::getpid())}.epsilon(0.1);
+    CHECK(lab::peak_memory_megabytes(0) == ours);
 }
 
 TEST_CASE("system calls are counted where the kernel allows it, and nothing is said where not") {
