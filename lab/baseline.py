@@ -99,7 +99,7 @@ class CallCounter:
         self._counter.stdin.close()
         told = self._line()
         self._counter.wait()
-        self.refusal = told.get("system_calls_not_counted")
+        self.refusal = self.refusal or told.get("system_calls_not_counted")
         return told.get("system_calls")
 
 

@@ -79,16 +79,22 @@ class Rows(unittest.TestCase):
         found = {each["metric"]: each["value"] for each in baseline.metrics_of(seen, cost)}
         self.assertEqual((found["load_busy"], found["memory"]), (80.0, 7.5))
 
-    def test_a_count_that_failed_in_the_end_has_its_reason(self):
+    def counted_by(self, script: str) -> tuple[str | None, int | None, str | None]:
+        """Of a counter: its refusal at first, its count, its refusal in the end."""
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder, "calls")
-            program.write_text("""#!/bin/sh
-echo '{"counting": true}'; cat > /dev/null; echo '{"system_calls_not_counted": "lost"}'
-""", encoding="utf-8")
+            program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
             program.chmod(0o755)
             calls = baseline.CallCounter(program, 1)
-            self.assertIsNone(calls.refusal)
-            self.assertEqual((calls.read(), calls.refusal), (None, "lost"))
+            return calls.refusal, calls.read(), calls.refusal
+
+    def test_a_count_that_failed_in_the_end_has_its_reason(self):
+        script = """echo '{"counting": true}'; cat > /dev/null; echo '{"system_calls_not_counted": "lost"}'"""
+        self.assertEqual(self.counted_by(script), (None, None, "lost"))
+
+    def test_who_cannot_count_at_all_has_its_reason_in_the_end_as_well(self):
+        script = """echo '{"system_calls_not_counted": "no tracefs"}'"""
+        self.assertEqual(self.counted_by(script), ("no tracefs", None, "no tracefs"))
 
     def test_the_core_for_the_kernel_is_none_of_those_granted(self):
         with mock.patch("os.cpu_count", return_value=4), \

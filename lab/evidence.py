@@ -265,11 +265,14 @@ class Run:
         asio = [each for each in self.contenders() if self.family(each) == REFERENCE_FAMILY]
         return self.best(suite, case, metric, asio)
 
+    def peers(self) -> list[str]:
+        """Libraries of others, Asio among them; a floor is no library."""
+        return [each for each in self.contenders()
+                if self.family(each) not in (OUR_FAMILY, FLOOR_FAMILY)]
+
     def peer(self, suite: str, case: str, metric: str) -> str | None:
-        """The best row of any library but ours, Asio's among them."""
-        others = [each for each in self.contenders()
-                  if self.family(each) not in (OUR_FAMILY, FLOOR_FAMILY)]
-        return self.best(suite, case, metric, others)
+        """The best row of any library but ours."""
+        return self.best(suite, case, metric, self.peers())
 
     def comparison(self, suite: str, case: str, metric: str, contender: str) -> Comparison | None:
         """With the best row of Asio."""

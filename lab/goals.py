@@ -170,7 +170,7 @@ def _ours(run: Run, patterns: str) -> list[str]:
 
 
 def _compare(run: Run, goal: Goal) -> list[Finding]:
-    peers = standing.peers(run) if goal.peers == "@libraries" else _matching(run.contenders(), goal.peers)
+    peers = run.peers() if goal.peers == "@libraries" else _matching(run.contenders(), goal.peers)
     found = []
     for case in _cases(run, goal):
         best = run.best(goal.suite, case, goal.metric, _ours(run, goal.ours))

@@ -16,7 +16,6 @@ import numpy
 import evidence
 from evidence import Loss, Run
 
-OURS = "gyre"
 VERDICTS = ("won", "tied", "undecided", "lost", "void")
 _WORDS = {"better": "won", "no difference": "tied", "undecided": "undecided", "no control": "undecided",
           "worse": "lost", "void": "void"}
@@ -39,12 +38,7 @@ class Standing:
 
 
 def ours(run: Run) -> list[str]:
-    return [each for each in run.contenders() if run.family(each) == OURS]
-
-
-def peers(run: Run) -> list[str]:
-    """Libraries of others; a floor is no library."""
-    return [each for each in run.contenders() if run.family(each) not in (OURS, evidence.FLOOR_FAMILY)]
+    return [each for each in run.contenders() if run.family(each) == evidence.OUR_FAMILY]
 
 
 def ratios_of(run: Run, suite: str, case: str, metric: str, contender: str,
