@@ -88,8 +88,8 @@ def logarithms(run: Run, key: tuple[str, str, str, str], reference: str | None) 
 
 def is_compared(run: Run, key: tuple[str, str, str, str]) -> bool:
     """What the lab judges, of everybody but controls."""
-    suite, _, metric, contender = key
-    judged = evidence.JUDGED.get(suite) or (evidence.HEADLINES.get(suite),)
+    suite, case, metric, contender = key
+    judged = evidence.judged_metrics(suite, case) or (evidence.HEADLINES.get(suite),)
     return metric in judged and not contender.endswith(evidence.CONTROL_SUFFIX)
 
 

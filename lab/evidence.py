@@ -13,6 +13,7 @@ formed round by round, which cancels what drifts slowly (clock frequency, neighb
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import math
 from dataclasses import dataclass
@@ -70,6 +71,9 @@ JUDGED = {
     "exchange_tuning": (),  # To learn from; every claim is about what stands in `exchange`.
 }
 
+# The same for cases, by pattern, whose rate is given: they tell when answers come, not how many.
+CASE_JUDGED = {("echo", "paced_*"): ("cpu", "p50", "p99")}
+
 METHOD = (
     "Ratios say how many times better a contender is than the best Asio row of the same case "
     "(above 1: better, whatever the direction of the metric). They are the median of the ratios "
@@ -115,6 +119,20 @@ class Comparison:
     p: float
     p_corrected: float | None  # None if this comparison is not among those that are judged.
     verdict: str  # better, worse, no difference, undecided, void, no control, or not judged
+
+
+def judged_metrics(suite: str, case: str) -> tuple[str, ...]:
+    for (of_suite, pattern), metrics in CASE_JUDGED.items():
+        if suite == of_suite and fnmatch.fnmatchcase(case, pattern):
+            return metrics
+    return JUDGED.get(suite, ())
+
+
+def judged_in(suite: str) -> tuple[str, ...]:
+    """Everything that is judged in any case of a suite."""
+    of_cases = (metric for (of_suite, _), metrics in CASE_JUDGED.items() if of_suite == suite
+                for metric in metrics)
+    return tuple(dict.fromkeys((*JUDGED.get(suite, ()), *of_cases)))
 
 
 def headline_of(suite: str, case: str, saturated: list[float]) -> str:
@@ -292,9 +310,9 @@ class Run:
         return compare_all(self)
 
 
-def is_judged(run: Run, suite: str, metric: str, contender: str) -> bool:
+def is_judged(run: Run, suite: str, case: str, metric: str, contender: str) -> bool:
     """Claims are made about gyre. What other libraries differ from Asio is shown, and counts in no family."""
-    return metric in JUDGED[suite] and run.family(contender) == OUR_FAMILY
+    return metric in judged_metrics(suite, case) and run.family(contender) == OUR_FAMILY
 
 
 def verdict_of(ratio: float, p_corrected: float, spread: float | None) -> str:
@@ -327,7 +345,7 @@ def compare_all(run: Run) -> dict[tuple[str, str, str, str, str], Comparison]:
             if len(ratios):
                 measured[(*key, reference)] = ratios
 
-    judged = [key for key in measured if is_judged(run, key[0], key[2], key[3])]
+    judged = [key for key in measured if is_judged(run, *key[:4])]
     corrected = dict(zip(judged, holm([paired_p_value(measured[key]) for key in judged])))
     return {key: compare(run, key, ratios, corrected.get(key)) for key, ratios in measured.items()}
 
@@ -362,7 +380,7 @@ def losses(run: Run) -> list[Loss]:
     ours = [each for each in run.contenders() if run.family(each) == OUR_FAMILY]
     compared = [run.peer_comparison(suite, case, metric, contender)
                 for suite in run.suites() for case in run.cases(suite)
-                for metric in JUDGED[suite] for contender in ours]
+                for metric in judged_metrics(suite, case) for contender in ours]
     found = [Loss(each.suite, each.case, each.metric, each.contender, each.reference, each.ratio,
                   REMARKS.get(each.verdict, each.verdict))
              for each in compared if each is not None and each.ratio < 1]

@@ -109,6 +109,21 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(run_of(ours + peers).comparison("dispatch", "post", "throughput", "go").verdict,
                          "not judged")
 
+    def test_where_the_rate_is_given_it_is_not_judged_but_latency_is(self):
+        def verdicts(case):
+            rows = [row(name, [value + scatter for scatter in (0.0, 0.01, -0.01)], "echo", case, metric, "lower")
+                    for metric in ("throughput", "p99", "cpu")
+                    for name, value in (("gyre_uring", 5.0), ("gyre_uring (control)", 5.0),
+                                        ("asio_callback", 8.0))]
+            run = run_of(rows)
+            return {metric: run.comparison("echo", case, metric, "gyre_uring").verdict
+                    for metric in ("throughput", "p99", "cpu")}
+
+        self.assertEqual(verdicts("block_1K_1"), {"throughput": "better", "p99": "not judged", "cpu": "better"})
+        self.assertEqual(verdicts("paced_block_1K_1"),
+                         {"throughput": "not judged", "p99": "better", "cpu": "better"})
+        self.assertEqual(evidence.judged_in("echo"), ("cpu", "throughput", "p50", "p99"))
+
     def test_equal_programs_are_rarely_told_apart(self):
         random = numpy.random.default_rng(seed=7)
         false_claims = 0

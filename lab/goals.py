@@ -17,6 +17,7 @@ import tables
 from evidence import Run
 
 MET, MISSED, NOT_JUDGED = "met", "missed", "not judged"
+VOID, NO_CONTROL = DOUBTS = ("void", "no control")
 HOLE_US = 30_000  # Delayed acknowledgements are 40 ms; nothing else here takes that long.
 
 
@@ -126,7 +127,7 @@ class Finding:
     case: str
     slack: float
     figures: str
-    void: bool
+    doubt: str | None  # Why nothing can be said: one of DOUBTS.
 
 
 @dataclass(frozen=True)
@@ -144,17 +145,19 @@ def judge_all(run: Run) -> list[Judgement]:
 def judge(run: Run, goal: Goal | Bound | Rise) -> Judgement:
     find = {Goal: _compare, Bound: _bound, Rise: _rise}[type(goal)]
     found = find(run, goal)
-    valid = [each for each in found if not each.void]
+    valid = [each for each in found if each.doubt is None]
     if not valid:
-        why = f"void: {', '.join(each.case for each in found)}" if found else "not in this run"
-        return Judgement(goal.text, goal.suite, NOT_JUDGED, why)
+        doubts = (f"{doubt}: {', '.join(cases)}" for doubt in DOUBTS
+                  if (cases := [each.case for each in found if each.doubt == doubt]))
+        return Judgement(goal.text, goal.suite, NOT_JUDGED, "; ".join(doubts) or "not in this run")
     met = sum(each.slack >= 1 for each in valid)
     worst = min(valid, key=lambda each: each.slack)
     count = "" if len(valid) == 1 else f"{met} of {len(valid)} cases; the farthest off is " \
         if met < len(valid) else f"all {len(valid)} cases; the closest is "
-    void = len(found) - len(valid)
+    left_out = [f"; {number} {doubt}" for doubt in DOUBTS
+                if (number := sum(each.doubt == doubt for each in found))]
     return Judgement(goal.text, goal.suite, MET if met == len(valid) else MISSED,
-                     f"{count}{worst.case}: {worst.figures}" + (f"; {void} void" if void else ""))
+                     f"{count}{worst.case}: {worst.figures}{''.join(left_out)}")
 
 
 def _matching(names: list[str], patterns: str) -> list[str]:
@@ -167,6 +170,13 @@ def _cases(run: Run, goal: Goal | Bound) -> list[str]:
 
 def _ours(run: Run, patterns: str) -> list[str]:
     return _matching(standing.ours(run), patterns)
+
+
+def _doubt(run: Run, suite: str, metric: str, *cases: str) -> str | None:
+    """A goal that needs several cases is in doubt if one of them is."""
+    if any(run.control_spread(suite, case, metric) is None for case in cases):
+        return NO_CONTROL
+    return VOID if any(run.is_void(suite, case, metric) for case in cases) else None
 
 
 def _compare(run: Run, goal: Goal) -> list[Finding]:
@@ -188,7 +198,7 @@ def _finding(run: Run, goal: Goal, case: str, best: str, peer: str, ratios) -> F
     spread = run.control_spread(goal.suite, case, goal.metric) or 0.0
     asked = goal.factor / (1 + spread) if goal.beyond_control else goal.factor
     figures = f"{best} {ratio:.2f}x ({low:.2f} to {high:.2f}) of {peer}, asked {asked:.2f}x"
-    return Finding(case, ratio / asked, figures, run.is_void(goal.suite, case, goal.metric))
+    return Finding(case, ratio / asked, figures, _doubt(run, goal.suite, goal.metric, case))
 
 
 def _bound(run: Run, bound: Bound) -> list[Finding]:
@@ -200,7 +210,7 @@ def _bound(run: Run, bound: Bound) -> list[Finding]:
             median = evidence.summarise(row["samples"]).median
             figures = f"{best} {tables.format_value(median, '')} {row['unit']}, at most {bound.most:,.0f}"
             found.append(Finding(case, bound.most / median if median else float("inf"), figures,
-                                 run.is_void(bound.suite, case, bound.metric)))
+                                 _doubt(run, bound.suite, bound.metric, case)))
     return found
 
 
@@ -219,7 +229,7 @@ def _rise(run: Run, rise: Rise) -> list[Finding]:
             allowed /= 1 + (run.control_spread(rise.suite, case, "throughput") or 0.0)
         figures = f"{best[1]} {after / before:.2f}x of {fewer}, asked {allowed:.2f}x"
         found.append(Finding(f"{more} threads", after / before / allowed, figures,
-                             any(run.is_void(rise.suite, case, "throughput") for case in cases)))
+                             _doubt(run, rise.suite, "throughput", *cases)))
     return found
 
 

@@ -16,13 +16,16 @@ FAMILIES = {"gyre_uring": "gyre", "gyre_epoll": "gyre", "asio_callback": "asio",
 
 
 def run_of(values: dict[str, dict[str, float]], suite="http", metric="throughput", unit="ops/s",
-           better="higher", control=1.0) -> Run:
-    """`values`: by case, then by contender."""
+           better="higher", control: float | None = 1.0) -> Run:
+    """`values`: by case, then by contender. With None for `control` nobody has been measured twice."""
     rows, controls = [], []
     for case, of_case in values.items():
         first = next(iter(of_case))
-        controls.append({"suite": suite, "case": case, "contender": first})
-        for name, value in [*of_case.items(), (first + " (control)", of_case[first] * control)]:
+        everybody = dict(of_case)
+        if control is not None:
+            controls.append({"suite": suite, "case": case, "contender": first})
+            everybody[first + " (control)"] = of_case[first] * control
+        for name, value in everybody.items():
             rows.append({"suite": suite, "case": case, "contender": name, "metric": metric, "unit": unit,
                          "better": better, "samples": [value * each for each in NOISE]})
     return Run({"machine": {}, "rows": rows, "controls": controls,
@@ -71,6 +74,17 @@ class Ratios(unittest.TestCase):
         values = {"32": {"gyre_uring": 3.0, "asio_callback": 1.0}}
         found = goals.judge(run_of(values, control=1.3), TWICE)
         self.assertEqual((found.verdict, found.figures), (goals.NOT_JUDGED, "void: 32"))
+
+    def test_a_case_without_its_control_judges_nothing_and_is_counted(self):
+        values = {"32": {"gyre_uring": 3.0, "asio_callback": 1.0}}
+        goal = Goal("", "http", "*", "throughput", beyond_control=True)
+        alone = goals.judge(run_of(values, control=None), goal)
+        self.assertEqual((alone.verdict, alone.figures), (goals.NOT_JUDGED, "no control: 32"))
+        two = run_of(values | {"16": values["32"]})
+        del two.controlled["http", "16"]
+        beside = goals.judge(two, goal)
+        self.assertEqual(beside.verdict, goals.MET)
+        self.assertTrue(beside.figures.endswith("; 1 no control"), beside.figures)
 
     def test_what_is_not_in_a_run_is_not_judged(self):
         found = goals.judge(run_of({"16": {"gyre_uring": 3.0, "asio_callback": 1.0}}), TWICE)

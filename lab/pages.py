@@ -241,7 +241,7 @@ def _intervals(run: Run, suite: str) -> str:
     """Every ratio with its interval, for those who want to check a claim."""
     rows = []
     for each in run.comparisons():
-        if each.suite != suite or each.metric not in evidence.JUDGED.get(suite, ()):
+        if each.suite != suite or each.metric not in evidence.judged_metrics(suite, each.case):
             continue
         spread = "-" if each.control_spread is None else f"{100 * each.control_spread:.1f} %"
         p_value = "-" if each.p_corrected is None else f"{each.p_corrected:.2g}"

@@ -64,7 +64,7 @@ def metric_title(metric: str) -> str:
 
 def ratio_figures(run: Run, suite: str) -> list[Figure]:
     """Every judged row of gyre's against the best peer, a plot or more for each metric."""
-    plots = [plot for metric in evidence.JUDGED.get(suite, ()) for plot in _ratios(run, suite, metric)]
+    plots = [plot for metric in evidence.judged_in(suite) for plot in _ratios(run, suite, metric)]
     return figure(run, f"{suite}-ratios", "Against the best peer",
                   "Right of 1 gyre is better, whatever the metric's direction. Bars: 95 % intervals, with an "
                   "arrow where they go on; shaded: what the control differs from itself; void rows are pale.",

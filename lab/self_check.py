@@ -50,8 +50,8 @@ def check(run: Run) -> tuple[list[Pair], dict[str, list[str]]]:
     pairs, left_out = [], {}
     for row in run.document["rows"]:
         suite, case, metric, contender = (row[each] for each in ("suite", "case", "metric", "contender"))
-        if metric not in (evidence.JUDGED[suite] or (evidence.HEADLINES[suite],)) or contender.endswith(
-                (evidence.TWIN_SUFFIX, evidence.CONTROL_SUFFIX)):
+        judged = evidence.judged_metrics(suite, case) or (evidence.HEADLINES[suite],)
+        if metric not in judged or contender.endswith((evidence.TWIN_SUFFIX, evidence.CONTROL_SUFFIX)):
             continue
         twin = run.row(suite, case, metric, contender + evidence.TWIN_SUFFIX)
         ratios = evidence.paired_ratios(row["samples"], twin["samples"], row["better"]) if twin else []

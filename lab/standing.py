@@ -56,7 +56,7 @@ def standings(run: Run) -> list[Standing]:
     """All of a run, judged together as all comparisons of evidence.py are."""
     found = (run.peer_comparison(suite, case, metric, contender)
              for suite in run.suites() for case in run.cases(suite)
-             for metric in evidence.JUDGED.get(suite, ()) for contender in ours(run))
+             for metric in evidence.judged_metrics(suite, case) for contender in ours(run))
     return [Standing(each.suite, each.case, each.metric, each.contender, each.reference, each.ratio, each.low,
                      each.high, each.control_spread, _WORDS[each.verdict])
             for each in found if each is not None]
