@@ -48,6 +48,8 @@ OVERVIEWS = {
     "wire_p50": "From when it was due to the client's last message, p50, μs (less is better)",
     "wire_p99": "From when it was due to the client's last message, p99, μs (less is better)",
     "wire_p99.9": "From when it was due to the client's last message, p99.9, μs (less is better)",
+    "way_in": "Of that, until the facility had read it, p50, μs (less is better)",
+    "way_out": "Of that, behind the facility's last write, p50, μs (less is better)",
     "worst_second_p99.9": "The worst second's p99.9, to the client's last message, μs (less is better)",
     "orders_rate": "Inbound messages carried out, thousands per second (more is better)",
 }

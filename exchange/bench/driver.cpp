@@ -128,6 +128,8 @@ json metrics_of(const cell_result& result, const thread_costs& costs, const cell
     };
     metrics.add("core", "us", "lower", microseconds(result.core.p50));
     metrics.add("net", "us", "lower", microseconds(result.internal.p50 - result.core.p50));
+    metrics.add("way_in", "us", "lower", microseconds(result.way_in.p50));
+    metrics.add("way_out", "us", "lower", microseconds(result.way_out.p50));
     metrics.add("events_rate", "ops/s", "higher", result.events_per_second);
     metrics.add("orders_rate", "ops/s", "higher", result.orders_per_second);
     metrics.add("achieved", "ops/s", "higher", result.achieved_per_second);

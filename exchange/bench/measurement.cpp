@@ -82,6 +82,8 @@ void add_latencies(cell_result& to, const load_result& load, const span_log& spa
                    std::size_t first) {
     std::vector<duration> internal;
     std::vector<duration> wire;
+    std::vector<duration> way_in;
+    std::vector<duration> way_out;
     std::vector<duration> lateness;
     duration busy{};
     time_point busy_until{};
@@ -91,6 +93,8 @@ void add_latencies(cell_result& to, const load_result& load, const span_log& spa
         const time_point flushed = spans.flushed_at(event.last);
         internal.push_back(flushed - received);
         wire.push_back(event.complete - load.due[at]);
+        way_in.push_back(received - load.due[at]);
+        way_out.push_back(event.complete - flushed);
         lateness.push_back(load.sent[at] - load.due[at]);
         if (flushed <= busy_until) continue;
         busy += flushed - std::max(received, busy_until);
@@ -99,6 +103,8 @@ void add_latencies(cell_result& to, const load_result& load, const span_log& spa
     to.events_per_second = static_cast<double>(internal.size()) / seconds(busy);
     to.internal = summarise(std::move(internal));
     to.wire = summarise(std::move(wire));
+    to.way_in = summarise(std::move(way_in));
+    to.way_out = summarise(std::move(way_out));
     to.lateness = summarise(std::move(lateness));
     to.wire_by_second = by_second(load, first);
 }

@@ -125,6 +125,10 @@ TEST_CASE("every scenario plays with either book") {
             CHECK(result.internal.min > 0ns);
             // Neither bounds the other: a client may have read what a call sends before that call returns.
             CHECK(result.wire.min > 0ns);
+            CHECK(result.way_in.min > 0ns);
+            // The three parts are the whole.
+            CHECK(result.way_in.mean_ns + result.internal.mean_ns + result.way_out.mean_ns ==
+                  doctest::Approx(result.wire.mean_ns));
             CHECK(result.inbound == 66 * shape_of(which).inbound());
             CHECK(result.orders_per_second > 0);
         }
