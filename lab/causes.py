@@ -33,6 +33,13 @@ CAUSES = [
     Cause("timers", "fire_rate_1us", "gyre_epoll",
           "epoll_pwait2 gets the kernel's timer slack of 50 μs, io_uring's time-outs and Asio's timerfd do "
           "not.", "lab/README.md"),
+    Cause("exchange", "5_*_10000 5_*_?00000 6_*_?00000 7_*_10000 7_*_?00000", "*",
+          "Only one sweep is under way at a time, and the facility is at work in a third of it: such rates "
+          "tell about the load, and differ by up to 30 % between rounds.",
+          "docs/decisions/0019-exchange-measured.md"),
+    Cause("exchange", "*_1000 *_10000", "*",
+          "The span is the kernel's calls, which everybody makes, and most of those is waking the reader.",
+          "docs/decisions/0019-exchange-measured.md"),
     Cause("timers", "schedule_cancel_unwaited", "*",
           "Asio does next to nothing there but read the clock.", "lab/README.md"),
 ]

@@ -30,8 +30,8 @@ struct cell_result {
 
     latency_summary internal;  ///< Received completely -> the kernel has taken the last byte.
     latency_summary wire;      ///< Due -> the client has received the last message.
-    latency_summary way_in;    ///< Due -> received completely: the part of `wire` before `internal`.
-    latency_summary way_out;   ///< The part behind it. Negative if the client was faster than the call.
+    latency_summary way_in;    ///< Due -> received completely: what of `wire` precedes `internal`.
+    latency_summary way_out;   ///< What follows it. Negative if the client has read before.
     latency_summary core;      ///< The same messages without any I/O, before the run.
     latency_summary lateness;  ///< Of the load: due -> sent. Includes waiting for what precedes.
 
