@@ -19,6 +19,7 @@ class Cause:
     contenders: str
     text: str
     source: str
+    metrics: str = "*"
 
 
 CAUSES = [
@@ -36,19 +37,20 @@ CAUSES = [
     Cause("exchange", "5_*_10000 5_*_?00000 6_*_?00000 7_*_10000 7_*_?00000", "*",
           "Only one sweep is under way at a time, and the facility is at work in a third of it: such rates "
           "tell about the load, and differ by up to 30 % between rounds.",
-          "docs/decisions/0019-exchange-measured.md"),
+          "docs/decisions/0019-exchange-measured.md", "orders_rate"),
     Cause("exchange", "*_1000 *_10000", "*",
           "The span is the kernel's calls, which everybody makes, and most of those is waking the reader.",
-          "docs/decisions/0019-exchange-measured.md"),
+          "docs/decisions/0019-exchange-measured.md", "p50 net"),
     Cause("timers", "schedule_cancel_unwaited", "*",
           "Asio does next to nothing there but read the clock.", "lab/README.md"),
 ]
 
 
-def cause_of(suite: str, case: str, contender: str) -> Cause | None:
+def cause_of(suite: str, case: str, metric: str, contender: str) -> Cause | None:
     """The first that fits."""
     for each in CAUSES:
         if (each.suite == suite and any(fnmatch.fnmatchcase(case, one) for one in each.cases.split())
+                and any(fnmatch.fnmatchcase(metric, one) for one in each.metrics.split())
                 and fnmatch.fnmatchcase(contender, each.contenders)):
             return each
     return None

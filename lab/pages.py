@@ -297,7 +297,7 @@ def _losses(run: Run) -> str:
 
 def _loss(loss: evidence.Loss, against: standing.Standing) -> list[str]:
     """With a link to the plot that shows it beside the others."""
-    cause = causes.cause_of(loss.suite, loss.case, loss.contender)
+    cause = causes.cause_of(loss.suite, loss.case, loss.metric, loss.contender)
     known = f"{svg.escape(cause.text)} ({svg.escape(cause.source)})" if cause else ""
     plot = plots.name_of(loss.suite, loss.metric)
     return [f'<a href="#{plot}">{svg.escape(f"{loss.suite} {loss.case}")}</a>', svg.escape(loss.metric),
