@@ -68,6 +68,7 @@ const char* describe(activity during) noexcept {
         case activity::endpoint: return "endpoint";
         case activity::signal: return "signal";
         case activity::call: return "call";
+        case activity::start_thread: return "start of a thread";
         case activity::ring_setup: return "io_uring set-up";
         case activity::epoll_setup: return "epoll set-up";
     }

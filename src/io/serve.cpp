@@ -17,14 +17,21 @@ bool is_exhaustion(error failed) noexcept {
            failed == errc::not_enough_memory;
 }
 
-// accept(2) passes on errors of connections that died in the queue; the next one may be fine.
+// accept(2) passes on errors of connections that died in the queue, and what a firewall says of one; the
+// next one may be fine. Its list for Linux, and what comes of a queue besides.
 bool is_passing(error failed) noexcept {
     switch (failed.code()) {
         case errc::connection_aborted:
         case errc::connection_reset:
         case errc::connection_timed_out:
         case errc::interrupted:
+        case errc::network_down:
+        case errc::protocol_error:
+        case errc::no_protocol_option:
+        case errc::host_down:
+        case errc::no_network:
         case errc::host_unreachable:
+        case errc::not_supported:
         case errc::network_unreachable:
         case errc::operation_not_permitted: return true;
         default: return false;
@@ -50,6 +57,7 @@ task<io_result<stream_socket>> connection_intake::next() {
         io_result<stream_socket> taken = co_await from_.accept();
         if (taken.ok()) {
             ++counters_.accepted;
+            failed_in_a_row_ = 0;
             co_return taken;
         }
         const io_result<> rested = co_await rest_after(taken.error());
@@ -61,8 +69,13 @@ task<io_result<stream_socket>> connection_intake::next() {
 task<io_result<>> connection_intake::rest_after(error failed) {
     if (is_passing(failed)) {
         ++counters_.failed;
-        // A queue full of dead connections must not starve the sessions: one pause of no length.
-        const io_result<> yielded = co_await idle(sleep_for(duration::zero()));
+        const bool stays = ++failed_in_a_row_ > passing_failures_max;
+        // A socket that cannot accept at all says the same as a connection without a protocol.
+        if (stays && failed == errc::not_supported) co_return failed;
+        // A queue full of dead connections must not starve the sessions: a pause of no length. What does
+        // not pass, such as a policy that forbids every accept, must not keep the loop turning.
+        const duration pause = stays ? options_.exhausted_pause : duration::zero();
+        const io_result<> yielded = co_await idle(sleep_for(pause));
         co_return yielded;
     }
     if (!is_exhaustion(failed)) co_return failed;

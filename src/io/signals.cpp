@@ -29,7 +29,7 @@ task<io_result<int>> signal_set::wait() {
     for (;;) {
         if (const int signal = port_.take(); signal != 0) co_return io_result<int>{signal};
         const io_result<> ready = co_await submission<wait_ready_operation, finish_signal_wait>{
-            wait_ready_operation{port_.event(), POLLIN}};
+            port_.event(), wait_ready_operation{POLLIN}};
         if (!ready.ok()) co_return ready.error();
     }
 }

@@ -92,7 +92,7 @@ io_result<stream_socket> finish_connect::operator()(const connect_operation& op)
 
 submission<wait_ready_operation, finish_wait> stream_socket::wait(readiness what) noexcept {
     const std::uint32_t events = what == readiness::readable ? POLLIN : POLLOUT;
-    return submission<wait_ready_operation, finish_wait>{wait_ready_operation{slot(), events}};
+    return submission<wait_ready_operation, finish_wait>{opened(), wait_ready_operation{events}};
 }
 
 io_result<> stream_socket::shutdown(shutdown_side side) noexcept {

@@ -39,8 +39,7 @@ std::uint32_t interest_of(const operation& op) noexcept {
 // epoll_wait's milliseconds, rounded up: waking early would only mean waiting again.
 int milliseconds_until(time_point deadline) noexcept {
     if (deadline == never) return -1;
-    const auto left = deadline - std::chrono::steady_clock::now();
-    if (left <= duration::zero()) return 0;
+    const duration left = time_left(deadline, std::chrono::steady_clock::now());
     const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     return static_cast<int>(std::min<long long>(rounded, 1'000'000'000));
 }
@@ -142,7 +141,7 @@ int epoll_backend::wait(time_point deadline) noexcept {
 
     deadline = latest_awakening(deadline);
     if (precise_wait_ && deadline != never) {
-        const auto left = std::max(deadline - std::chrono::steady_clock::now(), duration::zero());
+        const duration left = time_left(deadline, std::chrono::steady_clock::now());
         const timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
         const long count =
             ::syscall(SYS_epoll_pwait2, epoll_, events_.data(), events_max, &span, nullptr, 0);

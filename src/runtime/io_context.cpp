@@ -93,7 +93,7 @@ io_context::io_context(const io_context_options& options)
       wake_{std::make_shared<waker>()} {
     chosen_backend chosen = choose_backend(options, wake_);
     backend_ = std::move(chosen.backend);
-    status_ = chosen.status;
+    status_.store(chosen.status, std::memory_order_relaxed);
     info_ = backend_->info();
     backend_->attach(*this);
     waker_.store(backend_.get(), std::memory_order_release);
@@ -151,7 +151,7 @@ bool io_context::stop_roots() noexcept {
 // Whether something may still happen without anybody's posting.
 bool io_context::can_move() const noexcept {
     return backend_->in_flight() > 0 || timers_->size() > 0 || !postponed_.empty() ||
-           calls_in_flight_.load(std::memory_order_acquire) > 0 || !inbox_.empty();
+           calls_in_flight_.load(std::memory_order_acquire) > 0 || !nothing_posted();
 }
 
 // With nothing ready: whether it will have something to do only if somebody posts it. When its pool
@@ -393,9 +393,10 @@ void io_context::withdraw_backend(error refusal) noexcept {
             "only io_uring can be withdrawn, and only once");
     backend_->abandon();
     chosen_backend next = replace_backend(options_, wake_, refusal);
-    status_ = next.status;
+    status_.store(next.status, std::memory_order_relaxed);
     info_ = next.backend->info();
     next.backend->attach(*this);
+    next.backend->count_on_from(*backend_);
     withdrawn_ = std::exchange(backend_, std::move(next.backend));
     waker_.store(backend_.get(), std::memory_order_release);
 

@@ -14,6 +14,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 
 namespace gyre {
 namespace {
@@ -40,38 +41,86 @@ void note_room(operation& op) noexcept {
     on.filled = static_cast<std::size_t>(op.result) < asked;
 }
 
+// `op` is over, on whichever thread. False if a cancel from another loop is on its way: whoever takes that
+// message in makes the operation ready.
+bool conclude(operation& op) noexcept {
+    for (;;) {
+        operation_state now = operation_state::armed;
+        if (op.state.compare_exchange_strong(now, operation_state::done)) return true;
+        expects(now == operation_state::cancel_posted, "an operation completes exactly once");
+        if (op.state.compare_exchange_strong(now, operation_state::awaiting_cancel)) return false;
+        // The loop took the message in meanwhile, which only a worker can meet: it is armed again.
+    }
+}
+
 }  // namespace
+
+/// The loop acts on this thread, though its run is not the innermost there: somebody closes a socket of
+/// it, or destroys a frame. What it does in its own name must not become a message to itself.
+class io_context::errand {
+public:
+    explicit errand(io_context& of) noexcept
+        : of_{of},
+          outer_{std::exchange(running_here, &of)},
+          rested_{!of.occupied_.exchange(true, std::memory_order_acquire)} {}
+    errand(const errand&) = delete;
+    errand& operator=(const errand&) = delete;
+    ~errand() {
+        running_here = outer_;
+        if (!rested_) {
+            of_.asleep_.store(false, std::memory_order_relaxed);
+            return;
+        }
+        of_.occupied_.store(false, std::memory_order_release);
+        of_.asleep_.store(true, std::memory_order_seq_cst);
+        // Wake-ups that came meanwhile are used up, and whoever polls this loop must know what is due.
+        if (!of_.ready_.empty() || !of_.nothing_posted()) of_.wake_if_asleep();
+    }
+
+private:
+    io_context& of_;
+    io_context* outer_;
+    bool rested_;  // Nobody was inside `run` or `poll`.
+};
 
 bool io_context::submit(operation& op) noexcept {
     op.home = this;
     op.state.store(operation_state::armed, std::memory_order_relaxed);
     operations_.add();
     if (op.code == opcode::call) {
-        calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
-        workers().submit(static_cast<call_operation&>(op));
-        return false;
-    }
-
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
-    attach(on);
-    if (status_) {
-        op.result = -static_cast<std::int32_t>(status_.code());
+        if (begin_call(static_cast<call_operation&>(op))) return false;
     } else {
-        on.pending.push_back(op);
-        if (on.filled && sends(op)) {
-            postpone(op);
-            return false;
+        descriptor& on = *static_cast<descriptor_operation&>(op).target;
+        attach(on);
+        if (const error refused = status()) {
+            op.result = -static_cast<std::int32_t>(refused.code());
+        } else {
+            on.pending.push_back(op);
+            if (on.filled && sends(op)) {
+                postpone(op);
+                return false;
+            }
+            if (!backend_->submit(op)) {
+                others_wait_ = true;
+                return false;
+            }
+            static_cast<list_link<descriptor>&>(op).unlink();
+            note_room(op);
         }
-        if (!backend_->submit(op)) {
-            others_wait_ = true;
-            return false;
-        }
-        static_cast<list_link<descriptor>&>(op).unlink();
-        note_room(op);
     }
     op.state.store(operation_state::done, std::memory_order_relaxed);
     if (spend(bytes_sent(op))) return true;
     ready_.push(op);  // The turn's share is used up: others come first.
+    return false;
+}
+
+// False if there is nobody to run it: then `op.result` says why.
+bool io_context::begin_call(call_operation& op) noexcept {
+    calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
+    const int failed = workers().submit(op);
+    if (failed == 0) return true;
+    calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    op.result = -failed;
     return false;
 }
 
@@ -95,8 +144,9 @@ void io_context::begin_postponed() noexcept {
 }
 
 bool io_context::begin(operation& op) noexcept {
-    if (!status_) return backend_->submit(op);
-    op.result = -static_cast<std::int32_t>(status_.code());
+    const error refused = status();
+    if (!refused) return backend_->submit(op);
+    op.result = -static_cast<std::int32_t>(refused.code());
     return true;
 }
 
@@ -104,6 +154,7 @@ void io_context::attach(descriptor& it) noexcept {
     if (it.home == this) [[likely]]
         return;
     expects(it.home == nullptr, "a socket is used on its own loop; release() and adopt() move it");
+    expects(it.open(), "what is not open is never begun on");
     it.home = this;
     descriptors_.push_back(it);
 }
@@ -118,6 +169,8 @@ void io_context::cancel(operation& op) noexcept {
         return;
     }
     if (!op.pending() || op.cancel_requested) return;
+    if (op.state.load(std::memory_order_relaxed) == operation_state::awaiting_cancel)
+        return;  // Over.
     op.cancel_requested = true;
     end_early(op);
     // Outside of `run` and `poll`, as when another framework's handler closes a socket: what it leads to
@@ -159,44 +212,48 @@ void io_context::complete(operation& op, std::int32_t result) noexcept {
         static_cast<list_link<descriptor>&>(op).unlink();
         note_room(op);
     }
-    operation_state now = operation_state::armed;
-    if (op.state.compare_exchange_strong(now, operation_state::done)) {
-        ready_.push(op);
-    } else {
-        expects(now == operation_state::cancel_posted, "an operation completes exactly once");
-        op.state.store(operation_state::awaiting_cancel, std::memory_order_relaxed);
-    }
+    if (conclude(op)) ready_.push(op);
 }
 
 void io_context::complete_call(call_operation& op) noexcept {
     op.result = 0;
-    op.state.store(operation_state::done, std::memory_order_relaxed);
-    post(op);
-    // Only now: the destructor waits for either the posted item or this count.
+    if (conclude(op)) post(op);
+    // Only now: the destructor waits for the posted item, the message or this count.
     calls_in_flight_.fetch_sub(1, std::memory_order_release);
 }
 
 void io_context::reap(operation& op) noexcept {
     expects(op.code != opcode::call, "a frame is destroyed while its call runs on a worker");
-    while (op.pending()) {
+    if (op.pending()) {
+        const errand here{*this};
         cancel(op);
-        if (!op.pending()) break;
-        if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
-        take_cancels();
+        while (op.pending()) wait_on_the_spot();
     }
     retract(op);
 }
 
+// For a completion, or for a message from another loop: a thread that brings one finds us asleep, or is
+// found.
+void io_context::wait_on_the_spot() noexcept {
+    asleep_.store(true, std::memory_order_seq_cst);
+    const time_point deadline = cancels_.empty() ? never : loop_backend::no_wait;
+    if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
+    take_cancels();
+}
+
 void io_context::detach(descriptor& it) noexcept {
     expects(may_touch(it), "a socket is closed on its own loop's thread");
-    it.pending.for_each([this](operation& op) { cancel(op); });
-    while (!it.pending.empty()) {
-        if (const error refusal = backend_->turn(never)) withdraw_backend(refusal);
-        take_cancels();
-    }
+    if (!it.pending.empty()) end_pending(it);
     backend_->forget(it);
     it.unlink();
     it.home = nullptr;
+}
+
+// A cancel may take results in, and with them any other operation off the list.
+void io_context::end_pending(descriptor& it) noexcept {
+    const errand here{*this};
+    it.pending.for_each_shrinking([this](operation& op) { cancel(op); });
+    while (!it.pending.empty()) wait_on_the_spot();
 }
 
 }  // namespace gyre

@@ -11,6 +11,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -52,10 +53,40 @@ io_pool::io_pool(const io_pool_options& options)
     for (unsigned number = 0; number < count; ++number) {
         company_->members.push_back(std::make_unique<pool_member>(*company_, number, options.loop));
     }
-    const signals_blocked quiet;
+    const auto body = [](void* it) -> void* {
+        const auto& member = *static_cast<pool_member*>(it);
+        member.pool->run_member(member.number);
+        return nullptr;
+    };
     for (auto& each : company_->members) {
-        each->thread = std::thread{[this, number = each->number] { run_member(number); }};
+        each->pool = this;
+        const started_thread made = start_quietly(body, each.get());
+        if (made.failed != 0) {
+            call_off(each->number, made.failed);
+            return;
+        }
+        each->thread = made.thread;
     }
+}
+
+// `started` threads run and the next one cannot: then none does. A pool of fewer loops would keep its
+// promises too, but not those of whoever asked for as many, to give each a thing of its own.
+void io_pool::call_off(unsigned started, int failed) noexcept {
+    not_started_ = error::from_errno(failed, activity::start_thread);
+    for (unsigned number = 0; number < started; ++number) company_->members[number]->loop.stop();
+    for (unsigned number = 0; number < started; ++number)
+        ::pthread_join(company_->members[number]->thread, nullptr);
+    for (auto& each : company_->members) each->loop.leave_company();
+}
+
+// What was posted all the same is begun, asked to stop, and waited for on the last loop, which never ran.
+void io_pool::end_called_off() noexcept {
+    io_context& last = company_->members.back()->loop;
+    while (!company_->inbox.empty()) {
+        company_->inbox.take_some(SIZE_MAX, [&last](work& item) noexcept { last.post(item); });
+        last.end_roots();
+    }
+    company_->members.clear();  // While posting to the pool still finds an inbox.
 }
 
 void io_pool::run_member(unsigned number) noexcept {
@@ -71,13 +102,17 @@ void io_pool::run_member(unsigned number) noexcept {
 }
 
 io_pool::~io_pool() {
+    if (not_started_) {
+        end_called_off();
+        return;
+    }
     request_stop();
     wait();
     for (auto& each : company_->members) {
         expects(!each->stuck.load(), "coroutines remain that nothing will ever resume");
     }
     for (auto& each : company_->members) each->loop.stop();
-    for (auto& each : company_->members) each->thread.join();
+    for (auto& each : company_->members) ::pthread_join(each->thread, nullptr);
     for (auto& each : company_->members) each->loop.leave_company();
 }
 
@@ -95,6 +130,7 @@ void io_pool::wait() {
     for (auto& each : company_->members) {
         expects(!each->loop.running_on_this_thread(), "a pool's own thread cannot wait for it");
     }
+    if (not_started_) return;
     std::unique_lock lock{company_->mutex};
     company_->waiting.fetch_add(1);
     company_->rested.wait(lock, [this] { return company_->at_rest(); });
@@ -125,6 +161,7 @@ io_context& io_pool::least_loaded() noexcept {
 }
 
 error io_pool::status() const noexcept {
+    if (not_started_) return not_started_;
     for (const auto& each : company_->members) {
         if (const error failed = each->loop.status()) return failed;
     }

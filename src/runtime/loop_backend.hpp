@@ -74,6 +74,14 @@ public:
 
     [[nodiscard]] virtual backend_info info() const noexcept = 0;
 
+    /// Goes on counting where `before`, which it replaces and which is at rest, has stopped. Before any
+    /// other thread knows of it.
+    void count_on_from(const loop_backend& before) noexcept {
+        visits_.add(before.visits());
+        rearms_.add(before.rearms());
+        shortages_.add(before.shortages());
+    }
+
     /// System calls made to hear of the kernel's news. Any thread.
     [[nodiscard]] std::uint64_t visits() const noexcept { return visits_.value(); }
 

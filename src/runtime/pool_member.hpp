@@ -16,6 +16,8 @@
 #include <runtime/shared_inbox.hpp>
 #include <runtime/steal_queue.hpp>
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <bit>
@@ -25,7 +27,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 namespace gyre {
@@ -88,6 +89,7 @@ private:
     std::array<std::atomic<std::uint64_t>, members_max / bits> words_{};
 };
 
+class io_pool;
 class pool_member;
 
 /// One more member has something to do.
@@ -182,7 +184,8 @@ public:
     pool_company& company;
     const unsigned number;
     io_context loop;
-    std::thread thread;
+    pthread_t thread{};
+    io_pool* pool = nullptr;         // What its thread runs it for.
     single_writer_counter stolen;    // Items it took from others' queues.
     single_writer_counter searches;  // How often it looked for some.
 

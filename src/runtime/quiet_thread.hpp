@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Threads of the library start with every signal blocked: handlers run on the program's own threads.
+// How threads of the library start: with every signal blocked, since handlers run on the program's own
+// threads, and with a failure that is a value. std::thread would throw it, also where exceptions are off.
 #pragma once
 
 #include <pthread.h>
@@ -23,5 +24,19 @@ public:
 private:
     sigset_t before_{};
 };
+
+/// What became of starting a thread.
+struct started_thread {
+    int failed = 0;      // 0, or what pthread_create(3) says.
+    pthread_t thread{};  // To be joined, unless it failed.
+};
+
+/// Starts a thread that runs `body(argument)`.
+[[nodiscard]] inline started_thread start_quietly(void* (*body)(void*), void* argument) noexcept {
+    const signals_blocked quiet;
+    started_thread made;
+    made.failed = ::pthread_create(&made.thread, nullptr, body, argument);
+    return made;
+}
 
 }  // namespace gyre

@@ -3,11 +3,14 @@
 // The registry behind include/gyre/runtime/signal_port.hpp.
 //
 // The handler may run at any moment on any thread, so it touches lock-free atomics and write(2) only
-// (signal-safety(7)); subscribing and unsubscribing are under a lock.
+// (signal-safety(7)); subscribing and unsubscribing are under a lock. Nothing falls between the default
+// action and a port: what a port wants is said before the handler is there, and no longer after it has
+// gone.
 #include <gyre/runtime/signal_port.hpp>
 
 #include <gyre/runtime/io_context.hpp>
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -17,22 +20,26 @@
 #include <bit>
 #include <cerrno>
 #include <mutex>
+#include <thread>
 
 namespace gyre {
 namespace {
 
 struct subscription {
-    std::atomic<std::uint64_t> wanted = 0;  // Bit n-1 for signal n; 0 while the slot is free.
+    std::atomic<std::uint64_t> wanted = 0;  // Bit n-1 for signal n.
     std::atomic<std::uint64_t> pending = 0;
     std::atomic<int> event = -1;
     std::atomic<int> deliveries = 0;
     std::atomic<bool> exits = false;
+    bool taken = false;  // Under `registry`.
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 constexpr int signals_max = 64;
 
 std::array<subscription, 32> subscriptions;
+std::atomic<int> handlers = 0;  // Under way, on any threads.
 std::mutex registry;
 std::array<int, signals_max + 1> subscribers{};          // Under `registry`.
 std::array<struct sigaction, signals_max + 1> before{};  // Under `registry`.
@@ -41,8 +48,9 @@ std::uint64_t bit_of(int signal) noexcept { return std::uint64_t{1} << (signal -
 
 void on_signal(int signal) {
     const int error_before = errno;
+    handlers.fetch_add(1, std::memory_order_seq_cst);
     for (subscription& each : subscriptions) {
-        if ((each.wanted.load(std::memory_order_acquire) & bit_of(signal)) == 0) continue;
+        if ((each.wanted.load(std::memory_order_seq_cst) & bit_of(signal)) == 0) continue;
         if (each.deliveries.fetch_add(1, std::memory_order_relaxed) > 0 &&
             each.exits.load(std::memory_order_relaxed)) {
             ::_exit(128 + signal);
@@ -51,7 +59,21 @@ void on_signal(int signal) {
         const std::uint64_t one = 1;
         static_cast<void>(!::write(each.event.load(std::memory_order_relaxed), &one, sizeof one));
     }
+    handlers.fetch_sub(1, std::memory_order_release);
     errno = error_before;
+}
+
+// Either a handler finds a subscription ended, or who ends it finds the handler: both say first what they
+// are about to do, and then look. A matter of instructions, since a handler waits for nothing; only then
+// may the event be closed, whose number something else may get.
+void await_handlers() noexcept {
+    while (handlers.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
+}
+
+// A forked child has none of the threads that handlers of its parent were running on.
+void forget_handlers_in_children() noexcept {
+    [[maybe_unused]] static const int done =
+        ::pthread_atfork(nullptr, nullptr, [] { handlers.store(0, std::memory_order_relaxed); });
 }
 
 bool take_over(int signal) noexcept {
@@ -73,12 +95,29 @@ void give_back(std::uint64_t signals) noexcept {
     }
 }
 
+bool subscribe(subscription& it, int signal) noexcept {
+    if (signal < 1 || signal > signals_max) return false;
+    const std::uint64_t already = it.wanted.fetch_or(bit_of(signal), std::memory_order_seq_cst);
+    if ((already & bit_of(signal)) != 0) return true;  // Named twice is named once.
+    if (take_over(signal)) return true;
+    it.wanted.fetch_and(~bit_of(signal), std::memory_order_seq_cst);
+    return false;
+}
+
+void unsubscribe(subscription& it) noexcept {
+    give_back(it.wanted.load(std::memory_order_relaxed));
+    it.wanted.store(0, std::memory_order_seq_cst);
+    await_handlers();
+    it.event = -1;
+}
+
 }  // namespace
 
 io_result<signal_port> signal_port::open(io_context& on, std::initializer_list<int> signals) {
     const std::lock_guard lock{registry};
+    forget_handlers_in_children();
     std::size_t slot = 0;
-    while (slot < subscriptions.size() && subscriptions[slot].wanted.load() != 0) ++slot;
+    while (slot < subscriptions.size() && subscriptions[slot].taken) ++slot;
     if (slot == subscriptions.size()) return error{errc::limit_exceeded, activity::signal};
 
     const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -91,17 +130,12 @@ io_result<signal_port> signal_port::open(io_context& on, std::initializer_list<i
     it.deliveries = 0;
     it.exits = false;
     it.event = event;
-    std::uint64_t wanted = 0;
     for (const int signal : signals) {
-        const bool valid = signal >= 1 && signal <= signals_max;
-        if (valid && (wanted & bit_of(signal)) != 0) continue;  // Named twice is named once.
-        if (!valid || !take_over(signal)) {
-            give_back(wanted);
-            return error{errc::invalid_argument, activity::signal};
-        }
-        wanted |= bit_of(signal);
+        if (subscribe(it, signal)) continue;
+        unsubscribe(it);
+        return error{errc::invalid_argument, activity::signal};
     }
-    it.wanted.store(wanted, std::memory_order_release);
+    it.taken = true;
     port.slot_ = static_cast<int>(slot);
     return io_result<signal_port>{std::move(port)};
 }
@@ -110,8 +144,8 @@ signal_port::~signal_port() {
     if (slot_ < 0) return;
     const std::lock_guard lock{registry};
     subscription& it = subscriptions[static_cast<std::size_t>(slot_)];
-    give_back(it.wanted.exchange(0, std::memory_order_acq_rel));
-    it.event = -1;
+    unsubscribe(it);
+    it.taken = false;
 }
 
 void signal_port::exit_on_second() noexcept {

@@ -49,17 +49,17 @@ void pending_operation::abandon() noexcept {
 
 int handle::close() noexcept {
     if (!open()) return -EBADF;
-    descriptor& it = *slot_;
+    descriptor& it = *opened_.of;
     if (it.home != nullptr) it.home->detach(it);
-    slot_ = nullptr;
+    opened_ = {};
     return host_->close(it);
 }
 
 int handle::release() noexcept {
     if (!open()) return -1;
-    descriptor& it = *slot_;
+    descriptor& it = *opened_.of;
     if (it.home != nullptr) it.home->detach(it);
-    slot_ = nullptr;
+    opened_ = {};
     return host_->release(it);
 }
 

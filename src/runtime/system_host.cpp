@@ -27,6 +27,7 @@ descriptor& system_host::enter(int number) noexcept {
 
     descriptor& it = chunk_at(index / chunk_size)[index % chunk_size];
     expects(!it.open(), "a descriptor number has one owner");
+    expects(it.home == nullptr && it.pending.empty(), "no loop uses what is not open");
     it.number = number;
     it.maybe_readable = it.maybe_writable = true;
     it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;

@@ -19,39 +19,58 @@ thread_pool::~thread_pool() {
         closed_ = true;
     }
     wanted_.notify_all();
-    for (std::thread& each : threads_) each.join();
+    for (const pthread_t each : threads_) ::pthread_join(each, nullptr);
 }
 
-void thread_pool::submit(call_operation& op) {
+int thread_pool::submit(call_operation& op) noexcept {
     {
         const std::lock_guard lock{mutex_};
-        waiting_.push(op);
-        if (idle_ == 0 && threads_.size() < threads_max_) {
-            const signals_blocked quiet;
-            threads_.emplace_back([this] { work_until_closed(); });
+        // A worker for each: calls may wait for each other, so none must wait behind another one that
+        // the same idle worker was woken for.
+        if (waiting_count_ >= idle_ && threads_.size() < threads_max_) {
+            const int failed = start_worker();
+            if (failed != 0 && threads_.empty()) return failed;
         }
+        waiting_.push(op);
+        ++waiting_count_;
     }
     wanted_.notify_one();
+    return 0;
+}
+
+int thread_pool::start_worker() noexcept {
+    const auto body = [](void* pool) -> void* {
+        static_cast<thread_pool*>(pool)->work_until_closed();
+        return nullptr;
+    };
+    const started_thread made = start_quietly(body, this);
+    if (made.failed != 0) return made.failed;
+    threads_.push_back(made.thread);
+    ++idle_;
+    return 0;
 }
 
 bool thread_pool::withdraw(call_operation& op) noexcept {
     const std::lock_guard lock{mutex_};
-    return waiting_.remove(op);
+    if (!waiting_.remove(op)) return false;
+    --waiting_count_;
+    return true;
 }
 
 void thread_pool::work_until_closed() noexcept {
     std::unique_lock lock{mutex_};
     for (;;) {
-        ++idle_;
         wanted_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
-        --idle_;
         if (waiting_.empty()) return;
 
         auto& op = static_cast<call_operation&>(waiting_.pop());
+        --waiting_count_;
+        --idle_;
         lock.unlock();
         op.function(op.argument);
         op.home->complete_call(op);
         lock.lock();
+        ++idle_;
     }
 }
 

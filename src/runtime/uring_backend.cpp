@@ -3,6 +3,7 @@
 // From records to entries and back: see uring_backend.hpp.
 #include <runtime/uring_backend.hpp>
 
+#include <gyre/base/check.hpp>
 #include <runtime/system_host.hpp>
 
 #include <fcntl.h>
@@ -76,13 +77,15 @@ void uring_backend::watch_waker() noexcept {
 io_uring_sqe& uring_backend::entry() noexcept {
     io_uring_sqe* free = ring_.next_entry();
     while (free == nullptr) {
-        if (withdrawn_ == 0) buffers_.refill(leases_in_flight_);
-        withdrawn_ = ring_.submit();
-        if (withdrawn_ == EBUSY || withdrawn_ == EAGAIN) {
-            withdrawn_ = 0;
-            ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
-        }
         if (withdrawn_ != 0) return *reinterpret_cast<io_uring_sqe*>(nowhere_);
+        buffers_.refill(leases_in_flight_);
+        const int failed = ring_.submit();
+        if (failed == EBUSY || failed == EAGAIN) {
+            // It wants its results to be taken first, perhaps while one of them is being delivered.
+            ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
+        } else {
+            withdrawn_ = failed;
+        }
         free = ring_.next_entry();
     }
     return *free;
@@ -302,6 +305,9 @@ error uring_backend::turn(time_point deadline) noexcept {
         if (failed == EBUSY || failed == EAGAIN) failed = 0;  // Results first; then it goes on.
         const unsigned count = ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
         if (failed != 0) {
+            // Begun again, what was done already would be done twice.
+            ensures(failed != EBADR,
+                    "io_uring lost completions: its queue was full, and the kernel out of memory");
             withdrawn_ = failed;
             return error::from_errno(failed, activity::ring_setup);
         }
@@ -349,7 +355,7 @@ void uring_backend::cancel_again(std::uint64_t data) noexcept {
     const auto number = static_cast<int>(static_cast<std::uint32_t>(data) >> 2);
     descriptor* it = system_host::instance().find(number, static_cast<std::uint32_t>(data >> 32));
     if (it == nullptr || it->home != loop_) return;
-    it->pending.for_each([this](operation& op) {
+    it->pending.for_each_shrinking([this](operation& op) {
         if (op.cancel_requested) cancel(op);
     });
 }

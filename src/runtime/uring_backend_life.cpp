@@ -136,7 +136,8 @@ error uring_backend::bind_thread() noexcept {
 // well, closing the ring does it, but in the kernel's own time, of which nothing tells.
 void uring_backend::abandon() noexcept {
     buffers_.disarm();  // The blocks will soon be somebody's.
-    const bool canceled = ring_.cancel_everything() == 0;
+    // Closed already, if it was to be made anew for another thread: then nothing was in flight.
+    const bool canceled = !ring_.is_open() || ring_.cancel_everything() == 0;
     ring_.reap([this](const io_uring_cqe& result) {
         if (result.res != -ECANCELED) deliver(result);
     });

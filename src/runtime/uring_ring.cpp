@@ -36,7 +36,7 @@ int uring_ring::open(unsigned submissions, unsigned completions, std::uint32_t f
     number_ = static_cast<int>(number);
     features_ = asked.features;
     disabled_ = (flags & IORING_SETUP_R_DISABLED) != 0;
-    tail_ = submitted_ = 0;
+    tail_ = submitted_ = reaped_ = 0;
     const int failed = map(asked);
     if (failed != 0) close();
     return failed;
@@ -82,6 +82,8 @@ void uring_ring::close() noexcept {
     if (number_ >= 0) ::close(number_);
     entries_ = nullptr;
     rings_ = nullptr;
+    completion_head_ = completion_tail_ = &none_;
+    reaped_ = 0;
     number_ = -1;
 }
 
@@ -143,7 +145,7 @@ int uring_ring::enter(bool wait, time_point deadline) noexcept {
     if (!wait || deadline == never) {
         consumed = call_enter(count, wait ? 1 : 0, flags, nullptr, 0);
     } else {
-        const auto left = std::max(deadline - std::chrono::steady_clock::now(), duration::zero());
+        const duration left = time_left(deadline, std::chrono::steady_clock::now());
         const __kernel_timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
         uring_abi::getevents_argument argument;
         argument.timeout = reinterpret_cast<std::uint64_t>(&span);

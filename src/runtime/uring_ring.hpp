@@ -28,7 +28,7 @@ public:
     [[nodiscard]] int open(unsigned submissions, unsigned completions,
                            std::uint32_t flags) noexcept;
 
-    /// Unmaps and closes. Safe when closed.
+    /// Unmaps and closes; there are no results any more. Safe when closed.
     void close() noexcept;
 
     [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
@@ -68,20 +68,25 @@ public:
     /// Hands over what was prepared without looking for results.
     [[nodiscard]] int submit() noexcept;
 
-    /// Calls `visit(const io_uring_cqe&)` for each result there is, then gives all of them back.
-    /// Returns how many there were.
+    /// Calls `visit(const io_uring_cqe&)` for each result there is, once, then gives all of them back.
+    /// Returns how many there were. A visit may reap as well: it gets what comes behind its own result,
+    /// and the kernel has room again for all that was visited.
     template <class Visitor>
     unsigned reap(Visitor&& visit) noexcept {
-        const unsigned head = *completion_head_;
+        const unsigned first = reaped_;
         const unsigned tail = std::atomic_ref{*completion_tail_}.load(std::memory_order_acquire);
-        for (unsigned at = head; at != tail; ++at) visit(completions_[at & completion_mask_]);
-        std::atomic_ref{*completion_head_}.store(tail, std::memory_order_release);
-        return tail - head;
+        // Not until they are equal: a visit may have gone further than this tail.
+        while (static_cast<int>(tail - reaped_) > 0) {
+            // A copy, because a visit that reaps gives this one back, too.
+            const io_uring_cqe result = completions_[reaped_++ & completion_mask_];
+            visit(result);
+        }
+        std::atomic_ref{*completion_head_}.store(reaped_, std::memory_order_release);
+        return reaped_ - first;
     }
 
     [[nodiscard]] bool has_results() const noexcept {
-        return *completion_head_ !=
-               std::atomic_ref{*completion_tail_}.load(std::memory_order_acquire);
+        return reaped_ != std::atomic_ref{*completion_tail_}.load(std::memory_order_acquire);
     }
 
 private:
@@ -105,8 +110,10 @@ private:
     unsigned tail_ = 0;       // Prepared so far.
     unsigned submitted_ = 0;  // Handed over so far.
 
-    unsigned* completion_head_ = nullptr;
-    unsigned* completion_tail_ = nullptr;
+    unsigned none_ = 0;  // Stands in for both ends of the queue while the ring is closed.
+    unsigned* completion_head_ = &none_;
+    unsigned* completion_tail_ = &none_;
+    unsigned reaped_ = 0;  // Visited so far; given back at the end of each `reap`.
     unsigned completion_mask_ = 0;
     io_uring_cqe* completions_ = nullptr;
 };

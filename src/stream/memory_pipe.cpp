@@ -3,6 +3,7 @@
 // The ring behind include/gyre/stream/memory_pipe.hpp.
 #include <gyre/stream/memory_pipe.hpp>
 
+#include <gyre/base/check.hpp>
 #include <gyre/stream/concepts.hpp>
 
 #include <algorithm>
@@ -16,11 +17,12 @@ static_assert(duplex_stream<memory_stream>);
 bool memory_channel::read_awaiter::await_suspend(std::coroutine_handle<> handle,
                                                  const environment* given) noexcept {
     if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
-    count_ = from_.take(into_);
-    from_.move_waiting();
+    if (from_ == nullptr || from_->reading_ended_) return go_on(handle, *given, errc::closed);
+    count_ = from_->take(into_);
+    from_->move_waiting();
     if (count_ > 0 || into_.empty()) return go_on(handle, *given);
-    if (from_.writing_ended_) return go_on(handle, *given, errc::eof);
-    return wait_in(from_.readers_, handle, *given);
+    if (from_->writing_ended_) return go_on(handle, *given, errc::eof);
+    return wait_in(from_->readers_, handle, *given);
 }
 
 io_result<std::size_t> memory_channel::read_awaiter::await_resume() const noexcept {
@@ -30,11 +32,12 @@ io_result<std::size_t> memory_channel::read_awaiter::await_resume() const noexce
 bool memory_channel::write_awaiter::await_suspend(std::coroutine_handle<> handle,
                                                   const environment* given) noexcept {
     if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
-    if (to_.reading_ended_ || to_.writing_ended_) return go_on(handle, *given, errc::broken_pipe);
-    count_ = to_.put(from_);
-    to_.move_waiting();
+    if (to_ == nullptr || to_->writing_abandoned_) return go_on(handle, *given, errc::closed);
+    if (to_->reading_ended_ || to_->writing_ended_) return go_on(handle, *given, errc::broken_pipe);
+    count_ = to_->put(from_);
+    to_->move_waiting();
     if (count_ > 0 || from_.empty()) return go_on(handle, *given);
-    return wait_in(to_.writers_, handle, *given);
+    return wait_in(to_->writers_, handle, *given);
 }
 
 io_result<std::size_t> memory_channel::write_awaiter::await_resume() const noexcept {
@@ -91,6 +94,11 @@ void memory_channel::end_reading() noexcept {
     writers_.wake_all(errc::broken_pipe);
 }
 
+void memory_channel::abandon_writing() noexcept {
+    writing_abandoned_ = true;
+    end_writing();
+}
+
 memory_stream& memory_stream::operator=(memory_stream&& other) noexcept {
     close();
     in_ = std::move(other.in_);
@@ -99,7 +107,7 @@ memory_stream& memory_stream::operator=(memory_stream&& other) noexcept {
 }
 
 void memory_stream::close() noexcept {
-    if (out_ != nullptr) out_->end_writing();
+    if (out_ != nullptr) out_->abandon_writing();
     if (in_ != nullptr) in_->end_reading();
     in_.reset();
     out_.reset();

@@ -100,6 +100,41 @@ TEST_CASE("an element may leave while it is visited") {
     CHECK(line.empty());
 }
 
+TEST_CASE("a walk along a list that shrinks meets whoever stays, whoever else leaves") {
+    for (int leaver = 0; leaver < 4; ++leaver) {
+        CAPTURE(leaver);
+        person all[] = {person{0}, person{1}, person{2}, person{3}};
+        list<person> line;
+        for (person& each : all) line.push_back(each);
+        std::vector<bool> met(4);
+
+        line.for_each_shrinking([&](const person& each) {
+            met[static_cast<std::size_t>(each.name)] = true;
+            all[leaver].leave();
+        });
+
+        for (int name = 0; name < 4; ++name) {
+            CHECK(met[static_cast<std::size_t>(name)] == (name == 0 || name != leaver));
+        }
+        CHECK(line.size() == 3);
+        clear(line);
+    }
+}
+
+TEST_CASE("a walk along a list that shrinks ends when everybody leaves at once") {
+    person a{1}, b{2}, c{3};
+    list<person> line;
+    for (person* each : {&a, &b, &c}) line.push_back(*each);
+    int visits = 0;
+
+    line.for_each_shrinking([&](const person&) {
+        ++visits;
+        clear(line);
+    });
+
+    CHECK(visits == 1);
+}
+
 TEST_CASE("a list tells whether an element is all it holds") {
     person a{1}, b{2};
     list<person> line;

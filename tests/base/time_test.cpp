@@ -45,3 +45,22 @@ TEST_CASE("a start before the clock's beginning is as good as any other") {
 
     CHECK(deadline_after(time_point{-5s}, duration::max()) == never - 5s);
 }
+
+TEST_CASE("what is left of a deadline is the time until it, and none once it has passed") {
+    static_assert(time_left(start + 5ms, start) == 5ms);
+    static_assert(time_left(start, start) == 0s);
+    static_assert(time_left(start - 1ns, start) == 0s);
+
+    CHECK(time_left(never, start) == duration::max() - 1'000s);
+}
+
+TEST_CASE("what is left does not overflow, however far off the deadline or the present") {
+    static_assert(time_left(time_point::min(), start) == 0s);
+    static_assert(time_left(time_point::min() + 1h, never) == 0s);
+    static_assert(time_left(never, time_point{}) == duration::max());
+    static_assert(time_left(never, time_point{-1ns}) == duration::max());
+    static_assert(time_left(never, time_point::min()) == duration::max());
+    static_assert(time_left(never - 1ns, time_point{-1ns}) == duration::max());
+
+    CHECK(time_left(time_point{-1s}, time_point::min()) == duration::max() - 1s + 1ns);
+}

@@ -11,8 +11,11 @@
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>
 
+#include <boost/asio/append.hpp>
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -56,20 +59,23 @@ struct kept_operation {
         void operator()(Handler handler) const {
             auto slot = asio::get_associated_cancellation_slot(handler);
             slot.assign([it = self](asio::cancellation_type) { ++it->cancels; });
+            self->handlers_on = asio::get_associated_executor(handler, get_executor());
             const auto kept = std::make_shared<Handler>(std::move(handler));
             self->finish = [kept] { (*kept)(); };
         }
         kept_operation* self;
     };
 
-    [[nodiscard]] auto async_wait() {
-        return asio::async_initiate<const use_io_result_t&, void()>(initiation{this},
-                                                                    use_io_result);
+    template <class Token = const use_io_result_t&>
+    [[nodiscard]] auto async_wait(Token&& token = use_io_result) {
+        return asio::async_initiate<Token, void()>(initiation{this}, token);
     }
 
     asio::io_context& context;
     std::function<void()> finish;
     int cancels = 0;
+    asio::io_context::executor_type handlers_on =
+        context.get_executor();  // If it had any of its own.
 };
 
 // An operation of `context` that `begin(handler)` begins.
@@ -88,6 +94,117 @@ template <class Begin>
 auto async_begin(asio::io_context& context, Begin begin) {
     return asio::async_initiate<const use_io_result_t&, void()>(begin_on<Begin>{&context, begin},
                                                                 use_io_result);
+}
+
+// How a timer or a read has ended, with and without a tuple around it.
+using wait_tuple = std::tuple<boost::system::error_code>;
+bool fired(const io_result<>& wait) { return wait.ok(); }
+bool fired(const io_result<wait_tuple>& wait) { return !std::get<0>(wait.value()); }
+bool was_stopped(const io_result<>& wait) { return wait.error() == errc::canceled; }
+bool was_stopped(const io_result<wait_tuple>& wait) {
+    return std::get<0>(wait.value()) == asio::error::operation_aborted;
+}
+using read_tuple = std::tuple<boost::system::error_code, std::size_t>;
+bool timed_out(const io_result<std::size_t>& read) { return read.error() == errc::timed_out; }
+bool timed_out(const io_result<read_tuple>& read) {
+    return std::get<0>(read.value()) == asio::error::operation_aborted;
+}
+std::size_t size_of(const io_result<std::size_t>& read) { return read.value(); }
+std::size_t size_of(const io_result<read_tuple>& read) { return std::get<1>(read.value()); }
+
+// Two contexts of which an operation belongs to the first.
+struct two_hosts {
+    asio::io_context own;
+    asio::io_context other;
+};
+
+// A stop of an operation that is awaited with `token` is a message to `there`, and to nobody else.
+template <class Token>
+void check_stop_goes_to(asio::io_context& there, two_hosts& hosts, Token token) {
+    with_every_backend([&](const io_context_options& options) {
+        io_context loop{options};
+        kept_operation operation{hosts.own, {}};
+        bool over = false;
+        const auto wait = [&]() -> task<> {
+            static_cast<void>(co_await operation.async_wait(token));
+            over = true;
+        };
+        const stop_handle waiting = launch(loop, wait(), or_terminate{});
+        loop.poll();
+        CHECK(operation.handlers_on == there.get_executor());
+
+        waiting.request_stop();
+        loop.poll();
+        (&there == &hosts.own ? hosts.other : hosts.own).poll();
+        CHECK(operation.cancels == 0);
+        there.restart();
+        there.poll();
+        CHECK(operation.cancels == 1);
+
+        operation.finish();
+        loop.poll();
+        CHECK(over);
+    });
+}
+
+// Stops reads that have begun their second part: of eight bytes two come.
+template <class Executor, class Token>
+task<> read_in_vain(asio::io_context& context, Executor on, Token token, int& stopped) {
+    asio_pair pair{context};
+    asio::ip::tcp::socket far{on, asio::ip::tcp::v4(), pair.far.release()};
+    std::array<char, 8> space{};
+    for (int round = 0; round < 300; ++round) {
+        static_cast<void>(
+            co_await asio::async_write(pair.near, asio::buffer("12", 2), use_io_result));
+        const auto read =
+            co_await with_timeout(50us, asio::async_read(far, asio::buffer(space), token));
+        if (timed_out(read)) ++stopped;
+        CHECK(size_of(read) <= space.size());
+    }
+}
+
+// A timer that fires on one thread races with its stop on another.
+template <class Token>
+void check_race_of_stop_and_timer(Token token) {
+    with_every_backend([&](const io_context_options& options) {
+        constexpr int rounds = 3000;
+        asio_thread there;
+        io_context loop{options};
+        int ended = 0;
+        int stopped = 0;
+        const auto race = [&]() -> task<> {
+            for (int round = 0; round < rounds; ++round) {
+                asio::steady_timer timer{there.context, 30us};
+                const auto raced = co_await when_any(timer.async_wait(token), sleep_for(25us));
+                if (fired(std::get<0>(raced.results))) ++ended;
+                if (was_stopped(std::get<0>(raced.results))) ++stopped;
+            }
+        };
+        launch(loop, race(), or_terminate{});
+        loop.run_for(patience);
+        CHECK(ended + stopped == rounds);
+    });
+}
+
+// Reads in parts, of an object whose executor is `on`, are stopped from another thread than Asio's two.
+template <class MakeExecutor, class MakeToken>
+void check_stops_beside_two_threads(const MakeExecutor& executor_of, const MakeToken& token_for) {
+    with_every_backend([&](const io_context_options& options) {
+        asio_thread there;
+        std::thread second{[&] { there.context.run(); }};
+        {
+            io_context loop{options};
+            int stopped = 0;
+            launch(loop,
+                   read_in_vain(there.context, executor_of(there.context), token_for(there.context),
+                                stopped),
+                   or_terminate{});
+            loop.run_for(patience);
+            CHECK(stopped > 0);
+        }
+        there.context.stop();
+        second.join();
+    });
 }
 
 asio::awaitable<int> asio_answer(int value) { co_return value; }
@@ -272,54 +389,48 @@ TEST_CASE("a loop that dies first waits for Asio to let go of the operation") {
 }
 
 TEST_CASE("a stop races with the completion on another thread, and the wait ends once") {
+    check_race_of_stop_and_timer(use_io_result);
+    check_race_of_stop_and_timer(asio::as_tuple(use_io_result));
+}
+
+TEST_CASE("a stop goes to the executor of the operation, whatever stands around the token") {
+    two_hosts it;
+    check_stop_goes_to(it.own, it, use_io_result);
+    check_stop_goes_to(it.own, it, asio::as_tuple(use_io_result));
+    check_stop_goes_to(it.own, it, asio::as_tuple(asio::append(use_io_result, 1)));
+}
+
+TEST_CASE("a stop goes to the executor that bind_executor names, of several to the outermost") {
+    two_hosts it;
+    const auto bound = asio::bind_executor(it.other, use_io_result);
+    check_stop_goes_to(it.other, it, bound);
+    check_stop_goes_to(it.other, it, asio::as_tuple(bound));
+    check_stop_goes_to(it.other, it, asio::bind_executor(it.other, asio::as_tuple(use_io_result)));
+    check_stop_goes_to(it.own, it, asio::bind_executor(it.own, bound));
+    check_stop_goes_to(it.own, it, asio::bind_executor(it.own, asio::as_tuple(bound)));
+}
+
+TEST_CASE("a read of several parts is stopped between them on another thread") {
     with_every_backend([](const io_context_options& options) {
-        constexpr int rounds = 3000;
         asio_thread there;
         io_context loop{options};
-        int fired = 0;
         int stopped = 0;
-        const auto race = [&]() -> task<> {
-            for (int round = 0; round < rounds; ++round) {
-                asio::steady_timer timer{there.context, 30us};
-                const auto raced =
-                    co_await when_any(timer.async_wait(use_io_result), sleep_for(25us));
-                if (std::get<0>(raced.results).ok()) ++fired;
-                if (std::get<0>(raced.results).error() == errc::canceled) ++stopped;
-            }
-        };
-        launch(loop, race(), or_terminate{});
+        launch(loop,
+               read_in_vain(there.context, there.context.get_executor(),
+                            asio::as_tuple(use_io_result), stopped),
+               or_terminate{});
         loop.run_for(patience);
-        CHECK(fired + stopped == rounds);
+        CHECK(stopped > 0);
     });
 }
 
 TEST_CASE("an operation on a strand of a context with several threads is cancelled on its strand") {
-    with_every_backend([](const io_context_options& options) {
-        asio_thread there;
-        std::thread second{[&] { there.context.run(); }};
-        {
-            io_context loop{options};
-            int canceled = 0;
-            const auto read_in_vain = [&]() -> task<> {
-                asio_pair pair{there.context};
-                const auto line = asio::make_strand(there.context);
-                asio::ip::tcp::socket far{line, asio::ip::tcp::v4(), pair.far.release()};
-                std::array<char, 8> space{};
-                for (int round = 0; round < 300; ++round) {
-                    static_cast<void>(co_await asio::async_write(pair.near, asio::buffer("12", 2),
-                                                                 use_io_result));
-                    const auto read = co_await with_timeout(
-                        50us, asio::async_read(far, asio::buffer(space), use_io_result));
-                    if (read.error() == errc::timed_out) ++canceled;
-                    CHECK(read.value() <= space.size());
-                }
-            };
-            launch(loop, read_in_vain(), or_terminate{});
-            loop.run_for(patience);
-            CHECK(canceled > 0);
-        }
-        there.context.stop();
-        second.join();
+    const auto strand = [](asio::io_context& of) { return asio::make_strand(of); };
+    const auto plain = [](asio::io_context& of) { return of.get_executor(); };
+    check_stops_beside_two_threads(strand, [](auto&) { return use_io_result; });
+    check_stops_beside_two_threads(strand, [](auto&) { return asio::as_tuple(use_io_result); });
+    check_stops_beside_two_threads(plain, [](asio::io_context& of) {
+        return asio::bind_executor(asio::make_strand(of), use_io_result);
     });
 }
 

@@ -7,11 +7,13 @@
 #include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>
 #include <support/pools.hpp>
+#include <support/thread_stacks.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -188,5 +190,26 @@ TEST_CASE("listening on each loop fails as a whole if the address is taken") {
         const auto refused = listen_on_each(pool, taken.value().local_endpoint().value());
 
         CHECK(refused.error() == errc::address_in_use);
+    });
+}
+
+TEST_CASE("a server on a pool that could not start ends at once, and says why") {
+    on_every_backend([](io_context& io) -> task<> {
+        io_pool_options of_pool;
+        of_pool.threads = 2;
+        std::optional<thread_stacks> none{thread_stacks::impossible};
+        io_pool pool{of_pool};
+        none.reset();
+        io_result<stream_acceptor> one = stream_acceptor::listen(io, {ipv4::loopback(), 0});
+        io_result<std::vector<stream_acceptor>> each = listen_on_each(pool, {ipv4::loopback(), 0});
+        REQUIRE(one.ok());
+        REQUIRE(each.ok());
+        const auto hang_up = [](stream_socket) -> task<> { co_return; };
+
+        const io_result<> handing_over = co_await serve(pool, one.take(), hang_up);
+        const io_result<> on_each = co_await serve(pool, each.take(), hang_up);
+
+        CHECK(handing_over.error() == errc::resource_unavailable);
+        CHECK(on_each.error() == errc::resource_unavailable);
     });
 }

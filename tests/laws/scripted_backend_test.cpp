@@ -12,6 +12,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_any.hpp>
+#include <support/disposable.hpp>
 #include <support/harness.hpp>
 
 #include <array>
@@ -401,22 +402,60 @@ TEST_CASE("an operation does not resume while a foreign cancel still points to i
 
 namespace {
 
-// A coroutine whose frame its owner destroys whenever it likes; the library has none.
-struct disposable {
-    struct promise_type : task_node {
-        disposable get_return_object() noexcept {
-            return {std::coroutine_handle<promise_type>::from_promise(*this)};
-        }
-        std::suspend_always initial_suspend() const noexcept { return {}; }
-        std::suspend_always final_suspend() const noexcept { return {}; }
-        void return_void() const noexcept {}
-        void unhandled_exception() const noexcept { std::terminate(); }
-    };
+// A call that lasts until it is let go.
+struct held_call : call_operation {
+    held_call() noexcept : call_operation{&hold, this} {
+        run = [](work& item) noexcept {
+            auto& self = static_cast<held_call&>(static_cast<operation&>(item));
+            REQUIRE(++self.resumptions == 1);  // Queued twice it would stay there for ever.
+        };
+    }
+    static void hold(void* it) noexcept {
+        while (!static_cast<held_call*>(it)->let_go) std::this_thread::yield();
+    }
 
-    std::coroutine_handle<promise_type> frame;
+    std::atomic<bool> let_go = false;
+    int resumptions = 0;
 };
 
 }  // namespace
+
+TEST_CASE("a call that ends while a foreign cancel still points to it resumes once") {
+    held_call op;
+    scripted_loop on;
+    const io_context::work_guard guard{on.io};
+    on.io.post([&] { CHECK_FALSE(on.io.submit(op)); });
+    on.script->steps.emplace_back([&] {
+        from_another_loop([&] { on.io.cancel(op); });
+        CHECK(op.state == operation_state::cancel_posted);
+        op.let_go = true;
+        while (op.state == operation_state::cancel_posted) std::this_thread::yield();
+        CHECK(op.state == operation_state::awaiting_cancel);
+    });
+
+    on.io.run_for(1s);
+
+    CHECK(op.resumptions == 1);
+    CHECK(op.result == 0);
+    CHECK(op.state == operation_state::done);
+}
+
+TEST_CASE("an operation that is over and waits for a foreign cancel is not canceled again") {
+    fixture on;
+    launch(on.io, read_once(on.socket, on.seen), or_terminate{});
+    on.script->steps.emplace_back([&] {
+        from_another_loop([&] { on.io.cancel(on.only()); });
+        on.io.complete(on.only(), 4);
+        CHECK(on.only().state == operation_state::awaiting_cancel);
+        on.io.roots().front().chain.request(stop_level::stop);
+    });
+
+    on.io.run();
+
+    CHECK(on.script->canceled.empty());
+    CHECK(on.seen.resumptions == 1);
+    CHECK(on.seen.size == 4);
+}
 
 TEST_CASE("a frame destroyed with an operation in flight takes it back first") {
     fixture on;
@@ -460,4 +499,29 @@ TEST_CASE("a frame destroyed between completion and resumption leaves nothing in
     on.io.run();
 
     CHECK(on.seen.resumptions == 0);
+}
+
+TEST_CASE("a frame destroyed while a foreign cancel still points to its operation waits for that") {
+    for (const bool over : {false, true}) {
+        CAPTURE(over);
+        fixture on;
+        stop_chain chain;
+        const environment surroundings{on.io, &on.io, &chain};
+        const auto read = [&]() -> disposable { co_await read_once(on.socket, on.seen); };
+        on.io.post([&] {
+            const disposable it = read();
+            it.frame.promise().env = &surroundings;
+            gyre::resume(it.frame);
+            from_another_loop([&] { on.io.cancel(on.only()); });
+            if (over) on.io.complete(on.only(), 3);
+
+            it.frame.destroy();
+
+            CHECK(chain.pending() == nullptr);
+        });
+
+        on.io.run();
+
+        CHECK(on.seen.resumptions == 0);
+    }
 }

@@ -254,6 +254,28 @@ TEST_CASE("a stream: writes after the peer has gone fail in the end, with no byt
     });
 }
 
+TEST_CASE("a stream: what is begun on a closed end, or was made before, ends with errc::closed") {
+    on_every_stream([](auto& connection) -> task<> {
+        std::array<std::byte, 4> space;
+        co_await send_text(connection.far, "lost");
+        auto read = connection.near.read_some(mutable_buffer{space});
+        auto write = connection.near.write_some(bytes_of("late"));
+        static_cast<void>(connection.near.close());
+
+        const io_result<std::size_t> read_after = co_await read;
+        const io_result<std::size_t> written_after = co_await write;
+        const io_result<std::size_t> read_closed = co_await read_exactly(connection.near, space);
+        const io_result<std::size_t> written_closed =
+            co_await write_all(connection.near, bytes_of("later"));
+
+        for (const io_result<std::size_t>& each :
+             {read_after, written_after, read_closed, written_closed}) {
+            CHECK(each.error() == errc::closed);
+            CHECK(each.value() == 0);
+        }
+    });
+}
+
 TEST_CASE("a stream: what could be done at once is not begun once stopped") {
     on_every_stream([](auto& connection) -> task<> {
         io_result<std::size_t> read;

@@ -5,9 +5,13 @@
 //
 // Seccomp filters, limits and user ids stick to a process, so every test here runs in a forked child.
 // These are tests of `automatic` and of io_uring; on_every_backend would have nothing to vary.
+#include <base/ending.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/datagram_batch.hpp>
+#include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <gyre/runtime/io_pool.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
@@ -27,7 +31,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -45,13 +51,13 @@ namespace {
 constexpr uid_t nobody = 65534;
 constexpr duration child_patience = 20s;
 
-// From now on the kernel answers `calls` with EPERM, as container runtimes have it do (seccomp(2)).
+// From now on the kernel answers `calls` with `answer`, as container runtimes have it do (seccomp(2)).
 template <std::size_t Count>
-void forbid(const std::array<unsigned, Count>& calls) {
+void forbid(const std::array<unsigned, Count>& calls, unsigned answer = EPERM) {
     std::vector<sock_filter> code{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
     for (const unsigned each : calls) {
         code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, each, 0, 1));
-        code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+        code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | answer));
     }
     code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
     const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
@@ -137,7 +143,7 @@ class pending_work {
 public:
     static constexpr std::size_t readers = 8;
 
-    pending_work(io_context& io, child_process& me) : me_{me} {
+    pending_work(io_context& io, child_process& me) : io_{io}, me_{me} {
         for (socket_pair& each : pairs_) each = connected_pair(io);
         scattered_ = local_pair(io);
         waited_for_ = local_pair(io);
@@ -238,9 +244,9 @@ private:
         readable_ = ready.ok();
     }
     task<> sleep_long_enough() {
-        const time_point start = std::chrono::steady_clock::now();
+        const time_point start = io_.now();  // What a sleep is counted from.
         const io_result<> slept = co_await sleep_for(150ms);
-        slept_ = slept.ok() && std::chrono::steady_clock::now() - start >= 149ms;
+        slept_ = slept.ok() && std::chrono::steady_clock::now() - start >= 150ms;
     }
     task<> echo() {
         std::array<std::byte, 64> space{};
@@ -290,6 +296,7 @@ private:
         called_ = called.ok() && called.value() == 1;
     }
 
+    io_context& io_;
     child_process& me_;
     std::array<socket_pair, readers> pairs_;
     socket_pair scattered_;
@@ -431,6 +438,132 @@ TEST_CASE(
             me.check(!io.status(), "which is no error");
         });
     }
+}
+
+TEST_CASE("a loop that moves to another thread where io_uring is refused goes on with epoll") {
+    for (void (*change)() : {&forbid_setup, &forbid_everything}) {
+        check_in_child([change](child_process& me) {
+            io_context io;
+            if (!is_uring(io)) return me.say("skipped: this kernel has no io_uring to withdraw");
+            run_to_end(me, io, use_a_little(io, me));
+            change();
+
+            std::thread elsewhere{[&] { run_to_end(me, io, use_a_little(io, me)); }};
+            elsewhere.join();
+
+            me.check(io.backend().kind == backend_choice::epoll, "it goes on with epoll");
+            me.check(says(io.backend().reason, "withdrew io_uring"),
+                     "and says why, not \"" + io.backend().reason + '"');
+            me.check(!io.status(), "which is no error");
+        });
+    }
+}
+
+TEST_CASE("a loop that moves to where the io_uring it requires is refused says so and lives on") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_context io{require(tier)};
+            if (io.status()) return me.say("skipped: this kernel lacks the tier");
+            run_to_end(me, io, use_a_little(io, me));
+            forbid_setup();
+            socket_pair pair = connected_pair(io);
+            const auto use = [&]() -> task<> {
+                std::array<std::byte, 4> space{};
+                const io_result<std::size_t> read = co_await pair.client.read_some(space);
+                const io_result<> slept = co_await sleep_for(1ms);
+                me.check(read.error() == errc::backend_unavailable, "operations say so");
+                me.check(slept.ok(), "timers go on");
+            };
+
+            std::thread elsewhere{[&] { run_to_end(me, io, use()); }};
+            elsewhere.join();
+
+            me.check(io.status() == errc::backend_unavailable, "status tells");
+        });
+    }
+}
+
+TEST_CASE("counters go on where they were when a loop changes its backend") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_context io{require(tier)};
+            if (io.status()) return me.say("skipped: this kernel lacks the tier");
+            udp_socket socket = udp_socket::bind(io, {ipv4::loopback(), 0}).take();
+            int ended = 0;
+            const auto read = [&]() -> task<> {
+                datagram_batch batch{1, 16};
+                static_cast<void>(co_await socket.receive(batch));
+                ++ended;
+            };
+            launch(io, read(), or_terminate{});
+            launch(io, read(), or_terminate{});
+            io.poll();
+            // Both readers are told of one datagram, so one of them begins once more.
+            const endpoint to = socket.local_endpoint().value();
+            udp_socket from = udp_socket::bind(io, {ipv4::loopback(), 0}).take();
+            const auto send = [&]() -> task<> {
+                static_cast<void>(co_await from.send_to(bytes_of("x"), to));
+            };
+            launch(io, send(), or_terminate{});
+            while (ended == 0) io.run_for(1ms);
+            for (int visit = 0; visit < 100; ++visit) io.poll();
+            const loop_counters before = io.counters();
+
+            forbid_enter();
+            io.run_for(child_patience);
+
+            const loop_counters after = io.counters();
+            me.check(io.status() == errc::backend_unavailable, "the backend has changed");
+            me.check(before.visits >= 100 && before.rearms >= 1, "there is something to lose");
+            me.check(after.visits >= before.visits, "visits are kept");
+            me.check(after.rearms >= before.rearms, "beginnings anew are kept");
+            me.check(ended == 2, "everybody has ended");
+        });
+    }
+}
+
+TEST_CASE("any thread may ask a pool for its status while a loop of it loses its backend") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_pool_options options;
+            options.threads = 1;
+            options.loop = require(tier);
+            io_pool pool{options};
+            if (pool.status()) return me.say("skipped: this kernel lacks the tier");
+
+            pool[0].post([] { forbid_enter(); });  // It sticks to that thread.
+            while (!pool.status()) {
+                pool[0].post([] {});
+                std::this_thread::yield();
+            }
+
+            me.check(pool.status() == errc::backend_unavailable, "status tells");
+        });
+    }
+}
+
+TEST_CASE("a ring that has lost completions ends the program, and nothing is begun twice") {
+    const ending how = ending_of([] {
+        ::unsetenv("GYRE_BACKEND");
+        io_context io;
+        if (!is_uring(io)) {
+            std::fputs("skipped: this kernel has no io_uring\n", stderr);
+            return;
+        }
+        socket_pair pair = connected_pair(io);
+        std::array<std::byte, 4> space{};
+        const auto read = [&]() -> task<> {
+            static_cast<void>(co_await pair.client.read_some(space));
+        };
+        launch(io, read(), or_terminate{});
+        io.poll();
+        forbid(std::array<unsigned, 1>{SYS_io_uring_enter}, EBADR);
+        io.poll();
+    });
+
+    if (how.said_that("skipped")) return;
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("lost completions"));
 }
 
 TEST_CASE("a thread that posts while a loop changes its backend wakes it all the same") {

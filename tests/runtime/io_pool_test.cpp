@@ -6,16 +6,23 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <support/child.hpp>
 #include <support/harness.hpp>
+#include <support/thread_stacks.hpp>
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <string>
@@ -557,5 +564,86 @@ TEST_CASE("a loop that is held up shows it by the age of its last turn") {
         CHECK_FALSE(asleep);
         CHECK(first == second);
         CHECK(std::chrono::steady_clock::now() - second >= 5ms);
+    });
+}
+
+TEST_CASE("a pool whose threads cannot be started says so, and ends what it was given") {
+    with_every_backend([](const io_context_options& each) {
+        std::atomic<int> posted = 0;
+        std::atomic<int> canceled = 0;
+        int ended = 0;
+        {
+            const thread_stacks none{thread_stacks::impossible};
+            io_pool_options options;
+            options.threads = 3;
+            options.loop = each;
+            io_pool pool{options};
+
+            CHECK(pool.status() == errc::resource_unavailable);
+            CHECK(pool.status().during() == activity::start_thread);
+            CHECK(pool.size() == 3);
+            pool.post([&pool, &posted] {
+                ++posted;
+                pool.post([&posted] { ++posted; });
+            });
+            pool[0].post([&posted] { ++posted; });
+            launch(pool, with_children(canceled), [&ended](task_outcome<void> outcome) {
+                outcome.get();
+                ++ended;
+            });
+            pool.wait();
+            pool.request_stop();
+            CHECK(posted == 0);
+        }
+
+        CHECK(posted == 3);
+        CHECK(canceled == 2);
+        CHECK(ended == 1);
+    });
+}
+
+namespace {
+
+// The address space that this process uses, in bytes.
+rlim_t address_space_used() {
+    std::ifstream status{"/proc/self/statm"};
+    rlim_t pages = 0;
+    status >> pages;
+    return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+auto threads_here() {
+    return std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, {});
+}
+
+}  // namespace
+
+// There is room for two stacks and a half.
+TEST_CASE("when not every thread of a pool can be started, those that were end again") {
+    with_every_backend([](const io_context_options& each) {
+        const child_report report = in_child([&each](child_process& me) {
+            constexpr rlim_t stack = rlim_t{1} << 30;
+            const thread_stacks large{stack};
+            const auto threads = threads_here();
+            rlimit limit{};
+            me.check(::getrlimit(RLIMIT_AS, &limit) == 0, "there is a limit");
+            const rlim_t before =
+                std::exchange(limit.rlim_cur, address_space_used() + 2 * stack + stack / 2);
+            me.check(::setrlimit(RLIMIT_AS, &limit) == 0, "which can be lowered");
+            io_pool_options options;
+            options.threads = 4;
+            options.loop = each;
+
+            io_pool pool{options};
+
+            limit.rlim_cur = before;
+            me.check(::setrlimit(RLIMIT_AS, &limit) == 0, "and raised again");
+            me.check(pool.status() == errc::resource_unavailable, "the pool tells");
+            me.check(pool.size() == 4, "its loops are there");
+            me.check(threads_here() == threads, "its threads are not");
+        });
+
+        INFO(report.text);
+        CHECK(report.passed());
     });
 }

@@ -4,10 +4,12 @@
 #include <runtime/quiet_thread.hpp>
 
 #include <gyre/runtime/io_pool.hpp>
+#include <support/thread_stacks.hpp>
 
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cerrno>
 
 #include <signal.h>
 
@@ -41,4 +43,24 @@ TEST_CASE("threads of a pool have signals blocked, and the thread that made it h
 
     CHECK(there);
     CHECK_FALSE(blocked_here(SIGTERM));
+}
+
+TEST_CASE("a thread that cannot be started is an error, and leaves signals as they were") {
+    const auto body = [](void* count) -> void* {
+        ++*static_cast<std::atomic<int>*>(count);
+        return nullptr;
+    };
+    std::atomic<int> ran = 0;
+    int failed = 0;
+    {
+        const gyre::testing::thread_stacks none{gyre::testing::thread_stacks::impossible};
+        failed = gyre::start_quietly(body, &ran).failed;
+    }
+    const gyre::started_thread made = gyre::start_quietly(body, &ran);
+    REQUIRE(made.failed == 0);
+    ::pthread_join(made.thread, nullptr);
+
+    CHECK(failed == EAGAIN);
+    CHECK(ran == 1);
+    CHECK_FALSE(blocked_here(SIGUSR1));
 }

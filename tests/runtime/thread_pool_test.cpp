@@ -7,14 +7,46 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <support/harness.hpp>
+#include <support/thread_stacks.hpp>
 
 #include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 using namespace gyre;
 using namespace gyre::testing;
 using namespace std::chrono_literals;
+
+namespace {
+
+/// Where two calls wait for each other.
+class meeting {
+public:
+    /// True if the other one came, too, before patience has ended.
+    bool attend() {
+        std::unique_lock lock{mutex_};
+        if (++came_ == 2) both_.notify_one();
+        return both_.wait_for(lock, patience / 4, [this] { return came_ == 2; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable both_;
+    int came_ = 0;
+};
+
+task<> attend(meeting& at, int& met) {
+    const io_result<bool> came = co_await blocking([&at] { return at.attend(); });
+    if (came.ok() && came.value()) ++met;
+}
+
+}  // namespace
 
 TEST_CASE("a blocking call yields what its function returns") {
     on_every_backend([](io_context&) -> task<> {
@@ -81,5 +113,132 @@ TEST_CASE("a call that has begun is waited for, even when everything stops") {
         co_await with_group(body);
 
         CHECK(finished);
+    });
+}
+
+// One worker is idle and about to be woken for the first call when the second one comes.
+TEST_CASE("calls that wait for each other both begin, although a worker was idle") {
+    for (int round = 0; round < 20; ++round) {
+        on_every_backend([](io_context&) -> task<> {
+            meeting of_two;
+            int met = 0;
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(attend(of_two, met));
+                group.spawn(attend(of_two, met));
+                co_return;
+            };
+            static_cast<void>(co_await blocking([] {}));
+            static_cast<void>(co_await sleep_for(1ms));  // By now the worker has lain down.
+
+            co_await with_group(body);
+
+            REQUIRE(met == 2);
+        });
+    }
+}
+
+namespace {
+
+// A short call that notes how often it came back.
+struct noting_call : call_operation {
+    noting_call() noexcept : call_operation{&spin, this} {
+        run = [](work& item) noexcept {
+            auto& self = static_cast<noting_call&>(static_cast<operation&>(item));
+            ++self.resumptions;
+            if (++*self.ended == count) self.home->stop();
+        };
+    }
+    static void spin(void*) noexcept { std::this_thread::yield(); }
+
+    static constexpr std::size_t count = 3000;
+
+    std::size_t* ended = nullptr;
+    int resumptions = 0;
+};
+
+}  // namespace
+
+TEST_CASE("calls that end while another loop cancels them come back once each") {
+    with_every_backend([](const io_context_options& options) {
+        std::deque<noting_call> calls(noting_call::count);
+        io_context io{options};
+        const io_context::work_guard guard{io};
+        std::size_t ended = 0;
+        std::atomic<std::size_t> submitted = 0;
+        for (noting_call& each : calls) {
+            each.ended = &ended;
+            io.post([&] {
+                CHECK_FALSE(io.submit(each));
+                ++submitted;
+            });
+        }
+        const auto cancel_all = [&] {
+            for (std::size_t each = 0; each < calls.size(); ++each) {
+                while (submitted.load() <= each) std::this_thread::yield();
+                io.cancel(calls[each]);
+            }
+        };
+        std::thread elsewhere{[&] {
+            io_context other{options};
+            other.post(cancel_all);
+            other.run();
+        }};
+
+        io.run_for(patience);
+        elsewhere.join();
+
+        CHECK(ended == noting_call::count);
+        for (const noting_call& each : calls) {
+            REQUIRE(each.resumptions == 1);
+            REQUIRE((each.result == 0 || each.result == -ECANCELED));
+        }
+    });
+}
+
+TEST_CASE("a call for which no thread can be started says so, and the next one tries again") {
+    on_every_backend([](io_context&) -> task<> {
+        bool called = false;
+        const auto note = [&called] { called = true; };
+        std::optional<thread_stacks> none{thread_stacks::impossible};
+
+        const io_result<> refused = co_await blocking(note);
+        const bool called_in_vain = called;
+        none.reset();
+        const io_result<> done = co_await blocking(note);
+
+        CHECK(refused.error() == errc::resource_unavailable);
+        CHECK(refused.error().during() == activity::call);
+        CHECK_FALSE(called_in_vain);
+        CHECK(done.ok());
+        CHECK(called);
+    });
+}
+
+TEST_CASE("where no further thread can be started, calls wait for the worker there is") {
+    on_every_backend([](io_context&) -> task<> {
+        static_cast<void>(co_await blocking([] {}));
+        const thread_stacks none{thread_stacks::impossible};
+        std::atomic<bool> release = false;
+        int done = 0;
+        const auto first = [&]() -> task<> {
+            const io_result<> ended = co_await blocking([&release] { release.wait(false); });
+            if (ended.ok()) ++done;
+        };
+        const auto second = [&]() -> task<> {
+            const io_result<> ended = co_await blocking([] {});
+            if (ended.ok()) ++done;
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(first());
+            group.spawn(second());
+            group.spawn(second());
+            co_await yield();
+            release = true;
+            release.notify_all();
+        };
+
+        co_await with_group(body);
+
+        CHECK(done == 3);
     });
 }

@@ -74,6 +74,27 @@ TEST_CASE("a message that was read already needs no further read") {
     });
 }
 
+TEST_CASE("a fill adds what one read yields, until the window has reached its bound") {
+    on_every_backend([](io_context&) -> task<> {
+        trickle source{"abcdefg", {2, 3}};
+        buffered_reader<trickle> reader{source, 5};
+        trickle nothing{"", {}};
+        buffered_reader<trickle> at_end{nothing, 5};
+
+        const io_result<std::size_t> first = co_await reader.fill();
+        const io_result<std::size_t> second = co_await reader.fill();
+        const io_result<std::size_t> too_much = co_await reader.fill();
+        const io_result<std::size_t> none = co_await at_end.fill();
+
+        CHECK(first.value() == 2);
+        CHECK(second.value() == 3);
+        CHECK(too_much.error() == errc::limit_exceeded);
+        CHECK(too_much.value() == 0);
+        CHECK(text_of(reader.window()) == "abcde");
+        CHECK(none.error() == errc::eof);
+    });
+}
+
 TEST_CASE("a message may fill the reader exactly, and one byte more is too much") {
     on_every_backend([](io_context&) -> task<> {
         trickle fits{"1234567\n", {3}};

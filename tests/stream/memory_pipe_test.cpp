@@ -257,6 +257,22 @@ TEST_CASE("a shutdown of one's own side ends one's own waiting write") {
     });
 }
 
+TEST_CASE("what was made of an end may be awaited after both are gone") {
+    on_every_backend([](io_context&) -> task<> {
+        std::optional<memory_pipe> pipe{std::in_place, 4};
+        std::array<std::byte, 4> space;
+        auto read = pipe->first.read_some(space);
+        auto write = pipe->first.write_some(bytes_of("late"));
+        pipe.reset();
+
+        const io_result<std::size_t> got = co_await read;
+        const io_result<std::size_t> written = co_await write;
+
+        CHECK(got.error() == errc::closed);
+        CHECK(written.error() == errc::closed);
+    });
+}
+
 TEST_CASE("an end that is assigned to ends its old connection first") {
     on_every_backend([](io_context&) -> task<> {
         memory_pipe old{4};

@@ -4,11 +4,14 @@
 // stopped.
 #include <gyre/sync/timeout.hpp>
 
+#include <gyre/runtime/call.hpp>
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <sync/waiting_laws.hpp>
+
+#include <poll.h>
 
 #include <array>
 #include <memory>
@@ -97,6 +100,47 @@ TEST_CASE("a limit of zero or less still lets its awaitable try once") {
         CHECK(late.error() == errc::timed_out);
         CHECK(passed.ok());
         CHECK(too_late.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("a deadline has passed however long ago it was") {
+    on_every_backend([](io_context& io) -> task<> {
+        const std::array<time_point, 4> moments{time_point::min(), time_point::min() + 1ns,
+                                                time_point::min() + 1h, io.now() - duration::max()};
+        event unset;
+
+        for (const time_point each : moments) {
+            const io_result<> waited = co_await with_deadline(each, unset.wait());
+            const io_result<> slept = co_await sleep_until(each);
+            CHECK(waited.error() == errc::timed_out);
+            CHECK(slept.ok());
+        }
+    });
+}
+
+// The harness's own limit would be the nearer one, so these loops run without.
+TEST_CASE("a deadline in the farthest future lets its loop sleep") {
+    with_every_backend([](const io_context_options& options) {
+        // As late as it can be without being none, also with what a loop adds.
+        const time_point moment = never - options.timer_slack - 1ns;
+        io_context io{options};
+        event over;
+        io_result<> outcome{errc::malformed};
+        const auto waits = [&]() -> task<> {
+            outcome = co_await with_deadline(moment, over.wait());
+        };
+        const auto ends_it = [&]() -> task<> {
+            const io_result<> called = co_await blocking([] { ::poll(nullptr, 0, 50); });
+            CHECK(called.ok());
+            over.set();
+        };
+        launch(io, waits(), or_terminate{});
+        launch(io, ends_it(), or_terminate{});
+
+        io.run();
+
+        CHECK(outcome.ok());
+        CHECK(io.counters().visits < 50);
     });
 }
 

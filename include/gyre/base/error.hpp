@@ -31,13 +31,17 @@ enum class errc : std::int32_t {
     connection_timed_out = ETIMEDOUT,  ///< The kernel's timeout, not `timed_out`.
     destination_required = EDESTADDRREQ,
     file_exists = EEXIST,
+    host_down = EHOSTDOWN,
     host_unreachable = EHOSTUNREACH,
     interrupted = EINTR,
     invalid_argument = EINVAL,
     message_size = EMSGSIZE,
     name_too_long = ENAMETOOLONG,
+    network_down = ENETDOWN,
     network_unreachable = ENETUNREACH,
     no_buffer_space = ENOBUFS,
+    no_network = ENONET,
+    no_protocol_option = ENOPROTOOPT,
     no_such_device = ENODEV,
     no_such_file = ENOENT,
     not_connected = ENOTCONN,
@@ -46,13 +50,14 @@ enum class errc : std::int32_t {
     operation_not_permitted = EPERM,
     permission_denied = EACCES,
     process_descriptors_exhausted = EMFILE,
+    protocol_error = EPROTO,
     resource_unavailable = EAGAIN,
     system_descriptors_exhausted = ENFILE,
 
-    canceled = 4096,      ///< A stop or drain request ended the operation.
+    canceled = 4096,      ///< A stop, a drain or the closing of its socket ended the operation.
     timed_out,            ///< `with_timeout` or `with_deadline` ended the operation.
     eof,                  ///< The peer finished; nothing follows.
-    closed,               ///< Our own side was closed: a socket, a channel, an acceptor.
+    closed,               ///< Our own side was closed: a channel, a socket before it was begun on.
     limit_exceeded,       ///< A bound set by the program was reached.
     malformed,            ///< Text or bytes that do not follow their grammar.
     backend_unavailable,  ///< The required backend cannot run here.
@@ -79,6 +84,7 @@ enum class activity : std::uint32_t {
     endpoint,
     signal,
     call,
+    start_thread,
     ring_setup,
     epoll_setup
 };

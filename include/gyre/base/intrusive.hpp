@@ -83,6 +83,17 @@ public:
         }
     }
 
+    /// The same, but any element may leave the list meanwhile. If the one that comes next does, the walk
+    /// begins anew, so `visit` may meet an element more than once.
+    template <class Visitor>
+    void for_each_shrinking(Visitor&& visit) {
+        for (link* it = head_.next_; it != &head_;) {
+            link* next = it->next_;
+            visit(static_cast<Element&>(*it));
+            it = next->linked() ? next : head_.next_;
+        }
+    }
+
     /// The first element for which `wanted(element)`, or null.
     template <class Predicate>
     [[nodiscard]] Element* find(Predicate&& wanted) {

@@ -23,4 +23,12 @@ inline constexpr time_point never = time_point::max();
     return start + wait;
 }
 
+/// What is left of `deadline` at `now`: none once it has passed, and `duration::max()` where the
+/// difference would overflow. Either may be as far off as a time_point tells.
+[[nodiscard]] constexpr duration time_left(time_point deadline, time_point now) noexcept {
+    if (deadline <= now) return duration::zero();
+    if (now < time_point{} && deadline > never + now.time_since_epoch()) return duration::max();
+    return deadline - now;
+}
+
 }  // namespace gyre

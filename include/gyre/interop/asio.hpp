@@ -10,6 +10,9 @@
 // | run Asio's handlers on a gyre loop            | `asio_context`, asio_context.hpp         |
 // | tell one side's errors to the other           | `from_asio_error`, `to_asio_error`       |
 //
+// The host of a guest is an `asio::io_context` that one thread runs: a program that stands on a thread pool
+// or on strands has none, and runs its gyre loop on a thread beside them (docs/decisions/0013-interop.md).
+//
 // docs/guide/porting_from_asio.md shows them at work.
 #pragma once
 

@@ -60,6 +60,9 @@ namespace gyre {
 ///                runs. Of a thread pool it takes a strand, which is checked at compile time; of an
 ///                `io_context` that several threads run nobody can tell. One without an executor of its
 ///                own is cancelled on the coroutine's thread, and must bear that.
+///                Tokens around this one change nothing about it, but for `bind_executor`: what it names is
+///                the operation's executor then. Not for `co_spawn`, which hands a cancellation on to its own
+///                executor and waits for nobody.
 /// Cost:          no allocation of ours but for a cancellation; Asio's come from gyre's frame stock.
 struct use_io_result_t {
     /// Makes this the default token of an I/O object's executor, as in
@@ -105,6 +108,34 @@ template <class Allocator, unsigned int Properties>
 inline constexpr bool
     runs_handlers_at_once<boost::asio::thread_pool::basic_executor_type<Allocator, Properties>> =
         true;
+
+/// What a token around ours (`as_tuple`, `bind_executor`, ...) makes of an initiation: another one around it,
+/// which in Boost 1.81 has no executor.
+template <class Initiation>
+concept wrapped_initiation = !requires { typename Initiation::executor_type; } &&
+                             requires(const Initiation& around) { around.initiation_; };
+
+/// Is there a `bind_executor` among the tokens around ours?
+template <class Initiation>
+inline constexpr bool names_executor = false;
+template <wrapped_initiation Initiation>
+inline constexpr bool names_executor<Initiation> = requires(const Initiation& around) {
+    around.ex_;
+} || names_executor<decltype(Initiation::initiation_)>;
+
+/// The executor of an operation's own handlers. Of several that are named the outermost token's counts, which
+/// is the innermost initiation's.
+template <class Initiation>
+[[nodiscard]] auto executor_for_handlers(const Initiation& of) noexcept {
+    if constexpr (!wrapped_initiation<Initiation>) {
+        return boost::asio::get_associated_executor(of);
+    } else if constexpr (names_executor<Initiation> &&
+                         !names_executor<decltype(Initiation::initiation_)>) {
+        return of.ex_;
+    } else {
+        return executor_for_handlers(of.initiation_);
+    }
+}
 
 /// The untyped part: an operation that completes on one thread and is cancelled from another.
 ///
@@ -296,8 +327,9 @@ class [[nodiscard]] asio_operation final : public asio_wait {
 public:
     using result_type = typename Outcome::type;
 
-    static_assert(!runs_handlers_at_once<boost::asio::associated_executor_t<Initiation>>,
-                  "a cancellation needs a serial executor: make_strand of the thread pool");
+    static_assert(
+        !runs_handlers_at_once<decltype(executor_for_handlers(std::declval<const Initiation&>()))>,
+        "a cancellation needs a serial executor: make_strand of the thread pool");
 
     template <class Begin, class... Given>
     explicit asio_operation(std::in_place_t, Begin&& initiation, Given&&... arguments)
@@ -308,8 +340,7 @@ public:
 
     void request(stop_level level) noexcept override {
         if (level < stop_level::stop || !begin_cancel()) return;
-        boost::asio::dispatch(boost::asio::get_associated_executor(initiation_),
-                              cancellation{*this});
+        boost::asio::dispatch(executor_for_handlers(initiation_), cancellation{*this});
     }
 
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,

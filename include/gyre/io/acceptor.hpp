@@ -71,20 +71,21 @@ public:
     ///
     /// @return The connected socket; closed unless ok. TCP sockets have `no_delay` set.
     ///
-    /// Errors:        `errc::process_descriptors_exhausted`, `errc::connection_aborted`, ...
+    /// Errors:        `errc::process_descriptors_exhausted`, `errc::connection_aborted`, ...;
+    ///                `errc::closed` if the acceptor was closed before it was awaited.
     /// Cancellation:  `errc::canceled`, by a drain too, since this is intake. A connection that had
     ///                been accepted is delivered instead.
     /// Threads:       resumes on the caller's executor. Several may wait; first come, first served.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
     [[nodiscard]] auto accept() noexcept {
         return submission<accept_operation, finish_accept>{
-            accept_operation{slot()}, {}, stop_level::drain};
+            opened(), accept_operation{}, {}, stop_level::drain};
     }
 
     /// The same, with the peer's address beside it.
     [[nodiscard]] auto accept_from() noexcept {
         return submission<accept_operation, finish_accept_from>{
-            accept_operation{slot()}, {}, stop_level::drain};
+            opened(), accept_operation{}, {}, stop_level::drain};
     }
 
     // Of basic_socket. Here it stops listening: new connections are refused.

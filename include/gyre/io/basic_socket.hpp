@@ -20,9 +20,17 @@ namespace gyre {
 ///
 /// Everything here may be asked outside of coroutines, and of a closed socket (`errc::closed`); nothing
 /// waits. Belongs to the loop it is first used on.
+///
+/// What waits, in the classes below, may be asked of a closed socket as well, and what was made before
+/// `close` or `release` may be awaited after it: it ends with `errc::closed` and nothing is read or
+/// written, whoever has the number by then. So a reader that meets the end may close the socket between
+/// two steps of its writer. It is `closed` and not `canceled`, because that of which some may have been
+/// done, and that which was never begun, are told apart; and not `bad_descriptor`, because that is what
+/// the kernel says of a number, and the kernel was not asked.
 class basic_socket {
 public:
-    /// Closes at once. What is pending completes with `errc::canceled`. Errors: `errc::closed`.
+    /// Closes at once. What is pending completes with `errc::canceled`, what is begun later with
+    /// `errc::closed`. Errors: `errc::closed`.
     io_result<> close() noexcept;
 
     /// The address it has, or 0.0.0.0 and [::] where none was chosen. Errors: `errc::closed`.
@@ -53,7 +61,8 @@ public:
     /// The descriptor, still owned by the socket; -1 if closed.
     [[nodiscard]] int native_handle() const noexcept { return handle_.number(); }
 
-    /// Gives the descriptor away: cancels what is pending, forgets it, and leaves it open.
+    /// Gives the descriptor away: cancels what is pending, forgets it, and leaves it open. The socket is
+    /// closed then.
     [[nodiscard]] int release() noexcept { return handle_.release(); }
 
 protected:
@@ -63,7 +72,11 @@ protected:
     basic_socket& operator=(basic_socket&&) noexcept = default;
     ~basic_socket() = default;
 
+    /// @pre  open.
     [[nodiscard]] descriptor& slot() const noexcept { return handle_.slot(); }
+
+    /// What its operations are made for.
+    [[nodiscard]] opening opened() const noexcept { return handle_.opened(); }
 
     /// Carries out an operation that never waits.
     [[nodiscard]] error perform_now(operation& op) const noexcept;

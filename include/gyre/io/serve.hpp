@@ -33,7 +33,8 @@ struct serve_options {
     /// Sessions at the same time; further connections wait in the kernel's queue.
     std::size_t connections_max = 10'000;
 
-    /// The pause after an accept that failed for lack of descriptors, so that it cannot spin.
+    /// The pause after an accept that failed for lack of descriptors, and after one that failed for a
+    /// passing reason where the sixteen before it have as well: neither can spin.
     duration exhausted_pause = std::chrono::milliseconds{100};
 
     serve_counters* counters = nullptr;  ///< Borrowed; may be null.
@@ -56,11 +57,15 @@ private:
     [[nodiscard]] task<io_result<>> rest_after(error failed);
     [[nodiscard]] task<io_result<>> shed_one();
 
+    static constexpr std::uint64_t passing_failures_max =
+        16;  // In a row, each tried again at once.
+
     stream_acceptor& from_;
     const serve_options& options_;
     semaphore slots_;
     serve_counters own_counters_;
     serve_counters& counters_ = options_.counters != nullptr ? *options_.counters : own_counters_;
+    std::uint64_t failed_in_a_row_ = 0;  // For passing reasons, since the last connection.
     handle reserve_;  // A descriptor to give up when there is no other, so as to refuse politely.
 };
 
@@ -81,7 +86,7 @@ task<> run_session(Session& session, stream_socket peer, connection_intake& inta
 /// @param  session   Owned; `task<>(stream_socket)`. A user's exception from one stops all.
 /// @return When intake has ended and every session has: ok after a drain or stop.
 ///
-/// Errors:        what made the acceptor useless, such as `errc::bad_descriptor`.
+/// Errors:        what made the acceptor useless, such as `errc::closed`.
 /// Cancellation:  a drain ends intake; a stop ends the sessions' pending operations as well. Not an
 ///                error: that is how a server ends.
 /// Threads:       sessions on the caller's executor.

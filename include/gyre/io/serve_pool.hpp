@@ -42,12 +42,15 @@ namespace gyre {
 ///                    being a writer of its own.
 /// @return When intake has ended and every session has. The first error stops the other loops.
 ///
-/// Errors, Cancellation: as for one acceptor. Threads: sessions on the loops. Cost: a frame per loop.
+/// Errors, Cancellation: as for one acceptor, and io_pool::status. Threads: sessions on the loops.
+/// Cost: a frame per loop.
 template <class Session>
     requires std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>> &&
              std::copy_constructible<Session>
 task<io_result<>> serve(io_pool& pool, std::vector<stream_acceptor> acceptors, Session session,
                         serve_options options = {}) {
+    const error unusable = pool.status();
+    if (unusable) co_return unusable;
     expects(acceptors.size() == pool.size(), "a listener for each loop");
     expects(options.counters == nullptr, "counters have one writer");
     const serve_options each = share_of(options, pool.size());
@@ -75,12 +78,14 @@ task<io_result<>> serve(io_pool& pool, std::vector<stream_acceptor> acceptors, S
 /// @param  acceptor  Owned.
 /// @param  session   Owned; called, and its tasks run, on the loops of the pool, several at a time.
 ///
-/// Errors, Cancellation: as for `serve`. Threads: accepting here, sessions there.
+/// Errors, Cancellation: as for `serve`, and io_pool::status. Threads: accepting here, sessions there.
 /// Cost: beside a session, a frame here, two posts and up to two wake-ups for each connection.
 template <class Session>
     requires std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>>
 task<io_result<>> serve(io_pool& pool, stream_acceptor acceptor, Session session,
                         serve_options options = {}) {
+    const error unusable = pool.status();
+    if (unusable) co_return unusable;
     const auto begin_there = [&session](stream_socket peer) -> task<> {
         co_await session(std::move(peer));
     };

@@ -31,7 +31,7 @@ public:
     ///
     /// @return Its number. A signal delivered twice before it is waited for may be reported once.
     ///
-    /// Errors:        none but cancellation.
+    /// Errors:        `errc::closed` of a set that is not open.
     /// Cancellation:  `errc::canceled`; no signal is lost.
     /// Threads:       the loop of the set; signals may be delivered to any thread.
     /// Cost:          one frame.

@@ -138,7 +138,7 @@ private:
 /// use to several readers, but they are served in their order.
 class stream_socket : public basic_socket {
 public:
-    /// Not open; only `close`, `shutdown`, options and endpoints may be asked of it (`errc::closed`).
+    /// Not open: everything ends with `errc::closed`.
     stream_socket() noexcept = default;
 
     /// Takes charge of a connected socket.
@@ -164,18 +164,19 @@ public:
     /// @param  into  Borrowed until completion. Empty yields {ok, 0}.
     /// @return The bytes read; zero only with an error or an empty buffer.
     ///
-    /// Errors:        `errc::eof` at the end of the stream, `errc::connection_reset`, ...
+    /// Errors:        `errc::eof` at the end of the stream, `errc::connection_reset`, ...;
+    ///                `errc::closed` if the socket was closed before it was awaited.
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
     /// Threads:       resumes on the caller's executor. Several reads are served in their order.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
     [[nodiscard]] auto read_some(mutable_buffer into) noexcept {
-        return submission<receive_operation, finish_read>{receive_operation{slot(), into}};
+        return submission<receive_operation, finish_read>{opened(), receive_operation{into}};
     }
 
     /// The same into several buffers, filled in order; at most `buffers_per_call_max` of them.
     [[nodiscard]] auto read_some(mutable_buffers into) noexcept {
         return submission<message_operation, message_parts>{
-            message_operation{opcode::receive_scatter, slot()}, message_parts{into}};
+            opened(), message_operation{opcode::receive_scatter}, message_parts{into}};
     }
 
     /// Reads at least one byte into memory that the loop lends.
@@ -188,14 +189,14 @@ public:
     /// @return The lease: between 1 and `io_context_options::receive_block_size` bytes. Empty with an
     ///         error. It may be kept, moved and dropped anywhere; each one that is kept costs a block.
     ///
-    /// Errors:        `errc::eof`, `errc::connection_reset`, ...
+    /// Errors:        `errc::eof`, `errc::connection_reset`, `errc::closed`, ...
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
     /// Threads:       resumes on the caller's executor. Several reads are served in their order.
     /// Cost:          no allocation in steady state; an entry of the turn's batch, or one system call
     ///                when something is there. Where the kernel cannot take blocks by itself (epoll, Linux
     ///                before 5.19, more at once than it was offered) one call more after a wait.
     [[nodiscard]] auto read() noexcept {
-        return submission<lease_operation, finish_lease>{lease_operation{slot()}};
+        return submission<lease_operation, finish_lease>{opened(), lease_operation{}};
     }
 
     /// Writes at least one byte of `from`.
@@ -206,25 +207,26 @@ public:
     ///         are slower, not faster (docs/decisions/0005-fast-paths.md).
     ///
     /// Errors:        `errc::broken_pipe`, `errc::connection_reset`, ... Never raises SIGPIPE.
+    ///                `errc::closed` if the socket was closed before it was awaited.
     ///                `errc::busy` while another write is under way: a message that several coroutines
     ///                write parts of would be torn, so they take turns with a mutex or a channel.
     /// Cancellation:  `errc::canceled`; nothing was sent then.
     /// Threads:       resumes on the caller's executor. One write at a time.
     /// Cost:          no allocation; usually one system call and no suspension.
     [[nodiscard]] auto write_some(const_buffer from) noexcept {
-        return submission<send_operation, finish_write>{send_operation{slot(), from}};
+        return submission<send_operation, finish_write>{opened(), send_operation{from}};
     }
 
     /// The same from several buffers, in order; at most `buffers_per_call_max` of them.
     [[nodiscard]] auto write_some(const_buffers from) noexcept {
         return submission<message_operation, message_parts>{
-            message_operation{opcode::send_gather, slot()}, message_parts{from}};
+            opened(), message_operation{opcode::send_gather}, message_parts{from}};
     }
 
     /// Waits until a read, or a write, would not block. A condition, not a promise: another reader
     /// may be faster.
     ///
-    /// Errors:        none but cancellation; a broken connection counts as ready.
+    /// Errors:        `errc::closed`; a broken connection counts as ready.
     /// Cancellation:  `errc::canceled`.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no allocation.
@@ -232,7 +234,7 @@ public:
 
     /// Ends one direction: the peer reads `errc::eof` once it has read what was sent. Outside of
     /// coroutines too.
-    /// Errors: `errc::not_connected`.
+    /// Errors: `errc::not_connected`, `errc::closed`.
     [[nodiscard]] io_result<> shutdown(shutdown_side side) noexcept;
 
     // Of basic_socket. Here unread input makes `close` send a reset, which may destroy what the peer has not
@@ -244,8 +246,8 @@ public:
     ///
     /// @param  limit  How long to wait for the peer.
     ///
-    /// Errors:        `errc::timed_out` if the peer did not close in time, `errc::connection_reset`, ...
-    ///                It is closed in every case.
+    /// Errors:        `errc::timed_out` if the peer did not close in time, `errc::connection_reset`,
+    ///                `errc::closed`, ... It is closed in every case.
     /// Cancellation:  ignored; `limit` bounds it.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          two frames.

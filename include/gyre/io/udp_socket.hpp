@@ -158,7 +158,8 @@ public:
     ///
     /// Errors:        `errc::message_size` if it is longer than the network takes,
     ///                `errc::not_connected` or `errc::destination_required` without a peer,
-    ///                `errc::connection_refused` if an earlier one was answered so by the peer's host.
+    ///                `errc::connection_refused` if an earlier one was answered so by the peer's host,
+    ///                `errc::closed` if the socket was closed before it was awaited.
     /// Cancellation:  `errc::canceled`; nothing was sent then.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no allocation; usually one system call and no suspension.
@@ -182,7 +183,7 @@ public:
     [[nodiscard]] submission<message_operation, finish_datagram_send> send_to(
         const_buffers parts, const endpoint& peer) noexcept {
         return submission<message_operation, finish_datagram_send>{
-            message_operation{opcode::send_gather, slot()}, finish_datagram_send{parts, peer}};
+            opened(), message_operation{opcode::send_gather}, finish_datagram_send{parts, peer}};
     }
 
     /// Receives one datagram.
@@ -190,7 +191,8 @@ public:
     /// @param  into  Borrowed until completion. What does not fit is lost, and reported.
     /// @return Its size, and whether it was cut.
     ///
-    /// Errors:        on a connected socket `errc::connection_refused`, for something sent earlier.
+    /// Errors:        on a connected socket `errc::connection_refused`, for something sent earlier;
+    ///                `errc::closed` if the socket was closed before it was awaited.
     /// Cancellation:  `errc::canceled` and no datagram lost: what had been received is reported instead.
     /// Threads:       resumes on the caller's executor. Several may wait; any of them gets the next one,
     ///                also one that asked later.
@@ -204,7 +206,7 @@ public:
     [[nodiscard]] submission<message_operation, finish_datagram_receive> receive(
         mutable_buffers parts) noexcept {
         return submission<message_operation, finish_datagram_receive>{
-            message_operation{opcode::receive_scatter, slot()}, finish_datagram_receive{parts}};
+            opened(), message_operation{opcode::receive_scatter}, finish_datagram_receive{parts}};
     }
 
     /// The same, with the sender's address beside it.
@@ -215,20 +217,20 @@ public:
     [[nodiscard]] submission<message_operation, finish_datagram_receive_from> receive_from(
         mutable_buffers parts) noexcept {
         return submission<message_operation, finish_datagram_receive_from>{
-            message_operation{opcode::receive_scatter, slot()},
+            opened(), message_operation{opcode::receive_scatter},
             finish_datagram_receive_from{parts}};
     }
 
     /// Receives what is there, at least one datagram, at most `batch.capacity()`, with one call.
     ///
-    /// @param  batch  Borrowed until completion; what it held is forgotten.
+    /// @param  batch  Borrowed until completion; what it held is forgotten when the receive begins.
     /// @return How many there are in it now.
     ///
     /// Errors, cancellation, threads:  as `receive`.
     /// Cost:          no allocation; one system call, after a wait that is an entry on io_uring.
     [[nodiscard]] auto receive(datagram_batch& batch) noexcept {
         return submission<batch_operation, finish_batch>{
-            batch_operation{opcode::receive_batch, slot()}, finish_batch{batch}};
+            opened(), batch_operation{opcode::receive_batch}, finish_batch{batch}};
     }
 
     /// Sends at least one datagram of `batch`, usually all, with one call. Those that went out leave the
@@ -239,12 +241,13 @@ public:
     /// @return How many went out.
     ///
     /// Errors:        of the first one in the batch, which stays in it. Those behind it were not tried.
+    ///                `errc::closed` as above.
     /// Cancellation:  `errc::canceled`; nothing was sent then.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no allocation; usually one system call and no suspension.
     [[nodiscard]] auto send(datagram_batch& batch) noexcept {
         return submission<batch_operation, finish_batch>{
-            batch_operation{opcode::send_batch, slot()}, finish_batch{batch}};
+            opened(), batch_operation{opcode::send_batch}, finish_batch{batch}};
     }
 
     // Groups of receivers. None of this waits. All: `errc::closed`; and what the kernel says.

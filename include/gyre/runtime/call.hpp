@@ -63,7 +63,9 @@ private:
 /// @param  function  Owned; must not touch the coroutine's own data while others may.
 /// @return `io_result` of what it returns; `io_result<>` for void. Its exception is rethrown here.
 ///
-/// Errors:        only cancellation.
+/// Errors:        none but cancellation as long as there is a worker. Where not even the first one can be
+///                started, what pthread_create(3) says, as a rule `errc::resource_unavailable`; then
+///                `function` was not called.
 /// Cancellation:  `errc::canceled` if it has not begun; a call that has begun is waited for.
 /// Threads:       `function` runs on a worker, the coroutine resumes on its own executor.
 /// Cost:          two thread switches, tens of microseconds.

@@ -19,36 +19,38 @@ public:
     handle() noexcept = default;
 
     /// Takes charge of `number`, which must be open and nobody else's.
-    handle(host& owner, int number) noexcept
-        : host_{&owner}, slot_{&owner.enter(number)}, generation_{slot_->generation} {}
+    handle(host& owner, int number) noexcept : host_{&owner} {
+        descriptor& it = owner.enter(number);
+        opened_ = {&it, it.generation.load(std::memory_order_relaxed)};
+    }
 
     handle(handle&& other) noexcept
-        : host_{other.host_},
-          slot_{std::exchange(other.slot_, nullptr)},
-          generation_{other.generation_} {}
+        : host_{other.host_}, opened_{std::exchange(other.opened_, opening{})} {}
     handle& operator=(handle&& other) noexcept {
         handle taken{std::move(other)};
         std::swap(host_, taken.host_);
-        std::swap(slot_, taken.slot_);
-        std::swap(generation_, taken.generation_);
+        std::swap(opened_, taken.opened_);
         return *this;
     }
     ~handle() { close(); }
 
-    [[nodiscard]] bool open() const noexcept {
-        return slot_ != nullptr && slot_->generation == generation_;
-    }
+    [[nodiscard]] bool open() const noexcept { return opened_.lasts(); }
+
+    /// What an operation is made for. Of a handle that is not open too: the operation then ends with
+    /// `errc::closed`, as it does if the handle is closed before it is awaited.
+    [[nodiscard]] opening opened() const noexcept { return opened_; }
 
     /// @pre  open.
     [[nodiscard]] descriptor& slot() const noexcept {
         expects(open(), "the descriptor is open");
-        return *slot_;
+        return *opened_.of;
     }
     [[nodiscard]] host& on() const noexcept { return *host_; }
-    [[nodiscard]] int number() const noexcept { return open() ? slot_->number : -1; }
+    [[nodiscard]] int number() const noexcept { return open() ? opened_.of->number : -1; }
 
     /// Cancels what is pending, waits for it on the spot, closes. Returns the result of close(2), or
-    /// -EBADF if it was not open. What was pending completes with `errc::canceled`.
+    /// -EBADF if it was not open. What was pending completes with `errc::canceled`, what is awaited from
+    /// now on with `errc::closed`.
     int close() noexcept;
 
     /// The same, but gives the number away instead of closing it; -1 if it was not open.
@@ -56,8 +58,7 @@ public:
 
 private:
     host* host_ = nullptr;
-    descriptor* slot_ = nullptr;
-    std::uint32_t generation_ = 0;
+    opening opened_;
 };
 
 }  // namespace gyre

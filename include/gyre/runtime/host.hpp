@@ -59,6 +59,17 @@ struct descriptor : list_link<> {
     }
 };
 
+/// One opening of a descriptor number. It ends when that is closed or given away; the next one of the
+/// same number, by whomever, is another. Outlived by copies of it, which then say so.
+struct opening {
+    descriptor* of = nullptr;  ///< In the host's table; null of a handle that has none.
+    std::uint32_t generation = 0;
+
+    [[nodiscard]] bool lasts() const noexcept {
+        return of != nullptr && of->generation.load(std::memory_order_acquire) == generation;
+    }
+};
+
 /// The operating system as programs see it.
 class host {
 public:

@@ -213,8 +213,8 @@ public:
     [[nodiscard]] const backend_info& backend() const noexcept { return info_; }
 
     /// Set if the backend that was required cannot run: every operation then completes with this
-    /// error, while posts and timers go on working.
-    [[nodiscard]] error status() const noexcept { return status_; }
+    /// error, while posts and timers go on working. Any thread.
+    [[nodiscard]] error status() const noexcept { return status_.load(std::memory_order_relaxed); }
 
     /// For life inside another loop: a descriptor that poll(2) reports readable when `poll` has
     /// something to do. Ask again after a change of backend. Also wait until `next_deadline`.
@@ -337,6 +337,7 @@ private:
     };
 
     class occupation;
+    class errand;
     friend class pool_member;
     friend struct pool_company;
     friend class io_pool;
@@ -352,7 +353,10 @@ private:
     void note_pace(int items) noexcept;
     void take_inbox() noexcept;
     void take_cancels() noexcept;
+    [[nodiscard]] bool begin_call(call_operation& op) noexcept;
     void end_early(operation& op) noexcept;
+    void wait_on_the_spot() noexcept;
+    void end_pending(descriptor& it) noexcept;
     void post_from_outside(work& item) noexcept;
     void wake_if_asleep() noexcept;
     [[nodiscard]] bool call_wake_hook() noexcept;
@@ -383,7 +387,8 @@ private:
     work_queue postponed_;                     // Operations that the next turn begins.
     std::unique_ptr<loop_backend> withdrawn_;  // Kept for the threads that may be waking it.
     list<descriptor> descriptors_;             // Those this loop has used and that are still open.
-    error status_;
+    std::atomic<error> status_;                // Written by this loop, read by anyone.
+    static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");
     backend_info info_;
     io_context_options options_;
     std::shared_ptr<waker> wake_;

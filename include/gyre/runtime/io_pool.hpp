@@ -9,6 +9,7 @@
 // choice, sharded.hpp keeps an object on each.
 #pragma once
 
+#include <gyre/base/error.hpp>
 #include <gyre/runtime/elsewhere.hpp>
 #include <gyre/runtime/io_context.hpp>
 
@@ -51,6 +52,7 @@ struct io_pool_counters {
 /// Threads:  everything here is for any thread, unless it says otherwise.
 class io_pool {
 public:
+    /// Starts the threads; whether they run is for `status` to say.
     explicit io_pool(const io_pool_options& options = {});
     io_pool(const io_pool&) = delete;
     io_pool& operator=(const io_pool&) = delete;
@@ -87,7 +89,9 @@ public:
     /// equals.
     [[nodiscard]] io_context& least_loaded() noexcept;
 
-    /// The error of the first loop whose required backend cannot run; see io_context::status.
+    /// The error of the first loop whose required backend cannot run; see io_context::status. Or why not
+    /// every thread could be started, as a rule `errc::resource_unavailable`: then none runs, `wait`
+    /// returns at once, and what is posted or launched all the same begins in the destructor, stopped.
     [[nodiscard]] error status() const noexcept;
 
     [[nodiscard]] io_pool_counters counters() const noexcept;
@@ -97,9 +101,12 @@ public:
 
 private:
     void run_member(unsigned number) noexcept;
+    void call_off(unsigned started, int failed) noexcept;
+    void end_called_off() noexcept;
 
     std::unique_ptr<pool_company> company_;
     io_pool_options options_;
+    error not_started_;
     std::atomic<unsigned> next_ = 0;
 };
 

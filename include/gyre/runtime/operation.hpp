@@ -70,6 +70,9 @@ enum class operation_state : std::uint8_t {
 struct operation : work, list_link<descriptor> {
     explicit operation(opcode kind) noexcept : code{kind} {}
 
+    /// Whether it is for a descriptor that was opened before it is begun; see submit.hpp.
+    static constexpr bool needs_open = false;
+
     // Moves happen before submission only and carry the arguments, never the state.
     operation(operation&& other) noexcept : work{}, list_link<descriptor>{}, code{other.code} {}
 
@@ -98,6 +101,8 @@ struct descriptor_operation : operation {
     explicit descriptor_operation(opcode kind) noexcept : operation{kind} {}
     descriptor_operation(opcode kind, descriptor& on) noexcept : operation{kind}, target{&on} {}
 
+    static constexpr bool needs_open = true;
+
     descriptor* target = nullptr;  // Borrowed; open from submission until completion.
 };
 
@@ -111,8 +116,8 @@ struct socket_address {
 
 /// Reads up to `size` bytes into `data`. Result: bytes, 0 at the end of the stream.
 struct receive_operation : descriptor_operation {
-    receive_operation(descriptor& from, mutable_buffer into) noexcept
-        : descriptor_operation{opcode::receive, from}, data{into.data()}, size{into.size()} {}
+    explicit receive_operation(mutable_buffer into) noexcept
+        : descriptor_operation{opcode::receive}, data{into.data()}, size{into.size()} {}
 
     std::byte* data;
     std::size_t size;
@@ -121,8 +126,7 @@ struct receive_operation : descriptor_operation {
 /// Reads up to `size` bytes into a block of `pool`, taken only when there is something. Result: bytes,
 /// 0 at the end of the stream; above 0 the block is in `block` and is the awaiter's.
 struct lease_operation : descriptor_operation {
-    explicit lease_operation(descriptor& from) noexcept
-        : descriptor_operation{opcode::receive_lease, from} {}
+    lease_operation() noexcept : descriptor_operation{opcode::receive_lease} {}
 
     lease_pool* pool = nullptr;  // Set before submission, with the size of its blocks.
     std::size_t size = 0;
@@ -131,8 +135,8 @@ struct lease_operation : descriptor_operation {
 
 /// Writes up to `size` bytes. Result: bytes.
 struct send_operation : descriptor_operation {
-    send_operation(descriptor& to, const_buffer from) noexcept
-        : descriptor_operation{opcode::send, to}, data{from.data()}, size{from.size()} {}
+    explicit send_operation(const_buffer from) noexcept
+        : descriptor_operation{opcode::send}, data{from.data()}, size{from.size()} {}
 
     const std::byte* data;
     std::size_t size;
@@ -140,7 +144,7 @@ struct send_operation : descriptor_operation {
 
 /// Reads into, or writes from, several buffers described by `message`. Result: bytes.
 struct message_operation : descriptor_operation {
-    message_operation(opcode kind, descriptor& on) noexcept : descriptor_operation{kind, on} {}
+    explicit message_operation(opcode kind) noexcept : descriptor_operation{kind} {}
 
     msghdr* message = nullptr;  // Borrowed; set before submission, points into the awaiter.
     std::size_t size = 0;       // Bytes in all buffers together.
@@ -148,7 +152,7 @@ struct message_operation : descriptor_operation {
 
 /// Receives into, or sends, `count` datagrams described by `messages`. Result: how many it were, at least 1.
 struct batch_operation : descriptor_operation {
-    batch_operation(opcode kind, descriptor& on) noexcept : descriptor_operation{kind, on} {}
+    explicit batch_operation(opcode kind) noexcept : descriptor_operation{kind} {}
 
     mmsghdr* messages = nullptr;  // Borrowed; set before submission.
     std::uint32_t count = 0;
@@ -157,7 +161,7 @@ struct batch_operation : descriptor_operation {
 
 /// Takes the next connection. Result: its descriptor number, close-on-exec.
 struct accept_operation : descriptor_operation {
-    explicit accept_operation(descriptor& on) noexcept : descriptor_operation{opcode::accept, on} {}
+    accept_operation() noexcept : descriptor_operation{opcode::accept} {}
 
     socket_address* peer = nullptr;  // Borrowed; filled in beside the result.
 };
@@ -166,16 +170,15 @@ struct accept_operation : descriptor_operation {
 struct connect_operation : descriptor_operation {
     connect_operation() noexcept : descriptor_operation{opcode::connect} {}
 
-    explicit connect_operation(descriptor& on) noexcept
-        : descriptor_operation{opcode::connect, on} {}
+    static constexpr bool needs_open = false;  // It opens its own when it begins.
 
     const socket_address* peer = nullptr;  // Borrowed.
 };
 
 /// Waits until a read, or a write, would not block. Result: poll(2) events.
 struct wait_ready_operation : descriptor_operation {
-    wait_ready_operation(descriptor& on, std::uint32_t wanted) noexcept
-        : descriptor_operation{opcode::wait_ready, on}, events{wanted} {}
+    explicit wait_ready_operation(std::uint32_t wanted) noexcept
+        : descriptor_operation{opcode::wait_ready}, events{wanted} {}
 
     std::uint32_t events;  // poll(2) bits.
 };

@@ -42,8 +42,8 @@ public:
     /// A signal that was delivered and not yet taken, lowest number first; 0 if there is none.
     [[nodiscard]] int take() noexcept;
 
-    /// Readable while something may be there to take.
-    [[nodiscard]] descriptor& event() const noexcept { return event_.slot(); }
+    /// Readable while something may be there to take. Not open if this is not.
+    [[nodiscard]] opening event() const noexcept { return event_.opened(); }
 
 private:
     handle event_;

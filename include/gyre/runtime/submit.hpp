@@ -25,9 +25,21 @@ public:
     [[nodiscard]] const char* waiting_for() const noexcept override { return describe(op_->code); }
 
 protected:
-    explicit pending_operation(stop_level ends_at) noexcept : ends_at_{ends_at} {}
-    pending_operation(pending_operation&& other) noexcept : ends_at_{other.ends_at_} {}
+    /// @param  generation  Of the opening that it is for, if it is for one.
+    pending_operation(std::uint32_t generation, stop_level ends_at) noexcept
+        : ends_at_{ends_at}, generation_{generation} {}
+    pending_operation(pending_operation&& other) noexcept
+        : ends_at_{other.ends_at_}, generation_{other.generation_} {}
     ~pending_operation() = default;
+
+    /// Ends what was made for a descriptor that is not open any more, or never was.
+    static constexpr std::int32_t closed_already = -static_cast<std::int32_t>(errc::closed);
+
+    /// Whether `target` is what it was when the submission was made. If not, it may be another loop's by
+    /// now, and not even be looked at.
+    [[nodiscard]] bool still_open(descriptor* target) const noexcept {
+        return opening{target, generation_}.lasts();
+    }
 
     /// Begins `op`, unless `failure`, an -errno, says that it is over already. False if it is over
     /// and the coroutine goes on at once; otherwise `op.run` is called later.
@@ -44,12 +56,17 @@ protected:
     void abandon() noexcept;
 
 private:
-    const stop_level ends_at_;  // Intake ends with a drain, everything else with a stop.
+    const stop_level ends_at_;        // Intake ends with a drain, everything else with a stop.
+    const std::uint32_t generation_;  // Here, where there was room, and not in the record.
     operation* op_ = nullptr;
     std::coroutine_handle<> waiter_;
 };
 
 /// Submits `Operation`; `Finish` turns its result into what `co_await` yields.
+///
+/// Whoever makes one may await it later, or in a loop, and lose the descriptor to somebody else's `close`
+/// meanwhile: it then ends with `errc::closed`. That is an event and not a mistake of the program, for the
+/// moment may be a peer's choice.
 ///
 /// `Finish` has two functions. `prepare(operation, io_context)` is called when everything has
 /// reached its final address, and returns 0 or the -errno to end with at once. `finish(operation)` is
@@ -60,9 +77,23 @@ class [[nodiscard]] submission final : private Operation, public pending_operati
 public:
     using result_type = decltype(std::declval<Finish&>()(std::declval<Operation&>()));
 
-    explicit submission(Operation what, Finish finish = Finish{},
-                        stop_level ends_at = stop_level::stop) noexcept
-        : Operation{std::move(what)}, pending_operation{ends_at}, finish_{std::move(finish)} {}
+    /// @param  on  Of what it is for. It may be closed by the time of the await, or now.
+    submission(opening on, Operation what, Finish finish = Finish{},
+               stop_level ends_at = stop_level::stop) noexcept
+        requires(Operation::needs_open)
+        : Operation{std::move(what)},
+          pending_operation{on.generation, ends_at},
+          finish_{std::move(finish)} {
+        this->target = on.of;
+    }
+
+    /// For what is on no descriptor, or opens its own.
+    explicit submission(Operation what, Finish finish = Finish{}) noexcept
+        requires(!Operation::needs_open)
+        : Operation{std::move(what)},
+          pending_operation{0, stop_level::stop},
+          finish_{std::move(finish)} {}
+
     submission(submission&&) noexcept = default;
     ~submission() {
         if (progress_ == progress::idle || progress_ == progress::taken) return;
@@ -79,8 +110,7 @@ public:
             self.completed([](work& again) noexcept { from(again).resume_now(); });
         };
         progress_ = progress::pending;
-        const std::int32_t failure =
-            finish_.prepare(static_cast<Operation&>(*this), context_of(*given));
+        const std::int32_t failure = prepare(context_of(*given));
         if (start(*this, failure, waiter, *given)) return true;
         progress_ = progress::over;
         return false;
@@ -93,6 +123,13 @@ public:
 private:
     [[nodiscard]] static submission& from(work& item) noexcept {
         return static_cast<submission&>(static_cast<Operation&>(static_cast<operation&>(item)));
+    }
+
+    [[nodiscard]] std::int32_t prepare(io_context& on) noexcept {
+        if constexpr (Operation::needs_open) {
+            if (!still_open(this->target)) return closed_already;
+        }
+        return finish_.prepare(static_cast<Operation&>(*this), on);
     }
 
     enum class progress : std::uint8_t { idle, pending, over, taken };

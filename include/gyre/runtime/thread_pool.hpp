@@ -8,10 +8,11 @@
 
 #include <gyre/runtime/operation.hpp>
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 namespace gyre {
@@ -26,22 +27,26 @@ public:
     ~thread_pool();
 
     /// Queues `op`; its loop completes it when it has run. First come, first served. Any thread.
-    /// Cost: a lock, and a thread the first few times.
-    void submit(call_operation& op);
+    /// Returns 0, or what pthread_create(3) says if there is no worker and none could be started; then
+    /// nothing was queued. Where there are some, `op` waits for one of these.
+    /// Cost: a lock, and a thread while more calls wait than workers do.
+    [[nodiscard]] int submit(call_operation& op) noexcept;
 
     /// Takes `op` back if it has not begun. True if it will not run.
     [[nodiscard]] bool withdraw(call_operation& op) noexcept;
 
 private:
+    [[nodiscard]] int start_worker() noexcept;
     void work_until_closed() noexcept;
 
     const unsigned threads_max_;
     std::mutex mutex_;
     std::condition_variable wanted_;
     work_queue waiting_;
-    unsigned idle_ = 0;
+    std::size_t waiting_count_ = 0;
+    std::size_t idle_ = 0;  // Workers without a call, those included that are just beginning.
     bool closed_ = false;
-    std::vector<std::thread> threads_;
+    std::vector<pthread_t> threads_;
 };
 
 }  // namespace gyre

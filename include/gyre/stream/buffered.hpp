@@ -158,7 +158,8 @@ private:
 template <read_stream Stream>
 class [[nodiscard]] fill_awaiter : public filling<fill_awaiter<Stream>, Stream> {
 public:
-    using filling<fill_awaiter, Stream>::filling;
+    explicit fill_awaiter(buffered_reader<Stream>& reader) noexcept
+        : filling<fill_awaiter, Stream>{reader} {}
 
     [[nodiscard]] io_result<std::size_t> await_resume() {
         this->rethrow_if_any();
@@ -293,7 +294,8 @@ public:
     /// @param  from  Borrowed until completion; copied then.
     /// @return The bytes of `from` taken: all, unless the error is set.
     ///
-    /// Errors:        those of the stream; the message is torn then.
+    /// Errors:        those of the stream, so `errc::closed` if somebody closed it between two steps; the
+    ///                message is torn then.
     /// Cancellation:  `errc::canceled`; torn as well if anything was written.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no frame, no allocation; a copy.

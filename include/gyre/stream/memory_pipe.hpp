@@ -7,12 +7,12 @@
 #pragma once
 
 #include <gyre/base/buffer.hpp>
-#include <gyre/base/check.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/sync/waiters.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace gyre {
@@ -24,8 +24,8 @@ public:
 
     class read_awaiter final : public waiter {
     public:
-        read_awaiter(memory_channel& from, mutable_buffer into) noexcept
-            : waiter{"memory pipe read"}, from_{from}, into_{into} {}
+        read_awaiter(std::shared_ptr<memory_channel> from, mutable_buffer into) noexcept
+            : waiter{"memory pipe read"}, from_{std::move(from)}, into_{into} {}
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept;
         [[nodiscard]] io_result<std::size_t> await_resume() const noexcept;
@@ -33,15 +33,15 @@ public:
     private:
         friend class memory_channel;
 
-        memory_channel& from_;
+        std::shared_ptr<memory_channel> from_;  // Null of a closed stream.
         mutable_buffer into_;
         std::size_t count_ = 0;
     };
 
     class write_awaiter final : public waiter {
     public:
-        write_awaiter(memory_channel& to, const_buffer from) noexcept
-            : waiter{"memory pipe write"}, to_{to}, from_{from} {}
+        write_awaiter(std::shared_ptr<memory_channel> to, const_buffer from) noexcept
+            : waiter{"memory pipe write"}, to_{std::move(to)}, from_{from} {}
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept;
         [[nodiscard]] io_result<std::size_t> await_resume() const noexcept;
@@ -49,7 +49,7 @@ public:
     private:
         friend class memory_channel;
 
-        memory_channel& to_;
+        std::shared_ptr<memory_channel> to_;  // Null of a closed stream.
         const_buffer from_;
         std::size_t count_ = 0;
     };
@@ -57,8 +57,12 @@ public:
     /// No byte follows: the reader drains what is there and then meets `errc::eof`.
     void end_writing() noexcept;
 
-    /// Nobody reads any more: writers meet `errc::broken_pipe`.
+    /// Nobody reads any more: writers meet `errc::broken_pipe`, and who was about to read `errc::closed`.
     void end_reading() noexcept;
+
+    /// The same of the writer: the reader as after `end_writing`, and who was about to write
+    /// `errc::closed`.
+    void abandon_writing() noexcept;
 
 private:
     std::size_t put(const_buffer from) noexcept;
@@ -71,6 +75,7 @@ private:
     waiters readers_;
     waiters writers_;
     bool writing_ended_ = false;
+    bool writing_abandoned_ = false;
     bool reading_ended_ = false;
 };
 
@@ -86,17 +91,16 @@ public:
 
     /// As any stream: see stream/concepts.hpp.
     ///
-    /// Errors:        `errc::eof`; `errc::broken_pipe` for writes.
+    /// Errors:        `errc::eof`; `errc::broken_pipe` for writes; `errc::closed` if the stream was closed
+    ///                before it was awaited.
     /// Cancellation:  `errc::canceled`; nothing was transferred then.
     /// Threads:       the loop or strand of the pipe.
     /// Cost:          no allocation; one copy.
     [[nodiscard]] memory_channel::read_awaiter read_some(mutable_buffer into) noexcept {
-        expects(in_ != nullptr, "the stream is open");
-        return {*in_, into};
+        return {in_, into};
     }
     [[nodiscard]] memory_channel::write_awaiter write_some(const_buffer from) noexcept {
-        expects(out_ != nullptr, "the stream is open");
-        return {*out_, from};
+        return {out_, from};
     }
 
     /// The peer reads `errc::eof` after what was written.

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Two loops on one thread, polled in turn: what happens inside one of them may close the other one's
+// sockets and destroy its frames, while that one rests.
+#include <gyre/coro/launch.hpp>
+#include <gyre/coro/resume.hpp>
+#include <gyre/runtime/io_context.hpp>
+#include <support/disposable.hpp>
+#include <support/harness.hpp>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+using namespace gyre;
+using namespace gyre::testing;
+
+namespace {
+
+// A loop with a read pending that nobody will answer, and another one beside it.
+struct neighbours {
+    explicit neighbours(const io_context_options& options) : resting{options}, other{options} {}
+
+    task<> read() {
+        std::array<std::byte, 8> space{};
+        const auto got = co_await pair.client.read_some(mutable_buffer{space});
+        ++resumptions;
+        failed = got.error();
+        size = got.value();
+    }
+    void begin_read() {
+        launch(resting, read(), or_terminate{});
+        resting.poll();
+        REQUIRE(resting.next_deadline() == never);
+    }
+    task<> close() {
+        const io_result<> closed = pair.client.close();
+        CHECK(closed.ok());
+        CHECK(resumptions == 0);  // It goes on where it belongs.
+        CHECK(other.running_on_this_thread());
+        co_return;
+    }
+    void close_from_the_other() {
+        launch(other, close(), or_terminate{});
+        other.poll();
+        CHECK(other.roots().empty());
+    }
+
+    io_context resting;
+    io_context other;
+    socket_pair pair = local_pair(resting);
+    int resumptions = 0;
+    error failed;
+    std::size_t size = 0;
+};
+
+struct counting_hook : wake_hook {
+    counting_hook()
+        : wake_hook{[](wake_hook& self) noexcept { ++static_cast<counting_hook&>(self).calls; }} {}
+    std::atomic<int> calls = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a coroutine of another loop may close a socket that is being read, and the read ends") {
+    with_every_backend([](const io_context_options& options) {
+        neighbours on{options};
+        on.begin_read();
+
+        on.close_from_the_other();
+
+        CHECK(on.resting.next_deadline() <= on.resting.now());
+        on.resting.poll();
+        CHECK(on.resumptions == 1);
+        CHECK(on.failed == errc::canceled);
+        CHECK(on.resting.roots().empty());
+    });
+}
+
+TEST_CASE("whoever waits for a loop's descriptor hears that another loop has closed its socket") {
+    with_every_backend([](const io_context_options& options) {
+        neighbours on{options};
+        on.begin_read();
+        pollfd watched{on.resting.native_wait_handle(), POLLIN, 0};
+        REQUIRE(::poll(&watched, 1, 0) == 0);
+
+        on.close_from_the_other();
+
+        CHECK(::poll(&watched, 1, 10'000) == 1);
+        on.resting.poll();
+        CHECK(on.resumptions == 1);
+    });
+}
+
+TEST_CASE("the wake hook of a loop is called when another loop has closed its socket, once") {
+    with_every_backend([](const io_context_options& options) {
+        neighbours on{options};
+        counting_hook hook;
+        on.begin_read();
+        on.resting.set_wake_hook(&hook);
+
+        on.close_from_the_other();
+
+        CHECK(hook.calls == 1);
+        on.resting.poll();
+        CHECK(on.resumptions == 1);
+        on.resting.set_wake_hook(nullptr);
+    });
+}
+
+TEST_CASE("a socket that nobody reads is closed from another loop without waking its own") {
+    with_every_backend([](const io_context_options& options) {
+        neighbours on{options};
+        counting_hook hook;
+        on.resting.poll();
+        on.resting.set_wake_hook(&hook);
+
+        on.close_from_the_other();
+
+        CHECK(hook.calls == 0);
+        on.resting.set_wake_hook(nullptr);
+    });
+}
+
+TEST_CASE("a cancel from another loop and then the end of the socket end a read once") {
+    with_every_backend([](const io_context_options& options) {
+        neighbours on{options};
+        on.begin_read();
+        on.other.post([&] { on.resting.roots().front().chain.request(stop_level::stop); });
+        on.other.poll();
+
+        on.close_from_the_other();
+
+        on.resting.poll();
+        CHECK(on.resumptions == 1);
+        CHECK(on.failed == errc::canceled);
+    });
+}
+
+TEST_CASE("a frame destroyed inside another loop takes its read back, and the socket goes on") {
+    with_every_backend([](const io_context_options& options) {
+        neighbours on{options};
+        stop_chain chain;
+        const environment surroundings{on.resting, &on.resting, &chain};
+        const auto read_for_ever = [&]() -> disposable { co_await on.read(); };
+        const disposable it = read_for_ever();
+        it.frame.promise().env = &surroundings;
+        on.resting.post([&] { gyre::resume(it.frame); });
+        on.resting.poll();
+        REQUIRE(chain.pending() != nullptr);
+
+        on.other.post([&] {
+            it.frame.destroy();
+            CHECK(on.other.running_on_this_thread());
+        });
+        on.other.poll();
+
+        CHECK(chain.pending() == nullptr);
+        on.resting.poll();
+        CHECK(on.resumptions == 0);
+        REQUIRE(::send(on.pair.server.native_handle(), "hello", 5, MSG_NOSIGNAL) == 5);
+        launch(on.resting, on.read(), or_terminate{});
+        on.resting.run_for(patience);
+        CHECK(on.resumptions == 1);
+        CHECK(on.size == 5);
+    });
+}
