@@ -3,21 +3,26 @@
 // See the header.
 #include <exchange/bench/arrival_log.hpp>
 
+#include <gyre/base/check.hpp>
+
 #include <algorithm>
 #include <utility>
 
 namespace exchange::bench {
 
-arrival_log::arrival_log(in_sequence first, std::size_t commands_max, const event_shape& shape)
-    : first_{first}, shape_{shape}, commands_(commands_max) {}
+arrival_log::arrival_log(in_sequence first, std::size_t commands_max, const event_shape& shape,
+                         const answers& wanted)
+    : first_{first}, shape_{shape}, wanted_{wanted}, commands_(commands_max) {
+    gyre::expects(shape.measured <= wanted.size());
+}
 
-void arrival_log::take(const event_stamp& stamp, event_kind kind, gyre::time_point now) {
+void arrival_log::take(const event_stamp& stamp, answer what, gyre::time_point now) {
     if (stamp.in_seq < first_ || stamp.in_seq - first_ >= commands_.size()) [[unlikely]] {
         return complain("a message of command " + std::to_string(stamp.in_seq) +
                         ", which nobody sent");
     }
     record& it = commands_[stamp.in_seq - first_];
-    if (stamp.index == 0) it.first_kind = number(kind);
+    if (stamp.index == 0) it.first = what;
     if (stamp.last_in_event) it.expected = static_cast<std::uint16_t>(stamp.index + 1);
     ++it.seen;
     if (it.expected == 0 || it.seen < it.expected) return;
@@ -32,7 +37,7 @@ void arrival_log::take(const event_stamp& stamp, event_kind kind, gyre::time_poi
 
 // Whatever precedes an event rests in the book; what is measured then takes it away.
 bool arrival_log::precedes(const record& it) const noexcept {
-    return shape_.before > 0 && it.first_kind == number(event_kind::order_entered);
+    return shape_.before > 0 && it.first.kind == event_kind::order_entered;
 }
 
 std::vector<arrival_log::event_arrival> arrival_log::events() {
@@ -48,6 +53,7 @@ std::vector<arrival_log::event_arrival> arrival_log::events() {
             check(before.derived, shape_.derived_before, "what precedes an event");
             before = {};
         } else {
+            check_answer(at, wanted_[measured.commands]);
             if (measured.commands == 0) current.first = at;
             current.last = at;
             current.complete = std::max(current.complete, it.complete);
@@ -62,6 +68,17 @@ std::vector<arrival_log::event_arrival> arrival_log::events() {
                  std::to_string(commands_.size() / shape_.inbound()));
     if (!fault_.empty()) return {};
     return found;
+}
+
+void arrival_log::check_answer(std::uint64_t at, const answer& wanted) {
+    const answer& it = commands_[at].first;
+    if (it == wanted || wanted.kind == event_kind{}) return;
+    const auto text = [](const answer& one) {
+        return "event kind " + std::to_string(number(one.kind)) + ", reason " +
+               std::to_string(one.reason);
+    };
+    complain("command " + std::to_string(first_ + at) + " was answered by " + text(it) +
+             " instead of " + text(wanted));
 }
 
 void arrival_log::check(std::uint32_t derived, std::uint32_t wanted, const std::string& what) {

@@ -24,12 +24,14 @@ class arrival_log {
 public:
     /// @param  first  The number that the sequencer will give to the first command.
     /// @param  commands_max  How many there will be.
-    arrival_log(in_sequence first, std::size_t commands_max, const event_shape& shape);
+    /// @param  wanted  Of measured commands; those without a kind may be anything.
+    arrival_log(in_sequence first, std::size_t commands_max, const event_shape& shape,
+                const answers& wanted = {});
 
     /// Takes note of one derived message.
     ///
     /// Cost: constant time, no allocation unless something is wrong.
-    void take(const event_stamp& stamp, event_kind kind, gyre::time_point now);
+    void take(const event_stamp& stamp, answer what, gyre::time_point now);
 
     /// How many commands have all their messages: of those that precede events, and of the measured ones.
     [[nodiscard]] std::uint64_t before_complete() const noexcept { return before_complete_; }
@@ -56,7 +58,7 @@ private:
         gyre::time_point complete{};
         std::uint16_t seen = 0;
         std::uint16_t expected = 0;  // 0: the last message was not seen yet.
-        std::uint8_t first_kind = 0;
+        answer first{};
     };
 
     /// Commands of one event, so far.
@@ -71,12 +73,14 @@ private:
     };
 
     [[nodiscard]] bool precedes(const record& it) const noexcept;
+    void check_answer(std::uint64_t at, const answer& wanted);
     void check(std::uint32_t derived, std::uint32_t wanted, const std::string& what);
     void complain_of_incomplete(std::uint64_t at);
     void complain(std::string what);
 
     in_sequence first_;
     event_shape shape_;
+    answers wanted_;
     std::vector<record> commands_;
     std::uint64_t before_complete_ = 0;
     std::uint64_t measured_complete_ = 0;

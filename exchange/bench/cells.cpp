@@ -11,9 +11,10 @@
 namespace exchange::bench {
 namespace {
 
-constexpr std::uint32_t quick_part = 20;
-constexpr std::uint32_t quick_part_of_a_second = 4;
-constexpr std::uint32_t quick_events_min = 100;  // Fewer have no quantiles.
+constexpr std::uint32_t part_of_a_second = 4;
+constexpr std::uint32_t events_min = 5'000;     // Fewer have no p99.9,
+constexpr std::uint32_t slow_events_min = 100;  // which would take a slow row five seconds.
+constexpr std::uint32_t slow_rate = 1'000;
 
 struct row {
     std::uint32_t rate_per_second;
@@ -74,15 +75,15 @@ std::span<const row> rows_of(scenario_name which, book_state state) {
     return {};
 }
 
-/// Single messages without a pause are over in a second, and what 30 ms of them say is off by a tenth.
+/// Single messages without a pause are over in a second, and what a twentieth of it says is off by a tenth.
 bool is_short(const row& one) {
     return one.rate_per_second == unbounded && one.events >= 1'000'000;
 }
 
-std::uint32_t scaled(const row& one, scale size) {
-    if (size == scale::full) return one.events;
-    const std::uint32_t part = is_short(one) ? quick_part_of_a_second : quick_part;
-    return std::max(one.events / part, quick_events_min);
+std::uint32_t events_of_turn(const row& one) {
+    const std::uint32_t part = is_short(one) ? part_of_a_second : turns_of_row;
+    const std::uint32_t least = one.rate_per_second == slow_rate ? slow_events_min : events_min;
+    return std::max(one.events / part, least);
 }
 
 std::string_view key_of(scenario_name which) {
@@ -123,13 +124,38 @@ event_shape shape_of(scenario_name which) noexcept {
     return {};
 }
 
-std::vector<cell> all_cells(scale size) {
+answers answers_of(scenario_name which, book_state state) noexcept {
+    const auto cancelled = [](cancel_reason why) {
+        return answer{event_kind::order_cancelled, number(why)};
+    };
+    switch (which) {
+        case scenario_name::place_and_cancel:
+            return {answer{event_kind::order_entered}, cancelled(cancel_reason::requested)};
+        case scenario_name::ioc_without_execution:
+        case scenario_name::fok_without_execution:
+            if (state == book_state::empty)
+                return {answer{event_kind::order_rejected, number(reject_reason::no_counterparty)}};
+            if (which == scenario_name::fok_without_execution)
+                return {cancelled(cancel_reason::fill_or_kill)};
+            return {cancelled(cancel_reason::immediate_or_cancel)};
+        case scenario_name::amend_quantity:
+            return {answer{event_kind::order_amended, number(amend_reason::requested)}};
+        case scenario_name::trade:
+        case scenario_name::sweep_one_level:
+        case scenario_name::sweep_adjacent_levels:
+        case scenario_name::sweep_sparse_levels: return {answer{event_kind::order_executed}};
+        case scenario_name::mass_cancel: return {cancelled(cancel_reason::mass_cancel)};
+    }
+    return {};
+}
+
+std::vector<cell> all_cells() {
     std::vector<cell> all;
     for (const player& each : players) {
         for (const book_state state : {book_state::empty, book_state::filled}) {
             if (state == book_state::empty && !each.with_empty_book) continue;
             for (const row& one : rows_of(each.which, state)) {
-                const std::uint32_t events = scaled(one, size);
+                const std::uint32_t events = events_of_turn(one);
                 all.push_back({each.which, state, one.rate_per_second, events, events / 10});
             }
         }
@@ -137,12 +163,12 @@ std::vector<cell> all_cells(scale size) {
     return all;
 }
 
-std::vector<cell> tuned_cells(scale size) {
+std::vector<cell> tuned_cells() {
     constexpr std::array names = {"1_filled_1000",      "1_filled_100000",   "3_filled_10000",
                                   "4_filled_10000",     "5_filled_10000",    "8_filled_1000",
                                   "1_filled_unbounded", "8_filled_unbounded"};
     std::vector<cell> all;
-    for (const cell& each : all_cells(size))
+    for (const cell& each : all_cells())
         if (std::ranges::find(names, name_of(each)) != names.end()) all.push_back(each);
     return all;
 }

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <exchange/bench/scenarios.hpp>
+#include <exchange/core/events.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,6 +40,24 @@ struct event_shape {
 
 [[nodiscard]] event_shape shape_of(scenario_name which) noexcept;
 
+/// How a command was answered: what its first message is, and the reason that stands in it, if one does. An
+/// order that was refused for a wrong price derives one message, too, and measures something else.
+struct answer {
+    event_kind kind{};
+    std::uint8_t reason = 0;
+
+    bool operator==(const answer&) const = default;
+};
+using answers = std::array<answer, 2>;  ///< Of the measured commands of an event, in their order.
+
+[[nodiscard]] answers answers_of(scenario_name which, book_state state) noexcept;
+
+template <class Event>
+[[nodiscard]] answer answer_of(const Event& it) noexcept {
+    if constexpr (requires { it.reason; }) return {Event::kind, number(it.reason)};
+    else return {Event::kind};
+}
+
 inline constexpr std::uint32_t unbounded = 0;
 
 /// One row of one table.
@@ -45,7 +65,7 @@ struct cell {
     scenario_name which = scenario_name::place_and_cancel;
     book_state state = book_state::empty;
     std::uint32_t rate_per_second = unbounded;  ///< Of triggers.
-    std::uint32_t events = 0;                   ///< Measured.
+    std::uint32_t events = 0;                   ///< Measured in one turn.
     std::uint32_t warm_up_events = 0;           ///< Played before them, at the same rate.
 
     [[nodiscard]] constexpr std::uint32_t events_in_all() const noexcept {
@@ -53,14 +73,16 @@ struct cell {
     }
 };
 
-/// `quick` is for looking: a twentieth of the events, a quarter where all of them take a second.
-enum class scale { quick, full };
+/// In so many turns a contender plays at least as many events as the tables count. One long turn would be
+/// quieter in itself, but half a minute of a shared machine lies between it and the next contender's
+/// (docs/decisions/0020-short-turns.md).
+inline constexpr std::uint32_t turns_of_row = 20;
 
 /// Every row, in the order of the tables.
-[[nodiscard]] std::vector<cell> all_cells(scale size);
+[[nodiscard]] std::vector<cell> all_cells();
 
 /// A few rows of different kinds, to turn screws at.
-[[nodiscard]] std::vector<cell> tuned_cells(scale size);
+[[nodiscard]] std::vector<cell> tuned_cells();
 
 /// Such as `2b_filled_10000` and `8_empty_unbounded`.
 [[nodiscard]] std::string name_of(const cell& it);

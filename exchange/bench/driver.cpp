@@ -106,10 +106,11 @@ latency_summary worst_second(const cell_result& result) {
     return *std::ranges::max_element(result.wire_by_second, {}, &latency_summary::p99_9);
 }
 
-/// Of each second p50, p99, p99.9, p99.99 and the maximum, in microseconds.
+/// Of each second p50, p99, p99.9, p99.99 and the maximum, in microseconds; of those that have a p99.9.
 json seconds_of(const cell_result& result) {
     json all = json::array();
     for (const latency_summary& each : result.wire_by_second) {
+        if (!each.knows(0.999)) continue;
         json one = json::array();
         for (const gyre::duration it : {each.p50, each.p99, each.p99_9, each.p99_99, each.max})
             one.push_back(static_cast<double>(it.count()) / 1e3);
@@ -135,29 +136,33 @@ json metrics_of(const cell_result& result, const thread_costs& costs, const cell
     metrics.add("achieved", "ops/s", "higher", result.achieved_per_second);
     metrics.add("saturated", "share", "lower", result.saturated ? 1 : 0);
     metrics.add("late_p99", "us", "lower", microseconds(result.lateness.p99));
-    metrics.add("worst_second_p99.9", "us", "lower", microseconds(worst_second(result).p99_9));
+    if (const latency_summary worst = worst_second(result); worst.knows(0.999))
+        metrics.add("worst_second_p99.9", "us", "lower", microseconds(worst.p99_9));
     add_costs(metrics, result, costs,
               std::uint64_t{which.events} * shape_of(which.which).inbound());
     return metrics.values();
 }
 
-/// With so many cells, one round is as long as a quick look may take.
-constexpr int rounds_of_quick_max = 1;
+/// With so many cells, one turn is as long as a quick look may take. All others have the turns of a row in
+/// the lab's five rounds.
+struct round_plan {
+    int rounds_max;
+    int turns;
+};
+constexpr round_plan quick{.rounds_max = 1, .turns = 1};
+constexpr round_plan full{.rounds_max = 0, .turns = turns_of_row / 5};
 
-void print_list(const char* suite, scale size, const std::vector<cell>& cells) {
-    const int rounds_max = size == scale::quick ? rounds_of_quick_max : 0;
+void print_list(const char* suite, round_plan plan, const std::vector<cell>& cells) {
     for (const cell& each : cells) {
-        const json line = {{"suite", suite},
-                           {"case", name_of(each)},
-                           {"description", describe(each)},
-                           {"threads", 2},
-                           {"rounds_max", rounds_max}};
+        const json line = {
+            {"suite", suite}, {"case", name_of(each)},         {"description", describe(each)},
+            {"threads", 2},   {"rounds_max", plan.rounds_max}, {"turns", plan.turns}};
         std::puts(line.dump().c_str());
     }
 }
 
-cell find_cell(std::string_view name, scale size) {
-    for (const cell& each : all_cells(size))
+cell find_cell(std::string_view name) {
+    for (const cell& each : all_cells())
         if (name_of(each) == name) return each;
     lab::fail("exchange: no such case: " + std::string{name});
 }
@@ -190,7 +195,8 @@ void declare(CLI::App& app, arguments& to) {
     app.add_option("--suite", to.suite, "exchange, or exchange_tuning")
         ->check(CLI::IsMember({suite_name, tuning_name}));
     app.add_option("--case", to.name, "a case of this suite; see --list");
-    app.add_option("--scale", to.scale_name, "full: as many events as in the paper's tables")
+    app.add_option("--scale", to.scale_name,
+                   "full: --list asks for as many turns as the paper's counts take")
         ->check(CLI::IsMember({"quick", "full"}));
     app.add_flag("--count-system-calls", to.counts_calls,
                  "count them, if the kernel allows it; the times of such a run mean nothing");
@@ -238,13 +244,13 @@ int drive(int argument_count, char** argument_values) {
     CLI11_PARSE(app, argument_count, argument_values);
     given.how.spin_max = std::chrono::microseconds{given.spin_us};
 
-    const scale size = given.scale_name == "full" ? scale::full : scale::quick;
     if (given.list) {
-        print_list(suite_name, size, all_cells(size));
-        print_list(tuning_name, size, tuned_cells(size));
+        const round_plan plan = given.scale_name == "full" ? full : quick;
+        print_list(suite_name, plan, all_cells());
+        print_list(tuning_name, plan, tuned_cells());
         return 0;
     }
-    std::puts(report_of(given, find_cell(given.name, size)).dump().c_str());
+    std::puts(report_of(given, find_cell(given.name)).dump().c_str());
     return 0;
 }
 

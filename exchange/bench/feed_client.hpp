@@ -33,7 +33,7 @@ public:
     void follow(std::uint64_t first_sequence, const sockaddr_in& requests, gyre::time_point now);
 
     /// Reads what is there, some datagrams at most, and gives each message in its turn to
-    /// `visitor(stamp, kind, now)`, where `now` is when the reading was over.
+    /// `visitor(stamp, event, now)`, where `now` is when the reading was over.
     ///
     /// @return Whether there was anything.
     template <class Visitor>
@@ -74,10 +74,8 @@ private:
 
     template <class Visitor>
     void take(std::span<const std::byte> payload, gyre::time_point now, Visitor& visitor) {
-        const decode_fault fault =
-            decode_public_event(payload, [&]<class Event>(const event_stamp& stamp, const Event&) {
-                visitor(stamp, Event::kind, now);
-            });
+        const decode_fault fault = decode_public_event(
+            payload, [&](const event_stamp& stamp, const auto& it) { visitor(stamp, it, now); });
         if (fault.error != decode_error::none) [[unlikely]]
             complain("the feed carries what is no public message");
     }

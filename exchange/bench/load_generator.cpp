@@ -31,8 +31,8 @@ public:
           target_{target},
           maker_{target.endpoints.order_entry, maker_name, password, clock_now()},
           taker_{target.endpoints.order_entry, taker_name, password, clock_now()},
-          log_{target.first_command, std::size_t{which.events_in_all()} * shape_.inbound(),
-               shape_} {
+          log_{target.first_command, std::size_t{which.events_in_all()} * shape_.inbound(), shape_,
+               answers_of(which.which, which.state)} {
         commands_.reserve(shape_.inbound());
         result_.due.reserve(which.events_in_all());
         result_.sent.reserve(which.events_in_all());
@@ -175,8 +175,9 @@ private:
 
     struct taking {
         arrival_log& log;
-        void operator()(const event_stamp& stamp, event_kind kind, time_point now) const {
-            log.take(stamp, kind, now);
+        template <class Event>
+        void operator()(const event_stamp& stamp, const Event& it, time_point now) const {
+            log.take(stamp, answer_of(it), now);
         }
     };
 

@@ -35,7 +35,7 @@ public:
     [[nodiscard]] bool backlogged() const noexcept { return backlogged_; }
 
     /// Reads what is there, at most once, and gives each whole derived message to
-    /// `visitor(stamp, kind, now)`, where `now` is when the reading was over.
+    /// `visitor(stamp, event, now)`, where `now` is when the reading was over.
     ///
     /// @return Whether there was anything.
     template <class Visitor>
@@ -73,8 +73,8 @@ private:
         bool refused = false;
 
         template <class Event>
-        void operator()(const event_stamp& stamp, const Event&) {
-            visitor(stamp, Event::kind, now);
+        void operator()(const event_stamp& stamp, const Event& it) {
+            visitor(stamp, it, now);
         }
         void operator()(const message_rejected&) { refused = true; }
     };

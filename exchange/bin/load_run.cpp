@@ -8,6 +8,7 @@
 #include <gyre/sync/sleep.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace exchange {
@@ -28,6 +29,13 @@ unsigned long long count(std::uint64_t it) { return it; }
         if (it != nullptr && it->session == session) return it->account;
     }
     return account_id::none;
+}
+
+/// Such as 10 and 0.5.
+[[nodiscard]] std::string shortest(double it) {
+    std::array<char, 32> text{};
+    const int size = std::snprintf(text.data(), text.size(), "%g", it);
+    return {text.data(), static_cast<std::size_t>(size)};
 }
 
 /// The address without the port, which is the facility's.
@@ -101,6 +109,10 @@ int load_run::carry_out() {
 
 void load_run::heard(const mold_message& message) noexcept { public_.hear(message.payload); }
 
+void load_run::silent() noexcept {
+    fail("the feed on " + where_.facility.feed.to_string() + " has fallen silent", unreachable);
+}
+
 gyre::time_point load_run::deadline() const noexcept {
     return gyre::deadline_after(std::chrono::steady_clock::now(), how_.patience);
 }
@@ -114,12 +126,15 @@ task<> load_run::run() {
     const bool ready = co_await prepare();
     if (ready) {
         const auto begun = std::chrono::steady_clock::now();
+        stuck_at_ = deadline();
         if (how_.messages_per_second > 0) co_await trade_paced();
         else co_await trade_unbounded();
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
         seconds_ = took.count();
-        co_await settle();
-        if (how_.with_feed) co_await compare();
+        if (status_ < unreachable) {
+            co_await settle();
+            if (how_.with_feed) co_await compare();
+        }
     }
     leave();
 }
@@ -156,8 +171,19 @@ bool load_run::send_one() {
         const bool may = how_.messages_per_second > 0 || it.view().unanswered() < how_.window;
         if (!may || !it.trade(mix_)) continue;
         ++sent_;
+        stuck_at_ = deadline();
         return true;
     }
+    return false;
+}
+
+bool load_run::gets_on() {
+    if (std::ranges::any_of(traders_, &load_client::over)) return false;
+    if (std::chrono::steady_clock::now() < stuck_at_) return true;
+    const std::chrono::duration<double> patience = how_.patience;
+    fail(where_.facility.order_entry.to_string() + ": nothing could be sent for " +
+             shortest(patience.count()) + " s; " + std::to_string(sent_) + " messages were",
+         unreachable);
     return false;
 }
 
@@ -167,13 +193,14 @@ task<> load_run::trade_paced() {
         const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begun;
         const double due = since.count() * static_cast<double>(how_.messages_per_second);
         const std::uint64_t now_due = std::min(how_.messages, static_cast<std::uint64_t>(due) + 1);
+        if (sent_ == now_due) stuck_at_ = deadline();  // Nothing is due yet.
         while (sent_ < now_due) {
             if (send_one()) continue;
             ++held_back_;
             break;
         }
         static_cast<void>(co_await gyre::sleep_for(pace));
-        if (std::ranges::any_of(traders_, &load_client::over)) break;
+        if (!gets_on()) break;
     }
 }
 
@@ -185,7 +212,7 @@ task<> load_run::trade_unbounded() {
         progress_.reset();
         // A lost connection makes no progress, so look again by ourselves.
         static_cast<void>(co_await gyre::with_timeout(100ms, progress_.wait()));
-        if (std::ranges::any_of(traders_, &load_client::over)) break;
+        if (!gets_on()) break;
     }
 }
 

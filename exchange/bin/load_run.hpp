@@ -45,11 +45,14 @@ public:
 private:
     void heard(const mold_message& message) noexcept override;
     void missed(mold_gap gap) noexcept override { feed_lost_ += gap.last - gap.first; }
+    void silent() noexcept override;
 
     gyre::task<> run();
     gyre::task<bool> prepare();
     gyre::task<> trade_paced();
     gyre::task<> trade_unbounded();
+    /// Whether to go on: not once a session has ended, or nothing could be sent for as long as our patience.
+    [[nodiscard]] bool gets_on();
     gyre::task<> settle();
     gyre::task<> compare();
     void leave();
@@ -70,6 +73,7 @@ private:
     feed_listener<gyre_traits> feed_;
     std::size_t turn_ = 0;  // Whose turn it is.
     std::uint64_t sent_ = 0;
+    gyre::time_point stuck_at_{};  // If nothing can be sent until then.
     std::uint64_t held_back_ = 0;  // Times that nobody could send what was due.
     std::uint64_t feed_lost_ = 0;
     double seconds_ = 0;

@@ -10,6 +10,7 @@
 #include <exchange/management/config.hpp>
 #include <exchange/net/application/matching_facility.hpp>
 
+#include <gyre/base/build.hpp>
 #include <gyre/coro/task_dump.hpp>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace exchange {
@@ -44,6 +46,7 @@ public:
     /// @return  The exit status: 0, or 1 if it could not begin, which was said.
     [[nodiscard]] int run() {
         for (const opening_command& each : how_.opening) service_.apply(each.what);
+        prepare_for_late_signals();
         auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
         if (!opened.ok()) return cannot_begin("watch signals", opened.error());
         signals_ = opened.take();
@@ -58,6 +61,14 @@ public:
 
 private:
     static constexpr auto look_again = std::chrono::milliseconds{5};
+
+    // ThreadSanitizer of g++ 12 makes the place where it keeps a signal for later in the thread's first call
+    // that may block, and loses one that comes meanwhile. On epoll that call would follow the line that
+    // says that the program is ready, so it is made before there are any signals.
+    static void prepare_for_late_signals() {
+        if constexpr (gyre::signals_come_late)
+            std::this_thread::sleep_for(std::chrono::nanoseconds{1});
+    }
 
     [[nodiscard]] int cannot_begin(const char* what, gyre::error why) const {
         std::fprintf(

@@ -186,7 +186,7 @@ mold_gap mold_receiver::ask_for_more(gyre::time_point now) noexcept {
 }
 
 gyre::time_point mold_receiver::deadline() const noexcept {
-    return std::min({look_again_, requests_.deadline(), dead_at_});
+    return std::min(look_again_, requests_.deadline());
 }
 
 mold_gap mold_receiver::give_up() noexcept {

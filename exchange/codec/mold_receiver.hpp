@@ -71,7 +71,7 @@ public:
     [[nodiscard]] std::optional<std::array<std::byte, mold_header_bytes>> request(
         gyre::time_point now) noexcept;
 
-    /// When `request` or `silent` may change; `never` if they will not.
+    /// When `request` may change; `never` if it will not.
     [[nodiscard]] gyre::time_point deadline() const noexcept;
 
     /// What is missing between what was delivered and what is known to exist.
@@ -86,8 +86,9 @@ public:
     /// @return What is lost.
     mold_gap give_up() noexcept;
 
-    /// Not even a heartbeat for `dead_after`.
+    /// Not even a heartbeat for `dead_after`, which is so from `silent_at` on.
     [[nodiscard]] bool silent(gyre::time_point now) const noexcept { return now >= dead_at_; }
+    [[nodiscard]] gyre::time_point silent_at() const noexcept { return dead_at_; }
 
     /// The session is over and all of it was delivered.
     [[nodiscard]] bool ended() const noexcept { return end_known_ && expected_ == known_; }

@@ -125,6 +125,7 @@ bool soup_server::nothing_to_write() const noexcept {
 soup_output soup_server::output() noexcept {
     soup_output out;
     outbox_offered_ = 0;
+    stream_offered_ = false;
     // Once its middle is lost, a torn message cannot be completed, and nothing can follow it.
     const bool behind = fell_behind();
     if (behind && partial_ > 0) return out;
@@ -137,6 +138,7 @@ soup_output soup_server::output() noexcept {
     outbox_offered_ = others.size();
     out.add(others);
     if (logged_in() && !behind) add_stream(out);
+    stream_offered_ = out.size() > outbox_offered_;
     return out;
 }
 
@@ -151,6 +153,7 @@ void soup_server::add_stream(soup_output& out) const noexcept {
 }
 
 void soup_server::sent(std::size_t size, gyre::time_point now) noexcept {
+    stream_offered_ = false;
     if (size == 0) return;
     liveness_.sent(now);
     if (partial_ > 0 && !fell_behind()) {

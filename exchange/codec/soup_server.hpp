@@ -75,6 +75,10 @@ public:
     /// The next sequenced message that is not written entirely.
     [[nodiscard]] std::uint64_t next_to_send() const noexcept { return cursor_; }
 
+    /// Did the last `output()` point into the stream? Until `sent`, whoever writes it reads from there, also
+    /// behind the end of the session.
+    [[nodiscard]] bool offers_stream() const noexcept { return stream_offered_; }
+
 private:
     enum class phase : std::uint8_t { silent, asking, logged_in, over };
 
@@ -95,6 +99,7 @@ private:
     std::uint64_t cursor_ = 0;             // The sequence of the message to be written next.
     std::size_t partial_ = 0;              // How much of that message is written already.
     std::size_t outbox_offered_ = 0;       // By the last `output()`.
+    bool stream_offered_ = false;          // By the last `output()`.
     phase phase_ = phase::silent;
     soup_ending ending_ = soup_ending::none;
     bool end_announced_ = false;

@@ -4,12 +4,14 @@
 #include <exchange/management/config.hpp>
 
 #include <exchange/codec/event_room.hpp>
+#include <exchange/codec/soup_framer.hpp>
 #include <exchange/core/partition.hpp>
 #include <exchange/management/json_section.hpp>
 #include <exchange/management/json_syntax.hpp>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 
 namespace exchange {
@@ -34,6 +36,8 @@ constexpr auto backend_names = std::to_array<backend_name>({
 
 constexpr json_range kept_messages{256, std::int64_t{1} << 28};
 constexpr json_range kept_bytes{std::int64_t{64} << 10, message_ring_bytes_max};
+constexpr json_range connections{2, 4096};  // Each takes a framer's memory at the start: 256 MiB.
+static_assert(connections.most * soup_framer_options{}.buffer_bytes_max <= std::size_t{256} << 20);
 
 void read_cpu(json_section& in, config& into) {
     if (!in.has("pin_to_cpu")) return;
@@ -44,18 +48,39 @@ void read_cpu(json_section& in, config& into) {
 
 void read_order_entry(json_section& in, config& into) {
     if (in.needs("at")) in.read_endpoint("at", into.facility.order_entry);
-    in.read("connections_max", into.facility.connections_max, {2, 65'536});
+    in.read("connections_max", into.facility.connections_max, connections);
     in.read("kept_messages_max", into.service.stream.messages_max, kept_messages);
     in.read("kept_bytes_max", into.service.stream.bytes_max, kept_bytes);
+}
+
+/// What the kernel would refuse for each datagram, and nobody would be told of.
+void check_feed(json_section& in, const facility_options& it) {
+    using family = gyre::endpoint::family;
+    if (it.feed.kind() == family::none) return;  // Which was noted.
+    if (it.feed.port() == 0)
+        in.wrong("to", "expected the port at which listeners are, and not 0" + in.said("to"));
+    const auto check_family = [&](const char* key, const gyre::endpoint& read) {
+        if (read.kind() == family::none || read.kind() == it.feed.kind()) return;
+        in.wrong(key, std::string{"expected an address of "} +
+                          (it.feed.kind() == family::v4 ? "IPv4" : "IPv6") + R"(, as "to" is)" +
+                          in.said(key));
+    };
+    check_family("from", it.feed_from);
+    check_family("requests", it.feed_requests);  // Listeners ask from a socket of this family, too.
 }
 
 void read_feed(json_section& in, config& into) {
     if (in.needs("to")) in.read_endpoint("to", into.facility.feed);
     if (in.needs("from")) in.read_endpoint("from", into.facility.feed_from);
     if (in.needs("requests")) in.read_endpoint("requests", into.facility.feed_requests);
+    check_feed(in, into.facility);
     in.read_string("interface", into.facility.feed_interface);
     in.read("kept_messages_max", into.service.feed.kept_messages_max, kept_messages);
     in.read("kept_bytes_max", into.service.feed.kept_bytes_max, kept_bytes);
+}
+
+std::string milliseconds(gyre::duration it) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(it).count());
 }
 
 void read_timing(json_section& in, config& into) {
@@ -67,8 +92,13 @@ void read_timing(json_section& in, config& into) {
     in.read_milliseconds("tick_ms", into.facility.timer_tick);
     in.read_milliseconds("linger_ms", into.facility.linger);
     in.read_milliseconds("drain_within_ms", into.drain_within);
-    if (sessions.dead_after <= sessions.heartbeat_after)
-        in.wrong("dead_after_ms", "expected more than heartbeat_after_ms");
+    const gyre::duration tick = into.facility.timer_tick;
+    // What is due is looked for at each tick, so a heartbeat may be late by one.
+    if (tick > sessions.heartbeat_after)
+        in.wrong("tick_ms", "expected no more than heartbeat_after_ms, but " + milliseconds(tick) +
+                                " is more than " + milliseconds(sessions.heartbeat_after));
+    else if (sessions.dead_after <= sessions.heartbeat_after + tick)
+        in.wrong("dead_after_ms", "expected more than heartbeat_after_ms and tick_ms together");
 }
 
 void read_limits(json_section& in, partition_limits& into) {

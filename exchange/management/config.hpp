@@ -67,8 +67,9 @@ struct config_reading {
 /// (codec/event_room.hpp).
 ///
 /// Errors:  those that `errors` lists: text that is no JSON (with line and column), keys that are doubled,
-///          unknown or missing, values of the wrong type or out of range, participants that cannot be told
-///          apart, definitions that the core refuses, more orders than one event can be kept of.
+///          unknown or missing, values of the wrong type or out of range, a feed that could not be sent or
+///          asked for, ticks too rare for heartbeats, participants that cannot be told apart, definitions
+///          that the core refuses, more orders than one event can be kept of.
 [[nodiscard]] config_reading read_config(std::string_view text);
 
 /// Reads a file; that it cannot be read is an error like any other.

@@ -26,7 +26,9 @@ bool json_section::needs(const char* key) {
 void json_section::read_milliseconds(const char* key, gyre::duration& into) {
     if (!has(key)) return;
     constexpr json_range range{1, 24 * 3600 * 1000};
-    into = std::chrono::milliseconds{number_at(key, range, 1)};
+    using std::chrono::milliseconds;
+    const auto before = std::chrono::duration_cast<milliseconds>(into).count();
+    into = milliseconds{number_at(key, range, before)};
 }
 
 void json_section::read_string(const char* key, std::string& into) {

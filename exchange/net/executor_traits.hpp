@@ -3,9 +3,10 @@
 // The seam: what the exchange wants of whoever carries out its I/O, so that it is written once.
 //
 // Transports, sessions and applications are templates over `X`, which is `gyre_traits` or `asio_traits`.
-// Here stands what they may count on; exchange/tests/net/seam_laws.hpp judges both by it. gyre's own
-// vocabulary is used throughout (endpoints, options, errors, time), and its sockets are the seam's as
-// they are, so one side costs nothing; docs/decisions/0016-seam.md tells what the other one costs.
+// Here stands what they may count on; stream_laws.hpp, datagram_laws.hpp and waiting_laws.hpp in
+// exchange/tests/net judge both by it. gyre's own vocabulary is used throughout (endpoints, options, errors,
+// time), and its sockets are the seam's as they are, so one side costs nothing; docs/decisions/0016-seam.md
+// tells what the other one costs.
 //
 // # The contract
 //

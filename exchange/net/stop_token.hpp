@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How a running pipeline is asked to end.
+// How a pipeline that runs on either side of the seam can be asked to end.
 //
+// The facilities need none, as they close their own sockets (docs/decisions/0016-seam.md).
 // Neither side's own way crosses the seam: a gyre stop ends every wait below a coroutine, Asio's
 // cancellation costs each operation a slot. What both can do is an event that somebody waits for, who
 // then closes what others wait on; their waits end with `errc::canceled`.

@@ -12,7 +12,10 @@ namespace exchange {
 using gyre::expects;
 
 void participant::cut_if_outrun() noexcept {
-    if (connection_->is_outrun()) connection_->cut(soup_ending::fell_behind);
+    if (connection_ != nullptr && connection_->is_outrun(stream_))
+        connection_->cut(soup_ending::fell_behind);
+    if (leaving_ != nullptr && leaving_->is_writing_stream() && leaving_->is_outrun(stream_))
+        leaving_->cut(soup_ending::fell_behind);
 }
 
 matching_service::matching_service(const matching_service_options& options, gyre::time_point now)
@@ -52,16 +55,25 @@ participant* matching_service::find(const soup_login& login) noexcept {
 
 void matching_service::attach(participant& whose, order_entry_session& connection) noexcept {
     if (whose.connection_ != nullptr) whose.connection_->cut(soup_ending::replaced);
+    // One that has ended and still writes to somebody who has come back elsewhere.
+    if (whose.leaving_ != nullptr && whose.leaving_->is_writing_stream())
+        whose.leaving_->cut(soup_ending::replaced);
+    whose.leaving_ = nullptr;
     whose.connection_ = &connection;
     whose.expected_ = true;
 }
 
-void matching_service::detach(participant& whose, const order_entry_session& connection) noexcept {
+void matching_service::detach(participant& whose, order_entry_session& connection) noexcept {
     if (whose.connection_ != &connection) return;
     whose.connection_ = nullptr;
+    whose.leaving_ = &connection;
     const soup_ending why = connection.ending();
     whose.expected_ = why != soup_ending::logged_out && why != soup_ending::session_ended;
     if (!whose.is_operator() && !ended_) apply(end_session{whose.who().session});
+}
+
+void matching_service::let_go(participant& whose, const order_entry_session& connection) noexcept {
+    if (whose.leaving_ == &connection) whose.leaving_ = nullptr;
 }
 
 void matching_service::announce() noexcept {

@@ -80,7 +80,10 @@ public:
 
     /// `connection` has ended. If it still was the participant's, its orders follow the session's
     /// `disconnect_policy`.
-    void detach(participant& whose, const order_entry_session& connection) noexcept;
+    void detach(participant& whose, order_entry_session& connection) noexcept;
+
+    /// `connection`, which has ended before, does not write any more either.
+    void let_go(participant& whose, const order_entry_session& connection) noexcept;
 
     /// Tells the connections of all who got messages since the last call that there is output. To be
     /// called after each batch of input, before more is waited for.

@@ -54,7 +54,7 @@ public:
     [[nodiscard]] std::span<std::byte> prepare(std::size_t size) noexcept {
         const std::span<std::byte> room = stream_.prepare(size);
         if (!touched_) touch();
-        if (connection_ != nullptr) cut_if_outrun();
+        if (connection_ != nullptr || leaving_ != nullptr) cut_if_outrun();
         return room;
     }
     void commit(std::size_t size) noexcept { stream_.commit(size); }
@@ -79,6 +79,8 @@ private:
     soup_stream stream_;
     touched_participants& touched_list_;
     order_entry_session* connection_ = nullptr;
+    order_entry_session* leaving_ =
+        nullptr;  // Ended; a write of it may still read from the stream.
     bool touched_ = false;
     bool expected_ = false;
 };

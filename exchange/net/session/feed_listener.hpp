@@ -35,6 +35,10 @@ public:
     /// Messages are lost: all requests were in vain. The book is needed from here on: see book_page.hpp.
     virtual void missed(mold_gap) noexcept {}
 
+    /// Not even a heartbeat has come for `mold_receiver_options::dead_after`, from the start or from the last
+    /// one on: what is known of the market is old. Once for each such silence, which the next datagram ends.
+    virtual void silent() noexcept {}
+
     /// The feed has ended, and all of it was heard.
     virtual void ended() noexcept {}
 
@@ -127,20 +131,32 @@ private:
                 static_cast<void>(receiver_.on_packet(std::span{buffer}.first(received.size), now));
             deliver();
             co_await ask_for_what_is_missing(now);
-            timer_.expire_at(std::min(timer_.deadline(), receiver_.deadline()));
+            note_silence(now);
+            timer_.expire_at(std::min(timer_.deadline(), next_look()));
         }
     }
 
     task keep_time() {
         while (asking_.is_open()) {
             const auto [error] = co_await timer_.wait_until(
-                std::max(receiver_.deadline(), X::now(context_) + options_.timer_tick));
+                std::max(next_look(), X::now(context_) + options_.timer_tick));
             if (error) co_return;
             co_await ask_for_what_is_missing(X::now(context_));
+            note_silence(X::now(context_));
             if (!receiver_.stuck()) continue;
             handler_.missed(receiver_.give_up());
             deliver();
         }
+    }
+
+    [[nodiscard]] gyre::time_point next_look() const noexcept {
+        const bool told = told_end_ || told_silence_;
+        return std::min(receiver_.deadline(), told ? gyre::never : receiver_.silent_at());
+    }
+
+    void note_silence(gyre::time_point now) noexcept {
+        if (!receiver_.silent(now)) told_silence_ = false;
+        else if (!told_end_ && !std::exchange(told_silence_, true)) handler_.silent();
     }
 
     task ask_for_what_is_missing(gyre::time_point now) {
@@ -172,6 +188,7 @@ private:
     std::vector<std::byte> answer_;
     std::uint64_t failures_ = 0;
     bool told_end_ = false;
+    bool told_silence_ = false;
 };
 
 }  // namespace exchange

@@ -22,6 +22,7 @@ struct order_entry_client_options {
     gyre::duration timer_tick = std::chrono::milliseconds{50};
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
+    gyre::duration farewell_max = std::chrono::seconds{2};  ///< Behind `log_out`, then we hang up.
 };
 
 /// What a client wants to hear. Called on the context's thread; may `send` and `stop`.
@@ -93,9 +94,11 @@ public:
         return true;
     }
 
-    /// Ends the session in order. False if there is no room for that yet, or nobody is logged in.
+    /// Ends the session in order. False if there is no room for that yet, or nobody is logged in. An exchange
+    /// that does not close the connection within `farewell_max` is left without its consent.
     [[nodiscard]] bool log_out() noexcept {
         if (!machine_.log_out()) return false;
+        hang_up_at_ = gyre::deadline_after(X::now(context_), options_.farewell_max);
         has_output_.set();
         return true;
     }
@@ -185,6 +188,7 @@ private:
         while (open_) {
             static_cast<void>(co_await timer_.wait_until(X::now(context_) + options_.timer_tick));
             const gyre::time_point now = X::now(context_);
+            if (now >= hang_up_at_) hang_up();
             if (!open_ || now < machine_.deadline()) continue;
             if (machine_.on_timer(now).what == soup_step::kind::ended) packets_.cut();
             has_output_.set();
@@ -206,6 +210,7 @@ private:
     typename X::timer timer_;  // Of a connection's heartbeats, and between two connections.
     typename X::event has_output_;
     typename X::event companion_gone_;
+    gyre::time_point hang_up_at_ = gyre::never;
     int companions_ = 0;  // Coroutines beside the reader that have not ended.
     bool open_ = false;
     bool served_ = false;  // Has this connection been logged in?

@@ -13,6 +13,11 @@ order_entry_session::order_entry_session(matching_service& service, session_link
                                          const soup_options& options, gyre::time_point now)
     : service_{service}, link_{link}, server_{options, now} {}
 
+order_entry_session::~order_entry_session() {
+    disconnected();
+    if (owner_ != nullptr) service_.let_go(*owner_, *this);
+}
+
 void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point now) noexcept {
     on_step(server_.on_packet(packet, now), now);
 }
@@ -68,7 +73,7 @@ void order_entry_session::log_in(gyre::time_point now) noexcept {
     }
     static_cast<void>(server_.accept(whose->stream(), now));
     if (!server_.logged_in()) return;  // It asked for what there is not, and was told so.
-    who_ = whose;
+    who_ = owner_ = whose;
     was_logged_in_ = true;
     service_.attach(*whose, *this);
 }

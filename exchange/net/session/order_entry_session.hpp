@@ -37,7 +37,7 @@ public:
                         gyre::time_point now);
     order_entry_session(const order_entry_session&) = delete;
     order_entry_session& operator=(const order_entry_session&) = delete;
-    ~order_entry_session() { disconnected(); }
+    ~order_entry_session();
 
     /// Takes a packet: carries it out, or answers why not.
     void on_packet(const soup_packet& packet, gyre::time_point now) noexcept;
@@ -76,9 +76,11 @@ public:
     // For the service.
 
     /// Has its stream forgotten what it is about to write?
-    [[nodiscard]] bool is_outrun() const noexcept {
-        return server_.next_to_send() < who_->stream().messages().first_sequence();
+    [[nodiscard]] bool is_outrun(const soup_stream& stream) const noexcept {
+        return server_.next_to_send() < stream.messages().first_sequence();
     }
+    /// Is a write under way that reads from its stream? Also behind its end.
+    [[nodiscard]] bool is_writing_stream() const noexcept { return server_.offers_stream(); }
     /// Ends the session and its connection at once. Only the first time counts.
     void cut(soup_ending why) noexcept;
     void announce_output() noexcept { link_.has_output(); }
@@ -93,6 +95,8 @@ private:
     session_link& link_;
     soup_server server_;
     participant* who_ = nullptr;
+    participant* owner_ =
+        nullptr;  // Of the stream that is written: `who_` while that is set, and behind it.
     bool was_logged_in_ = false;
     bool cut_ = false;
 };

@@ -29,7 +29,7 @@ struct messages {
 void arrive(arrival_log& log, const messages& those, gyre::time_point when) {
     for (std::uint32_t index = those.begin; index < those.end; ++index) {
         const event_kind kind = index == 0 ? those.first_kind : event_kind::top_of_book;
-        log.take({index + 1, those.command, 0, index, index + 1 == those.all}, kind, when);
+        log.take({index + 1, those.command, 0, index, index + 1 == those.all}, {kind}, when);
     }
 }
 
@@ -74,6 +74,24 @@ TEST_CASE("an event with a message too few is named") {
 
     CHECK(log.events().empty());
     CHECK(log.fault() == "event 0 derived 9 messages instead of 10");
+}
+
+TEST_CASE("an event that was answered by something else is a fault, also if it is as long") {
+    constexpr answer wanted{event_kind::order_cancelled, number(cancel_reason::fill_or_kill)};
+    constexpr answer other{event_kind::order_cancelled, number(cancel_reason::requested)};
+    constexpr answer refusal{event_kind::order_rejected, number(reject_reason::market_closed)};
+    for (const answer& it : {wanted, other, refusal}) {
+        arrival_log log{first, 1, {.derived = 1}, {wanted}};
+        log.take({1, first, 0, 0, true}, it, at(1us));
+        CHECK(log.events().size() == (it == wanted ? 1 : 0));
+        CHECK(log.fault().empty() == (it == wanted));
+    }
+    arrival_log log{first, 1, {.derived = 1}, {wanted}};
+    log.take({1, first, 0, 0, true}, refusal, at(1us));
+    static_cast<void>(log.events());
+    CHECK(log.fault() ==
+          "command 101 was answered by event kind 4, reason 6 instead of event kind "
+          "3, reason 4");
 }
 
 TEST_CASE("so is what precedes it") {

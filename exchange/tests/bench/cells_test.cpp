@@ -13,8 +13,8 @@ using namespace exchange::bench;
 
 namespace {
 
-cell find(std::string_view name, scale size = scale::full) {
-    const auto all = all_cells(size);
+cell find(std::string_view name) {
+    const auto all = all_cells();
     const auto found =
         std::ranges::find_if(all, [&](const cell& it) { return name_of(it) == name; });
     REQUIRE(found != all.end());
@@ -24,7 +24,7 @@ cell find(std::string_view name, scale size = scale::full) {
 }  // namespace
 
 TEST_CASE("every scenario is played with both books at every rate, a mass cancel at three") {
-    const auto all = all_cells(scale::full);
+    const auto all = all_cells();
 
     std::set<std::string> names;
     for (const cell& each : all) names.insert(name_of(each));
@@ -34,25 +34,25 @@ TEST_CASE("every scenario is played with both books at every rate, a mass cancel
     CHECK(name_of(all.back()) == "8_filled_unbounded");
 }
 
-TEST_CASE("events are counted as in the tables that are reproduced") {
-    CHECK(find("1_empty_200000").events == 2'000'000);
-    CHECK(find("1_filled_200000").events == 1'000'000);
-    CHECK(find("2b_filled_10000").events == 100'000);
-    CHECK(find("5_empty_1000").events == 2'000);
-    CHECK(find("7_filled_10000").events == 50'000);
-    CHECK(find("8_empty_1000").events == 500);
-    CHECK(find("8_filled_unbounded").events == 20'000);
+TEST_CASE("all turns of a row have as many events as the tables that are reproduced") {
+    const auto in_all = [](std::string_view name) { return turns_of_row * find(name).events; };
+
+    CHECK(in_all("1_empty_200000") == 2'000'000);
+    CHECK(in_all("1_filled_200000") == 1'000'000);
+    CHECK(in_all("2b_filled_10000") == 100'000);
+    CHECK(in_all("5_empty_1000") == 2'000);
+    CHECK(in_all("7_filled_unbounded") == 100'000);
 }
 
-TEST_CASE("a quick run has a twentieth of the events, and enough for quantiles") {
-    CHECK(find("3_empty_100000", scale::quick).events == 50'000);
-    CHECK(find("8_empty_1000", scale::quick).events == 100);
-    CHECK(find("8_empty_unbounded", scale::quick).events == 1'000);
-    CHECK(find("3_empty_unbounded", scale::quick).events == 250'000);  // A twentieth takes 30 ms.
+TEST_CASE("a turn has enough events for quantiles, if need be more than its part") {
+    CHECK(find("8_empty_1000").events == 100);
+    CHECK(find("7_filled_10000").events == 5'000);
+    CHECK(find("8_filled_unbounded").events == 5'000);
+    CHECK(find("3_empty_unbounded").events == 250'000);  // A twentieth takes 30 ms.
 }
 
 TEST_CASE("what is measured has the shape that its scenario gives it") {
-    for (const cell& each : all_cells(scale::quick)) {
+    for (const cell& each : all_cells()) {
         CAPTURE(name_of(each));
         scenario play{each.which, each.state};
         static_cast<void>(play.prepare());
@@ -70,10 +70,10 @@ TEST_CASE("what is measured has the shape that its scenario gives it") {
 }
 
 TEST_CASE("what is tuned are rows of the tables") {
-    const auto tuned = tuned_cells(scale::full);
+    const auto tuned = tuned_cells();
 
     CHECK(tuned.size() == 8);
     CHECK(name_of(tuned.front()) == "1_filled_1000");
-    CHECK(tuned.front().events == 10'000);
+    CHECK(tuned.front().events == find("1_filled_1000").events);
     CHECK(name_of(tuned.back()) == "8_filled_unbounded");
 }

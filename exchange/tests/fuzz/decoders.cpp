@@ -33,12 +33,13 @@ bool is_of_our_version(input bytes) {
 template <class Command>
 void check_command(input bytes, const Command& command) {
     if (!is_of_our_version(bytes)) return;
+    if constexpr (!fixed_size_record<Command>) {
+        if (command.bands == 0) return;  // An empty group may claim entries of any size.
+    }
     std::vector<std::byte> again(message_bytes(command));
     encode(command, again);
-    // An empty group may claim entries of any size.
-    if (fixed_size_record<Command>)
-        expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
-                "a command that changed");
+    expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+            "a command that changed");
 }
 
 template <class Event>

@@ -31,6 +31,13 @@ std::string with_participants(const std::string& them) {
            them + "}";
 }
 
+// As above, with another feed.
+std::string with_feed(const std::string& to, const std::string& from, const std::string& requests) {
+    return R"({"order_entry": {"at": "127.0.0.1:7001"}, "feed": {"to": ")" + to +
+           R"(", "from": ")" + from + R"(", "requests": ")" + requests +
+           R"("}, "participants": [{"username": "ops", "password": "x"}]})";
+}
+
 std::string all_messages(const config_reading& of) {
     std::string text;
     for (const config_error& each : of.errors) text += each.message() + '\n';
@@ -106,20 +113,20 @@ TEST_CASE("every part that may be left out has its default, and none is read int
 
     const config_reading most = read_config(minimal(R"(,
         "backend": "asio_coroutine", "pin_to_cpu": 1,
-        "timing": {"heartbeat_after_ms": 2, "dead_after_ms": 3, "login_within_ms": 4, "tick_ms": 5,
-                   "linger_ms": 6, "drain_within_ms": 7},
+        "timing": {"heartbeat_after_ms": 3, "dead_after_ms": 6, "login_within_ms": 4, "tick_ms": 2,
+                   "linger_ms": 5, "drain_within_ms": 7},
         "limits": {"products_max": 1, "instruments_max": 2, "accounts_max": 3, "sessions_max": 4,
                    "orders_max": 5, "holdings_max": 6, "level_chunks_max": 7, "far_nodes_max": 8})"));
     REQUIRE_MESSAGE(most.errors.empty(), all_messages(most));
     const config& it = most.value;
     CHECK(it.backend == facility_backend::asio_coroutine);
     CHECK(it.cpu == 1u);
-    CHECK(it.facility.sessions.heartbeat_after == 2ms);
-    CHECK(it.service.feed.heartbeat_after == 2ms);
-    CHECK(it.facility.sessions.dead_after == 3ms);
+    CHECK(it.facility.sessions.heartbeat_after == 3ms);
+    CHECK(it.service.feed.heartbeat_after == 3ms);
+    CHECK(it.facility.sessions.dead_after == 6ms);
     CHECK(it.facility.sessions.login_within == 4ms);
-    CHECK(it.facility.timer_tick == 5ms);
-    CHECK(it.facility.linger == 6ms);
+    CHECK(it.facility.timer_tick == 2ms);
+    CHECK(it.facility.linger == 5ms);
     CHECK(it.drain_within == 7ms);
     const partition_limits& limits = it.service.limits;
     CHECK(limits.products_max == 1);
@@ -213,6 +220,49 @@ TEST_CASE("an address without a port, or with a name, is refused") {
         text.replace(text.find("127.0.0.1:7001"), 14, at);
         check_wrong(text, "order_entry.at", "expected an address and a port");
     }
+}
+
+TEST_CASE("a feed to port 0 is refused: nobody could hear it") {
+    check_wrong(with_feed("239.0.0.1:0", "127.0.0.1:0", "127.0.0.1:7003"), "feed.to",
+                R"(expected the port at which listeners are, and not 0, but found "239.0.0.1:0")");
+    const config_reading chosen =
+        read_config(with_feed("239.0.0.1:7002", "127.0.0.1:0", "127.0.0.1:0"));
+    CHECK_MESSAGE(chosen.errors.empty(),
+                  all_messages(chosen));  // The kernel chooses, and it is said.
+}
+
+TEST_CASE("addresses of two families for one feed are refused: no datagram could be sent") {
+    check_wrong(with_feed("239.0.0.1:7002", "[::1]:0", "127.0.0.1:7003"), "feed.from",
+                R"(expected an address of IPv4, as "to" is, but found "[::1]:0")");
+    check_wrong(with_feed("[ff15::1]:7002", "[::1]:0", "127.0.0.1:7003"), "feed.requests",
+                R"(expected an address of IPv6, as "to" is, but found "127.0.0.1:7003")");
+    const config_reading six = read_config(with_feed("[ff15::1]:7002", "[::1]:0", "[::1]:7003"));
+    CHECK_MESSAGE(six.errors.empty(), all_messages(six));
+    check_wrong(with_feed("nowhere", "[::1]:0", "127.0.0.1:7003"), "feed.to",
+                "expected an address and a port");
+}
+
+TEST_CASE("ticks that come too seldom for heartbeats are refused") {
+    const auto timing = [](const std::string& it) {
+        return minimal(R"(, "timing": {)" + it + "}");
+    };
+    check_wrong(timing(R"("tick_ms": 1001)"), "timing.tick_ms",
+                "expected no more than heartbeat_after_ms, but 1001 is more than 1000");
+    check_wrong(timing(R"("heartbeat_after_ms": 49)"), "timing.tick_ms", "50 is more than 49");
+    check_wrong(timing(R"("heartbeat_after_ms": 0)"), "timing.heartbeat_after_ms", "found 0");
+    check_wrong(timing(R"("tick_ms": 1000, "dead_after_ms": 2000)"), "timing.dead_after_ms",
+                "more than heartbeat_after_ms and tick_ms together");
+    CHECK(read_config(timing(R"("tick_ms": 1000, "dead_after_ms": 2001)")).errors.empty());
+}
+
+TEST_CASE("more connections than there is memory for at the start are refused") {
+    const auto connections = [](const std::string& most) {
+        std::string text = minimal();
+        return text.insert(text.find(R"("at")"), R"("connections_max": )" + most + ", ");
+    };
+    check_wrong(connections("4097"), "order_entry.connections_max",
+                "expected a whole number from 2 to 4096, but found 4097");
+    CHECK(read_config(connections("4096")).errors.empty());
 }
 
 TEST_CASE("names and passwords that the protocol cannot carry are refused") {

@@ -24,3 +24,6 @@ TEST_CASE("asio feed: a receive that fails is tried again after a pause") {
 TEST_CASE("asio feed: a listener's receive that fails is tried again after a pause") {
     listener_law<asio_world>::a_receive_that_fails_is_tried_again_after_a_pause();
 }
+TEST_CASE("asio feed: a silence is told once, and again behind a heartbeat") {
+    listener_law<asio_world>::a_silence_is_told_once_and_again_behind_a_heartbeat();
+}

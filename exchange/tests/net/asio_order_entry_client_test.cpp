@@ -10,3 +10,6 @@ using namespace exchange::testing;
 TEST_CASE("asio order entry client: stopping ends an attempt to connect that nobody answers") {
     client_law<asio_world>::stopping_ends_an_attempt_to_connect();
 }
+TEST_CASE("asio client: who has logged out does not wait for an exchange that has stopped") {
+    client_law<asio_world>::who_has_logged_out_does_not_wait_for_an_exchange_that_has_stopped();
+}

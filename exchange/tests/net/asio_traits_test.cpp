@@ -49,6 +49,7 @@ TEST_CASE_TEMPLATE_INVOKE(signal_reported, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(signal_wait_cancelled, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(launch_later, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(run_and_stop, asio_world);
+TEST_CASE_TEMPLATE_INVOKE(no_rest, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(context_ends, asio_world);
 
 }  // namespace exchange::testing

@@ -132,6 +132,12 @@ TEST_CASE("callback facility: last words wait behind what is being written") {
     of_slow_readers::last_words_wait_behind_what_is_being_written();
     of_slow_readers_when_eager::last_words_wait_behind_what_is_being_written();
 }
+TEST_CASE(
+    "callback facility: who is outrun behind its end is cut off before it hears something else") {
+    of_slow_readers::whoever_is_outrun_behind_the_end_is_cut_off_before_it_hears_something_else();
+    of_slow_readers_when_eager::
+        whoever_is_outrun_behind_the_end_is_cut_off_before_it_hears_something_else();
+}
 TEST_CASE("callback facility: who never reads the last words is cut off") {
     of_slow_readers::who_never_reads_the_last_words_is_cut_off();
     of_slow_readers_when_eager::who_never_reads_the_last_words_is_cut_off();

@@ -7,6 +7,8 @@
 #include <exchange/tests/net/law.hpp>
 #include <exchange/tests/net/silent_host.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 
 namespace exchange::testing {
@@ -38,6 +40,27 @@ struct client_law : law<World> {
         });
     }
 
+    /// It has said all that it wanted, and owes nobody a wait.
+    static void who_has_logged_out_does_not_wait_for_an_exchange_that_has_stopped() {
+        base::hold([](context& on) -> task<> {
+            auto listener = X::listen(on, {gyre::ipv4::loopback(), 0}, {}).take();
+            const endpoint where = listener.local_endpoint().take();
+            unheard client{on, where};
+            typename base::event ended;
+            X::launch(on, run(client.it, ended));
+            auto [failed, exchange] = co_await listener.accept();
+            REQUIRE_FALSE(failed);
+            co_await let_in(exchange);
+            static_cast<void>(co_await client.in.wait());
+
+            CHECK(client.it.log_out());
+            static_cast<void>(co_await ended.wait());  // The exchange neither answers nor closes.
+
+            CHECK(client.it.machine().ending() == soup_ending::logged_out);
+            CHECK(client.disconnects == 1);
+        });
+    }
+
 private:
     struct unheard final : order_entry_handler {
         unheard(context& on, const endpoint& where) : it{on, to(where), *this} {}
@@ -45,14 +68,30 @@ private:
         static order_entry_client_options to(const endpoint& where) {
             order_entry_client_options options;
             options.exchange = where;
+            options.login.username = "alice";
+            options.farewell_max = std::chrono::milliseconds{20};
+            options.timer_tick = std::chrono::milliseconds{1};
             return options;
         }
+        void logged_in() noexcept override { in.set(); }
         void heard(std::uint64_t, std::span<const std::byte>) noexcept override {}
         void disconnected(soup_ending) noexcept override { ++disconnects; }
 
         order_entry_client<X> it;
+        typename base::event in;
         int disconnects = 0;
     };
+
+    static task<> let_in(typename X::stream_socket& client) {
+        std::array<std::byte, soup_header_bytes + soup_acceptance_bytes> packet;
+        const auto accepted = format_soup_acceptance({soup_session{"DAY"}, 1});
+        write_soup_header(std::span{packet}.template first<soup_header_bytes>(),
+                          soup_type::login_accepted, accepted.size());
+        std::ranges::copy(accepted, packet.begin() + soup_header_bytes);
+        const auto [error, size] = co_await client.write_some(packet);
+        REQUIRE_FALSE(error);
+        REQUIRE(size == packet.size());
+    }
 
     static task<> run(order_entry_client<X>& client, typename base::event& ended) {
         co_await client.run();

@@ -37,6 +37,7 @@ struct day {
     facility_options how = on_loopback();
     disconnect_policy on_disconnect = disconnect_policy::keep_orders;  ///< Of both traders.
     span_observer* observer = nullptr;
+    gyre::endpoint feed{};  ///< Where the feed goes instead of to the probe, if anywhere.
 };
 
 /// @tparam  World     How a test gets contexts: see gyre_world.hpp.
@@ -57,7 +58,8 @@ struct facility_floor {
             probe.emplace(on, hearing);
             REQUIRE(probe->feed.start().ok());
             facility_options how = today.how;
-            how.feed = probe->feed.local();
+            const bool to_probe = today.feed.kind() == gyre::endpoint::family::none;
+            how.feed = to_probe ? probe->feed.local() : today.feed;
             facility.emplace(on, service, how, today.observer);
             REQUIRE(facility->start().ok());
             probe->feed.ask(facility->feed_requests());

@@ -208,3 +208,6 @@ TEST_CASE("gyre feed: a receive that fails is tried again after a pause") {
 TEST_CASE("gyre feed: a listener's receive that fails is tried again after a pause") {
     listener_law<gyre_world>::a_receive_that_fails_is_tried_again_after_a_pause();
 }
+TEST_CASE("gyre feed: a silence is told once, and again behind a heartbeat") {
+    listener_law<gyre_world>::a_silence_is_told_once_and_again_behind_a_heartbeat();
+}

@@ -49,6 +49,7 @@ TEST_CASE_TEMPLATE_INVOKE(signal_reported, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(signal_wait_cancelled, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(launch_later, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(run_and_stop, gyre_world);
+TEST_CASE_TEMPLATE_INVOKE(no_rest, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(context_ends, gyre_world);
 
 }  // namespace exchange::testing

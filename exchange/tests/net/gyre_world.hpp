@@ -42,8 +42,9 @@ struct gyre_world {
     }
 
     /// Runs until nothing is left, or the harness' patience ends. True if nothing is left.
-    [[nodiscard]] static bool run_to_rest(gyre::io_context& context) {
-        context.run_for(gyre::testing::patience);
+    [[nodiscard]] static bool run_to_rest(gyre::io_context& context,
+                                          gyre::duration limit = gyre::testing::patience) {
+        context.run_for(limit);
         return !context.has_work();
     }
 };

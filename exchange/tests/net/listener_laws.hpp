@@ -36,7 +36,49 @@ struct listener_law : law<World> {
         });
     }
 
+    /// Whoever goes on with an old book has to know that it is old.
+    static void a_silence_is_told_once_and_again_behind_a_heartbeat() {
+        base::hold([](context& on) -> task<> {
+            counts_silences patient;
+            feed_listener_options options;
+            options.group = options.ask_from = any_port();
+            options.receiver.session = "FEED";
+            options.receiver.dead_after = std::chrono::milliseconds{5};
+            feed_listener<X> it{on, options, patient};
+            REQUIRE(it.start().ok());
+
+            while (patient.times == 0) co_await patient.another();
+            typename base::timer timer{on};
+            static_cast<void>(
+                co_await timer.wait_until(X::now(on) + 4 * options.receiver.dead_after));
+            CHECK(patient.times == 1);
+
+            auto speaker = base::bound(on);
+            const auto heartbeat = format_mold_header({options.receiver.session, 1, 0});
+            const const_buffer bytes{heartbeat};
+            const auto sent = co_await speaker.send_to({&bytes, 1}, it.local());
+            CHECK(sent.ok());
+            while (patient.times == 1) co_await patient.another();
+            it.stop();
+            co_await base::settle(on);
+        });
+    }
+
 private:
+    struct counts_silences final : feed_handler {
+        void heard(const mold_message&) noexcept override { FAIL_CHECK("nobody speaks"); }
+        void silent() noexcept override {
+            ++times;
+            changed.set();
+        }
+        task<> another() {
+            changed.reset();
+            static_cast<void>(co_await changed.wait());
+        }
+        typename base::event changed;
+        int times = 0;
+    };
+
     struct hears_nothing final : feed_handler {
         void heard(const mold_message&) noexcept override { FAIL_CHECK("nobody speaks"); }
     };

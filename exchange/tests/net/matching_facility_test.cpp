@@ -91,6 +91,9 @@ TEST_CASE("gyre facility: who reads misses nothing of the largest sweep") {
 TEST_CASE("gyre facility: last words wait behind what is being written") {
     slow_reader_here::last_words_wait_behind_what_is_being_written();
 }
+TEST_CASE("gyre facility: who is outrun behind its end is cut off before it hears something else") {
+    slow_reader_here::whoever_is_outrun_behind_the_end_is_cut_off_before_it_hears_something_else();
+}
 TEST_CASE("gyre facility: who never reads the last words is cut off") {
     slow_reader_here::who_never_reads_the_last_words_is_cut_off();
 }

@@ -132,6 +132,7 @@ public:
     std::vector<heard_packet> heard;
     std::vector<std::byte> wire;  ///< Everything that was read, as it came.
     bool ended = false;
+    soup_ending nonsense = soup_ending::none;  ///< Why what follows cannot be cut into packets.
 
 private:
     task write_some(gyre::const_buffer bytes) {
@@ -158,13 +159,20 @@ private:
                         space.begin() + static_cast<std::ptrdiff_t>(size));
             framer_.received(size);
             take_packets();
+            if (nonsense != soup_ending::none) {
+                ended = true;
+                break;
+            }
             this->note_change();
         }
         listening_ = false;
         this->note_change();
     }
     void take_packets() {
-        for (soup_framed framed = framer_.next(); framed.complete; framed = framer_.next()) {
+        for (;;) {
+            const soup_framed framed = framer_.next();
+            nonsense = framed.ending;
+            if (!framed.complete) return;
             if (framed.packet.type == soup_type::server_heartbeat) continue;
             heard.push_back(
                 {framed.packet.type, {framed.packet.payload.begin(), framed.packet.payload.end()}});

@@ -78,6 +78,49 @@ struct slow_reader_law : facility_floor<World, Facility> {
         });
     }
 
+    /// What is written reads from the stream, also once the session is over: nothing may overwrite it there.
+    static void whoever_is_outrun_behind_the_end_is_cut_off_before_it_hears_something_else() {
+        day today;
+        today.rules.stream.bytes_max = kept_bytes;
+        hold(
+            [](floor& it) -> task {
+                raw_client<X> slow{it.on};
+                co_await stop_reading(it, slow);
+                narrow_other_end(slow.native_handle());
+                trader<X> b{it.on, it.client("bob")};
+                co_await b.in();
+                std::uint32_t hits = 0;
+                co_await hit_up_to(4'000, hits, b);
+                CHECK(it.who(alice).connection() != nullptr);
+                slow.say(soup_type{'?'});
+                co_await slow.write();
+                while (it.who(alice).connection() != nullptr) co_await hit_up_to(hits + 1, hits, b);
+                co_await hit_up_to(8'000, hits, b);
+                co_await slow.hear_the_end();
+
+                // Her stream has gone around its ring meanwhile: two messages for each hit. If the kernel
+                // took what was being written before that, her last words have followed it.
+                const auto executed = slow.template heard_of<order_executed>();
+                CHECK(slow.nonsense == soup_ending::none);
+                CHECK(!executed.empty());
+                CHECK(executed.size() < 4'000);
+                for (std::size_t at = 0; at < executed.size(); ++at)
+                    CHECK(executed[at].open == 1'000'000 - static_cast<contracts>(at + 1));
+                const auto of = [&slow](soup_type type) {
+                    return static_cast<std::size_t>(
+                        std::ranges::count(slow.heard, type, &heard_packet::type));
+                };
+                CHECK(of(soup_type::sequenced) / 2 ==
+                      executed.size());  // Behind her order's entry.
+                CHECK(of(soup_type::sequenced) + of(soup_type::debug) + 1 == slow.heard.size());
+                co_await slow.leave();
+                b.client.stop();
+                co_await b.gone();
+                co_await until_idle(it);
+            },
+            today);
+    }
+
     static void who_never_reads_the_last_words_is_cut_off() {
         day today;
         today.how.linger = std::chrono::milliseconds{100};
@@ -139,6 +182,7 @@ struct slow_reader_law : facility_floor<World, Facility> {
 private:
     static constexpr std::uint32_t swept = 9'000;
     static constexpr std::uint32_t hits_in_vain = 1'500;
+    static constexpr std::size_t kept_bytes = std::size_t{1} << 20;  // Of some 12,000 messages.
 
     /// Alice enters an order, and reads no more.
     static task stop_reading(floor& it, raw_client<X>& slow) {
@@ -150,14 +194,21 @@ private:
         slow.stop_reading();
     }
 
+    /// Trades with her, one unit each time, until there were so many trades in all.
+    static task hit_up_to(std::uint32_t all, std::uint32_t& hits, trader<X>& by) {
+        while (hits < all) {
+            for (int each = 0; each < 50 && hits < all; ++each)
+                by.send(limit(client_sequence{++hits}, order_side::sell, 100, 1));
+            co_await by.heard_at_least(2 * std::size_t{hits});
+        }
+    }
+
     /// Bob trades with her so often that most of what she is told waits in the exchange.
     static task be_hit_in_vain(floor& it) {
         trader<X> b{it.on, it.client("bob")};
         co_await b.in();
-        for (std::uint32_t hit = 1; hit <= hits_in_vain; ++hit) {
-            b.send(limit(client_sequence{hit}, order_side::sell, 100, 1));
-            if (hit % 50 == 0) co_await b.heard_at_least(2 * std::size_t{hit});
-        }
+        std::uint32_t hits = 0;
+        co_await hit_up_to(hits_in_vain, hits, b);
         CHECK(it.who(alice).connection() != nullptr);
         b.client.stop();
         co_await b.gone();

@@ -317,6 +317,18 @@ typename law<World>::template task<> wait_for_datagram(typename law<World>::cont
     static_cast<void>(co_await socket.receive_from(space));
 }
 
+TEST_CASE_TEMPLATE_DEFINE("a context that somebody waits on does not come to rest in time", World,
+                          no_rest) {
+    using the = law<World>;
+    World::each_context_options([](const auto& options) {
+        int deaths = 0;
+        typename the::context on{options};
+        World::traits::launch(on, wait_for_time<World>(on, deaths));
+        CHECK_FALSE(World::run_to_rest(on, milliseconds{5}));
+        CHECK(deaths == 0);
+    });
+}
+
 TEST_CASE_TEMPLATE_DEFINE("a context that ends lets go of everything that waits on it", World,
                           context_ends) {
     using the = law<World>;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/tests/net/data_segments.hpp>
+#include <exchange/tests/net/datagram_meter.hpp>
 #include <exchange/tests/net/facility_floor.hpp>
 #include <exchange/tests/net/other_end.hpp>
 #include <exchange/tests/net/raw_client.hpp>
@@ -26,40 +27,42 @@ struct write_law : facility_floor<World, Facility> {
     using stage::hold;
 
     static void each_message_costs_as_many_writes_as_anywhere() {
+        datagram_meter hears_the_feed;
         hold(
-            [](floor& it) -> task {
-                pit in{it};
+            [&hears_the_feed](floor& it) -> task {
+                pit in{it, hears_the_feed};
                 co_await in.open();
 
                 for (int each = 0; each < rounds; ++each) {
                     in.order();
-                    co_await in.settle(1, 0);
+                    co_await in.settle(1, 0, 1);
                 }
                 in.check_writes({rounds, 0, rounds});
 
                 for (int each = 0; each < rounds; ++each) {
                     in.trade();
-                    co_await in.settle(2, 2);
+                    co_await in.settle(2, 2, 1);
                 }
                 in.check_writes({rounds, rounds, rounds});
 
                 in.cancel_all();
-                co_await in.settle(rounds, 0);
+                co_await in.settle(rounds, 0, datagrams_of_cancels);
                 in.check_writes({1, 0, datagrams_of_cancels});
 
                 for (int each = 0; each < rounds; ++each) {
                     for (int more = 0; more < batch; ++more) in.order();
-                    co_await in.settle(batch, 0);
+                    co_await in.settle(batch, 0, datagrams_of_batch);
                 }
                 in.check_writes({rounds, 0, rounds * datagrams_of_batch});
                 co_await in.close();
             },
-            without_heartbeats());
+            without_heartbeats(hears_the_feed.local()));
     }
 
 private:
     static constexpr int rounds = 20;
     static constexpr int batch = 50;
+    static constexpr int datagrams_of_opening = 1;  // What the market was told before it began.
     static constexpr int datagrams_of_cancels = 4;
     static constexpr int datagrams_of_batch = 8;
 
@@ -69,8 +72,9 @@ private:
         std::uint64_t to_the_public = 0;
     };
 
-    [[nodiscard]] static day without_heartbeats() {
+    [[nodiscard]] static day without_heartbeats(const gyre::endpoint& feed) {
         day it;
+        it.feed = feed;
         it.rules.feed.heartbeat_after = std::chrono::hours{1};
         it.how.sessions.heartbeat_after = std::chrono::hours{1};
         it.how.sessions.dead_after = std::chrono::hours{2};
@@ -80,13 +84,14 @@ private:
     /// Alice, who trades, and Bob, who has sold her all that she may want.
     class pit {
     public:
-        explicit pit(floor& on) : on_{on}, alice_{on.on}, bob_{on.on} {}
+        pit(floor& on, datagram_meter& hears_the_feed)
+            : on_{on}, hears_the_feed_{hears_the_feed}, alice_{on.on}, bob_{on.on} {}
 
         task open() {
             co_await log_in(alice_, "alice");
             co_await log_in(bob_, "bob");
             bob_.say(limit(client_sequence{1}, order_side::sell, 1'000, 1'000));
-            co_await settle(0, 1);
+            co_await settle(0, 1, datagrams_of_opening + 1);
             note_writes();
         }
         void order() { alice_.say(limit(client_sequence{++said_}, order_side::buy, 100, 5)); }
@@ -96,14 +101,18 @@ private:
                                      instrument_id::none, side_filter::both});
         }
 
-        /// Sends what was said, and waits for so many packets more.
-        task settle(std::size_t for_alice, std::size_t for_bob) {
+        /// Sends what was said, and waits for so many packets and datagrams more.
+        task settle(std::size_t for_alice, std::size_t for_bob, std::uint64_t for_the_public) {
             heard_by_alice_ += for_alice;
             heard_by_bob_ += for_bob;
+            heard_by_the_public_ += for_the_public;
             co_await bob_.write();
             co_await alice_.write();
             co_await alice_.hear(heard_by_alice_);
             co_await bob_.hear(heard_by_bob_);
+            typename X::timer timer{on_.on};
+            while (hears_the_feed_.count() < heard_by_the_public_)
+                static_cast<void>(co_await timer.wait_until(X::now(on_.on)));
             CHECK(alice_.heard.size() == heard_by_alice_);
             CHECK(bob_.heard.size() == heard_by_bob_);
         }
@@ -126,7 +135,7 @@ private:
         void note_writes() {
             counted_ = {data_segments_sent(other_end_of(alice_.native_handle())),
                         data_segments_sent(other_end_of(bob_.native_handle())),
-                        on_.facility->feed().datagrams};
+                        hears_the_feed_.count()};
         }
         task log_in(raw_client<X>& who, std::string_view name) {
             co_await who.connect(on_.facility->order_entry());
@@ -136,12 +145,14 @@ private:
         }
 
         floor& on_;
+        datagram_meter& hears_the_feed_;
         raw_client<X> alice_;
         raw_client<X> bob_;
         write_counts counted_;
         std::uint32_t said_ = 0;
         std::size_t heard_by_alice_ = 1;
         std::size_t heard_by_bob_ = 1;
+        std::uint64_t heard_by_the_public_ = hears_the_feed_.count();
     };
 };
 

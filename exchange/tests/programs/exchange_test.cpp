@@ -215,6 +215,24 @@ TEST_CASE("an exchange whose host answers nothing is given up when the time has 
     CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds{60});
 }
 
+TEST_CASE("a load whose exchange dies gives up, says so, and still tells what it did") {
+    for (const int how : {SIGKILL, SIGSTOP}) {
+        CAPTURE(how);
+        running_exchange it{facility_backends().front()};
+        program load = it.start_load({"--orders", "1000000000", "--seed", "1", "--timeout", "2"});
+        // It trades once there are orders.
+        while (it.ctl({"show", "book", "1"}).text.find("\nbid ") == std::string::npos) {
+        }
+
+        it.facility().send(how);
+        const auto [status, text] = outcome_of(load);
+
+        CHECK_MESSAGE(status == 3, text);
+        CHECK_MESSAGE(text.find("nothing could be sent for 2 s") != std::string::npos, text);
+        CHECK_MESSAGE(text.find("answered after p50") != std::string::npos, text);
+    }
+}
+
 TEST_CASE("what an operator cannot mean is refused on the command line") {
     const std::vector<std::vector<std::string>> all{{"phase", "1", "open"},
                                                     {"phase", "0", "halted"},

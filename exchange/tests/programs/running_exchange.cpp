@@ -72,15 +72,24 @@ running_exchange::answer running_exchange::ctl(std::vector<std::string> words) c
 }
 
 running_exchange::answer running_exchange::load(std::vector<std::string> words) const {
+    gyre::testing::program it = start_load(std::move(words));
+    return outcome_of(it);
+}
+
+gyre::testing::program running_exchange::start_load(std::vector<std::string> words) const {
     words.insert(words.begin(), {"--config", config_.path(), "--order-entry", order_entry_,
                                  "--requests", requests_});
-    return outcome_of(EXCHANGE_LOAD_GENERATOR, std::move(words));
+    return gyre::testing::program{EXCHANGE_LOAD_GENERATOR, std::move(words)};
+}
+
+running_exchange::answer outcome_of(gyre::testing::program& it) {
+    std::string text = it.rest_of_output();
+    return {it.wait(), std::move(text)};
 }
 
 running_exchange::answer outcome_of(const std::string& path, std::vector<std::string> words) {
     gyre::testing::program it{path, std::move(words)};
-    std::string text = it.rest_of_output();
-    return {it.wait(), std::move(text)};
+    return outcome_of(it);
 }
 
 }  // namespace exchange::testing

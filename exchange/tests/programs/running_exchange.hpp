@@ -50,6 +50,8 @@ public:
     };
     [[nodiscard]] answer ctl(std::vector<std::string> words) const;
     [[nodiscard]] answer load(std::vector<std::string> words) const;
+    /// The same, as it runs.
+    [[nodiscard]] gyre::testing::program start_load(std::vector<std::string> words) const;
 
     [[nodiscard]] gyre::testing::program& facility() noexcept { return facility_; }
     [[nodiscard]] const std::string& ready_line() const noexcept { return ready_; }
@@ -63,6 +65,9 @@ private:
     std::string order_entry_;
     std::string requests_;
 };
+
+/// Waits for the end of a program.
+[[nodiscard]] running_exchange::answer outcome_of(gyre::testing::program& it);
 
 /// Runs a program to its end.
 [[nodiscard]] running_exchange::answer outcome_of(const std::string& path,
