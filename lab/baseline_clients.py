@@ -44,6 +44,7 @@ class Cost:
     # Of those clients that say so.
     load_processor_seconds: float | None = None
     memory_megabytes: float | None = None
+    no_delay_seen: bool = False  # TCP_NODELAY was seen to be set in the server's process.
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,12 @@ def _echo(message_bytes: int) -> BaselineCase:
 CASES = [
     _http("ab", False, Size(requests=6_000), Size(requests=100_000)),
     _http("ab", True, Size(requests=20_000), Size(requests=400_000)),
-    _http("wrk", False, Size(seconds=1), Size(seconds=6)),
-    _http("wrk", True, Size(seconds=1), Size(seconds=6)),
+    _http("wrk", False, Size(seconds=1), Size(seconds=8)),
+    _http("wrk", True, Size(seconds=1), Size(seconds=8)),
     _echo(512),
     _echo(2018),
 ]
-WARM_UP_PART = 0.1
+WARM_UP_PART = 0.25
 
 
 def find_case(name: str) -> BaselineCase:
@@ -200,4 +201,4 @@ def parse_echo(text: str, message_bytes: int) -> tuple[Figures, Cost]:
                       latency_us=seen["latency_us"])
     return figures, Cost(seen["processor_seconds"], seen.get("context_switches"), seen.get("system_calls"),
                          seen.get("system_calls_not_counted"), seen.get("load_processor_seconds"),
-                         seen.get("memory_megabytes"))
+                         seen.get("memory_megabytes"), bool(seen.get("no_delay_seen")))

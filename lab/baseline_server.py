@@ -24,6 +24,9 @@ END_SECONDS_MAX = 5.0
 
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
+PORTS_MAX = 3
+TAKEN = re.compile("address (is )?already in use", re.IGNORECASE)
+SYS_PIDFD_GETFD = 438  # The same on all architectures.
 
 BODY = b"There is nothing here.\r\n"
 
@@ -153,25 +156,59 @@ class Child:
             raise Unusable(f"the server has ended with status {status}")
 
 
+def no_delay_at(process: int, client: socket.socket) -> bool | None:
+    """Whether TCP_NODELAY is set at the other end of a connection, which that process holds. None where one
+    may not look into another process, or the connection is not found."""
+    with contextlib.suppress(OSError), open(os.pidfd_open(process), "rb", buffering=0) as its:
+        for name in os.listdir(f"/proc/{process}/fd"):
+            with contextlib.suppress(OSError):
+                if not os.readlink(f"/proc/{process}/fd/{name}").startswith("socket:"):
+                    continue
+                taken = LIBC.syscall(SYS_PIDFD_GETFD, its.fileno(), int(name), 0)
+                if taken < 0:
+                    return None
+                with socket.socket(fileno=taken) as theirs:
+                    other = theirs.getpeername()
+                    # Ports only: the address may be written as one of IPv6. Other families have none.
+                    if isinstance(other, tuple) and other[1:2] == client.getsockname()[1:]:
+                        return theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+    return None
+
+
 class Server(Child):
     """One of the suite, which is told what to do and says `ready`."""
 
     def __init__(self, command: list[str], cores: set[int] | None = None, workload: str = "http",
                  threads: int = 1):
-        """Raises Refused if it says why it cannot, Unusable if it does not become ready otherwise."""
-        self.port = free_port()
-        super().__init__([*command, "--workload", workload, "--threads", str(threads),
-                          "--port", str(self.port)], cores)
+        """Raises Refused if it says why it cannot, Unusable if it does not become ready otherwise. Somebody
+        else may have taken the port meanwhile: that is no reason, and it is given another one."""
+        for left in reversed(range(PORTS_MAX)):
+            self.port = free_port()
+            try:
+                super().__init__([*command, "--workload", workload, "--threads", str(threads),
+                                  "--port", str(self.port)], cores)
+                break
+            except (Refused, Unusable) as failure:
+                if left == 0 or not TAKEN.search(str(failure)):
+                    raise
         if self.said != "ready":
             self.__exit__()
             raise Unusable(f"the server said {self.said!r} and not 'ready'")
 
-    def verify(self) -> None:
-        """Raises Unusable unless all it sends back is right, however it was asked."""
+    def verify(self) -> bool:
+        """Raises Unusable unless all it sends back is right, however it was asked, and if it is seen to delay
+        small messages. Returns whether it was seen not to."""
         try:
             verify_http(self.port)
+            with _connect(self.port) as connection:
+                connection.sendall(STAYING)
+                _receive(connection, len(response(True)))  # Now it has been accepted.
+                no_delay = no_delay_at(self.id, connection)
         except OSError as error:
             raise Unusable(f"verifying: {error}") from error
+        if no_delay is False:
+            raise Unusable("the server does not set TCP_NODELAY")
+        return no_delay is True
 
 
 def _connect(port: int) -> socket.socket:

@@ -58,7 +58,9 @@ unfinished = {}
 while True:
     for key, _ in connections.select():
         if key.fileobj is listener:
-            connections.register(listener.accept()[0], selectors.EVENT_READ)
+            accepted = listener.accept()[0]
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, fault != "small messages wait")
+            connections.register(accepted, selectors.EVENT_READ)
             continue
         arrived = key.fileobj.recv(4096)
         asked = unfinished.pop(key.fileobj, b"") + arrived
@@ -86,8 +88,15 @@ class Verification(unittest.TestCase):
 
     def test_a_server_that_is_right_is_accepted(self):
         with start("none") as server:
-            server.verify()
+            self.assertTrue(server.verify())
             server.stop()
+
+    def test_a_server_that_lets_small_messages_wait_is_an_error(self):
+        self.assertEqual(self.fault_of("small messages wait"), "the server does not set TCP_NODELAY")
+
+    def test_what_cannot_be_looked_up_is_not_seen(self):
+        with start("none") as server, mock.patch("baseline_server.no_delay_at", return_value=None):
+            self.assertFalse(server.verify())
 
     def test_another_body_of_the_same_length_is_an_error(self):
         self.assertIn("There is NOTHING here.", self.fault_of("another body"))
@@ -110,8 +119,10 @@ class Verification(unittest.TestCase):
 
 class Lives(unittest.TestCase):
     def test_what_a_server_says_last_is_why_it_has_not_started(self):
-        with self.assertRaisesRegex(Refused, "^port 1: Address already in use$"):
+        with mock.patch("baseline_server.free_port", side_effect=[1, 2, 3]) as port, \
+                self.assertRaisesRegex(Refused, "^port 1: Address already in use$"):
             start("ends at once")
+        self.assertEqual(port.call_count, 3)  # It was given others before that was believed.
 
     def test_who_says_something_else_is_not_ready(self):
         with self.assertRaisesRegex(Unusable, "'steady' and not 'ready'"):

@@ -53,8 +53,11 @@ def per_cent(run: Run, case: str, metric: str, contender: str, against: str) -> 
     ratios = 100 * evidence.paired_ratios(ours["samples"], theirs["samples"], "higher")
     if len(ratios) == 0:
         return None
+    text = f"{float(numpy.median(ratios)):.0f}%"
+    if len(ratios) < 2:
+        return text
     low, high = evidence.interval(ratios)
-    return f"{float(numpy.median(ratios)):.0f}% ({low:.0f}-{high:.0f})"
+    return f"{text} ({low:.0f}-{high:.0f})"
 
 
 def absolute(run: Run, case: str, contender: str, against: str) -> str:

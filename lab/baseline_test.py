@@ -55,6 +55,20 @@ class Rows(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, "^baseline.py: the client could not be started")
 
+    def test_a_quarter_is_played_before_by_the_same_client_unless_that_takes_too_long(self):
+        def warmed_up(name, scale):
+            case = find_case(name)
+            with mock.patch("baseline.load") as load, \
+                    mock.patch("baseline_clients.missing", return_value=None):
+                baseline.warm_up(case, case.size(scale), 1)
+            [call] = load.call_args_list
+            return call.args[0].name, call.args[1]
+
+        self.assertEqual(warmed_up("ab_close", "full"), ("ab_close", Size(requests=25_000)))
+        self.assertEqual(warmed_up("wrk_close", "full"), ("wrk_close", Size(seconds=2.0)))
+        self.assertEqual(warmed_up("wrk_close", "quick"), ("ab_close", Size(requests=1_500)))
+        self.assertEqual(warmed_up("wrk_keepalive", "quick"), ("ab_keepalive", Size(requests=5_000)))
+
     def test_a_client_that_fails_says_why(self):
         with self.assertRaisesRegex(Unusable, "sh failed with 3: no luck"):
             baseline.run_client(["sh", "-c", "echo no luck >&2; exit 3"])

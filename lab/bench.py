@@ -9,6 +9,7 @@ import fnmatch
 import json
 import os
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,7 @@ class Case:
     description: str
     threads: int
     rounds_max: int = 0  # 0: as many as there are.
+    turns: int = 1  # Of each contender in a round.
 
     def rounds(self, wanted: int) -> int:
         return min(wanted, self.rounds_max) if self.rounds_max else wanted
@@ -148,7 +150,8 @@ def parse_listing(text: str) -> list[Case]:
     for each in map(parse_json, text.splitlines()):
         try:
             found.append(Case(str(each["suite"]), str(each["case"]), str(each["description"]),
-                              int(each["threads"]), int(each.get("rounds_max", 0))))
+                              int(each["threads"]), int(each.get("rounds_max", 0)),
+                              max(1, int(each.get("turns", 1)))))
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise Broken(f"listed a case that is none: {json.dumps(each)[:80]}") from error
     return found
@@ -240,8 +243,23 @@ class Bench:
             if cores:
                 os.sched_setaffinity(0, cores)
 
-        return subprocess.run(command, check=True, capture_output=True, encoding="utf-8", errors="replace",
-                              timeout=RUN_SECONDS_MAX, preexec_fn=pin).stdout
+        return run_whole(command, RUN_SECONDS_MAX, pin)
+
+
+def run_whole(command: list[str], seconds_max: float, before) -> str:
+    """What a program prints. One that is given up is ended with all that it has started: a compiler or a
+    client of its own would run on into the next turn."""
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                               errors="replace", preexec_fn=before, start_new_session=True)
+    try:
+        printed, complaints = started.communicate(timeout=seconds_max)
+    except BaseException:  # An interrupt of ours as well: it does not reach another session.
+        os.killpg(started.pid, signal.SIGKILL)
+        started.communicate()
+        raise
+    if started.returncode != 0:
+        raise subprocess.CalledProcessError(started.returncode, command, printed, complaints)
+    return printed
 
 
 def _broken(reason: str) -> dict:

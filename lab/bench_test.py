@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import tempfile
+import time
 import unittest
 from contextlib import redirect_stderr
 from pathlib import Path
@@ -149,6 +150,24 @@ class SeveralPrograms(unittest.TestCase):
         self.assertEqual(missing, {
             "echo": "gyre_uring was asked for its cases and could not be started: gone",
             "http": bench.NOBODY, "timers": bench.NOBODY})
+
+    def test_who_is_given_up_is_ended_with_all_that_it_has_started(self):
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder, "child")
+            script = f"sleep 600 & echo $! > {told}.part; mv {told}.part {told}; wait"
+
+            with self.assertRaises(subprocess.TimeoutExpired):
+                bench.run_whole(["sh", "-c", script], 2.0, None)
+            child = int(told.read_text(encoding="ascii"))
+            state = Path("/proc", str(child), "stat")
+            deadline = time.monotonic() + 10
+            while state.exists() and state.read_text(encoding="ascii").rsplit(") ", 1)[1][0] != "Z":
+                self.assertLess(time.monotonic(), deadline, "it runs on")
+
+    def test_a_listing_may_say_how_many_turns_are_a_round(self):
+        line = {"suite": "a", "case": "b", "description": "", "threads": 1}
+        found = [bench.parse_listing(json.dumps(line | more))[0].turns for more in ({}, {"turns": 4})]
+        self.assertEqual(found, [1, 4])
 
     def test_a_listing_that_is_none_is_broken(self):
         for text in ("[]", "null", '{"suite": "echo"}', '{"suite": "a", "case": "b", "description": "",'

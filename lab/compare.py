@@ -193,6 +193,15 @@ def differences(before: Run, after: Run) -> list[str]:
                      "repetitions"):
             if first.get(name) != second.get(name):
                 found.append(f"{title}: {name} was {first.get(name)}, is {second.get(name)}")
+    versions = [{each["name"]: f"{each.get('library')} {each.get('version')}"
+                 for each in run.document.get("contenders", [])} for run in (before, after)]
+    turns = [{each: run.turns(*each) for each in ((suite, case) for suite in run.suites()
+                                                  for case in run.cases(suite))} for run in (before, after)]
+    for what, (first, second) in (("library of", versions), ("turns of", turns)):
+        for name in first:
+            if name in second and first[name] != second[name]:
+                label = name if isinstance(name, str) else " ".join(name)
+                found.append(f"{what} {label} was {first[name]}, is {second[name]}")
     return found
 
 

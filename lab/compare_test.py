@@ -211,6 +211,16 @@ class Conditions(unittest.TestCase):
         self.assertEqual(found, ["machine: kernel was Linux 6, is Linux 7",
                                  "run: scale was full, is quick"])
 
+    def test_other_libraries_and_other_turns_are_named(self):
+        first, second = usual(), usual()
+        for given, version, turns in ((first, "1.81", 1), (second, "1.83", 4)):
+            given["contenders"] = [{"name": "asio_callback", "family": "asio", "library": "Boost.Asio",
+                                    "version": version}]
+            given["cases"] = [{"suite": "dispatch", "case": "post", "turns": turns}]
+        self.assertEqual(compare.differences(evidence.Run(first), evidence.Run(second)),
+                         ["library of asio_callback was Boost.Asio 1.81, is Boost.Asio 1.83",
+                          "turns of dispatch post was 1, is 4"])
+
     def test_what_only_one_run_has_is_named(self):
         more = usual()
         more["rows"].append(row("gyre_epoll", STEADY))

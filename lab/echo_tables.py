@@ -122,7 +122,7 @@ def _matrix() -> list[tuple[str, str]]:
 def _against_plain(run: Run) -> Table | None:
     """How much more processor time a library takes than the best server without one."""
     floors = [each for each in run.contenders() if run.family(each) == evidence.FLOOR_FAMILY]
-    plain = [each for each in floors if each != CEILING]
+    plain = [each for each in floors if each != CEILING and not each.endswith(evidence.TWIN_SUFFIX)]
     libraries = [each for each in run.contenders() if each not in floors and
                  any(run.row(SUITE, case, "cpu", each) for _, case in _matrix())]
     rows = []

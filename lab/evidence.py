@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from student import SIGNIFICANCE, holm, interval, paired_p_value
+from student import SIGNIFICANCE, holm, interval, interval_text, paired_p_value
 
 CONTROL_SUFFIX = " (control)"
 TWIN_SUFFIX = " (twin)"  # Of a contender in a run of everybody against itself.
@@ -77,15 +77,16 @@ CASE_JUDGED = {("echo", "paced_*"): ("cpu", "p50", "p99")}
 METHOD = (
     "Ratios say how many times better a contender is than the best Asio row of the same case "
     "(above 1: better, whatever the direction of the metric). They are the median of the ratios "
-    "of the single rounds; the interval is Student's, of 95 %, of the logarithms. A row is "
+    "of the single rounds; the interval is Student's, of 95 %, of the logarithms. Where a round is several "
+    "short turns of each, a sample is their median, of extremes the most extreme. A row is "
     "void if the A/A control, the same program under a second name, typically differs from itself "
     "by more than 5 %, and without such a control nothing is claimed; a difference smaller than the "
     "control's own is no difference. What is judged are gyre's rows, each against the best Asio row and, "
     "where another library is faster than that, also against the best row of all libraries, which is "
-    "where losses come from. All these comparisons of a run are one family: the p-values of paired "
-    "t-tests on the logarithms of the ratios are corrected with Holm's method, so that at most one run in "
-    "twenty contains a false claim. What is left is undecided: measure more rounds. Rows of other "
-    "libraries are shown, and not judged."
+    "where losses come from. All these comparisons of a suite, but for what was measured once, are one "
+    "family: the p-values of paired t-tests on the logarithms of the ratios are corrected with Holm's "
+    "method, so that at most one suite in twenty contains a false claim. What is left is undecided: measure "
+    "more rounds. Rows of other libraries are shown, and not judged."
 )
 
 
@@ -205,6 +206,9 @@ class Run:
             (each["suite"], each["case"], each["contender"]): each["reason"]
             for each in document.get("cannot_run", [])
         }
+        # Those who did not say themselves that they cannot run, but failed.
+        self.broken = {(each["suite"], each["case"], each["contender"])
+                       for each in document.get("cannot_run", []) if each.get("broken")}
 
     def contenders(self) -> list[str]:
         """Those of the tables, in their order: no controls."""
@@ -220,7 +224,22 @@ class Run:
         return self.families.get(contender, contender.split("_")[0])
 
     def suites(self) -> list[str]:
-        return list(self._cases)
+        """Also those in which nobody has a row."""
+        return list(dict.fromkeys([*self._cases, *(suite for suite, _, _ in self.refusals)]))
+
+    def turns(self, suite: str, case: str) -> int:
+        """How many of each contender were a round."""
+        return self._turns.get((suite, case), 1)
+
+    @functools.cached_property
+    def _turns(self) -> dict[tuple[str, str], int]:
+        return {(each["suite"], each["case"]): each.get("turns", 1)
+                for each in self.document.get("cases", [])}
+
+    def cases_wanted(self, suite: str) -> list[str]:
+        """Whether or not anybody has a row there."""
+        wanted = [each["case"] for each in self.document.get("cases", []) if each["suite"] == suite]
+        return list(dict.fromkeys([*wanted, *self.cases(suite)]))
 
     def cases(self, suite: str) -> list[str]:
         return self._cases.get(suite, [])
@@ -330,7 +349,8 @@ def verdict_of(ratio: float, p_corrected: float, spread: float | None) -> str:
 def compare_all(run: Run) -> dict[tuple[str, str, str, str, str], Comparison]:
     """By row and reference: every row with the best one of Asio, ours also with the best one of any library.
 
-    What is judged of them is one family. Where the best library is Asio, that is one comparison.
+    What is judged of them is a family for each suite, but for what was measured once: nothing can come of
+    that, and it would take from the others. Where the best library is Asio, that is one comparison.
     """
     measured: dict[tuple[str, str, str, str, str], numpy.ndarray] = {}
     for key, row in run.rows.items():
@@ -346,7 +366,10 @@ def compare_all(run: Run) -> dict[tuple[str, str, str, str, str], Comparison]:
                 measured[(*key, reference)] = ratios
 
     judged = [key for key in measured if is_judged(run, *key[:4])]
-    corrected = dict(zip(judged, holm([paired_p_value(measured[key]) for key in judged])))
+    corrected = dict.fromkeys(judged, 1.0)
+    for suite in run.suites():
+        family = [key for key in judged if key[0] == suite and len(measured[key]) > 1]
+        corrected |= zip(family, holm([paired_p_value(measured[key]) for key in family]))
     return {key: compare(run, key, ratios, corrected.get(key)) for key, ratios in measured.items()}
 
 

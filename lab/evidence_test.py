@@ -109,6 +109,23 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(run_of(ours + peers).comparison("dispatch", "post", "throughput", "go").verdict,
                          "not judged")
 
+    def test_other_suites_and_what_was_measured_once_burden_nobody(self):
+        def rows(suite, case, rounds):
+            return [row(name, samples[:rounds], suite, case) for name, samples in
+                    (("gyre_uring", [5.0, 5.1, 5.0, 4.9, 5.0]), ("gyre_uring (control)", [5.0] * 5),
+                     ("asio_callback", [6.0, 6.1, 6.0, 5.9, 6.2]))]
+
+        ours = rows("dispatch", "post", 5)
+        for others in (rows("fan_out", "64", 5), rows("dispatch", "spawn", 1)):
+            found = run_of(ours + others)
+            mine = found.comparison("dispatch", "post", "throughput", "gyre_uring")
+            self.assertEqual(mine.p_corrected, mine.p)
+        twice = run_of(ours + rows("dispatch", "spawn", 5))
+        mine = twice.comparison("dispatch", "post", "throughput", "gyre_uring")
+        self.assertEqual(mine.p_corrected, 2 * mine.p)
+        once = found.comparison("dispatch", "spawn", "throughput", "gyre_uring")
+        self.assertEqual((once.p_corrected, once.verdict), (1.0, "undecided"))
+
     def test_where_the_rate_is_given_it_is_not_judged_but_latency_is(self):
         def verdicts(case):
             rows = [row(name, [value, value + 0.01, value - 0.01], "echo", case, metric, "lower")

@@ -50,7 +50,8 @@ OVERVIEWS = {
     "wire_p99.9": "From when it was due to the client's last message, p99.9, μs (less is better)",
     "way_in": "Of that, until the facility had read it, p50, μs (less is better)",
     "way_out": "Of that, behind the facility's last write, p50, μs (less is better)",
-    "worst_second_p99.9": "The worst second's p99.9, to the client's last message, μs (less is better)",
+    "worst_second_p99.9": "p99.9 of the worst second (the worst turn, if that is shorter), to the client's "
+                          "last message, μs (less is better)",
     "orders_rate": "Inbound messages carried out, thousands per second (more is better)",
 }
 
@@ -101,12 +102,13 @@ def delta(run: Run, case: str, metric: str, contender: str, against: str) -> flo
     return float(numpy.median(ratios)) if len(ratios) else None
 
 
-def event_count(run: Run, case: str) -> str:
-    """From the description of the case: the number of its events."""
+def event_count(run: Run, case: str, contender: str) -> str:
+    """How many it played: those of a turn, from the description of the case, in all turns of all rounds."""
+    row = run.row(SUITE, case, "events_rate", contender)
     for each in run.document.get("cases", []):
         found = re.search(r"(\d+) events", each.get("description", ""))
-        if each["suite"] == SUITE and each["case"] == case and found:
-            return f"{int(found[1]):,}"
+        if each["suite"] == SUITE and each["case"] == case and found and row:
+            return f"{int(found[1]) * run.turns(SUITE, case) * len(row['samples']):,}"
     return "-"
 
 
@@ -132,7 +134,7 @@ def delta_row(run: Run, case: Case, contender: str, other: str) -> Row | None:
     deltas = [delta(run, case.name, metric, contender, other) for metric in COLUMNS.values()]
     if all(each is None for each in deltas):
         return None
-    cells = [Cell(event_count(run, case.name)),
+    cells = [Cell(event_count(run, case.name, contender)),
              *(Cell("-" if each is None else format_delta(each)) for each in deltas)]
     saturated = [each for each in (contender, other) if run.is_saturated(SUITE, case.name, each)]
     remark = other + (f"; saturated: {', '.join(saturated)}" if saturated else "")
@@ -175,11 +177,14 @@ def control_table(run: Run) -> Table | None:
 
 
 def seconds_of(run: Run, case: str, contender: str) -> list[float]:
-    """p99.9 of each second, μs, the middle of the rounds; none if it was saturated or too short."""
+    """p99.9 of each second, μs, the middle of the rounds; or of each turn, as they followed each other. None
+    if it was saturated or too short."""
     if run.is_saturated(SUITE, case, contender):
         return []
     for each in run.document.get("by_second", []):
         if (each["suite"], each["case"], each["contender"]) == (SUITE, case, contender):
+            if run.turns(SUITE, case) > 1:
+                return [second[SECOND_P999] for one in each["rounds"] for second in one]
             shortest = min(map(len, each["rounds"]))
             rounds = [[second[SECOND_P999] for second in one[:shortest]] for one in each["rounds"]]
             return list(map(float, numpy.median(rounds, axis=0))) if shortest > 1 else []
@@ -202,7 +207,8 @@ def jitter_table(run: Run) -> Table | None:
                           if each else "-") for each in found]
             rows.append(Row(label_of(case), cells, "", run.is_void(SUITE, case.name)))
     return Table("Jitter: p99.9 to the client's last message in the best / the middle / the worst "
-                 "second, μs", "Scenario, book, rate", columns, rows, remark="") if rows else None
+                 "second (turn, if that is shorter), μs",
+                 "Scenario, book, rate", columns, rows, remark="") if rows else None
 
 
 def label_of(case: Case) -> str:

@@ -72,7 +72,12 @@ class Deltas(unittest.TestCase):
                          ["Count", "Min", "Max", "Mean", "P50", "P95", "P99", "P99.9", "P99.99",
                           "Avg Rate (events/s)", "Avg Rate (orders/s)"])
         self.assertEqual(self.table().rows[0].label, "10,000")
-        self.assertEqual(cells_of(self.table())[0], "100,000")
+
+    def test_the_count_is_of_all_turns_of_all_rounds(self):
+        self.assertEqual(cells_of(self.table())[0], f"{100_000 * len(NOISE):,}")
+        given = document({"gyre_uring": 8.0, "asio_callback": 10.0})
+        given["cases"][0]["turns"] = 4
+        self.assertEqual(cells_of(self.table(run=Run(given)))[0], f"{400_000 * len(NOISE):,}")
 
     def test_faster_is_negative_in_latencies_and_positive_in_rates(self):
         self.assertEqual(cells_of(self.table())[1:], ["-20.0%"] * 8 + ["+25.0%"] * 2)
@@ -158,6 +163,12 @@ class Jitter(unittest.TestCase):
     def test_seconds_are_the_middle_of_the_rounds_as_far_as_all_of_them_lasted(self):
         self.assertEqual(exchange_tables.seconds_of(self.given(), "4_filled_10000", "gyre_uring"),
                          [10.0, 40.0, 12.0])
+
+    def test_turns_follow_each_other_through_the_rounds(self):
+        run = self.given()
+        run.document["cases"][0]["turns"] = 4
+        self.assertEqual(exchange_tables.seconds_of(run, "4_filled_10000", "gyre_uring"),
+                         [9.0, 30.0, 12.0, 11.0, 50.0, 12.0, 99.0])
 
     def test_the_table_names_the_best_the_middle_and_the_worst_second(self):
         table = exchange_tables.jitter_table(self.given())

@@ -53,6 +53,6 @@ class FakeBench:
                              "value": value}]}
 
 
-def measure(bench, contenders=(OURS, CALLBACK, FLOOR), number=3) -> Attempt:
+def measure(bench, contenders=(OURS, CALLBACK, FLOOR), number=3, case=CASE) -> Attempt:
     with redirect_stderr(io.StringIO()):
-        return rounds.measure(bench, list(contenders), CASE, number, rounds.Progress(1), {})
+        return rounds.measure(bench, list(contenders), case, number, rounds.Progress(1), {})

@@ -24,7 +24,8 @@ HOLE_US = 30_000  # Delayed acknowledgements are 40 ms; nothing else here takes 
 @dataclass(frozen=True)
 class Goal:
     """In each of these cases the better of `ours` is at least `factor` times as good as the best of
-    `peers`. Patterns are those of fnmatch; several stand in one text, separated by blanks."""
+    `peers`, and in the metric `also`, if there is one, not worse than the same peer beyond the control.
+    Patterns are those of fnmatch; several stand in one text, separated by blanks."""
 
     text: str
     suite: str
@@ -34,11 +35,13 @@ class Goal:
     factor: float = 1.0
     ours: str = "gyre_*"
     beyond_control: bool = False  # Only what exceeds the control's spread is a miss.
+    also: str | None = None
 
 
 @dataclass(frozen=True)
 class Bound:
-    """In each of these cases the better of ours is at most so much, whatever others do."""
+    """In each of these cases the worst of ours is at most so much, whatever others do. That is no comparison,
+    so no control is asked."""
 
     text: str
     suite: str
@@ -93,18 +96,19 @@ GOALS: list[Goal | Bound | Rise] = [
          factor=1.25),
     Goal("short connections one after the other: 0.93 x bare system calls", "churn", "sequential",
          "throughput", "raw_syscalls", 0.93),
-    Goal("HTTP without keep-alive: 0.95 x plain io_uring", "baseline", "*_close", "throughput", "raw_uring",
-         0.95, "gyre_uring"),
+    *(Goal(f"ab, wrk and echo clients, {what}: 0.97 x plain io_uring in every cell", "baseline", "*", metric,
+           "raw_uring", 0.97, "gyre_uring")
+      for metric, what in (("throughput", "requests"), ("cpu", "processor time"))),
     Goal("HTTP without keep-alive, io_uring: 1.3 x Asio on epoll", "baseline", "*_close", "throughput",
          EPOLL_ASIO, 1.3, "gyre_uring"),
     Goal("timers, schedule and cancel, waited for: 1.5 x Asio", "timers", "schedule_cancel_waited",
          "throughput", ASIO, 1.5),
     Goal("timers, schedule and cancel, nobody waits: no slower than Asio", "timers",
          "schedule_cancel_unwaited", "throughput", ASIO),
-    Goal("echo of 1, 10, 100 KB: 1.15 x the best library", "echo", ONE_THREAD_BLOCKS, "throughput",
-         factor=1.15),
-    Goal("echo of 1, 10, 100 KB, p99.99: below the best library's", "echo", ONE_THREAD_BLOCKS, "p99.99"),
-    Bound("echo of 1, 10, 100 KB, p99: no hole of 40 ms", "echo", ONE_THREAD_BLOCKS, "p99", HOLE_US),
+    Goal("echo of 1, 10, 100 KB: 1.15 x the best library, p99.99 no worse", "echo", ONE_THREAD_BLOCKS,
+         "throughput", factor=1.15, also="p99.99"),
+    *(Bound(f"{suite}, p99.9: no hole of 40 ms", suite, "*", "p99.9", HOLE_US)
+      for suite in ("echo", "latency", "http")),
     Goal("exchange, p50: no row slower than the best Asio beyond the control", "exchange", "*", "p50", ASIO,
          beyond_control=True),
     Goal("exchange, messages per second: no row slower than the best Asio beyond the control", "exchange",
@@ -127,7 +131,7 @@ class Finding:
     case: str
     slack: float
     figures: str
-    doubt: str | None  # Why nothing can be said: one of DOUBTS.
+    doubt: str | None = None  # Why nothing can be said: one of DOUBTS.
 
 
 @dataclass(frozen=True)
@@ -152,11 +156,12 @@ def judge(run: Run, goal: Goal | Bound | Rise) -> Judgement:
         return Judgement(goal.text, goal.suite, NOT_JUDGED, "; ".join(doubts) or "not in this run")
     met = sum(each.slack >= 1 for each in valid)
     worst = min(valid, key=lambda each: each.slack)
-    count = "" if len(valid) == 1 else f"{met} of {len(valid)} cases; the farthest off is " \
+    count = "" if len(found) == 1 else f"{met} of {len(valid)} cases; the farthest off is " \
         if met < len(valid) else f"all {len(valid)} cases; the closest is "
     left_out = [f"; {number} {doubt}" for doubt in DOUBTS
                 if (number := sum(each.doubt == doubt for each in found))]
-    return Judgement(goal.text, goal.suite, MET if met == len(valid) else MISSED,
+    verdict = MISSED if met < len(valid) else MET if 2 * len(valid) >= len(found) else NOT_JUDGED
+    return Judgement(goal.text, goal.suite, verdict,
                      f"{count}{worst.case}: {worst.figures}{''.join(left_out)}")
 
 
@@ -165,7 +170,16 @@ def _matching(names: list[str], patterns: str) -> list[str]:
 
 
 def _cases(run: Run, goal: Goal | Bound) -> list[str]:
-    return _matching(run.cases(goal.suite), goal.cases)
+    return _matching(run.cases_wanted(goal.suite), goal.cases)
+
+
+def _lacking(run: Run, goal: Goal | Bound, case: str, ours: list[str]) -> list[Finding]:
+    """A case in which none of ours has a row is missed, if one of them failed there or falls short of its
+    rate; who was not asked has missed nothing."""
+    reasons = [f"{each} has no row: {run.refusals[goal.suite, case, each]}" for each in ours
+               if (goal.suite, case, each) in run.broken]
+    reasons += [f"{each} is saturated" for each in ours if run.is_saturated(goal.suite, case, each)]
+    return [Finding(case, 0.0, reasons[0])] if reasons else []
 
 
 def _ours(run: Run, patterns: str) -> list[str]:
@@ -183,9 +197,12 @@ def _compare(run: Run, goal: Goal) -> list[Finding]:
     peers = run.peers() if goal.peers == "@libraries" else _matching(run.contenders(), goal.peers)
     found = []
     for case in _cases(run, goal):
-        best = run.best(goal.suite, case, goal.metric, _ours(run, goal.ours))
+        ours = _ours(run, goal.ours)
+        best = run.best(goal.suite, case, goal.metric, ours)
         peer = run.best(goal.suite, case, goal.metric, peers)
-        if best and peer:
+        if peer and not best:
+            found += _lacking(run, goal, case, ours)
+        elif best and peer:
             ratios = standing.ratios_of(run, goal.suite, case, goal.metric, best, peer)
             if ratios is not None:
                 found.append(_finding(run, goal, case, best, peer, ratios))
@@ -194,23 +211,37 @@ def _compare(run: Run, goal: Goal) -> list[Finding]:
 
 def _finding(run: Run, goal: Goal, case: str, best: str, peer: str, ratios) -> Finding:
     ratio = evidence.summarise(list(ratios)).median
-    low, high = evidence.interval(ratios)
-    spread = run.control_spread(goal.suite, case, goal.metric) or 0.0
-    asked = goal.factor / (1 + spread) if goal.beyond_control else goal.factor
-    figures = f"{best} {ratio:.2f}x ({low:.2f} to {high:.2f}) of {peer}, asked {asked:.2f}x"
-    return Finding(case, ratio / asked, figures, _doubt(run, goal.suite, goal.metric, case))
+    asked = goal.factor / (_allowance(run, goal.suite, case, goal.metric) if goal.beyond_control else 1.0)
+    figures = (f"{best} {ratio:.2f}x ({evidence.interval_text(*evidence.interval(ratios))}) of {peer}, "
+               f"asked {asked:.2f}x")
+    doubt = _doubt(run, goal.suite, goal.metric, case)
+    if goal.also is None:
+        return Finding(case, ratio / asked, figures, doubt)
+    beside = standing.ratios_of(run, goal.suite, case, goal.also, best, peer)
+    if beside is None:
+        return Finding(case, ratio / asked, f"{figures}; {goal.also} unknown", doubt)
+    also = evidence.summarise(list(beside)).median
+    also_asked = 1 / _allowance(run, goal.suite, case, goal.also)
+    return Finding(case, min(ratio / asked, also / also_asked),
+                   f"{figures}; {goal.also} {also:.2f}x, asked {also_asked:.2f}x", doubt)
+
+
+def _allowance(run: Run, suite: str, case: str, metric: str) -> float:
+    """What a difference has to exceed to be one."""
+    return 1 + (run.control_spread(suite, case, metric) or 0.0)
 
 
 def _bound(run: Run, bound: Bound) -> list[Finding]:
     found = []
     for case in _cases(run, bound):
-        best = run.best(bound.suite, case, bound.metric, standing.ours(run))
-        if best:
-            row = run.row(bound.suite, case, bound.metric, best)
-            median = evidence.summarise(row["samples"]).median
-            figures = f"{best} {tables.format_value(median, '')} {row['unit']}, at most {bound.most:,.0f}"
-            found.append(Finding(case, bound.most / median if median else float("inf"), figures,
-                                 _doubt(run, bound.suite, bound.metric, case)))
+        of_case = [(evidence.summarise(row["samples"]).median, each, row["unit"])
+                   for each in standing.ours(run)
+                   if (row := run.row(bound.suite, case, bound.metric, each))]
+        found += _lacking(run, bound, case, standing.ours(run))
+        if of_case:
+            median, worst, unit = max(of_case)
+            figures = f"{worst} {tables.format_value(median, '')} {unit}, at most {bound.most:,.0f}"
+            found.append(Finding(case, bound.most / median if median else float("inf"), figures))
     return found
 
 
@@ -226,7 +257,7 @@ def _rise(run: Run, rise: Rise) -> list[Finding]:
                          for case, each in zip(cases, best))
         allowed = 1.0
         for case in cases:
-            allowed /= 1 + (run.control_spread(rise.suite, case, "throughput") or 0.0)
+            allowed /= _allowance(run, rise.suite, case, "throughput")
         figures = f"{best[1]} {after / before:.2f}x of {fewer}, asked {allowed:.2f}x"
         found.append(Finding(f"{more} threads", after / before / allowed, figures,
                              _doubt(run, rise.suite, "throughput", *cases)))

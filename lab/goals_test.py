@@ -86,6 +86,24 @@ class Ratios(unittest.TestCase):
         self.assertEqual(beside.verdict, goals.MET)
         self.assertTrue(beside.figures.endswith("; 1 no control"), beside.figures)
 
+    def test_a_case_in_which_ours_broke_is_a_miss_and_one_where_nobody_asked_us_is_not(self):
+        run = run_of({"32": {"asio_callback": 1.0}})
+        self.assertEqual(goals.judge(run, TWICE).verdict, goals.NOT_JUDGED)
+        broken = {"suite": "http", "case": "32", "contender": "gyre_uring", "reason": "it crashed",
+                  "broken": True}
+        found = goals.judge(Run(run.document | {"cannot_run": [broken]}), TWICE)
+        self.assertEqual((found.verdict, found.figures),
+                         (goals.MISSED, "32: gyre_uring has no row: it crashed"))
+
+    def test_few_cases_of_many_are_enough_to_miss_a_goal_and_not_to_meet_it(self):
+        for ours, verdict in ((3.0, goals.NOT_JUDGED), (1.5, goals.MISSED)):
+            run = run_of({each: {"gyre_uring": ours, "asio_callback": 1.0} for each in ("1", "16", "32")})
+            for case in ("1", "16"):
+                del run.controlled["http", case]
+            found = goals.judge(run, Goal("", "http", "*", "throughput", factor=2.0))
+            self.assertEqual(found.verdict, verdict)
+            self.assertTrue(found.figures.endswith("; 2 no control"), found.figures)
+
     def test_what_is_not_in_a_run_is_not_judged(self):
         found = goals.judge(run_of({"16": {"gyre_uring": 3.0, "asio_callback": 1.0}}), TWICE)
         self.assertEqual((found.verdict, found.figures), (goals.NOT_JUDGED, "not in this run"))
@@ -98,11 +116,27 @@ class Ratios(unittest.TestCase):
 
 
 class Others(unittest.TestCase):
-    def test_a_bound_looks_at_ours_alone(self):
-        run = run_of({"32": {"gyre_uring": 900.0, "asio_callback": 5000.0}}, metric="idle_bytes", unit="B",
-                     better="lower")
-        for most, verdict in ((1024.0, goals.MET), (800.0, goals.MISSED)):
-            self.assertEqual(goals.judge(run, Bound("", "http", "*", "idle_bytes", most)).verdict, verdict)
+    def test_a_bound_looks_at_the_worst_of_ours_alone_and_asks_for_no_control(self):
+        values = {"32": {"gyre_uring": 700.0, "gyre_epoll": 900.0, "asio_callback": 5000.0}}
+        for control in (1.0, 2.0, None):
+            run = run_of(values, metric="idle_bytes", unit="B", better="lower", control=control)
+            for most, verdict in ((1024.0, goals.MET), (800.0, goals.MISSED)):
+                found = goals.judge(run, Bound("", "http", "*", "idle_bytes", most))
+                self.assertEqual(found.verdict, verdict)
+                self.assertIn("gyre_epoll 900", found.figures)
+
+    def test_a_second_metric_is_asked_of_the_same_contender_against_the_same_peer(self):
+        goal = Goal("", "http", "32", "throughput", factor=1.15, also="p99.99")
+        values = {"gyre_uring": 1.3, "gyre_epoll": 1.0, "asio_callback": 1.0}
+        for tail, verdict in ((0.9, goals.MET), (1.1, goals.MISSED)):
+            run = run_of({"32": values})
+            tails = run_of({"32": {"gyre_uring": tail, "gyre_epoll": 0.5, "asio_callback": 1.0}},
+                           metric="p99.99", unit="us", better="lower")
+            found = goals.judge(Run(run.document | {"rows": run.document["rows"] + tails.document["rows"]}),
+                                goal)
+            self.assertEqual(found.verdict, verdict, found)
+            self.assertIn("gyre_uring 1.30x", found.figures)
+            self.assertIn(f"p99.99 {1 / tail:.2f}x", found.figures)
 
     def test_throughput_may_not_fall_from_one_number_of_threads_to_the_next(self):
         rise = Rise("", "http", "threads_{}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import subprocess
 from pathlib import Path
 
 
@@ -26,7 +27,18 @@ def facts(build_info: dict) -> dict:
         "build_type": build_info["build_type"],
         "c_library": " ".join(platform.libc_ver()),
         "python": platform.python_version(),
+        "sources": sources(),
     }
+
+
+def sources() -> str:
+    """The commit that this file is of, and whether anything has changed since. A build may be older."""
+    try:
+        found = subprocess.run(["git", "-C", str(Path(__file__).resolve().parent), "describe", "--always",
+                                "--dirty", "--abbrev=12"], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return found.stdout.strip() or "unknown"
 
 
 def identity() -> str:

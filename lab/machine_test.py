@@ -5,6 +5,7 @@
 """Tests of machine.py."""
 
 import os
+import subprocess
 import unittest
 from unittest import mock
 
@@ -44,6 +45,17 @@ class Kernel(unittest.TestCase):
             with mock.patch("pathlib.Path.read_text", return_value=text):
                 self.assertEqual(machine.smt(), said)
         self.assertEqual(machine.facts(built)["smt"], machine.smt())
+
+
+class Sources(unittest.TestCase):
+    def test_a_result_names_the_commit_or_says_that_it_does_not_know(self):
+        for done, said in ((mock.Mock(stdout="5628244-dirty\n"), "5628244-dirty"),
+                           (mock.Mock(stdout=""), "unknown")):
+            with mock.patch("subprocess.run", return_value=done):
+                self.assertEqual(machine.sources(), said)
+        for failure in (FileNotFoundError("git"), subprocess.TimeoutExpired("git", 10)):
+            with mock.patch("subprocess.run", side_effect=failure):
+                self.assertEqual(machine.sources(), "unknown")
 
 
 def record(case, seconds, steal, load):

@@ -103,19 +103,22 @@ def _front(run: Run) -> str:
 
 def _verdicts(run: Run) -> str:
     found = standing.standings(run)
-    if not found:
+    failed = standing.without_row(run)
+    if not found and not failed:
         return "<p>Nothing to judge: gyre and a peer have no judged row in common.</p>"
     total = standing.counts(found)
     tiles = "".join(f'<div class="tile"><b class="{verdict}">{count}</b><span>{verdict}</span></div>'
-                    for verdict, count in total.items())
+                    for verdict, count in (total | {"failed": len(failed)}).items())
     rows = []
     for suite in run.suites():
         of_suite = standing.counts(standing.of_suite(run, suite))
+        of_suite["failed"] = len(standing.without_row(run, suite))
         rows.append([f'<a href="#{suite}">{suite}</a>', *(str(each or "-") for each in of_suite.values())])
     return (f"<p>{len(found)} rows of gyre, each a judged metric of a case on one backend, against the best "
-            "library of others in that case. Lost and void rows are listed under "
+            "library of others in that case; and cases in which one of gyre failed. Lost, void and failed "
+            "ones are listed under "
             '<a href="#losses">Where gyre loses</a> and on the pages of their suites.</p>'
-            f'<div class="tiles">{tiles}</div>{table(["Suite", *standing.VERDICTS], rows)}')
+            f'<div class="tiles">{tiles}</div>{table(["Suite", *standing.VERDICTS, "failed"], rows)}')
 
 
 def _goals(run: Run) -> str:
@@ -160,6 +163,18 @@ def refusal_lines(run: Run, suite: str | None = None) -> list[str]:
             cases.setdefault((contender, where, reason), []).append(case)
     return [f"No row: {contender} in {where} ({', '.join(names)}): {reason}."
             for (contender, where, reason), names in cases.items()]
+
+
+def no_delay_lines(run: Run, suite: str | None = None) -> list[str]:
+    """A server that lets small messages wait for the acknowledgement of others has 40 ms holes."""
+    looked_up = [each for each in run.document.get("no_delay", []) if suite in (None, each["suite"])]
+    if not looked_up:
+        return []
+    seen = sum(each["seen"] for each in looked_up)
+    unseen = sorted({each["contender"] for each in looked_up if not each["seen"]})
+    rest = f"; not to be seen at {', '.join(unseen)}" if unseen else ""
+    return [f"TCP_NODELAY was looked up in the servers' processes: set in {seen} of {len(looked_up)} cases "
+            f"of a server{rest}."]
 
 
 def missing_suite_lines(run: Run) -> list[str]:
@@ -210,7 +225,8 @@ def _suite(run: Run, suite: str) -> str:
     }
     jumps = "".join(f'<a href="#{suite}-{name}">{title}</a>' for name, title in JUMPS.items())
     return (f"<h2>{svg.escape(TITLES.get(suite, suite))}</h2>"
-            f"{paragraphs([*facts, control_line(run, suite)])}<p class=\"jumps\">{jumps}</p>" +
+            f"{paragraphs([*facts, control_line(run, suite), *no_delay_lines(run, suite)])}"
+            f'<p class="jumps">{jumps}</p>' +
             "".join(f'<section id="{suite}-{name}">{part}</section>' for name, part in parts.items()))
 
 
@@ -246,7 +262,7 @@ def _intervals(run: Run, suite: str) -> str:
         spread = "-" if each.control_spread is None else f"{100 * each.control_spread:.1f} %"
         p_value = "-" if each.p_corrected is None else f"{each.p_corrected:.2g}"
         rows.append([each.case, each.metric, each.contender, each.reference, f"{each.ratio:.3f}",
-                     f"{each.low:.3f} to {each.high:.3f}", spread, p_value, each.verdict])
+                     evidence.interval_text(each.low, each.high, 3), spread, p_value, each.verdict])
     return table(["Case", "Metric", "Contender", "Against", "Ratio", "95 % interval", "Control", "p (Holm)",
                   "Verdict"], rows)
 
@@ -288,11 +304,24 @@ def loss_heading(run: Run, lost: list) -> str:
 
 def _losses(run: Run) -> str:
     lost = standing.losses(run)
-    heading = f"<h2>Where gyre loses</h2>{paragraphs([loss_heading(run, lost)])}"
-    if not lost:
-        return heading
-    return heading + table(["Case", "Metric", "Contender", "Best peer", "Standing", "Ratio", "95 % interval",
-                            "Known cause"], [_loss(*each) for each in lost], left=5)
+    failed = [f"No row: {contender} in {suite} {case}: {reason}."
+              for suite, case, contender, reason in standing.without_row(run)]
+    heading = f"<h2>Where gyre loses</h2>{paragraphs([*failed, loss_heading(run, lost)])}"
+    if lost:
+        heading += table(["Case", "Metric", "Contender", "Best peer", "Standing", "Ratio", "95 % interval",
+                          "Known cause"], [_loss(*each) for each in lost], left=5)
+    return heading + _behind(run)
+
+
+def _behind(run: Run) -> str:
+    """No claims: tails, memory, sizes, calls, and processor time where that is not judged."""
+    found = standing.behind(run)
+    if not found:
+        return ""
+    rows = [[svg.escape(f"{each.suite} {each.case}"), svg.escape(each.metric), svg.escape(each.contender),
+             svg.escape(each.peer), tables.format_ratio(each.ratio)] for each in found]
+    return folded(f"Behind in what is shown and not judged: {len(found)} rows, the better of gyre's",
+                  table(["Case", "Metric", "Contender", "Best peer", "Ratio"], rows, left=4))
 
 
 def _loss(loss: evidence.Loss, against: standing.Standing) -> list[str]:
@@ -302,7 +331,7 @@ def _loss(loss: evidence.Loss, against: standing.Standing) -> list[str]:
     plot = plots.name_of(loss.suite, loss.metric)
     return [f'<a href="#{plot}">{svg.escape(f"{loss.suite} {loss.case}")}</a>', svg.escape(loss.metric),
             svg.escape(loss.contender), svg.escape(loss.peer), svg.escape(loss.remark),
-            tables.format_ratio(loss.ratio), f"{against.low:.2f} to {against.high:.2f}",
+            tables.format_ratio(loss.ratio), evidence.interval_text(against.low, against.high),
             f'<span class="sentence">{known}</span>' if known else ""]
 
 

@@ -12,11 +12,9 @@ Ends with 77, which means "skipped" to ctest, if none are built.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import random
-import re
 import select
 import signal
 import socket
@@ -26,11 +24,12 @@ import threading
 import unittest
 from pathlib import Path
 
+from baseline_server import TAKEN, no_delay_at
+
 SKIPPED = 77
 SECONDS_MAX = 30.0  # For anything that a peer is asked for; a JVM starts in one or two.
 PORTS_MAX = 5
 MEBIBYTE = 1 << 20
-TAKEN = re.compile("address (is )?already in use", re.IGNORECASE)
 
 HEAD = b"HTTP/1.1 404 Not Found\r\nConnection: "
 REST = b"\r\nContent-Type: text/plain\r\nContent-Length: 24\r\n\r\nThere is nothing here.\r\n"
@@ -38,8 +37,6 @@ KEPT = HEAD + b"keep-alive" + REST
 CLOSING = HEAD + b"     close" + REST
 REQUEST = b"GET /some/thing HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n"
 REQUEST_1_0 = b"GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
-
-SYS_PIDFD_GETFD = 438  # The same on all architectures.
 
 
 def free_port() -> int:
@@ -120,29 +117,6 @@ def send_in_odd_slices(client: socket.socket, content: bytes) -> None:
         size = sizes.choice([1, 3, 61, 509, 4_093, 16_381, 65_537, 131_071])
         client.sendall(content[at:at + size])
         at += size
-
-
-def no_delay(pid: int, client: socket.socket) -> list[bool]:
-    """TCP_NODELAY as the server has it on its end of the connection of this client."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    found = []
-    process = os.pidfd_open(pid)
-    try:
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):
-                if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
-                    continue
-                taken = libc.syscall(SYS_PIDFD_GETFD, process, int(name), 0)
-                if taken < 0:
-                    raise PermissionError(os.strerror(ctypes.get_errno()))
-                with socket.socket(fileno=taken) as theirs:
-                    other = theirs.getpeername()
-                    # Ports only: the address may be written as one of IPv6. Other families have none.
-                    if isinstance(other, tuple) and other[1:2] == client.getsockname()[1:]:
-                        found.append(theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0)
-    finally:
-        os.close(process)
-    return found
 
 
 def processor_time(pid: int) -> dict[str, tuple[str, int]]:
@@ -259,11 +233,10 @@ class Serving(PeerCase):
             with self.subTest(workload), self.serve(workload) as server, server.connect() as client:
                 client.sendall(message)
                 client.recv(4096)  # Now the connection has been accepted.
-                try:
-                    found = no_delay(server.process.pid, client)
-                except PermissionError as error:
-                    self.skipTest(f"a process may not look into its child here: {error}")
-                self.assertEqual(found, [True])
+                found = no_delay_at(server.process.pid, client)
+                if found is None:
+                    self.skipTest("a process may not look into its child here")
+                self.assertTrue(found)
 
     # --- http ------------------------------------------------------------------------------------
 

@@ -89,8 +89,8 @@ def _ratios(run: Run, suite: str, metric: str) -> list[RowPlot]:
 def _ratio_mark(run: Run, of: standing.Standing) -> Mark:
     ratio = tables.format_ratio(of.ratio)
     is_void = of.verdict == "void"
-    hover = (f"{of.case}, {of.contender}: {ratio} ({of.low:.2f} to {of.high:.2f}) of {of.peer}, {of.metric}; "
-             f"{of.verdict}")
+    hover = (f"{of.case}, {of.contender}: {ratio} ({evidence.interval_text(of.low, of.high)}) of {of.peer}, "
+             f"{of.metric}; {of.verdict}")
     return Mark(palette.style_of(run, of.contender), of.ratio, hover, of.low, of.high,
                 "void" if is_void else ratio, is_void)
 
@@ -185,13 +185,14 @@ def quantile_panel(run: Run, suite: str, case: str, title: str, prefix: str = ""
 
 
 def seconds_panel(run: Run, case: str, title: str) -> Panel | None:
-    """p99.9 of each second, the middle of the rounds."""
+    """p99.9 of each second, or turn."""
+    unit = "turn" if run.turns("exchange", case) > 1 else "second"
     curves = []
     for contender in run.contenders():
         seconds = exchange_tables.seconds_of(run, case, contender)
         if seconds:
             points = [Point(float(at), value,
-                            f"{contender}, second {at + 1}: {tables.format_value(value, 'us')}")
+                            f"{contender}, {unit} {at + 1}: {tables.format_value(value, 'us')}")
                       for at, value in enumerate(seconds)]
             curves.append(Curve(palette.style_of(run, contender), points))
     if not curves:
@@ -199,7 +200,7 @@ def seconds_panel(run: Run, case: str, title: str) -> Panel | None:
     longest = max(len(each.points) for each in curves)
     labels = [str(each + 1) if longest <= 12 or (each + 1) % 5 == 0 else "" for each in range(longest)]
     return Panel(title, panels.ordered(labels),
-                 panels.logarithmic([point.y for curve in curves for point in curve.points]), "second",
+                 panels.logarithmic([point.y for curve in curves for point in curve.points]), unit,
                  "p99.9, μs, less is better", curves)
 
 
@@ -382,8 +383,9 @@ def _exchange(run: Run) -> list[Figure]:
     return [*_quantiles(run, "exchange", cases, "Inside the facility, by quantile"),
             *_quantiles(run, "exchange", cases, "To the client's last message, by quantile", "wire_"),
             *figure(run, "exchange-rates", "To the client's last message, by rate", RANGE, rates),
-            *figure(run, "exchange-seconds", "p99.9 of each second, to the client's last message",
-                    "The middle of the rounds.",
+            *figure(run, "exchange-seconds", "p99.9 over time, to the client's last message",
+                    "Of each second, the middle of the rounds; of short turns each, in the order in which "
+                    "they were taken.",
                     [seconds_panel(run, case, label) for case, label in cases.items()])]
 
 

@@ -42,8 +42,8 @@ def print_tables(document: dict, with_costs: bool = False) -> None:
             print(block, end="\n\n")
     print(LEGEND, end="\n\n")
     print(pages.control_line(run))
-    for line in (pages.call_lines(run) + pages.missing_suite_lines(run) + pages.refusal_lines(run) +
-                 pages.note_lines(run)):
+    for line in (pages.call_lines(run) + pages.no_delay_lines(run) + pages.missing_suite_lines(run) +
+                 pages.refusal_lines(run) + pages.note_lines(run)):
         print(line)
     print()
     print(draw_losses(run), end="\n\n")

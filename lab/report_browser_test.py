@@ -97,6 +97,6 @@ class Faults(unittest.TestCase):
 if __name__ == "__main__":
     if PROGRAM is None:
         print("report_browser_test: there is no Chromium")
-        unittest.main(argv=[sys.argv[0], "Log"], exit=False)
-        sys.exit(report_browser.SKIPPED)
+        whole = unittest.main(argv=[sys.argv[0], "Log"], exit=False)
+        sys.exit(report_browser.SKIPPED if whole.result.wasSuccessful() else 1)
     unittest.main()

@@ -239,6 +239,15 @@ class Html(unittest.TestCase):
             self.assertIn(each, row)
         self.assertIn('<figure id="http-ratio-throughput">', part_of(page, "http"))
 
+    def test_what_is_not_judged_is_not_hidden(self):
+        slow = {"gyre_uring": 0.5, "gyre_epoll": 0.4, "asio_callback": 1.0, "raw_syscalls": 4.0}
+        losses = part_of(self.page(document(slow, ["latency"])), "losses")
+        row = losses.split("not judged")[1].split("<td class=left>p99.9</td>")[1].split("</tr>")[0]
+        for each in ("gyre_uring", "asio_callback", "0.50x"):
+            self.assertIn(each, row)
+        ahead = part_of(self.page(document({"gyre_uring": 2.0, "asio_callback": 1.0}, ["latency"])), "losses")
+        self.assertNotIn("not judged", ahead)
+
     def test_a_known_cause_stands_beside_its_row_only(self):
         cases = (["fire_rate_1us", "fire_rate"], SUITES["timers"][1])
         with mock.patch.dict(SUITES, timers=cases):
@@ -251,6 +260,40 @@ class Html(unittest.TestCase):
         page = self.page(document())
         self.assertIn("No row: raw_syscalls in dispatch (post): has no queue.", part_of(page, "dispatch"))
         self.assertIn("Nothing: everybody who takes part has a row", part_of(page, "http"))
+
+    def test_where_gyre_failed_stands_on_the_front_among_the_losses_and_on_a_page(self):
+        given = document(suites=["http"])
+        given["cases"] = [{"suite": "fan_out", "case": "64", "description": "", "threads": 1}]
+        given["cannot_run"] = [
+            {"suite": "fan_out", "case": "64", "contender": "gyre_epoll", "reason": "it <hung>",
+             "broken": True},
+            {"suite": "fan_out", "case": "64", "contender": "asio_callback", "reason": "it did, too",
+             "broken": True},
+            {"suite": "fan_out", "case": "64", "contender": "gyre_uring", "reason": "no io_uring here"}]
+        page = self.page(given)
+        self.assertRegex(part_of(page, "front"), '<b class="failed">1</b>')
+        losses = part_of(page, "losses")
+        self.assertIn("No row: gyre_epoll in fan_out 64: it &lt;hung&gt;.", losses)
+        self.assertNotIn("no io_uring here", losses)
+        self.assertIn("it did, too", part_of(page, "fan_out"))
+
+    def test_whether_small_messages_wait_is_said_of_servers(self):
+        given = document(suites=["echo", "http"])
+        given["no_delay"] = [{"suite": "echo", "case": "64_1", "contender": each, "seen": seen}
+                             for each, seen in (("gyre_uring", True), ("gyre_epoll", False))]
+        page = self.page(given)
+        self.assertIn("set in 1 of 2 cases of a server; not to be seen at gyre_epoll.",
+                      part_of(page, "echo"))
+        self.assertNotIn("TCP_NODELAY", part_of(page, "http"))
+        self.assertIn("TCP_NODELAY", printed(given))
+
+    def test_a_single_round_has_no_interval(self):
+        given = document(suites=["http"])
+        for row in given["rows"]:
+            row["samples"] = row["samples"][:1]
+        page = self.page(given)
+        self.assertIn("one round", part_of(page, "losses"))
+        self.assertNotIn("inf", part_of(page, "losses"))
 
     def test_a_suite_has_its_tables_its_plots_and_its_control(self):
         latency = part_of(self.page(document()), "latency")

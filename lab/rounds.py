@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # From single turns to rows: who runs when, what is measured again, and what is dropped.
-"""All rounds of one case, every second one in the opposite order and each with a control."""
+"""All rounds of one case, every second one in the opposite order and each with a control.
+
+What is short may have several turns in a round: then all contenders take their first one, then, in the
+opposite order, their second, and so on, and a sample is the median of a contender's turns.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import math
+import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -26,6 +31,8 @@ class Attempt:
     refusals: dict[str, str] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)  # Those of `refusals` that did not refuse, but failed.
     retried: dict[str, list[str]] = field(default_factory=dict)  # Turns that broke, and why.
+    turns: dict[str, list[dict]] = field(default_factory=dict)  # Reports of the round under way.
+    no_delay: dict[str, bool] = field(default_factory=dict)  # Of servers: seen to be set in each turn.
     controlled: str | None = None
     notes: list[tuple[str, str]] = field(default_factory=list)  # Of whom, and what.
 
@@ -36,6 +43,12 @@ class Attempt:
             kept.setdefault(metric["metric"], []).append(metric["value"])
         if "by_second" in report:
             self.seconds.setdefault(name, []).append(report["by_second"])
+
+    def finish_round(self) -> None:
+        """One sample of each."""
+        for name, reports in self.turns.items():
+            self.add(name, pooled(reports))
+        self.turns = {}
 
     def control_spread(self, metric: str) -> float:
         """Infinite if there is no control: nobody knows then what a difference is worth."""
@@ -61,6 +74,23 @@ class Attempt:
     def rank(self, case: Case) -> tuple[bool, int, float]:
         """The least is kept: a quiet one, or else one in which the fewest failed, or the quietest."""
         return not self.is_quiet(case), len(self.broken), self.headline_spread(case)
+
+
+# What is the middle of extremes is none.
+EXTREMES = {"min": min, "max": max, "wire_min": min, "wire_max": max, "worst_second_p99.9": max}
+
+
+def pooled(reports: list[dict]) -> dict:
+    """One report of all turns of a round. A metric that one of them lacks is left out."""
+    if len(reports) == 1:
+        return reports[0]
+    values: dict[str, list[float]] = {}
+    for metric in (each for report in reports for each in report["metrics"]):
+        values.setdefault(metric["metric"], []).append(metric["value"])
+    metrics = [each | {"value": EXTREMES.get(each["metric"], statistics.median)(values[each["metric"]])}
+               for each in reports[-1]["metrics"] if len(values[each["metric"]]) == len(reports)]
+    seconds = [second for report in reports for second in report.get("by_second", [])]
+    return {"metrics": metrics} | ({"by_second": seconds} if seconds else {})
 
 
 class Progress:
@@ -101,12 +131,12 @@ def _minutes(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def turns_of_round(contenders: list[Contender], attempt: Attempt,
-                   forward: bool) -> Iterator[tuple[Contender, str]]:
-    """Who runs when, and under which name. Lazy: the first round finds out who cannot run.
+def turns_of_pass(contenders: list[Contender], attempt: Attempt,
+                  forward: bool) -> Iterator[tuple[Contender, str]]:
+    """Who runs when, and under which name, each once. Lazy: the first pass finds out who cannot run.
 
     The control is the first contender that can run; the list starts with our own. It runs at the
-    other end of the round than its twin: the worst place, so the honest one.
+    other end than its twin: the worst place, so the honest one.
     """
     def control() -> Iterator[tuple[Contender, str]]:
         able = [each for each in contenders if each.name not in attempt.refusals]
@@ -126,24 +156,33 @@ def turns_of_round(contenders: list[Contender], attempt: Attempt,
 
 def measure(bench: Bench, contenders: list[Contender], case: Case, rounds: int,
             progress: Progress, identities: dict[str, dict]) -> Attempt:
-    """All rounds of one case, every second one in the opposite order. A turn that broke is taken once more,
+    """All rounds of one case, every second pass in the opposite order. A turn that broke is taken once more,
     at once: one transient failure must not cost a contender all of its rounds."""
     attempt = Attempt()
-    for number in range(rounds):
-        for contender, name in turns_of_round(contenders, attempt, forward=number % 2 == 0):
+    passes = rounds * case.turns
+    for number in range(passes):
+        for contender, name in turns_of_pass(contenders, attempt, forward=number % 2 == 0):
             report = bench.run(contender, case)
-            if report.get("broken"):
-                attempt.retried.setdefault(name, []).append(f"round {number + 1}: {report['cannot_run']}")
+            could = name in attempt.turns or name in attempt.samples
+            broke = report.get("broken") or ("cannot_run" in report and could)
+            if broke:
+                which = f"round {number // case.turns + 1}"
+                attempt.retried.setdefault(name, []).append(f"{which}: {report['cannot_run']}")
                 report = bench.run(contender, case)
             if "cannot_run" in report:
                 attempt.refusals[contender.name] = report["cannot_run"]
-                if report.get("broken"):
+                if broke:
                     attempt.broken.add(contender.name)
-                progress.expect(number + 1 - rounds)
+                progress.expect(number + 1 - passes)
             else:
                 identities[contender.name] = {key: report[key] for key in IDENTITY}
-                attempt.add(name, report)
+                attempt.turns.setdefault(name, []).append(report)
+                if "no_delay_seen" in report:
+                    seen = attempt.no_delay.get(contender.name, True)
+                    attempt.no_delay[contender.name] = seen and bool(report["no_delay_seen"])
             progress.step(f"{case.suite} {case.name}: {name}")
+        if (number + 1) % case.turns == 0:
+            attempt.finish_round()
     drop_incomplete(attempt, rounds)
     return attempt
 
@@ -178,7 +217,7 @@ def measure_until_quiet(bench: Bench, contenders: list[Contender], case: Case, r
         progress.say(f"{case.suite} {case.name}: void, {why}{'; measured again' if again else ''}")
         if not again:
             break
-        progress.expect((len(contenders) + 1) * rounds)
+        progress.expect((len(contenders) + 1) * rounds * case.turns)
     return sorted(attempts, key=lambda each: each.rank(case))
 
 

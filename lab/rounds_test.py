@@ -7,6 +7,7 @@ import io
 import math
 import unittest
 from contextlib import redirect_stderr
+from dataclasses import replace
 
 import rounds
 from bench import Case, Contender
@@ -53,6 +54,21 @@ class Turns(unittest.TestCase):
         self.assertEqual([each["note"] for each in rounds.notes_of(CASE, attempt)],
                          ["retried, round 2: failed with status 1: no"])
 
+    def test_who_refuses_what_it_could_do_before_has_failed(self):
+        bench = FakeBench()
+        run = bench.run
+
+        def refusing_later(who, case):
+            report = run(who, case)
+            late = who is CALLBACK and bench.ran.count(CALLBACK.name) > 1
+            return {"cannot_run": "the port is taken"} if late else report
+
+        bench.run = refusing_later
+        attempt = measure(bench, number=3)
+        self.assertEqual(bench.ran.count("asio_callback"), 3)  # Once well, and twice in vain.
+        self.assertEqual(attempt.refusals, {"asio_callback": "the port is taken"})
+        self.assertEqual(attempt.broken, {"asio_callback"})
+
     def test_who_breaks_twice_is_dropped(self):
         bench = FakeBench(failing=("asio_callback",))
         attempt = measure(bench)
@@ -83,12 +99,61 @@ class Turns(unittest.TestCase):
             {"suite": "dispatch", "case": "post", "contender": "a",
              "note": "p99 was not reported in each round, and is left out"}])
 
+    def test_a_server_that_was_not_seen_once_to_send_at_once_was_not_seen(self):
+        def attempt(*seen):
+            bench = FakeBench()
+            told = iter(seen)
+            run = bench.run
+            bench.run = lambda who, case: run(who, case) | (
+                {"no_delay_seen": next(told)} if who is CALLBACK else {})
+            return measure(bench, (OURS, CALLBACK), 3).no_delay
+
+        self.assertEqual(attempt(True, True, True), {"asio_callback": True})
+        self.assertEqual(attempt(True, False, True), {"asio_callback": False})
+
     def test_what_each_second_was_like_is_kept_for_each_round(self):
         attempt = Attempt()
         for second in ([1.0], [2.0]):
             attempt.add("bare", {"metrics": [], "by_second": [second]})
         attempt.add("other", {"metrics": []})
         self.assertEqual(attempt.seconds, {"bare": [[[1.0]], [[2.0]]]})
+
+
+class ShortTurns(unittest.TestCase):
+    CASE = replace(CASE, turns=3)
+
+    def test_they_are_dealt_out_alternately_and_every_second_time_in_the_opposite_order(self):
+        bench = FakeBench()
+        measure(bench, (OURS, CALLBACK), 2, self.CASE)
+        there = ["gyre_uring", "asio_callback", "gyre_uring"]
+        self.assertEqual(bench.ran, there * 6)  # There and back are the same, with the control at the end.
+        bench = FakeBench()
+        measure(bench, (OURS, CALLBACK, FLOOR), 1, self.CASE)
+        there = ["gyre_uring", "asio_callback", "raw_syscalls", "gyre_uring"]
+        self.assertEqual(bench.ran, there + there[::-1] + there)
+
+    def test_a_sample_is_the_median_of_the_turns_of_its_round(self):
+        attempt = measure(FakeBench({"asio_callback": [1.0, 9.0, 2.0, 7.0, 5.0, 6.0]}),
+                          (OURS, CALLBACK), 2, self.CASE)
+        self.assertEqual(attempt.samples["asio_callback"]["throughput"], [2.0, 6.0])
+        self.assertEqual(attempt.samples["gyre_uring (control)"]["throughput"], [1.0, 1.0])
+
+    def test_who_breaks_in_a_later_turn_has_no_row(self):
+        attempt = measure(FakeBench(failing_turns=(4, 5)), (OURS, CALLBACK), 1, self.CASE)
+        self.assertEqual(attempt.broken, {"asio_callback"})
+        self.assertEqual(attempt.retried, {"asio_callback": ["round 1: failed with status 1: no"]})
+        self.assertEqual(list(attempt.samples), ["gyre_uring", "gyre_uring (control)"])
+
+    def test_extremes_stay_extremes_and_seconds_follow_each_other(self):
+        def report(low, high, **others):
+            values = {"min": low, "max": high, "worst_second_p99.9": high} | others
+            return {"metrics": [{"metric": name, "unit": "us", "better": "lower", "value": value}
+                                for name, value in values.items()], "by_second": [[low]]}
+
+        made = rounds.pooled([report(3.0, 5.0, once=1.0), report(1.0, 9.0), report(2.0, 4.0)])
+        self.assertEqual({each["metric"]: each["value"] for each in made["metrics"]},
+                         {"min": 1.0, "max": 9.0, "worst_second_p99.9": 9.0})
+        self.assertEqual(made["by_second"], [[3.0], [1.0], [2.0]])
 
 
 class Repetitions(unittest.TestCase):

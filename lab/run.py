@@ -5,10 +5,11 @@
 """One command from executables to tables, raw samples and a report.
 
     run.py SUITE... --build DIR [--quick | --smoke] [--repetitions N] [--reruns N] [--contenders a,b]
-                    [--case GLOB] [--twins] [--json FILE] [--html DIR] [--tables] [--costs]
+                    [--turns N] [--case GLOB] [--twins] [--json FILE] [--html DIR] [--tables] [--costs]
 
 Each case is measured in rounds. A round runs every contender once, and the next round runs them in
-the opposite order, so that whatever drifts favours nobody. One contender takes part twice in every
+the opposite order, so that whatever drifts favours nobody. Where turns are short, several of each,
+dealt out alternately, are a round, and their median is the sample. One contender takes part twice in every
 round, under a second name: what it differs from itself is what differences here are worth. A case
 in which that is more than 5 %, or unknown, is void and measured again.
 
@@ -67,6 +68,8 @@ def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: 
         "controls": control if first.controlled else [],
         "by_second": [which | {"contender": name, "rounds": rounds_seen}
                       for name, rounds_seen in first.seconds.items() if name in first.samples],
+        "no_delay": [which | {"contender": name, "seen": seen} for name, seen in first.no_delay.items()
+                     if name in first.samples],
         "discarded": [row for each in others for row in rows_of(case, each)],
         "identities": identities,
         "system_calls_not_counted": calls.refusal,
@@ -83,7 +86,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
     started_at = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     taking_part = {case: [each for each in contenders if each.takes_part(case)] for case in cases}
     missing = [each for each in cases if journal.find(each.suite, each.name) is None]
-    progress = Progress(sum((len(taking_part[each]) + 1) * each.rounds(rounds)
+    progress = Progress(sum((len(taking_part[each]) + 1) * each.rounds(rounds) * each.turns
                             for each in missing))
     if len(missing) < len(cases):
         progress.say(f"{len(cases) - len(missing)} of {len(cases)} cases are in {journal.path}")
@@ -111,7 +114,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
                                       if any(each in those for those in taking_part.values())],
                                      identities),
         "cases": [{"suite": each.suite, "case": each.name, "description": each.description,
-                   "threads": each.threads} for each in cases],
+                   "threads": each.threads, "turns": each.turns} for each in cases],
         "rows": all_of("rows"),
         "cannot_run": all_of("cannot_run"),
         "notes": all_of("notes"),
@@ -120,6 +123,7 @@ def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rou
                                           if each["system_calls_not_counted"]), None),
         "system_calls_failed": all_of("system_calls_failed"),
         "by_second": all_of("by_second"),
+        "no_delay": all_of("no_delay"),
         "discarded": all_of("discarded"),
     }
 
@@ -138,6 +142,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, metavar="N",
                         help="rounds (5, long cases 3; with --quick 3); ten or more to tell small "
                              "differences")
+    parser.add_argument("--turns", type=int, metavar="N",
+                        help="so many of each contender are a round (1; in a full run of `exchange` 4)")
     parser.add_argument("--reruns", type=int, metavar="N",
                         help="how often a void case is measured again at most (2; with --quick 0)")
     parser.add_argument("--contenders", metavar="a,b", help="only these; default: all")
@@ -146,7 +152,8 @@ def parse_arguments() -> argparse.Namespace:
                              "differences where there are none")
     parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
     parser.add_argument("--json", type=Path, metavar="FILE",
-                        help="write raw samples there; FILE.journal keeps finished cases meanwhile")
+                        help="write raw samples there (else to a new file in lab/results of the build); "
+                             "FILE.journal keeps finished cases meanwhile, and who names it goes on")
     parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
     parser.add_argument("--tables", action="store_true",
                         help="print tables (the default if neither --json nor --html is given)")
@@ -212,6 +219,7 @@ def smoke(bench: Bench, contenders: list[Contender], cases: list[Case]) -> int:
     breaks, and returns the exit code: 1 if somebody did, or if nobody ran in some suite."""
     ran = refused = broken = 0
     empty = []
+    refusals: dict[tuple[str, str], dict[str, None]] = {}  # By reason: who.
     for suite in dict.fromkeys(each.suite for each in cases):
         before = ran
         for contender in contenders:
@@ -225,13 +233,24 @@ def smoke(bench: Bench, contenders: list[Contender], cases: list[Case]) -> int:
                     print(f"{suite} {case.name}: {contender.name}: {report['cannot_run']}")
                     broken += 1
                     break
+                refusals.setdefault((suite, report["cannot_run"]), {})[contender.name] = None
             else:
                 refused += bool(mine)
         if ran == before:
             empty.append(suite)
             print(f"{suite}: nobody ran")
+    for (suite, reason), names in refusals.items():
+        print(f"{suite}: not run by {', '.join(names)}: {reason}")
     print(f"smoke: {ran} ran, {refused} refused all that there is in a suite, {broken} broken")
     return 1 if broken or empty or not ran else 0
+
+
+def new_result(build: Path) -> Path:
+    """Hours of measuring need a place, whether or not somebody has thought of one."""
+    now = datetime.datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
+    path = build / "lab/results" / f"{now}.json"
+    print(f"run.py: samples go to {path}", file=sys.stderr)
+    return path
 
 
 def main() -> None:
@@ -252,25 +271,27 @@ def main() -> None:
     if arguments.smoke:
         failed = failures_of(missing, arguments.suites)
         sys.exit(smoke(bench, contenders, cases) or (1 if failed else 0))
+    stored = arguments.json or new_result(arguments.build)
     rounds = arguments.repetitions or (3 if arguments.quick else 5)
     cases = with_rounds(cases, bool(arguments.repetitions), arguments.twins)
+    if arguments.turns:
+        cases = [replace(each, turns=arguments.turns) for each in cases]
     reruns = (0 if arguments.quick else 2) if arguments.reruns is None else arguments.reruns
     conditions = {"scale": scale, "rounds": rounds, "reruns": reruns,
-                  "rounds_are_asked_for": bool(arguments.repetitions),
+                  "rounds_are_asked_for": bool(arguments.repetitions), "turns": arguments.turns,
                   "suites": arguments.suites, "case": arguments.case,
                   "contenders": [each.name for each in contenders],
                   "programs": bench.fingerprint(contenders),
                   "machine": machine.identity()}
     try:
-        journal = Journal(arguments.json, conditions)
+        journal = Journal(stored, conditions)
     except OtherConditions as error:
         sys.exit(f"run.py: {error}")
     document = run_suites(bench, contenders, cases, rounds, reruns, scale, journal)
     document["suites_missing"] = [{"suite": suite, "reason": reason} for suite, reason in missing.items()]
 
-    if arguments.json:
-        arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        journal.finish()
+    stored.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    journal.finish()
 
     import report  # Not at the top: whoever only measures needs none of it.
 

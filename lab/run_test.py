@@ -149,6 +149,7 @@ class Smoke(unittest.TestCase):
         code, text = self.smoke(bench, OURS, CALLBACK)
         self.assertEqual(bench.ran.count("asio_callback"), 2)
         self.assertEqual((code, "1 refused all" in text), (0, True))
+        self.assertIn("dispatch: not run by asio_callback: because\n", text)
 
     def test_who_breaks_is_named_and_not_asked_again(self):
         bench = FakeBench(failing=("asio_callback",))

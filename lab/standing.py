@@ -66,6 +66,47 @@ def of_suite(run: Run, suite: str, metric: str | None = None) -> list[Standing]:
     return [each for each in standings(run) if each.suite == suite and metric in (None, each.metric)]
 
 
+# What tables show beside what is judged, and what somebody may choose a library for. The rest explains rows.
+SHOWN = ("p99", "p99.9", "p99.99", "wire_p50", "wire_p99", "wire_p99.9", "cpu", "memory", "allocations",
+         "system_calls", "text_and_data", "rss", "rss_busy", "rss_with_all")
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The better of ours behind the best peer, in what is shown and not judged."""
+
+    suite: str
+    case: str
+    metric: str
+    contender: str
+    peer: str
+    ratio: float  # Below 1.
+
+
+def behind(run: Run) -> list[Behind]:
+    """Beyond what the control differs from itself, if there is one; the farthest first."""
+    found = []
+    for suite in run.suites():
+        for case in run.cases(suite):
+            for metric in SHOWN:
+                if metric in evidence.judged_metrics(suite, case):
+                    continue
+                mine, peer = run.best(suite, case, metric, ours(run)), run.peer(suite, case, metric)
+                ratios = ratios_of(run, suite, case, metric, mine, peer) if mine and peer else None
+                if ratios is None:
+                    continue
+                ratio = evidence.summarise(list(ratios)).median
+                if ratio * (1 + (run.control_spread(suite, case, metric) or 0.0)) < 1:
+                    found.append(Behind(suite, case, metric, mine, peer, ratio))
+    return sorted(found, key=lambda each: each.ratio)
+
+
+def without_row(run: Run, suite: str | None = None) -> list[tuple[str, str, str, str]]:
+    """Where one of ours should have a row and has none, as it failed: suite, case, contender and why."""
+    return [(*key, run.refusals[key]) for key in run.refusals
+            if key in run.broken and run.family(key[2]) == evidence.OUR_FAMILY and suite in (None, key[0])]
+
+
 def counts(found: list[Standing]) -> dict[str, int]:
     return {verdict: sum(each.verdict == verdict for each in found) for verdict in VERDICTS}
 

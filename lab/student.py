@@ -43,15 +43,19 @@ def student_quantile(degrees: int) -> float:
 def interval(ratios: numpy.ndarray) -> tuple[float, float]:
     """Where the true ratio lies, in 95 of 100 cases: Student's interval of the logarithms' mean.
 
-    Of a single ratio nothing is known: it is its own interval. docs/decisions/0018-intervals.md tells why
-    this is no bootstrap.
+    Of a single ratio nothing is known, so it is anywhere. docs/decisions/0018-intervals.md tells why this is
+    no bootstrap.
     """
     logs = numpy.log(ratios)
-    centre = float(logs.mean())
     if len(logs) < 2:
-        return math.exp(centre), math.exp(centre)
+        return 0.0, math.inf
+    centre = float(logs.mean())
     half = student_quantile(len(logs) - 1) * float(logs.std(ddof=1)) / math.sqrt(len(logs))
     return math.exp(centre - half), math.exp(centre + half)
+
+
+def interval_text(low: float, high: float, digits: int = 2) -> str:
+    return "one round" if math.isinf(high) else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def paired_p_value(ratios: numpy.ndarray) -> float:

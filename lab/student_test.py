@@ -35,11 +35,16 @@ class Pairs(unittest.TestCase):
         self.assertAlmostEqual(math.sqrt(low * high), 1.19791, places=5)  # The geometric mean.
         self.assertAlmostEqual(high / low, 1.17819, places=5)
 
-    def test_one_ratio_is_its_own_interval_and_equal_ones_have_no_width(self):
-        for ratios in ([1.25], [1.25] * 5):
-            low, high = student.interval(numpy.asarray(ratios))
-            self.assertAlmostEqual(low, 1.25)
-            self.assertAlmostEqual(high, 1.25)
+    def test_equal_ratios_have_an_interval_of_no_width(self):
+        low, high = student.interval(numpy.asarray([1.25] * 5))
+        self.assertAlmostEqual(low, 1.25)
+        self.assertAlmostEqual(high, 1.25)
+        self.assertEqual(student.interval_text(low, high), "1.25 to 1.25")
+
+    def test_of_one_ratio_nothing_is_known(self):
+        low, high = student.interval(numpy.asarray([1.25]))
+        self.assertEqual((low, high), (0.0, math.inf))
+        self.assertEqual(student.interval_text(low, high), "one round")
 
     def test_intervals_cover_the_truth_as_often_as_they_say(self):
         for rounds in (2, 3, 5, 10):

@@ -65,6 +65,6 @@ void serve(const baseline::job& wanted, lab::descriptor listener) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    const baseline::identity about{"Boost.Asio", asio_lab::version(), {"epoll"}};
+    const baseline::identity about{"Boost.Asio", asio_lab::version(), {LAB_ASIO_BACKEND}};
     return baseline::run(count, arguments, about, serve);
 }

@@ -28,6 +28,8 @@ SERVERS = {
     "lab_baseline_raw_epoll": ("epoll",),
     "lab_baseline_asio_callback": ("epoll",),
     "lab_baseline_asio_coroutine": ("epoll",),
+    "lab_baseline_asio_callback_uring": ("io_uring",),
+    "lab_baseline_asio_coroutine_uring": ("io_uring",),
 }
 COMMANDS = [[str(FOLDER / name), "--backend", backend]
             for name, backends in SERVERS.items() for backend in backends]
