@@ -622,6 +622,8 @@ auto threads_here() {
 TEST_CASE("when not every thread of a pool can be started, those that were end again") {
     with_every_backend([](const io_context_options& each) {
         const child_report report = in_child([&each](child_process& me) {
+            std::atomic<bool> over = false;
+            std::thread first{[&over] { over.wait(false); }};  // ThreadSanitizer adds its own.
             constexpr rlim_t stack = rlim_t{1} << 30;
             const thread_stacks large{stack};
             const auto threads = threads_here();
@@ -640,7 +642,11 @@ TEST_CASE("when not every thread of a pool can be started, those that were end a
             me.check(::setrlimit(RLIMIT_AS, &limit) == 0, "and raised again");
             me.check(pool.status() == errc::resource_unavailable, "the pool tells");
             me.check(pool.size() == 4, "its loops are there");
-            me.check(threads_here() == threads, "its threads are not");
+            me.say("a thread that was joined stands in /proc for a moment; SIGALRM if one stays");
+            while (threads_here() != threads) std::this_thread::yield();
+            over = true;
+            over.notify_one();
+            first.join();
         });
 
         INFO(report.text);
