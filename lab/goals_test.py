@@ -114,6 +114,18 @@ class Ratios(unittest.TestCase):
         self.assertEqual(goals.judge(run_of(values, control=1.04), goal).verdict, goals.MET)
         self.assertEqual(goals.judge(run_of(values, control=1.01), goal).verdict, goals.MISSED)
 
+    def test_who_keeps_the_pace_is_not_slower_than_who_keeps_it_too(self):
+        goal = Goal("", "http", "*", "throughput", beyond_control=True, paced="*_1000")
+        document = run_of({"1_1000": {"gyre_uring": 999.99, "asio_callback": 1000.0}}).document
+        self.assertEqual(goals.judge(Run(document), goal).verdict, goals.NOT_JUDGED)
+        for behind, others in (("gyre_uring", "asio_callback"), ("asio_callback", "gyre_uring")):
+            run = run_of({"1_1000": {behind: 900.0, others: 1000.0}})
+            row = dict(run.document["rows"][0], contender=behind, metric="saturated", samples=[1.0] * 3)
+            judged = goals.judge(Run(run.document | {"rows": [*run.document["rows"], row]}), goal)
+            self.assertEqual(judged.verdict, goals.MISSED if behind == "gyre_uring" else goals.MET)
+        unpaced = run_of({"1_unbounded": {"gyre_uring": 990.0, "asio_callback": 1000.0}})
+        self.assertEqual(goals.judge(unpaced, goal).verdict, goals.MISSED)
+
 
 class Others(unittest.TestCase):
     def test_a_bound_looks_at_the_worst_of_ours_alone_and_asks_for_no_control(self):
