@@ -38,6 +38,13 @@ CAUSES = [
           "Only one sweep is under way at a time, and the facility is at work in a third of it: such rates "
           "tell about the load, and differ by up to 30 % between rounds.",
           "docs/decisions/0019-exchange-measured.md", "orders_rate"),
+    Cause("exchange", "2_*_unbounded 2b_*_unbounded", "*",
+          "64 messages are read at once: the span of one is what the core takes for the others, the same code "
+          "for everybody, and only two system calls fall on all 64.",
+          "docs/decisions/0019-exchange-measured.md", "p50 net orders_rate"),
+    Cause("exchange", "3_*_100000", "*",
+          "An amend is two calls that send, and these alone are most of its span.",
+          "docs/decisions/0019-exchange-measured.md", "p50 net"),
     Cause("exchange", "*_1000 *_10000", "*",
           "The span is the kernel's calls, which everybody makes, and most of those is waking the reader.",
           "docs/decisions/0019-exchange-measured.md", "p50 net"),
