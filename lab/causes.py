@@ -39,8 +39,8 @@ CAUSES = [
           "tell about the load, and differ by up to 30 % between rounds.",
           "docs/decisions/0019-exchange-measured.md", "orders_rate"),
     Cause("exchange", "2_*_unbounded 2b_*_unbounded", "*",
-          "64 messages are read at once: the span of one is what the core takes for the others, the same code "
-          "for everybody, and only two system calls fall on all 64.",
+          "64 messages are read at once: the span of one is what the core takes for the others, the same "
+          "code for everybody, and only two system calls fall on all 64.",
           "docs/decisions/0019-exchange-measured.md", "p50 net orders_rate"),
     Cause("exchange", "3_*_100000", "*",
           "An amend is two calls that send, and these alone are most of its span.",
