@@ -135,12 +135,12 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--build", type=Path, required=True, metavar="DIR",
                         help="the build folder; its target `lab` must be built")
     parser.add_argument("--quick", action="store_true",
-                        help="less work, three rounds, void cases are not measured again: to look")
+                        help="less work, fewer rounds, void cases are not measured again: to look")
     parser.add_argument("--smoke", action="store_true",
                         help="does everybody run? Once, quickly, in each suite; measures nothing, and ends "
                              "with 1 if somebody breaks, or nobody runs in a suite")
     parser.add_argument("--repetitions", type=int, metavar="N",
-                        help="rounds (5, long cases 3; with --quick 3); ten or more to tell small "
+                        help="rounds (5; with --quick 3, all suites 2); ten or more to tell small "
                              "differences")
     parser.add_argument("--turns", type=int, metavar="N",
                         help="so many of each contender are a round (1; in a full run of `exchange` 4)")
@@ -178,6 +178,11 @@ def with_twins(contenders: list[Contender]) -> list[Contender]:
     are of the family that wins nothing."""
     return contenders + [replace(each, name=each.name + evidence.TWIN_SUFFIX, family=evidence.FLOOR_FAMILY)
                          for each in contenders]
+
+
+def default_rounds(quick: bool, suites: list[str]) -> int:
+    """A quick look at everything shall be over within 25 minutes, so it looks twice."""
+    return 5 if not quick else 2 if "all" in suites else 3
 
 
 ROUNDS_OF_TWINS_MIN = 2  # Of one round there is no interval.
@@ -272,7 +277,7 @@ def main() -> None:
         failed = failures_of(missing, arguments.suites)
         sys.exit(smoke(bench, contenders, cases) or (1 if failed else 0))
     stored = arguments.json or new_result(arguments.build)
-    rounds = arguments.repetitions or (3 if arguments.quick else 5)
+    rounds = arguments.repetitions or default_rounds(arguments.quick, arguments.suites)
     cases = with_rounds(cases, bool(arguments.repetitions), arguments.twins)
     if arguments.turns:
         cases = [replace(each, turns=arguments.turns) for each in cases]

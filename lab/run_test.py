@@ -106,6 +106,15 @@ class Choice(unittest.TestCase):
         self.assertEqual(run.failures_of({"echo": "gyre_uring failed"}, ["all"]), ["echo"])
 
 
+class Rounds(unittest.TestCase):
+    def test_a_quick_look_has_fewer_and_one_at_everything_the_fewest(self):
+        self.assertEqual(run.default_rounds(False, ["all"]), run.default_rounds(False, ["http"]))
+        self.assertLess(run.default_rounds(True, ["http", "echo"]), run.default_rounds(False, ["http"]))
+        self.assertLess(run.default_rounds(True, ["all"]), run.default_rounds(True, ["http"]))
+        # Of one round there is no interval, and self_check.py has nothing to look at.
+        self.assertGreaterEqual(run.default_rounds(True, ["all"]), run.ROUNDS_OF_TWINS_MIN)
+
+
 class Twins(unittest.TestCase):
     def test_everybody_takes_part_a_second_time_and_wins_nothing_by_it(self):
         found = run.with_twins([OURS, CALLBACK])

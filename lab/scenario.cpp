@@ -202,7 +202,8 @@ void add_echo(std::vector<scenario>& all, scale size, const transfer& message,
          2,
          echo_case{message.buffer_bytes, connections, 1, echo_buffer_for(message.buffer_bytes), 0,
                    std::chrono::milliseconds{pick(size, 100, 300)},
-                   std::chrono::milliseconds{pick(size, 250, 1'000)}}});
+                   std::chrono::milliseconds{pick(size, 250, 1'000)}},
+         pick(size, 2, 0)});
 }
 
 // The cases of which the whole block of figures is printed, for servers in all languages. A minute and a
