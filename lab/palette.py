@@ -29,7 +29,8 @@ KNOWN = {"gyre_uring": (BLUE, "circle"), "gyre_epoll": (SKY, "square"),
          "asio_callback": (VERMILION, "triangle"), "asio_coroutine": (ORANGE, "diamond")}
 
 # How the name of a variant ends, and how its lines are dashed. Its shape is hollow.
-VARIANTS = {"_uring_per_thread": "1.5 2.5", "_per_thread": "2 3", "_uring": "7 3", "_leases": "5 2 1 2"}
+VARIANTS = {"_uring_per_thread": "1.5 2.5", "_per_thread": "2 3", "_uring": "7 3", "_leases": "5 2 1 2",
+            "_spin": "9 2 2 2"}
 FLOOR_DASH = "4 3"
 SPARE_SHAPES = ("wedge", "star", "circle", "square", "triangle", "diamond")
 

@@ -209,13 +209,19 @@ void run_all(asio::io_context& context, Group& group, Begin begin) {
     context.run();
 }
 
+// What a server does that has nothing to do: sleep, or ask again and never sleep (`poll` in a loop, as
+// those do who cannot wait until they are woken up).
+enum class idleness { sleeps, spins };
+
 class asio_callback : public lab::contender {
 public:
-    explicit asio_callback(asio_lab::layout on_threads) : on_threads_{on_threads} {}
+    asio_callback(asio_lab::layout on_threads, idleness idle)
+        : on_threads_{on_threads}, idle_{idle} {}
 
     lab::identity about() const override {
-        return {asio_lab::name_of("asio_callback", LAB_ASIO_BACKEND, on_threads_), "Boost.Asio",
-                asio_lab::version(), LAB_ASIO_BACKEND};
+        return {asio_lab::name_of("asio_callback", LAB_ASIO_BACKEND, on_threads_) +
+                    (idle_ == idleness::spins ? "_spin" : ""),
+                "Boost.Asio", asio_lab::version(), LAB_ASIO_BACKEND};
     }
 
     lab::outcome dispatch(const lab::dispatch_case& work) override {
@@ -307,7 +313,11 @@ public:
         asio::io_context context{single_threaded};
         asio_lab::acceptor from = asio_lab::adopt_listener(context, std::move(listener));
         accept_next(from, work.connections, work.buffer_bytes);
-        context.run();
+        if (idle_ == idleness::sleeps) {
+            context.run();
+        } else {
+            while (!context.stopped()) context.poll();
+        }
     }
     std::string refusal_to_echo(const lab::echo_case& work) const override {
         return asio_lab::refuse_shared_threads(on_threads_, work, "asio_callback",
@@ -316,6 +326,7 @@ public:
 
 private:
     asio_lab::layout on_threads_;
+    idleness idle_;
 
     template <class Group>
     static lab::measurement measure_rounds(asio::io_context& context, Group& group,
@@ -335,8 +346,10 @@ private:
 }  // namespace
 
 std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
-    require(backend.empty() || backend == "per_thread",
-            "asio_callback runs on nothing or on per_thread");
-    return std::make_unique<asio_callback>(backend.empty() ? asio_lab::layout::shared
-                                                           : asio_lab::layout::per_thread);
+    using asio_lab::layout;
+    require(backend.empty() || backend == "per_thread" || backend == "spin",
+            "asio_callback runs on nothing, on per_thread or on spin");
+    return std::make_unique<asio_callback>(
+        backend == "per_thread" ? layout::per_thread : layout::shared,
+        backend == "spin" ? idleness::spins : idleness::sleeps);
 }

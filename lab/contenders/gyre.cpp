@@ -19,6 +19,7 @@
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -180,16 +181,13 @@ lab::measurement measure_rounds(io_context& loop, Group& group, std::uint64_t wa
 
 class gyre_contender : public lab::contender {
 public:
-    gyre_contender(gyre::backend_choice choice, gyre_lab::echo_reads reads) : reads_{reads} {
-        options_.backend = choice;
-    }
+    gyre_contender(std::string name, const gyre::io_context_options& options,
+                   gyre_lab::echo_reads reads)
+        : name_{std::move(name)}, options_{options}, reads_{reads} {}
 
     lab::identity about() const override {
         const io_context loop{options_};
-        const bool on_epoll = options_.backend == gyre::backend_choice::epoll;
-        const bool leased = reads_ == gyre_lab::echo_reads::leased;
-        return {std::string{on_epoll ? "gyre_epoll" : "gyre_uring"} + (leased ? "_leases" : ""),
-                "gyre", "0.1.0",
+        return {name_, "gyre", "0.1.0",
                 std::string{describe(loop.backend().kind)} + ": " + loop.backend().reason};
     }
 
@@ -274,6 +272,7 @@ public:
     }
 
 private:
+    std::string name_;
     gyre::io_context_options options_;
     gyre_lab::echo_reads reads_;
     std::vector<lab::counter> counted_in_echo_;
@@ -281,15 +280,18 @@ private:
 
 }  // namespace
 
+// A backend, and what is not as usual: `uring`, `epoll_leases`.
 std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
-    using gyre::backend_choice;
     using gyre_lab::echo_reads;
-    const auto make = [](backend_choice choice, echo_reads reads) {
-        return std::make_unique<gyre_contender>(choice, reads);
-    };
-    if (backend == "uring") return make(backend_choice::uring, echo_reads::into_own_buffer);
-    if (backend == "epoll") return make(backend_choice::epoll, echo_reads::into_own_buffer);
-    if (backend == "uring_leases") return make(backend_choice::uring, echo_reads::leased);
-    if (backend == "epoll_leases") return make(backend_choice::epoll, echo_reads::leased);
-    fail("gyre runs on --backend uring, epoll, uring_leases or epoll_leases");
+    const std::string_view on = backend.substr(0, backend.find('_'));
+    const std::string_view how = backend.substr(on.size());
+    require(on == "uring" || on == "epoll", "gyre runs on --backend uring or epoll");
+    require(how.empty() || how == "_leases" || how == "_spin",
+            "behind gyre's backend stands nothing, _leases or _spin");
+
+    gyre::io_context_options options;
+    options.backend = on == "epoll" ? gyre::backend_choice::epoll : gyre::backend_choice::uring;
+    if (how == "_spin") options.spin_max = std::chrono::milliseconds{1};
+    const auto reads = how == "_leases" ? echo_reads::leased : echo_reads::into_own_buffer;
+    return std::make_unique<gyre_contender>("gyre_" + std::string{backend}, options, reads);
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-enum { input_size = 64 * 1024, request_size_max = 16 * 1024, backlog = 4096, threads_max = 64 };
+enum { input_size = 128 * 1024, request_size_max = 16 * 1024, backlog = 4096, threads_max = 64 };
 
 static const char kept[] =
     "HTTP/1.1 404 Not Found\r\nConnection: keep-alive\r\nContent-Type: text/plain\r\n"

@@ -6,7 +6,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::exit;
 
-pub const INPUT_SIZE: usize = 64 * 1024;
+pub const INPUT_SIZE: usize = 128 * 1024; // The largest message of the lab as a whole.
 pub const REQUEST_SIZE_MAX: usize = 16 * 1024;
 pub const BACKLOG: u32 = 4096;
 const THREADS_MAX: u16 = 64;
