@@ -457,15 +457,26 @@ TEST_CASE("an operation that is over and waits for a foreign cancel is not cance
     CHECK(on.seen.size == 4);
 }
 
+namespace {
+
+disposable read_in_frame(fixture& on) { co_await read_once(on.socket, on.seen); }
+
+// Begins a read in a frame that whoever called may destroy at any time.
+disposable begin_read(fixture& on, const environment& surroundings) {
+    const disposable it = read_in_frame(on);
+    it.frame.promise().env = &surroundings;
+    gyre::resume(it.frame);
+    return it;
+}
+
+}  // namespace
+
 TEST_CASE("a frame destroyed with an operation in flight takes it back first") {
     fixture on;
     stop_chain chain;
     const environment surroundings{on.io, &on.io, &chain};
-    const auto read = [&]() -> disposable { co_await read_once(on.socket, on.seen); };
     on.io.post([&] {
-        const disposable it = read();
-        it.frame.promise().env = &surroundings;
-        gyre::resume(it.frame);
+        const disposable it = begin_read(on, surroundings);
         REQUIRE(on.script->in_flight() == 1);
 
         it.frame.destroy();
@@ -485,11 +496,8 @@ TEST_CASE("a frame destroyed between completion and resumption leaves nothing in
     stop_chain chain;
     const environment surroundings{on.io, &on.io, &chain};
     std::optional<disposable> it;
-    const auto read = [&]() -> disposable { co_await read_once(on.socket, on.seen); };
     on.io.post([&] {
-        it = read();
-        it->frame.promise().env = &surroundings;
-        gyre::resume(it->frame);
+        it = begin_read(on, surroundings);
         on.io.post([&] {
             on.io.complete(on.only(), 3);
             it->frame.destroy();
@@ -507,11 +515,8 @@ TEST_CASE("a frame destroyed while a foreign cancel still points to its operatio
         fixture on;
         stop_chain chain;
         const environment surroundings{on.io, &on.io, &chain};
-        const auto read = [&]() -> disposable { co_await read_once(on.socket, on.seen); };
         on.io.post([&] {
-            const disposable it = read();
-            it.frame.promise().env = &surroundings;
-            gyre::resume(it.frame);
+            const disposable it = begin_read(on, surroundings);
             from_another_loop([&] { on.io.cancel(on.only()); });
             if (over) on.io.complete(on.only(), 3);
 

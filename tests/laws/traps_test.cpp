@@ -2,10 +2,11 @@
 //
 // What has bitten others who drive io_uring and epoll, and must not bite here.
 //
-// Here are the traps that no other test walks into. Memory limits, filters that come late and refused rings
-// are in tests/runtime/fallback_test.cpp; accepts that are given up, and whose peer an address is, in
-// tests/io/acceptor_test.cpp; harvests of more than one enter surfaces in backend_laws_test.cpp; reads
-// without a free buffer in storms_test.cpp; the order of ring entries in tests/runtime/uring_ring_test.cpp.
+// Here are the traps that no other test walks into. Memory limits and refused rings are in
+// tests/runtime/fallback_test.cpp, filters that come late in withdrawal_test.cpp beside it; accepts that are
+// given up, and whose peer an address is, in tests/io/acceptor_test.cpp; harvests of more than one enter
+// surfaces in backend_laws_test.cpp; reads without a free buffer in storms_test.cpp; the order of ring
+// entries in tests/runtime/uring_ring_test.cpp.
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/stream/algorithms.hpp>

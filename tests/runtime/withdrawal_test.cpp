@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What becomes of a loop, and of what is under way in it, when the kernel begins to refuse io_uring.
+//
+// Seccomp filters stick to a process, so every test here runs in a forked child. These are tests of
+// `automatic` and of io_uring; on_every_backend would have nothing to vary. fallback_test.cpp has refusals
+// at the start.
+#include <base/ending.hpp>
+#include <gyre/io/datagram_batch.hpp>
+#include <gyre/io/udp_socket.hpp>
+#include <gyre/runtime/io_context.hpp>
+#include <gyre/runtime/io_pool.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <support/harness.hpp>
+#include <support/pending_work.hpp>
+#include <support/refusals.hpp>
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+void check_goes_on_after(void (*change)()) {
+    check_in_child([change](child_process& me) {
+        io_context io;
+        if (!is_uring(io)) return me.say("skipped: this kernel has no io_uring to withdraw");
+        {
+            pending_work work{io, me};
+            run_to_end(me, io, work.run(change));
+            work.check_everything_came();
+        }
+        me.check(io.receive_memory().blocks_lent == 0 && io.receive_memory().blocks_offered == 0,
+                 "the kernel's blocks have come back");
+        me.check(io.backend().kind == backend_choice::epoll, "it goes on with epoll");
+        me.check(says(io.backend().reason, "withdrew io_uring") &&
+                     says(io.backend().reason, "Operation not permitted"),
+                 "and says why, not \"" + io.backend().reason + '"');
+        me.check(!io.status(), "which is no error");
+        run_to_end(me, io, use_a_little(io, me));
+    });
+}
+
+}  // namespace
+
+TEST_CASE("when io_uring_enter is refused in the middle of things, automatic loses nothing") {
+    check_goes_on_after(&forbid_enter);
+}
+
+TEST_CASE("when all of io_uring is refused in the middle of things, automatic loses nothing") {
+    check_goes_on_after(&forbid_everything);
+}
+
+TEST_CASE(
+    "when io_uring is refused between set-up and the first run, automatic goes on with epoll") {
+    for (void (*change)() : {&forbid_enter, &forbid_everything}) {
+        check_in_child([change](child_process& me) {
+            io_context io;
+            change();
+
+            run_to_end(me, io, use_a_little(io, me));
+
+            me.check(io.backend().kind == backend_choice::epoll, "it goes on with epoll");
+            me.check(!io.status(), "which is no error");
+        });
+    }
+}
+
+TEST_CASE("a loop that moves to another thread where io_uring is refused goes on with epoll") {
+    for (void (*change)() : {&forbid_setup, &forbid_everything}) {
+        check_in_child([change](child_process& me) {
+            io_context io;
+            if (!is_uring(io)) return me.say("skipped: this kernel has no io_uring to withdraw");
+            run_to_end(me, io, use_a_little(io, me));
+            change();
+
+            std::thread elsewhere{[&] { run_to_end(me, io, use_a_little(io, me)); }};
+            elsewhere.join();
+
+            me.check(io.backend().kind == backend_choice::epoll, "it goes on with epoll");
+            me.check(says(io.backend().reason, "withdrew io_uring"),
+                     "and says why, not \"" + io.backend().reason + '"');
+            me.check(!io.status(), "which is no error");
+        });
+    }
+}
+
+TEST_CASE("a loop that moves to where the io_uring it requires is refused says so and lives on") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_context io{require(tier)};
+            if (io.status()) return me.say("skipped: this kernel lacks the tier");
+            run_to_end(me, io, use_a_little(io, me));
+            forbid_setup();
+            socket_pair pair = connected_pair(io);
+            const auto use = [&]() -> task<> {
+                std::array<std::byte, 4> space{};
+                const io_result<std::size_t> read = co_await pair.client.read_some(space);
+                const io_result<> slept = co_await sleep_for(1ms);
+                me.check(read.error() == errc::backend_unavailable, "operations say so");
+                me.check(slept.ok(), "timers go on");
+            };
+
+            std::thread elsewhere{[&] { run_to_end(me, io, use()); }};
+            elsewhere.join();
+
+            me.check(io.status() == errc::backend_unavailable, "status tells");
+        });
+    }
+}
+
+TEST_CASE("counters go on where they were when a loop changes its backend") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_context io{require(tier)};
+            if (io.status()) return me.say("skipped: this kernel lacks the tier");
+            udp_socket socket = udp_socket::bind(io, {ipv4::loopback(), 0}).take();
+            int ended = 0;
+            const auto read = [&]() -> task<> {
+                datagram_batch batch{1, 16};
+                static_cast<void>(co_await socket.receive(batch));
+                ++ended;
+            };
+            launch(io, read(), or_terminate{});
+            launch(io, read(), or_terminate{});
+            io.poll();
+            // Both readers are told of one datagram, so one of them begins once more.
+            const endpoint to = socket.local_endpoint().value();
+            udp_socket from = udp_socket::bind(io, {ipv4::loopback(), 0}).take();
+            const auto send = [&]() -> task<> {
+                static_cast<void>(co_await from.send_to(bytes_of("x"), to));
+            };
+            launch(io, send(), or_terminate{});
+            while (ended == 0) io.run_for(1ms);
+            for (int visit = 0; visit < 100; ++visit) io.poll();
+            const loop_counters before = io.counters();
+
+            forbid_enter();
+            io.run_for(child_patience);
+
+            const loop_counters after = io.counters();
+            me.check(io.status() == errc::backend_unavailable, "the backend has changed");
+            me.check(before.visits >= 100 && before.rearms >= 1, "there is something to lose");
+            me.check(after.visits >= before.visits, "visits are kept");
+            me.check(after.rearms >= before.rearms, "beginnings anew are kept");
+            me.check(ended == 2, "everybody has ended");
+        });
+    }
+}
+
+TEST_CASE("any thread may ask a pool for its status while a loop of it loses its backend") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_pool_options options;
+            options.threads = 1;
+            options.loop = require(tier);
+            io_pool pool{options};
+            if (pool.status()) return me.say("skipped: this kernel lacks the tier");
+
+            pool[0].post([] { forbid_enter(); });  // It sticks to that thread.
+            while (!pool.status()) {
+                pool[0].post([] {});
+                std::this_thread::yield();
+            }
+
+            me.check(pool.status() == errc::backend_unavailable, "status tells");
+        });
+    }
+}
+
+TEST_CASE("a ring that has lost completions ends the program, and nothing is begun twice") {
+    const ending how = ending_of([] {
+        ::unsetenv("GYRE_BACKEND");
+        io_context io;
+        if (!is_uring(io)) {
+            std::fputs("skipped: this kernel has no io_uring\n", stderr);
+            return;
+        }
+        socket_pair pair = connected_pair(io);
+        std::array<std::byte, 4> space{};
+        const auto read = [&]() -> task<> {
+            static_cast<void>(co_await pair.client.read_some(space));
+        };
+        launch(io, read(), or_terminate{});
+        io.poll();
+        forbid(std::array<unsigned, 1>{SYS_io_uring_enter}, EBADR);
+        io.poll();
+    });
+
+    if (how.said_that("skipped")) return;
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("lost completions"));
+}
+
+TEST_CASE("a thread that posts while a loop changes its backend wakes it all the same") {
+    check_in_child([](child_process& me) {
+        io_context io;
+        std::atomic<bool> over = false;
+        std::atomic<int> arrived = 0;
+        int sent = 0;
+        std::thread poster{[&] {
+            while (!over.load()) {
+                io.post([&arrived]() noexcept { arrived.fetch_add(1); });
+                const int now = ++sent;
+                while (arrived.load() < now && !over.load()) std::this_thread::yield();
+            }
+        }};
+        const auto change = [&]() -> task<> {
+            while (arrived.load() < 1000) static_cast<void>(co_await sleep_for(1ms));
+            forbid_enter();
+            const int before = arrived.load();
+            while (arrived.load() < before + 1000) static_cast<void>(co_await sleep_for(1ms));
+        };
+
+        run_to_end(me, io, change());
+        over = true;
+        poster.join();
+        static_cast<void>(io.poll());
+
+        me.check(arrived.load() == sent, "every post arrives");
+        me.check(io.backend().kind == backend_choice::epoll, "the backend has changed");
+    });
+}
+
+TEST_CASE("when io_uring is refused later but required, pending operations say so") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_context io{require(tier)};
+            if (io.status()) return me.say("skipped: this kernel lacks the tier");
+            socket_pair pair = connected_pair(io);
+            std::array<std::byte, 16> space{};
+            const auto use = [&]() -> task<> {
+                io_result<std::size_t> pending;
+                const auto read = [&]() -> task<> {
+                    pending = co_await pair.client.read_some(space);
+                };
+                const auto body = [&](task_group& group) -> task<> {
+                    group.spawn(read());
+                    static_cast<void>(co_await sleep_for(1ms));
+                    forbid_enter();
+                };
+                co_await with_group(body);
+                const io_result<std::size_t> later = co_await pair.server.write_some(bytes_of("x"));
+                const io_result<> slept = co_await sleep_for(1ms);
+
+                me.check(pending.error() == errc::backend_unavailable, "the pending one says so");
+                me.check(later.error() == errc::backend_unavailable, "and so does a later one");
+                me.check(slept.ok(), "timers go on");
+            };
+
+            run_to_end(me, io, use());
+
+            me.check(io.status() == errc::backend_unavailable, "status tells");
+            me.check(says(io.backend().reason, "withdrew io_uring"),
+                     "and the reason says why, not \"" + io.backend().reason + '"');
+        });
+    }
+}
+
+TEST_CASE("a leased read that was told of a refusal leaves blocks and socket alone") {
+    for (void (*change)() : {&forbid_enter, &forbid_everything}) {
+        for (const backend_choice tier : tiers()) {
+            check_in_child([change, tier](child_process& me) {
+                io_context io{require(tier)};
+                if (io.status()) return me.say("skipped: this kernel lacks the tier");
+                socket_pair pair = connected_pair(io);
+                bool over = false;
+                const auto read = [&]() -> task<> {
+                    const io_result<buffer_lease> got = co_await pair.client.read();
+                    over = !got.ok();
+                };
+                launch(io, read(), or_terminate{});
+                io.run_for(1ms);
+                change();
+                io.run_for(child_patience);
+                me.check(over, "the read is over");
+                me.check(io.receive_memory().blocks_offered == 0, "the kernel has no block");
+
+                put(pair.server, "not for that read");
+                for (int tries = 0; tries < 100; ++tries) {
+                    static_cast<void>(::getppid());
+                    static_cast<void>(io.poll());
+                }
+                std::array<char, 32> rest{};
+                const ssize_t left =
+                    ::recv(pair.client.native_handle(), rest.data(), rest.size(), MSG_DONTWAIT);
+                me.check(left == 17, "input that came later is left alone");
+            });
+        }
+    }
+}
+
+TEST_CASE("an operation that was told of a refusal no longer touches its buffer or its socket") {
+    for (const backend_choice tier : tiers()) {
+        check_in_child([tier](child_process& me) {
+            io_context io{require(tier)};
+            if (io.status()) return me.say("skipped: this kernel lacks the tier");
+            socket_pair pair = connected_pair(io);
+            std::array<std::byte, 16> space{};
+            bool over = false;
+            const auto read = [&]() -> task<> {
+                const io_result<std::size_t> got = co_await pair.client.read_some(space);
+                over = !got.ok();
+            };
+            launch(io, read(), or_terminate{});
+            io.run_for(1ms);
+            forbid_enter();
+            io.run_for(child_patience);
+            me.check(over, "the read is over");
+
+            put(pair.server, "not for that read");
+            for (int tries = 0; tries < 100; ++tries) {
+                // Each call is a chance for the kernel to finish what it still holds.
+                static_cast<void>(::getppid());
+                static_cast<void>(io.poll());
+            }
+            std::array<char, 32> rest{};
+            const ssize_t left =
+                ::recv(pair.client.native_handle(), rest.data(), rest.size(), MSG_DONTWAIT);
+
+            me.check(space == std::array<std::byte, 16>{}, "its buffer is left alone");
+            me.check(left == 17, "and so is the input that came later");
+        });
+    }
+}
