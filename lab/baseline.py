@@ -171,10 +171,11 @@ def play(case: BaselineCase, size: Size, what: Played) -> dict:
     return report
 
 
-def print_list() -> None:
+def print_list(scale: str) -> None:
+    """Quickly two rounds: wrk measures for a second at least, and warms up for another."""
     for each in clients.CASES:
         print(json.dumps({"suite": SUITE, "case": each.name, "description": each.description,
-                          "threads": 2}))
+                          "threads": 2, "rounds_max": 0 if scale == "full" else 2}))
 
 
 def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
@@ -200,7 +201,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
 def main() -> None:
     arguments, command = parse_arguments()
     if arguments.list:
-        print_list()
+        print_list(arguments.scale)
     elif arguments.case is None:
         sys.exit("baseline.py: --case is required")
     else:

@@ -34,6 +34,21 @@ CAUSES = [
     Cause("timers", "fire_rate_1us", "gyre_epoll",
           "epoll_pwait2 gets the kernel's timer slack of 50 μs, io_uring's time-outs and Asio's timerfd do "
           "not.", "lab/README.md"),
+    Cause("echo", "block_*_1 paced_block_* [0-9]*_1", "*",
+          "Most of the time a server sleeps, and waking up takes twice as long as answering: who spins "
+          "(gyre_uring_spin, gyre_epoll_spin, asio_callback_spin) answers up to three times as often, and "
+          "there is hardly anything between them and what never sleeps (load_ceiling).",
+          "docs/decisions/0021-echo-on-two-cores.md", "throughput p50 p99"),
+    Cause("echo", "block_*_100 [0-9]*_100 [0-9]*_1000", "*",
+          "The load's core is busy for 97 to 100 % of the time, and a server that never sleeps "
+          "(load_ceiling) is less than a tenth faster.",
+          "docs/decisions/0021-echo-on-two-cores.md", "throughput"),
+    Cause("baseline", "*_close", "*",
+          "The client has one thread and is slower than these servers, whose core is idle half of the time.",
+          "docs/decisions/0021-echo-on-two-cores.md", "throughput"),
+    Cause("baseline", "*_close", "*",
+          "8 % of the time is outside the kernel (2.4 % of the plain server's), and each connection has an "
+          "accept of its own.", "docs/decisions/0021-echo-on-two-cores.md", "cpu"),
     Cause("exchange", "5_*_10000 5_*_?00000 6_*_?00000 7_*_10000 7_*_?00000", "*",
           "Only one sweep is under way at a time, and the facility is at work in a third of it: such rates "
           "tell about the load, and differ by up to 30 % between rounds.",

@@ -28,6 +28,13 @@ class Causes(unittest.TestCase):
         self.assertIsNone(found("7_filled_10000", "p99.9"))
         self.assertIsNone(found("7_filled_unbounded", "p50"))
 
+    def test_a_case_may_have_one_cause_for_each_metric(self):
+        def found(metric):
+            return causes.cause_of("baseline", "wrk_close", metric, "gyre_uring").text
+
+        self.assertIn("client", found("throughput"))
+        self.assertIn("accept", found("cpu"))
+
     def test_every_cause_has_a_suite_and_a_source_that_exist(self):
         for each in causes.CAUSES:
             self.assertIn(each.suite, evidence.HEADLINES)
