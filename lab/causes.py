@@ -36,9 +36,13 @@ CAUSES = [
           "not.", "lab/README.md"),
     Cause("echo", "block_*_1 paced_block_* [0-9]*_1", "*",
           "Most of the time a server sleeps, and waking up takes twice as long as answering: who spins "
-          "(gyre_uring_spin, gyre_epoll_spin, asio_callback_spin) answers up to three times as often, and "
-          "there is hardly anything between them and what never sleeps (load_ceiling).",
+          "answers up to three times as often, and there is hardly anything between gyre, Asio and a server "
+          "that never sleeps (load_ceiling).",
           "docs/decisions/0021-echo-on-two-cores.md", "throughput p50 p99"),
+    Cause("echo", "threads_2_block_*_1", "*",
+          "Two threads and the load share two cores: a server whose thread comes to lie on the load's core "
+          "is not woken from afar and answers in 10 μs in place of 80.",
+          "docs/decisions/0021-echo-on-two-cores.md", "throughput"),
     Cause("echo", "block_*_100 [0-9]*_100 [0-9]*_1000", "*",
           "The load's core is busy for 97 to 100 % of the time, and a server that never sleeps "
           "(load_ceiling) is less than a tenth faster.",

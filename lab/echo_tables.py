@@ -77,7 +77,7 @@ def _block_table(run: Run, case: str) -> Table | None:
 def _rate_cell(run: Run, case: str, contender: str, wins: bool) -> Cell:
     row = run.row(SUITE, case, "throughput", contender)
     text = format_value(evidence.summarise(row["samples"]).median, "ops/s")
-    reference = run.reference(SUITE, case, "throughput")
+    reference = run.reference(SUITE, case, "throughput", contender)
     if reference is None:
         return Cell(text, winner=wins)
     ratios = evidence.paired_ratios(

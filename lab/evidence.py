@@ -24,6 +24,7 @@ from student import SIGNIFICANCE, holm, interval, interval_text, paired_p_value
 
 CONTROL_SUFFIX = " (control)"
 TWIN_SUFFIX = " (twin)"  # Of a contender in a run of everybody against itself.
+SPIN_SUFFIX = "_spin"  # Of one that does not sleep when it has nothing to do.
 CONTROL_SPREAD_MAX = 0.05
 OUR_FAMILY = "gyre"
 REFERENCE_FAMILY = "asio"
@@ -86,7 +87,8 @@ METHOD = (
     "where losses come from. All these comparisons of a suite, but for what was measured once, are one "
     "family: the p-values of paired t-tests on the logarithms of the ratios are corrected with Holm's "
     "method, so that at most one suite in twenty contains a false claim. What is left is undecided: measure "
-    "more rounds. Rows of other libraries are shown, and not judged."
+    "more rounds. Rows of other libraries are shown, and not judged. Who spins in place of sleeping is "
+    "compared with others who do, where there are any, and who sleeps with those who sleep."
 )
 
 
@@ -120,6 +122,10 @@ class Comparison:
     p: float
     p_corrected: float | None  # None if this comparison is not among those that are judged.
     verdict: str  # better, worse, no difference, undecided, void, no control, or not judged
+
+
+def spins(contender: str) -> bool:
+    return contender.removesuffix(CONTROL_SUFFIX).removesuffix(TWIN_SUFFIX).endswith(SPIN_SUFFIX)
 
 
 def judged_metrics(suite: str, case: str) -> tuple[str, ...]:
@@ -298,31 +304,40 @@ class Run:
             self._medians[key] = summarise(self.rows[key]["samples"]).median
         return self._medians[key]
 
-    def reference(self, suite: str, case: str, metric: str) -> str | None:
+    def reference(self, suite: str, case: str, metric: str, of: str = "") -> str | None:
+        """The best row of Asio, for the contender `of`."""
         asio = [each for each in self.contenders() if self.family(each) == REFERENCE_FAMILY]
-        return self.best(suite, case, metric, asio)
+        return self._best_alike(suite, case, metric, asio, of)
 
     def peers(self) -> list[str]:
         """Libraries of others, Asio among them; a floor is no library."""
         return [each for each in self.contenders()
                 if self.family(each) not in (OUR_FAMILY, FLOOR_FAMILY)]
 
-    def peer(self, suite: str, case: str, metric: str) -> str | None:
-        """The best row of any library but ours."""
-        return self.best(suite, case, metric, self.peers())
+    def peer(self, suite: str, case: str, metric: str, of: str = "") -> str | None:
+        """The best row of any library but ours, for the contender `of`."""
+        return self._best_alike(suite, case, metric, self.peers(), of)
+
+    def _best_alike(self, suite: str, case: str, metric: str, among: list[str], of: str) -> str | None:
+        """The best of those who spin, or do not, as `of`: that buys latency with processor time, so neither
+        kind is a measure of the other. The best of all where nobody is of its kind."""
+        alike = [each for each in among if spins(each) == spins(of)]
+        return self.best(suite, case, metric, alike) or self.best(suite, case, metric, among)
 
     def comparison(self, suite: str, case: str, metric: str, contender: str) -> Comparison | None:
         """With the best row of Asio."""
-        return self._comparisons.get((suite, case, metric, contender, self.reference(suite, case, metric)))
+        reference = self.reference(suite, case, metric, contender)
+        return self._comparisons.get((suite, case, metric, contender, reference))
 
     def peer_comparison(self, suite: str, case: str, metric: str, contender: str) -> Comparison | None:
         """Of one of ours with the best row of any other library."""
-        return self._comparisons.get((suite, case, metric, contender, self.peer(suite, case, metric)))
+        peer = self.peer(suite, case, metric, contender)
+        return self._comparisons.get((suite, case, metric, contender, peer))
 
     def comparisons(self) -> list[Comparison]:
         """Those with the best rows of Asio."""
         return [each for each in self._comparisons.values()
-                if each.reference == self.reference(each.suite, each.case, each.metric)]
+                if each.reference == self.reference(each.suite, each.case, each.metric, each.contender)]
 
     @functools.cached_property
     def _comparisons(self) -> dict[tuple[str, str, str, str, str], Comparison]:
@@ -356,8 +371,8 @@ def compare_all(run: Run) -> dict[tuple[str, str, str, str, str], Comparison]:
     for key, row in run.rows.items():
         if key[3].endswith(CONTROL_SUFFIX):
             continue
-        peer = run.peer(*key[:3]) if run.family(key[3]) == OUR_FAMILY else None
-        for reference in dict.fromkeys((run.reference(*key[:3]), peer)):
+        peer = run.peer(*key) if run.family(key[3]) == OUR_FAMILY else None
+        for reference in dict.fromkeys((run.reference(*key), peer)):
             if reference in (None, key[3]):
                 continue
             theirs = run.row(*key[:3], reference)

@@ -188,6 +188,22 @@ class Losses(unittest.TestCase):
         self.assertLess(against.high, 1)
         self.assertEqual([each.remark for each in evidence.losses(run)], ["confirmed"])
 
+    def test_who_spins_is_compared_with_those_who_do_and_who_sleeps_with_those_who_sleep(self):
+        run = run_of([row("gyre_uring", [5.0] * 5), row("gyre_uring (control)", [5.0] * 5),
+                      row("gyre_uring_spin", [18.0] * 5), row("asio_callback", [4.0] * 5),
+                      row("asio_callback_spin", [20.0] * 5), row("go", [6.0] * 5)])
+        key = ("dispatch", "post", "throughput")
+        against = {each: (run.comparison(*key, each).reference, run.peer_comparison(*key, each).reference)
+                   for each in ("gyre_uring", "gyre_uring_spin")}
+        self.assertEqual(against, {"gyre_uring": ("asio_callback", "go"),
+                                   "gyre_uring_spin": ("asio_callback_spin", "asio_callback_spin")})
+        self.assertEqual([(each.contender, each.peer) for each in evidence.losses(run)],
+                         [("gyre_uring", "go"), ("gyre_uring_spin", "asio_callback_spin")])
+
+    def test_who_alone_spins_is_compared_with_the_best(self):
+        run = run_of([row("gyre_uring_spin", [18.0] * 5), row("asio_callback", [4.0] * 5)])
+        self.assertEqual(run.peer("dispatch", "post", "throughput", "gyre_uring_spin"), "asio_callback")
+
     def test_winning_everywhere_leaves_the_list_empty(self):
         run = run_of([row("gyre_uring", [20.0] * 5), row("asio_callback", [10.0] * 5)])
         self.assertEqual(evidence.losses(run), [])

@@ -31,7 +31,9 @@ PLAIN = {"raw_epoll": ("floor", 1.5), "raw_uring": ("floor", 1.97), "raw_uring_m
 LANGUAGES = {"asio_spawn": ("asio", 0.85), "libuv": ("libuv", 1.05), "go": ("go", 0.7),
              "tokio": ("tokio", 1.1), "monoio": ("monoio", 1.7), "netty_epoll": ("netty", 0.8),
              "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4), "load_ceiling": ("floor", 2.4)}
-EVERYBODY = LIBRARIES | PER_THREAD | BARE | PLAIN | LANGUAGES
+LEASES = {"gyre_uring_leases": ("gyre", 1.8)}
+SPINNING = {"gyre_uring_spin": ("gyre", 5.7), "asio_callback_spin": ("asio", 5.0)}
+EVERYBODY = LIBRARIES | LEASES | SPINNING | PER_THREAD | BARE | PLAIN | LANGUAGES
 
 # Shares of the mean; quantiles far out differ more between contenders.
 SHAPE = {"min": 0.6, "p25": 0.85, "p50": 0.95, "p75": 1.1, "p90": 1.3, "p95": 1.5, "p99": 2.4, "p99.9": 6.0,
@@ -157,13 +159,14 @@ def _echo(make: Maker) -> None:
             make.case("echo", f"{message}_{connections}", LIBRARIES | PLAIN,
                       {"throughput": ("ops/s", "higher", 90_000.0 / 2.2 ** place)} |
                       latencies(11.0 * connections * 2 ** place, BLOCK) | costs(7000.0 * 2 ** place))
-    everybody = LIBRARIES | LANGUAGES
+    everybody = LIBRARIES | SPINNING | LANGUAGES
     blocks = [(f"{threads}block_{size}_{count}", size) for threads in ("", "threads_2_")
               for size in ("1K", "10K", "100K") for count in (1, 100)] + [("paced_block_1K_100", "1K")]
     for case, size in blocks:
         rate = {"1K": 60_000.0, "10K": 45_000.0, "100K": 9_000.0}[size]
         who = {name: each for name, each in everybody.items()
-               if not (case.startswith("threads") and name in ("uvloop", "load_ceiling"))}
+               if not (case.startswith("threads") and (evidence.spins(name) or
+                                                       name in ("uvloop", "load_ceiling")))}
         make.case("echo", case, who, {
             "throughput": ("ops/s", "higher", rate), "messages": ("", "higher", 30 * rate),
             "seconds": ("s", "lower", 30.0), "transfer": ("MiB/s", "higher", rate / 1000),
@@ -197,8 +200,8 @@ def _cost(make: Maker) -> None:
     metrics = {"compile_time": 2, "program_size": 4, "idle_connections": 6, "steady_state": 9}
     first = 0
     for case, end in metrics.items():
-        make.case("cost", case, LIBRARIES, {name: (unit, "lower", 3.0) for name, unit in
-                                            list(values.items())[first:end]})
+        make.case("cost", case, LIBRARIES | LEASES, {name: (unit, "lower", 3.0) for name, unit in
+                                                     list(values.items())[first:end]})
         first = end
 
 

@@ -91,8 +91,9 @@ def behind(run: Run) -> list[Behind]:
             for metric in SHOWN:
                 if metric in evidence.judged_metrics(suite, case):
                     continue
-                mine, peer = run.best(suite, case, metric, ours(run)), run.peer(suite, case, metric)
-                ratios = ratios_of(run, suite, case, metric, mine, peer) if mine and peer else None
+                mine = run.best(suite, case, metric, ours(run))
+                peer = run.peer(suite, case, metric, mine) if mine else None
+                ratios = ratios_of(run, suite, case, metric, mine, peer) if peer else None
                 if ratios is None:
                     continue
                 ratio = evidence.summarise(list(ratios)).median

@@ -94,7 +94,7 @@ def _cell(run: Run, suite: str, case: str, metric: str, contender: str) -> Cell:
 
     summary = evidence.summarise(row["samples"])
     text = f"{format_value(summary.median, row['unit'])} ±{100 * summary.relative_mad:.0f}%"
-    if run.reference(suite, case, metric) == contender:
+    if run.reference(suite, case, metric, contender) == contender:
         return Cell(text, "1x")
 
     comparison = run.comparison(suite, case, metric, contender)
