@@ -45,7 +45,7 @@ CAUSES = [
           "docs/decisions/0021-echo-on-two-cores.md", "throughput"),
     Cause("echo", "block_*_100 [0-9]*_100 [0-9]*_1000", "*",
           "The load's core is busy for 97 to 100 % of the time, and a server that never sleeps "
-          "(load_ceiling) is less than a tenth faster.",
+          "(load_ceiling) is an eighth faster at most.",
           "docs/decisions/0021-echo-on-two-cores.md", "throughput"),
     Cause("baseline", "*_close", "*",
           "The client has one thread and is slower than these servers, whose core is idle half of the time.",
