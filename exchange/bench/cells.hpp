@@ -81,6 +81,9 @@ inline constexpr std::uint32_t turns_of_row = 20;
 /// Every row, in the order of the tables.
 [[nodiscard]] std::vector<cell> all_cells();
 
+/// Both ends of each table, for a quick look: a rate that everybody keeps, and none.
+[[nodiscard]] std::vector<cell> quick_cells();
+
 /// A few rows of different kinds, to turn screws at.
 [[nodiscard]] std::vector<cell> tuned_cells();
 

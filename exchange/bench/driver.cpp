@@ -152,17 +152,6 @@ struct round_plan {
 constexpr round_plan quick{.rounds_max = 1, .turns = 1};
 constexpr round_plan full{.rounds_max = 0, .turns = turns_of_row / 5};
 
-/// Both ends of each table: a rate that everybody keeps, and none.
-std::vector<cell> cells_of(std::string_view scale_name) {
-    constexpr std::uint32_t easy_rate = 10'000;
-    std::vector<cell> found = all_cells();
-    if (scale_name != "full")
-        std::erase_if(found, [](const cell& each) {
-            return each.rate_per_second != easy_rate && each.rate_per_second != unbounded;
-        });
-    return found;
-}
-
 void print_list(const char* suite, round_plan plan, const std::vector<cell>& cells) {
     for (const cell& each : cells) {
         const json line = {
@@ -257,8 +246,9 @@ int drive(int argument_count, char** argument_values) {
     given.how.spin_max = std::chrono::microseconds{given.spin_us};
 
     if (given.list) {
-        const round_plan plan = given.scale_name == "full" ? full : quick;
-        print_list(suite_name, plan, cells_of(given.scale_name));
+        const bool is_full = given.scale_name == "full";
+        const round_plan plan = is_full ? full : quick;
+        print_list(suite_name, plan, is_full ? all_cells() : quick_cells());
         print_list(tuning_name, plan, tuned_cells());
         return 0;
     }

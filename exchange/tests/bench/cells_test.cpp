@@ -6,7 +6,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 using namespace exchange;
 using namespace exchange::bench;
@@ -66,6 +70,20 @@ TEST_CASE("what is measured has the shape that its scenario gives it") {
         CHECK(before.size() == shape.before);
         CHECK(measured.size() == shape.measured);
         CHECK(shape.derived == play.derived());
+    }
+}
+
+TEST_CASE("a quick look has both ends of each table") {
+    std::map<std::string, std::vector<std::uint32_t>> rates;
+    for (const cell& each : quick_cells()) {
+        const std::string name = name_of(each);
+        rates[name.substr(0, name.rfind('_'))].push_back(each.rate_per_second);
+        CHECK(each.events == find(name).events);
+    }
+    CHECK(rates.size() == 17);  // Nine scenarios with two books each, but 2b, which has one.
+    for (const auto& [table, found] : rates) {
+        CAPTURE(table);
+        CHECK(found == std::vector<std::uint32_t>{10'000, unbounded});
     }
 }
 
