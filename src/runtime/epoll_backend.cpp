@@ -118,20 +118,30 @@ void epoll_backend::forget(descriptor& it) noexcept {
 }
 
 error epoll_backend::turn(time_point deadline) noexcept {
-    int count = 0;
+    received_ = 0;
+    if (served_ < harvested_ && serve_harvest()) return {};
     do {
-        count = wait(deadline);
-        for (int each = 0; each < count; ++each) {
-            const epoll_event& event = events_[static_cast<std::size_t>(each)];
-            if (event.data.u64 == waker_key) continue;
-            descriptor* it =
-                system_host::instance().find(static_cast<int>(event.data.u64 & UINT32_MAX),
-                                             static_cast<std::uint32_t>(event.data.u64 >> 32));
-            if (it != nullptr && it->home == loop_) serve(*it, event.events);
-        }
+        harvested_ = std::max(wait(deadline), 0);
+        served_ = 0;
+        static_cast<void>(serve_harvest());
+        if (holds_back()) return {};
         deadline = no_wait;
-    } while (count == events_max);  // A full harvest: there may be more.
+    } while (harvested_ == events_max);  // A full harvest: there may be more.
     return {};
+}
+
+// Goes on with the harvest until it is served or enough has been received. Whether anything came of it.
+bool epoll_backend::serve_harvest() noexcept {
+    bool any = false;
+    while (served_ < harvested_ && received_ <= received_bytes_warm) {
+        const epoll_event& event = events_[static_cast<std::size_t>(served_++)];
+        if (event.data.u64 == waker_key) continue;
+        descriptor* it =
+            system_host::instance().find(static_cast<int>(event.data.u64 & UINT32_MAX),
+                                         static_cast<std::uint32_t>(event.data.u64 >> 32));
+        if (it != nullptr && it->home == loop_ && serve(*it, event.events)) any = true;
+    }
+    return any;
 }
 
 // One wait; a signal counts as a harvest of nothing.
@@ -152,17 +162,21 @@ int epoll_backend::wait(time_point deadline) noexcept {
 }
 
 // The descriptor may be ready: tries what waits for it, oldest first, until something would block.
-void epoll_backend::serve(descriptor& it, std::uint32_t events) noexcept {
+bool epoll_backend::serve(descriptor& it, std::uint32_t events) noexcept {
     if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0)
         it.maybe_readable = true;
     if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) it.maybe_writable = true;
     if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0) it.hung_up = true;
 
+    bool any = false;
     it.pending.for_each([&](operation& op) {
         if (op.postponed || !attempt(static_cast<descriptor_operation&>(op))) return;
         --waiting_;
+        any = true;
+        received_ += bytes_received(op);
         loop_->complete(op, op.result);
     });
+    return any;
 }
 
 }  // namespace gyre

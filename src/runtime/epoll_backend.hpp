@@ -33,6 +33,8 @@ public:
     void forget(descriptor& it) noexcept override;
     [[nodiscard]] int wait_handle() noexcept override { return epoll_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return waiting_; }
+    [[nodiscard]] bool idle() const noexcept override { return waiting_ == 0 && !holds_back(); }
+    [[nodiscard]] bool holds_back() const noexcept override { return served_ < harvested_; }
     [[nodiscard]] backend_info info() const noexcept override {
         return {backend_choice::epoll, reason_};
     }
@@ -40,7 +42,8 @@ public:
 private:
     [[nodiscard]] bool attempt(descriptor_operation& op) noexcept;
     [[nodiscard]] int enlist(descriptor& it, std::uint32_t interest) noexcept;
-    void serve(descriptor& it, std::uint32_t events) noexcept;
+    [[nodiscard]] bool serve(descriptor& it, std::uint32_t events) noexcept;
+    [[nodiscard]] bool serve_harvest() noexcept;
     [[nodiscard]] int wait(time_point deadline) noexcept;
 
     static constexpr int events_max = 256;
@@ -52,6 +55,9 @@ private:
     bool precise_wait_ = true;  // epoll_pwait2 exists (Linux 5.11).
     std::string reason_;
     std::array<epoll_event, events_max> events_;  // One harvest.
+    int harvested_ = 0;
+    int served_ = 0;
+    std::size_t received_ = 0;  // In this turn.
 };
 
 }  // namespace gyre

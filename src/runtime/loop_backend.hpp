@@ -49,6 +49,10 @@ public:
     [[nodiscard]] virtual error turn(time_point deadline) noexcept = 0;
     static constexpr time_point no_wait = time_point::min();
 
+    /// Where a `turn` has received this much, the rest waits for the next one: the program gets to see
+    /// bytes while they, and the memory they are in, are still in its cache. docs/decisions/0022.
+    static constexpr std::size_t received_bytes_warm = 128 * 1024;
+
     /// After `turn` has failed: lets go of everything in flight. What had been achieved is delivered;
     /// the rest is neither completed nor touched any more, and may be begun again elsewhere.
     virtual void abandon() noexcept {}
@@ -69,7 +73,8 @@ public:
     /// Whether a `turn` that does not wait could neither hand over nor deliver anything.
     [[nodiscard]] virtual bool idle() const noexcept { return in_flight() == 0; }
 
-    /// Whether a `turn` would hand something over that the kernel has not been told of yet.
+    /// Whether a `turn` is due though nobody announces it: it would hand something over that the kernel has
+    /// not been told of yet, or deliver what the last one has left.
     [[nodiscard]] virtual bool holds_back() const noexcept { return false; }
 
     [[nodiscard]] virtual backend_info info() const noexcept = 0;

@@ -157,6 +157,12 @@ bool is_short_read(const operation& op) noexcept {
     return receives_plainly(op) && got < room_of(op);
 }
 
+std::size_t bytes_received(const operation& op) noexcept {
+    if (op.result <= 0) return 0;
+    const bool counts_bytes = receives_plainly(op) || op.code == opcode::receive_scatter;
+    return counts_bytes ? static_cast<std::size_t>(op.result) : 0;
+}
+
 int perform(operation& op) noexcept {
     switch (op.code) {
         case opcode::receive: return try_receive(static_cast<receive_operation&>(op));

@@ -48,4 +48,7 @@ private:
 /// Whether a finished `op` that receives plainly yielded bytes, but fewer than it had room for.
 [[nodiscard]] bool is_short_read(const operation& op) noexcept;
 
+/// What a finished `op` has received, in bytes. Batches of datagrams count as nothing: theirs is a number.
+[[nodiscard]] std::size_t bytes_received(const operation& op) noexcept;
+
 }  // namespace gyre
