@@ -43,6 +43,13 @@ CAUSES = [
           "Two threads and the load share two cores: a server whose thread comes to lie on the load's core "
           "is not woken from afar and answers in 10 μs in place of 80.",
           "docs/decisions/0021-echo-on-two-cores.md", "throughput"),
+    Cause("fan_out", "*", "*",
+          "A child is a coroutine with a frame and a group that waits for it; of Asio's callbacks a child is "
+          "a posted handler, and a join a counter.", "lab/README.md"),
+    Cause("echo", "block_100K_100", "*uring*",
+          "A turn receives for up to twenty connections before anybody sends, 2 MB, which no longer fits "
+          "the cache; others send a message before they receive the next.",
+          "docs/decisions/0022-warm-reads.md", "throughput"),
     Cause("echo", "block_*_100", "*",
           "The load's core is busy for 95 to 99 % of the time, and a server that never sleeps "
           "(load_ceiling) is an eighth faster at most.",

@@ -308,9 +308,24 @@ def _losses(run: Run) -> str:
               for suite, case, contender, reason in standing.without_row(run)]
     heading = f"<h2>Where gyre loses</h2>{paragraphs([*failed, loss_heading(run, lost)])}"
     if lost:
-        heading += table(["Case", "Metric", "Contender", "Best peer", "Standing", "Ratio", "95 % interval",
-                          "Known cause"], [_loss(*each) for each in lost], left=5)
+        known = list(dict.fromkeys(each for loss, _ in lost if (each := _cause(loss)) is not None))
+        heading += _known_causes(known)
+        heading += table(["Case", "Cause", "Metric", "Contender", "Best peer", "Standing", "Ratio",
+                          "95 % interval"], [_loss(*each, known) for each in lost], left=6)
     return heading + _behind(run)
+
+
+def _cause(loss: evidence.Loss) -> causes.Cause | None:
+    return causes.cause_of(loss.suite, loss.case, loss.metric, loss.contender)
+
+
+def _known_causes(known: list[causes.Cause]) -> str:
+    """Each once: beside its rows a number stands for it, which leaves room for them."""
+    if not known:
+        return ""
+    lines = "".join(f'<li id="cause-{number}">{svg.escape(each.text)} ({svg.escape(each.source)})</li>'
+                    for number, each in enumerate(known, 1))
+    return f'<h3>Known causes</h3><ol class="causes">{lines}</ol>'
 
 
 def _behind(run: Run) -> str:
@@ -324,15 +339,15 @@ def _behind(run: Run) -> str:
                   table(["Case", "Metric", "Contender", "Best peer", "Ratio"], rows, left=4))
 
 
-def _loss(loss: evidence.Loss, against: standing.Standing) -> list[str]:
+def _loss(loss: evidence.Loss, against: standing.Standing, known: list[causes.Cause]) -> list[str]:
     """With a link to the plot that shows it beside the others."""
-    cause = causes.cause_of(loss.suite, loss.case, loss.metric, loss.contender)
-    known = f"{svg.escape(cause.text)} ({svg.escape(cause.source)})" if cause else ""
+    cause = _cause(loss)
+    number = known.index(cause) + 1 if cause else None
     plot = plots.name_of(loss.suite, loss.metric)
-    return [f'<a href="#{plot}">{svg.escape(f"{loss.suite} {loss.case}")}</a>', svg.escape(loss.metric),
+    return [f'<a href="#{plot}">{svg.escape(f"{loss.suite} {loss.case}")}</a>',
+            f'<a href="#cause-{number}">{number}</a>' if number else "", svg.escape(loss.metric),
             svg.escape(loss.contender), svg.escape(loss.peer), svg.escape(loss.remark),
-            tables.format_ratio(loss.ratio), evidence.interval_text(against.low, against.high),
-            f'<span class="sentence">{known}</span>' if known else ""]
+            tables.format_ratio(loss.ratio), evidence.interval_text(against.low, against.high)]
 
 
 def _method(lines: list[str]) -> str:

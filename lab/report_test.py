@@ -253,8 +253,16 @@ class Html(unittest.TestCase):
         with mock.patch.dict(SUITES, timers=cases):
             losses = part_of(page_of(document(suites=["timers"])), "losses")
         known, unknown = (losses.split(f"timers {case}</a>")[1].split("</tr>")[0] for case in cases[0])
-        self.assertIn("timer slack", known)
-        self.assertNotIn("sentence", unknown)
+        self.assertIn('<a href="#cause-1">1</a>', known)
+        self.assertNotIn("cause", unknown)
+
+    def test_a_cause_of_many_rows_is_told_once(self):
+        cases = (["uni_tcp_256K", "uni_tcp_1M"], SUITES["throughput"][1])
+        with mock.patch.dict(SUITES, throughput=cases):
+            losses = part_of(page_of(document(suites=["throughput"])), "losses")
+        self.assertGreater(losses.count('href="#cause-1"'), 1)
+        self.assertEqual(losses.count("two modes"), 1)
+        self.assertRegex(losses, '<li id="cause-1">[^<]*two modes')
 
     def test_what_was_skipped_stands_on_the_page_of_its_suite(self):
         page = self.page(document())
