@@ -52,7 +52,7 @@ CAUSES = [
           "docs/decisions/0022-warm-reads.md", "throughput"),
     Cause("echo", "block_*_100", "*",
           "The load's core is busy for 95 to 99 % of the time, and a server that never sleeps "
-          "(load_ceiling) is an eighth faster at most.",
+          "(load_ceiling) is a seventh faster at most.",
           "docs/decisions/0021-echo-on-two-cores.md", "throughput"),
     Cause("baseline", "*_close", "*",
           "The client has one thread and is slower than these servers, whose core is idle half of the time.",
