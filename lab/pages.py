@@ -325,7 +325,7 @@ def _known_causes(known: list[causes.Cause]) -> str:
         return ""
     lines = "".join(f'<li id="cause-{number}">{svg.escape(each.text)} ({svg.escape(each.source)})</li>'
                     for number, each in enumerate(known, 1))
-    return f'<h3>Known causes</h3><ol class="causes">{lines}</ol>'
+    return f'<h3>Known causes</h3><ol>{lines}</ol>'
 
 
 def _behind(run: Run) -> str:

@@ -119,7 +119,7 @@ void epoll_backend::forget(descriptor& it) noexcept {
 
 error epoll_backend::turn(time_point deadline) noexcept {
     received_ = 0;
-    if (served_ < harvested_ && serve_harvest()) return {};
+    if (holds_back() && serve_harvest()) return {};
     do {
         harvested_ = std::max(wait(deadline), 0);
         served_ = 0;
@@ -133,7 +133,7 @@ error epoll_backend::turn(time_point deadline) noexcept {
 // Goes on with the harvest until it is served or enough has been received. Whether anything came of it.
 bool epoll_backend::serve_harvest() noexcept {
     bool any = false;
-    while (served_ < harvested_ && received_ <= received_bytes_warm) {
+    while (holds_back() && received_ <= received_bytes_warm) {
         const epoll_event& event = events_[static_cast<std::size_t>(served_++)];
         if (event.data.u64 == waker_key) continue;
         descriptor* it =

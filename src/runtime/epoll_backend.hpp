@@ -33,6 +33,7 @@ public:
     void forget(descriptor& it) noexcept override;
     [[nodiscard]] int wait_handle() noexcept override { return epoll_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return waiting_; }
+    // With events left over and nobody waiting a turn delivers nothing, but without it they would stay.
     [[nodiscard]] bool idle() const noexcept override { return waiting_ == 0 && !holds_back(); }
     [[nodiscard]] bool holds_back() const noexcept override { return served_ < harvested_; }
     [[nodiscard]] backend_info info() const noexcept override {
@@ -55,9 +56,9 @@ private:
     bool precise_wait_ = true;  // epoll_pwait2 exists (Linux 5.11).
     std::string reason_;
     std::array<epoll_event, events_max> events_;  // One harvest.
-    int harvested_ = 0;
-    int served_ = 0;
-    std::size_t received_ = 0;  // In this turn.
+    int harvested_ = 0;                           // Events in it,
+    int served_ = 0;                              // and those of them that have been looked at.
+    std::size_t received_ = 0;                    // Bytes, in this turn.
 };
 
 }  // namespace gyre

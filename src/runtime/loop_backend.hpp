@@ -49,8 +49,8 @@ public:
     [[nodiscard]] virtual error turn(time_point deadline) noexcept = 0;
     static constexpr time_point no_wait = time_point::min();
 
-    /// Where a `turn` has received this much, the rest waits for the next one: the program gets to see
-    /// bytes while they, and the memory they are in, are still in its cache. docs/decisions/0022.
+    /// Bytes that a `turn` may receive and the program still finds in its cache. Beyond them epoll leaves the
+    /// rest to the next turn (docs/decisions/0022), and io_uring fetches no further blocks for leases.
     static constexpr std::size_t received_bytes_warm = 128 * 1024;
 
     /// After `turn` has failed: lets go of everything in flight. What had been achieved is delivered;

@@ -55,10 +55,6 @@ bool reads_stream(const operation& op) noexcept {
     return !static_cast<const descriptor_operation&>(op).target->datagrams;
 }
 
-// What leases of one turn may hold before no further blocks are fetched for it. Each of them is cold;
-// those that are in use now will be warm in the next turn.
-constexpr std::size_t leased_bytes_warm = 128 * 1024;
-
 }  // namespace
 
 // Edge-triggered and never read: each write to the eventfd is one result.
@@ -299,7 +295,7 @@ error uring_backend::turn(time_point deadline) noexcept {
     for (int harvest = 0; harvest < harvests_max; ++harvest) {
         const bool wait = deadline != no_wait && !ring_.has_results();
         visits_.add();
-        if (leased_bytes_ <= leased_bytes_warm) buffers_.refill(leases_in_flight_);
+        if (leased_bytes_ <= received_bytes_warm) buffers_.refill(leases_in_flight_);
         int failed =
             withdrawn_ != 0 ? withdrawn_ : ring_.enter(wait, wait ? awakening(deadline) : no_wait);
         if (failed == EBUSY || failed == EAGAIN) failed = 0;  // Results first; then it goes on.
@@ -321,9 +317,10 @@ time_point uring_backend::awakening(time_point deadline) const noexcept {
     return latest_awakening(deadline_after(deadline, options_.timer_slack));
 }
 
-// Not where the next results would have to be received into cold memory.
+// Not where the next results would have to be received into cold memory: blocks beyond these are cold, while
+// those that are in use now will be warm in the next turn.
 bool uring_backend::goes_on_harvesting() const noexcept {
-    if (!buffers_.is_open() || leased_bytes_ <= leased_bytes_warm) return true;
+    if (!buffers_.is_open() || leased_bytes_ <= received_bytes_warm) return true;
     return buffers_.offered() >= std::min<std::size_t>(harvest_cap, leases_in_flight_);
 }
 

@@ -112,8 +112,7 @@ TEST_CASE("what a turn has left is due, though nothing announces it") {
 }
 
 TEST_CASE(
-    "a socket that is closed before its turn comes is left out, and so is whoever gets its "
-    "number") {
+    "a socket that is closed before its turn comes is left out, though its number is taken again") {
     readers all;
     std::vector<socket_pair> newcomers;
     all.on_seen = [&] {
