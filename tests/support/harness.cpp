@@ -19,6 +19,7 @@ namespace {
 
 bool asked_for(backend_choice choice) {
     const char* list = std::getenv("GYRE_TEST_BACKENDS");
+    if (list == nullptr) list = std::getenv("GYRE_TEST_BACKENDS_DEFAULT");
     if (list == nullptr || *list == '\0') return true;
     return (',' + std::string{list} + ',').find(',' + std::string{describe(choice)} + ',') !=
            std::string::npos;

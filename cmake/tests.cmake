@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# How test programs of the library and of the exchange become tests of ctest: which sources this build
+# has a use for, and on which backends they run.
+find_package(doctest REQUIRED)
+include(/usr/lib/cmake/doctest/doctest.cmake OPTIONAL RESULT_VARIABLE doctest_cmake)
+if(NOT doctest_cmake)
+    include(doctest)
+endif()
+
+# What `./dev ci` leaves to `./dev ci --full`, because another build of the everyday run tests it already.
+option(GYRE_TEST_FULL "Test everything in this build, whatever others test as well" OFF)
+set(GYRE_TEST_BACKENDS "" CACHE STRING
+    "Backends that tests run on unless the environment names some; empty: all. The laws run on all.")
+
+# gyre_useful_tests(LIST [THREADS]): takes out of a list of sources what this build cannot run, and what it
+# would run in vain. THREADS: all of them have several threads, though the sources do not say so.
+function(gyre_useful_tests list)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "")
+    set(sources ${${list}})
+    list(FILTER sources EXCLUDE REGEX "libfuzzer\\.cpp$")  # Has a main of its own.
+    if(NOT GYRE_EXCEPTIONS)
+        list(FILTER sources EXCLUDE REGEX "exception_test\\.cpp$")
+    endif()
+    if(NOT GYRE_WITH_ASIO)
+        list(FILTER sources EXCLUDE REGEX "/asio[a-z_]*_test\\.cpp$")
+    endif()
+    if(GYRE_SANITIZE)
+        list(FILTER sources EXCLUDE REGEX "allocations_test\\.cpp$")  # It replaces malloc, as they do.
+    endif()
+    if(GYRE_SANITIZE MATCHES thread AND NOT GYRE_TEST_FULL AND NOT arg_THREADS)
+        # The thread sanitizer has nothing to see in a test of one thread.
+        foreach(source IN LISTS sources)
+            file(STRINGS ${source} threads REGEX "thread|io_pool|pools\\.hpp|blocking\\(|net/waiting_laws"
+                LIMIT_COUNT 1)
+            if(source MATCHES "_test\\.cpp$" AND NOT threads)
+                list(REMOVE_ITEM sources ${source})
+            endif()
+        endforeach()
+    endif()
+    set(${list} ${sources} PARENT_SCOPE)
+endfunction()
+
+# gyre_discover_tests(TARGET PREFIX [ALL_BACKENDS] [PROPERTIES ...]): each test case of a program by itself.
+function(gyre_discover_tests target prefix)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "ALL_BACKENDS" "" "PROPERTIES")
+    set(properties TIMEOUT 300)
+    if(GYRE_TEST_BACKENDS AND NOT arg_ALL_BACKENDS AND NOT GYRE_TEST_FULL)
+        list(APPEND properties ENVIRONMENT "GYRE_TEST_BACKENDS_DEFAULT=${GYRE_TEST_BACKENDS}")
+    endif()
+    doctest_discover_tests(${target} TEST_PREFIX "${prefix}: " PROPERTIES ${properties} ${arg_PROPERTIES})
+endfunction()
