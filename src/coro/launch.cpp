@@ -30,7 +30,7 @@ void root::retire() noexcept {
 }
 
 void root::drop() noexcept {
-    // Whoever holds the only reference need not count it down: nobody can add to it.
+    // The holder of the only reference need not count it down: no other thread can add to it.
     if (references_.load(std::memory_order_acquire) == 1 ||
         references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         destroy_(*this);

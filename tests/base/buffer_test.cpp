@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/base/buffer.hpp promises: views of bytes that somebody else owns.
+// What gyre/base/buffer.hpp promises: views of bytes that the caller owns.
 #include <gyre/base/buffer.hpp>
 
 #include <doctest/doctest.h>

@@ -76,7 +76,7 @@ TEST_CASE("an empty slot takes over another's exception") {
     CHECK(number_in(here) == 3);
 }
 
-TEST_CASE("an exception nobody asks for dies with its slot") {
+TEST_CASE("an exception that is never taken dies with its slot") {
     const auto witness = std::make_shared<int>(0);
     {
         exception_slot slot;

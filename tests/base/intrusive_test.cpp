@@ -100,7 +100,7 @@ TEST_CASE("an element may leave while it is visited") {
     CHECK(line.empty());
 }
 
-TEST_CASE("a walk along a list that shrinks meets whoever stays, whoever else leaves") {
+TEST_CASE("a walk along a list that shrinks visits each item that stays, whichever others leave") {
     for (int leaver = 0; leaver < 4; ++leaver) {
         CAPTURE(leaver);
         person all[] = {person{0}, person{1}, person{2}, person{3}};
@@ -121,7 +121,7 @@ TEST_CASE("a walk along a list that shrinks meets whoever stays, whoever else le
     }
 }
 
-TEST_CASE("a walk along a list that shrinks ends when everybody leaves at once") {
+TEST_CASE("a walk along a list that shrinks ends when all items leave at once") {
     person a{1}, b{2}, c{3};
     list<person> line;
     for (person* each : {&a, &b, &c}) line.push_back(*each);

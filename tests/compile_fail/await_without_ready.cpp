@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Somebody forgot await_ready: the message has to say what an awaitable needs and where to read on.
+// Without await_ready: the message has to say what an awaitable needs and where to read on.
 //
 // must not compile: not awaitable in a gyre coroutine
 #include <gyre/coro/task.hpp>

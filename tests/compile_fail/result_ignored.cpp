@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A result that nobody looks at hides a failure; `static_cast<void>` says that it is meant.
+// A result that is not looked at hides a failure; `static_cast<void>` says that it is meant.
 //
 // must not compile: nodiscard|ignoring return
 #include <gyre/coro/task.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/coro/awaitable.hpp promises. tests/compile_fail/ shows what somebody reads who awaits
-// something else.
+// What gyre/coro/awaitable.hpp promises. tests/compile_fail/ shows the error messages for
+// anything else.
 #include <gyre/coro/awaitable.hpp>
 
 #include <gyre/base/result.hpp>
@@ -52,7 +52,7 @@ struct without_resume {
     bool await_ready();
     void await_suspend(std::coroutine_handle<>, const environment*);
 };
-struct of_another_library {  // Nobody hands it an environment.
+struct of_another_library {  // It takes no environment.
     bool await_ready();
     void await_suspend(std::coroutine_handle<>);
     void await_resume();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How a user's exception travels through coroutines: through task, branches and launch, to whoever
-// awaits. Built where exceptions are on.
+// How a user's exception travels through coroutines: through task, branches and launch, to the
+// awaiter. Built where exceptions are on.
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/task.hpp>
 #include <gyre/sync/event.hpp>
@@ -198,7 +198,7 @@ TEST_CASE("a node forgets a coroutine that ended with an exception") {
     loop.run();
 }
 
-TEST_CASE("an exception that nobody wants to see ends the process") {
+TEST_CASE("an exception that no handler takes ends the process") {
     const ending how = ending_of([] {
         manual_loop loop;
         int alive = 0;

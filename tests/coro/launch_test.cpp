@@ -127,7 +127,7 @@ TEST_CASE("what the handler holds is let go when it has run, however long a hand
     CHECK(held.use_count() == 2);  // Here and in `keep`.
 }
 
-TEST_CASE("a handle without a coroutine has ended and asks nobody") {
+TEST_CASE("a handle without a coroutine has ended, and its requests do nothing") {
     const stop_handle none;
     const stop_handle copy = none;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Bytes somebody else owns: the two views that all reading and writing goes through.
+// Bytes that the caller owns: the two views that all reading and writing goes through.
 //
 // They are plain spans, so arrays, vectors and sub-ranges convert by themselves; these few functions
 // cover what spans lack: text, and lists of buffers for gather and scatter.

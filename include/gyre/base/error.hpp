@@ -61,8 +61,8 @@ enum class errc : std::int32_t {
     limit_exceeded,       ///< A bound set by the program was reached.
     malformed,            ///< Text or bytes that do not follow their grammar.
     backend_unavailable,  ///< The required backend cannot run here.
-    broken_promise,  ///< Whoever was to answer is gone: a callback that nobody can call any more.
-    foreign          ///< A failure of another library that has no code here; ask that library.
+    broken_promise,       ///< A callback was destroyed without having been called.
+    foreign               ///< A failure of another library that has no code here; ask that library.
 };
 
 /// What was being done when it went wrong; only for messages, never compared.

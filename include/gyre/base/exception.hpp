@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A user's exception on its way from a coroutine to whoever awaits it.
+// A user's exception on its way from a coroutine to its awaiter.
 //
 // The library itself throws nothing; in builds without exceptions this slot is empty and free. It is
 // the only place that has to know which build it is in.

@@ -19,7 +19,7 @@ public:
     mpsc_stack(const mpsc_stack&) = delete;
     mpsc_stack& operator=(const mpsc_stack&) = delete;
 
-    /// Adds `item`. Any thread. True if nothing was there before: then whoever takes may be asleep.
+    /// Adds `item`. Any thread. True if the stack was empty before: then the taker may be asleep.
     ///
     /// Sequentially consistent, like `empty`: if the taker says "I sleep" and then finds the stack
     /// empty, a push that comes later sees that it sleeps.

@@ -106,7 +106,7 @@ private:
 
     std::array<shelf, shelves> shelves_{};
     std::size_t bytes_held_ = 0;
-    std::size_t bytes_max_ = 0;  // 0 until somebody has seen to its end: see begin_use.
+    std::size_t bytes_max_ = 0;  // 0 until its release at thread exit is arranged: see begin_use.
     bool in_use_ = false;
 };
 

@@ -3,7 +3,7 @@
 // The one door from plain code into coroutines.
 //
 // Inside coroutines children live in groups; `launch` is for callbacks, main and tests, and demands
-// a handler, because a coroutine whose end nobody hears of is how programs leak. Every launched
+// a handler, because a coroutine whose end goes unnoticed is how programs leak. Every launched
 // coroutine is a *root*: its loop lists it until it ends, `run` returns when none is left, and the
 // task dump starts from this list. runtime/run.hpp builds `run` and `run_until_signal` on it.
 #pragma once

@@ -4,7 +4,7 @@
 //
 // Where the compiler makes symmetric transfer a tail call this file melts away. Where it does not
 // (g++ below -O2, or under ASan: docs/guide/compilers.md) a transfer is written down and carried
-// out by whoever called `resume`, so a million awaits in a loop use one stack frame on every build.
+// out by the caller of `resume`, so a million awaits in a loop use one stack frame on every build.
 #pragma once
 
 #include <gyre/base/build.hpp>

@@ -3,7 +3,7 @@
 // The coroutine that nearly everything is written in.
 //
 // A task is lazy: nothing happens until it is awaited, spawned into a group, or launched. It runs on
-// the executor of whoever awaits it, control passes to it and back by symmetric transfer, and its
+// the executor of its awaiter, control passes to it and back by symmetric transfer, and its
 // frame comes from the loop's stock. task_node.hpp is the part it shares with generators.
 #pragma once
 
@@ -72,7 +72,7 @@ private:
 
 // Implementation
 
-/// Ends every task: control goes to whoever awaited it.
+/// Ends every task: control goes to its awaiter.
 struct final_transfer {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <class Promise>

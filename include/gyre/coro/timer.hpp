@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A moment somebody waits for.
+// A deadline that a coroutine waits for.
 //
 // The record lives with its waiter; the loop keeps only a reference, in a heap that never looks at
 // the clock by itself (src/runtime/timer_queue.hpp), so simulated time is just another caller.
