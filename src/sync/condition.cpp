@@ -7,7 +7,7 @@
 
 namespace gyre {
 
-// Taking the lock again ignores stops: whoever waited under a lock goes on under it.
+// Taking the lock again ignores stops: a coroutine that waited under a lock goes on under it.
 class condition::relock final : public semaphore::permit_waiter {
 public:
     explicit relock(semaphore& lock) noexcept : permit_waiter{"mutex", lock, ignores_stop} {}

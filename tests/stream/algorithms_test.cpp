@@ -175,7 +175,7 @@ TEST_CASE("a write that is stopped in the middle reports its progress") {
     });
 }
 
-TEST_CASE("a write to a socket that nobody reads is stopped with its progress") {
+TEST_CASE("a write to a socket whose peer does not read is stopped with its progress") {
     on_every_backend([](io_context& io) -> task<> {
         auto [client, server] = local_pair(io);
         const std::string text = some_text(16 << 20);

@@ -321,7 +321,7 @@ task<> consume(bazaar& at, std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("what was sent is received exactly once, whoever gives up meanwhile") {
+TEST_CASE("what was sent is received exactly once, whichever waits are stopped meanwhile") {
     const unsigned seed = std::random_device{}();
     CAPTURE(seed);
     const auto test = [seed](io_context&) -> task<> {

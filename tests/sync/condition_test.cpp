@@ -68,7 +68,7 @@ TEST_CASE("a condition lets go of the lock while it waits, and has it again afte
     });
 }
 
-TEST_CASE("notify_all wakes everybody who waits, and each holds the lock in turn") {
+TEST_CASE("notify_all wakes all waiters, and each holds the lock in turn") {
     on_every_backend([](io_context&) -> task<> {
         counter shared;
         std::vector<int> order;
@@ -88,7 +88,7 @@ TEST_CASE("notify_all wakes everybody who waits, and each holds the lock in turn
     });
 }
 
-TEST_CASE("a notification that nobody waits for is gone") {
+TEST_CASE("a notification without a waiter is lost") {
     on_every_backend([](io_context&) -> task<> {
         counter shared;
         mutex::guard held = shared.lock.try_lock();
@@ -101,7 +101,7 @@ TEST_CASE("a notification that nobody waits for is gone") {
     });
 }
 
-TEST_CASE("a stopped wait takes the lock again before it returns, whoever holds it meanwhile") {
+TEST_CASE("a stopped wait takes the lock again before it returns, even if it has to wait") {
     on_every_backend([](io_context&) -> task<> {
         counter shared;
         mutex::guard held = shared.lock.try_lock();

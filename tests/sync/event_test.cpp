@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/sync/event.hpp promises: whoever waits goes on when it is set, in order and once. How
+// What gyre/sync/event.hpp promises: its waiters go on when it is set, in order and once. How
 // its waits end when they are stopped is in waiting_laws_test.cpp.
 #include <gyre/sync/event.hpp>
 
@@ -51,7 +51,7 @@ TEST_CASE("a wait for an event that never comes times out") {
     });
 }
 
-TEST_CASE("a set event lets everybody pass until it is reset") {
+TEST_CASE("a set event lets every wait pass until it is reset") {
     on_every_backend([](io_context&) -> task<> {
         event ready;
         ready.set();
@@ -65,7 +65,7 @@ TEST_CASE("a set event lets everybody pass until it is reset") {
     });
 }
 
-TEST_CASE("whoever was let go stays let go when the event is reset in the same turn") {
+TEST_CASE("waiters that were released stay released when the event is reset in the same turn") {
     on_every_backend([](io_context&) -> task<> {
         event ready;
         std::vector<int> order;
@@ -88,7 +88,7 @@ TEST_CASE("whoever was let go stays let go when the event is reset in the same t
     });
 }
 
-TEST_CASE("setting an event twice lets nobody go twice") {
+TEST_CASE("setting an event twice releases each waiter once") {
     on_every_backend([](io_context&) -> task<> {
         event ready;
         std::vector<int> order;

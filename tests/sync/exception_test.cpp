@@ -103,7 +103,7 @@ TEST_CASE("an exception comes through a limit, and the limit is over") {
     });
 }
 
-TEST_CASE("a child's exception stops everybody in its group, in every mode, and comes out") {
+TEST_CASE("a child's exception stops all others in its group, in every mode, and comes out") {
     for (const group_mode mode :
          {group_mode::collect, group_mode::stop_on_first_error, group_mode::stop_on_exit}) {
         const auto test = [mode](io_context&) -> task<> {

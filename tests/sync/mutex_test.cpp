@@ -98,7 +98,7 @@ TEST_CASE("a lock that was not got in time yields an empty guard, and the lock s
     });
 }
 
-TEST_CASE("a lock whose result nobody takes is released") {
+TEST_CASE("a lock whose result is not taken is released") {
     on_every_backend([](io_context&) -> task<> {
         mutex lock;
 

@@ -52,7 +52,7 @@ TEST_CASE("a semaphore lets in as many as it has permits, and all in the end") {
     });
 }
 
-TEST_CASE("permits go to waiters in the order in which they came, and nobody overtakes") {
+TEST_CASE("permits go to waiters in the order in which they came, and none overtakes") {
     on_every_backend([](io_context&) -> task<> {
         semaphore door{0};
         std::vector<int> order;

@@ -84,7 +84,7 @@ TEST_CASE("waiters are woken one at a time, in the order in which they came") {
     });
 }
 
-TEST_CASE("waking resumes nobody inside the call") {
+TEST_CASE("waking resumes no coroutine inside the call") {
     on_every_backend([](io_context&) -> task<> {
         waiters queue;
         std::vector<int> order;

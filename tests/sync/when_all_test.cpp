@@ -41,7 +41,7 @@ task<io_result<int>> count_until_stopped(event& stopped_by) {
 
 }  // namespace
 
-TEST_CASE("all results come back in order, whoever ended first") {
+TEST_CASE("all results come back in order, whichever ended first") {
     on_every_backend([](io_context&) -> task<> {
         const auto results =
             co_await when_all(number_later(1), number(2), nothing_at_all(), number_later(3));

@@ -119,7 +119,7 @@ TEST_CASE("bytes that a losing read has read are reported, and none is lost") {
                 const io_result<std::size_t> sent = co_await client.write_some(bytes_of("abcd"));
                 co_return sent;
             };
-            // Both may end in the same turn; whoever wins, the bytes arrive once.
+            // Both may end in the same turn; whichever wins, the bytes arrive once.
             const auto first = co_await when_any(writes(), server.read_some(space));
             CHECK(std::get<0>(first.results).value() == 4);
             received += std::get<1>(first.results).value();

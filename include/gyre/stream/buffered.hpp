@@ -270,7 +270,7 @@ read_window_awaiter<Stream> buffered_reader<Stream>::read_some(mutable_buffer in
     return {*this, into};
 }
 
-/// Collects small writes. Whoever uses it must `flush` at the end: a destructor cannot wait.
+/// Collects small writes. The user must `flush` it at the end: a destructor cannot wait.
 ///
 /// What it returns refers to it, so it outlives every await; one await at a time.
 ///
@@ -294,7 +294,7 @@ public:
     /// @param  from  Borrowed until completion; copied then.
     /// @return The bytes of `from` taken: all, unless the error is set.
     ///
-    /// Errors:        those of the stream, so `errc::closed` if somebody closed it between two steps; the
+    /// Errors:        those of the stream, so `errc::closed` if it was closed between two steps; the
     ///                message is torn then.
     /// Cancellation:  `errc::canceled`; torn as well if anything was written.
     /// Threads:       resumes on the caller's executor.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a stream of bytes is, whoever carries it.
+// What a stream of bytes is, whatever transport carries it.
 //
 // Algorithms and protocols are written against these, so that they run on a socket, on TLS, and on a
 // pipe in memory (memory_pipe.hpp) that needs no kernel at all.

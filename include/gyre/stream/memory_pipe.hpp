@@ -57,11 +57,10 @@ public:
     /// No byte follows: the reader drains what is there and then meets `errc::eof`.
     void end_writing() noexcept;
 
-    /// Nobody reads any more: writers meet `errc::broken_pipe`, and who was about to read `errc::closed`.
+    /// The reader is gone: writes end with `errc::broken_pipe`, reads with `errc::closed`.
     void end_reading() noexcept;
 
-    /// The same of the writer: the reader as after `end_writing`, and who was about to write
-    /// `errc::closed`.
+    /// The writer is gone: reads end as after `end_writing`, writes with `errc::closed`.
     void abandon_writing() noexcept;
 
 private:

@@ -3,7 +3,7 @@
 // Values on their way from some coroutines to others, at most so many at a time.
 //
 // The bound is what makes a fast producer wait for a slow consumer; closing is how the producer says
-// that nothing follows. Values are handed over directly where somebody waits.
+// that nothing follows. Values are handed over directly to a waiting receiver.
 #pragma once
 
 #include <gyre/base/check.hpp>
@@ -141,7 +141,7 @@ private:
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     waiters senders_;    // Invariant: empty unless the ring is full.
-    waiters receivers_;  // Invariant: empty unless the ring is empty and nobody sends.
+    waiters receivers_;  // Invariant: empty unless the ring and `senders_` are.
     bool closed_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Waiting, under a lock, for somebody else to change what it protects.
+// Waiting, under a lock, for another coroutine to change what the lock protects.
 #pragma once
 
 #include <gyre/base/check.hpp>

@@ -27,7 +27,7 @@ public:
         event& on_;
     };
 
-    /// Lets everybody go who waits, and everybody who comes until `reset`.
+    /// Releases all waiters; later waits pass until `reset`.
     void set() noexcept {
         set_ = true;
         waiting_.wake_all();

@@ -9,8 +9,8 @@
 
 namespace gyre {
 
-/// First come, first served: nobody overtakes a waiter, even where permits are left. On one loop or one
-/// strand. Must outlive those who wait.
+/// First come, first served: no caller overtakes a waiter, even where permits are left. On one loop or
+/// one strand. Must outlive its waiters.
 class semaphore {
 public:
     explicit semaphore(std::size_t permits) noexcept : permits_{permits} {}
@@ -52,7 +52,7 @@ public:
         return {*this, stop_level::drain};
     }
 
-    /// Takes a permit if there is one and nobody waits.
+    /// Takes a permit if there is one and no coroutine waits.
     [[nodiscard]] bool try_acquire() noexcept {
         if (permits_ == 0 || !waiting_.empty()) return false;
         --permits_;

@@ -242,7 +242,7 @@ private:
 /// @return What the body yields; in mode `stop_on_first_error` with the first child's error if the
 ///         body had none.
 ///
-/// Errors:        as above. A user's exception from the body or a child stops everybody and is
+/// Errors:        as above. A user's exception from the body or a child stops all of them and is
 ///                rethrown when all have ended.
 /// Cancellation:  reaches the body and every child; the group still waits for them.
 /// Threads:       the body and the children on the caller's executor.

@@ -24,7 +24,7 @@ enum class hearing : std::uint8_t {
 
 class limit_base;
 
-/// A limit on silence, which whoever hears something pushes back; for `with_idle_timeout`.
+/// A limit on inactivity, which each sign of life postpones; for `with_idle_timeout`.
 ///
 /// Belongs to the loop of the coroutine that awaits it. Does not move.
 class idle_timeout {

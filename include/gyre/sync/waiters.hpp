@@ -78,7 +78,7 @@ public:
     /// The one that has waited longest. @pre  not empty.
     [[nodiscard]] waiter& front() noexcept { return queue_.front(); }
 
-    /// Ends the longest wait. False if nobody waits.
+    /// Ends the longest wait. False if there is none.
     bool wake_one(error outcome = {}) noexcept;
 
     /// Ends every wait that has begun.

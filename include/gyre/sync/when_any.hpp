@@ -14,7 +14,7 @@
 
 namespace gyre {
 
-/// Who won, and what everybody yielded.
+/// Which awaitable ended first, and what each of them yielded.
 template <class... Results>
 struct any_result {
     any_result(std::size_t index, std::tuple<Results...> all) noexcept
