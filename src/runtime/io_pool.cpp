@@ -70,7 +70,7 @@ io_pool::io_pool(const io_pool_options& options)
 }
 
 // `started` threads run and the next one cannot: then none does. A pool of fewer loops would keep its
-// promises too, but not those of whoever asked for as many, to give each a thing of its own.
+// promises too, but not those of a program that asked for as many, to give each a thing of its own.
 void io_pool::call_off(unsigned started, int failed) noexcept {
     not_started_ = error::from_errno(failed, activity::start_thread);
     for (unsigned number = 0; number < started; ++number) company_->members[number]->loop.stop();

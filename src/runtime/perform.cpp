@@ -63,7 +63,7 @@ int try_receive(lease_operation& op) noexcept {
 // TCP cuts a send into packets of at most 64 KiB, headers included, for the device (or loopback) to
 // segment, so calls of nearly that size waste none. And small steps keep what is under way in the
 // cache: 1 MiB at once moved 3.8 GB/s, now 9.1 (docs/decisions/0005-fast-paths.md). A call of 64 KiB
-// itself, the size that everybody uses, stays whole: in two, an echo server took 4 % longer.
+// itself, the usual size, stays whole: in two, an echo server took 4 % longer.
 constexpr std::uint32_t packet_max = 65'000;
 
 void learn_portions(descriptor& of) noexcept {

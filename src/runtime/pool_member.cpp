@@ -20,14 +20,14 @@ void pool_company::wake_one() noexcept {
             members[sleeper]->loop.wake_if_asleep();
             return;
         }
-        // In vain; but somebody may have gone to sleep because we seemed to be searching.
+        // In vain; but a member may have gone to sleep because we seemed to be searching.
         searching.fetch_sub(1);
         if (inbox.empty() && rich.empty()) return;
     }
 }
 
 // A member that wakes counts itself as active before it takes what it was woken by. So if nothing is
-// posted anywhere, and nobody was active nor became so while that was looked at, nothing is on its way.
+// posted anywhere, and no member was active or became so meanwhile, nothing is on its way.
 bool pool_company::at_rest() const noexcept {
     const std::uint64_t before = active.load();
     if (!nobody(before) || !inbox.empty()) return false;
@@ -125,7 +125,7 @@ bool pool_member::search() noexcept {
     return found;
 }
 
-// Begins with any of the others, so that not everybody comes to the same one.
+// Begins with any of the others, so that not all thieves come to the same one.
 bool pool_member::steal() noexcept {
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;
@@ -144,7 +144,7 @@ bool pool_member::steal() noexcept {
     return false;
 }
 
-// There may be more, or something new: nobody was woken for that while we were looking.
+// There may be more, or something new: no member was woken for that while we were looking.
 void pool_member::stop_searching() noexcept {
     if (!searching_) return;
     searching_ = false;
@@ -152,8 +152,8 @@ void pool_member::stop_searching() noexcept {
     if (must_look()) company.wake_one();
 }
 
-// Whether there is something that nobody else sees to: whoever is searching wakes the next one if there
-// is more, and so does whoever is taking from the inbox.
+// Whether there is something that no other member sees to: one that is searching wakes the next one if
+// there is more, and so does one that is taking from the inbox.
 bool pool_member::must_look() const noexcept {
     if (company.searching.load() != 0 || company.looked_after()) return false;
     return !company.rich.empty() || (!company.inbox.empty() && !company.inbox.being_taken());
@@ -164,8 +164,8 @@ bool pool_member::work_in_sight() const noexcept {
 }
 
 // Being woken takes longer than some items. Where these are posted without end a second loop is awake only
-// to fight over them, and on a busy machine it takes the processor from whoever posts. So if items have
-// been short and somebody is awake, one member sleeps for a while only, and nobody else is woken; it
+// to fight over them, and on a busy machine it takes the processor from the poster. So if items have
+// been short and a member is awake, one member sleeps for a while only, and no other is woken; it
 // joins in when something that it saw last time is still there. True if it is, or becomes, that one.
 bool pool_member::watch_instead() noexcept {
     const bool in_company =
@@ -260,7 +260,7 @@ void pool_member::get_up() noexcept {
         resting_ = false;
         company.active.fetch_add(one_active);
     }
-    // Whoever took us out of the set wants us to search, and has counted us.
+    // The member that took us out of the set wants us to search, and has counted us.
     if (!company.sleepers.remove(number)) searching_ = true;
 }
 

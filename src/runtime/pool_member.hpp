@@ -4,9 +4,9 @@
 //
 // Each loop has a queue from which the others may steal; what comes from outside of the pool waits in one
 // inbox. A loop with nothing left first looks into these, one loop at a time, and then sleeps. Three
-// rules keep anything from being forgotten. Whoever adds work looks for sleepers afterwards, and whoever
-// is about to sleep says so before it looks for work a last time. As long as somebody is searching
-// nobody else is woken, so a search that was worth it wakes the next searcher. And while items are
+// rules keep anything from being forgotten. Each poster looks for sleepers afterwards, and a loop
+// that is about to sleep says so before it looks for work a last time. As long as one loop is searching
+// no other is woken, so a search that was worth it wakes the next searcher. And while items are
 // short, one member keeps watch in place of all this (docs/decisions/0010-short-items.md).
 #pragma once
 
@@ -111,7 +111,7 @@ struct pool_company {
     std::atomic<unsigned> waiting = 0;  // Threads that wait for `at_rest`.
     unsigned steal_threshold = 1;
 
-    /// Items have been short of late: about as short as waking somebody takes, or shorter.
+    /// Items have been short of late: about as short as waking a loop takes, or shorter.
     std::atomic<bool> brisk = false;
     std::atomic<bool> watched = false;  // One member is `watching_`.
 
@@ -119,11 +119,11 @@ struct pool_company {
     std::condition_variable rested;
     std::vector<std::unique_ptr<pool_member>> members;
 
-    /// Wakes a sleeper to look for work, unless somebody is at it already. Any thread.
+    /// Wakes a sleeper to look for work, unless a member is searching already. Any thread.
     void wake_one() noexcept;
 
-    /// Whether what is added need not wake anybody: somebody is awake, who will come to it soon, and a
-    /// watch sees to it if he does not. Any thread.
+    /// Whether what is added need not wake a member: one is awake, which will come to it soon, and a
+    /// watch sees to it if it does not. Any thread.
     [[nodiscard]] bool looked_after() const noexcept {
         return brisk.load() && watched.load() && sleepers.size() < members.size();
     }
@@ -148,10 +148,10 @@ public:
     [[nodiscard]] bool has_own() const noexcept { return queue_.size() > 0; }
 
     /// With nothing of its own left, takes some of what the others have, to where `take` finds it and
-    /// others may take it again. False if there was nothing, or somebody else is looking.
+    /// others may take it again. False if there was nothing, or another member is searching.
     [[nodiscard]] bool search() noexcept;
 
-    /// Whether more short items are likely to follow those that it has just run, with nobody else awake.
+    /// Whether more short items will probably follow those that it has just run, while all others sleep.
     /// Asking again, without any since, says no.
     [[nodiscard]] bool expects_more() noexcept;
 
@@ -211,7 +211,7 @@ private:
     steal_queue queue_;
     std::uint64_t own_in_a_row_ = 0;  // Taken from it since the inbox was last looked into.
     bool searching_ = false;
-    bool lying_ = false;    // In `sleepers`, or taken out of it by whoever woke us.
+    bool lying_ = false;    // In `sleepers`, or taken out of it by the member that woke us.
     bool resting_ = false;  // Not counted in `active`.
     bool watching_ = false;
     bool fed_ = false;  // From the inbox, since it was last asked what it expects.

@@ -2,7 +2,7 @@
 //
 // Ready work that its owner's neighbours may take half of.
 //
-// A ring of pointers. The owner adds at one end; at the other end everybody takes, the owner one at a
+// A ring of pointers. The owner adds at one end; at the other end all of them take, the owner one at a
 // time and thieves by halves, and one compare-and-swap decides between them. The scheme is that of Go's
 // run queues: a thief copies first and claims afterwards, so a failed claim costs only the copy, and
 // positions never wrap, so a claim that succeeds proves that what was copied was still there.
@@ -90,7 +90,7 @@ private:
         return slots_[position % capacity];
     }
 
-    alignas(64) std::atomic<std::uint64_t> head_ = 0;  // Whoever takes.
+    alignas(64) std::atomic<std::uint64_t> head_ = 0;  // All that take.
     alignas(64) std::atomic<std::uint64_t> tail_ = 0;  // The owner, and it alone.
     std::array<place, capacity> slots_{};
 };

@@ -40,7 +40,7 @@ descriptor& system_host::enter(int number) noexcept {
 
 int system_host::close(descriptor& it) noexcept {
     const int number = release(it);
-    // EINTR on Linux means closed all the same; retrying could close somebody else's (close(2)).
+    // EINTR on Linux means closed all the same; retrying could close another owner's (close(2)).
     return ::close(number) == 0 || errno == EINTR ? 0 : -errno;
 }
 

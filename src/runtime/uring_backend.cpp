@@ -273,7 +273,7 @@ void uring_backend::cancel(operation& op) noexcept {
     to.user_data = data_of(*static_cast<descriptor_operation&>(op).target);
 }
 
-// The ring's own number will not do: with deferred completions the kernel wakes nobody who polls it
+// The ring's own number will not do: with deferred completions the kernel does not wake pollers of it
 // (seen on Linux 6.18). An eventfd is told of deferred ones too.
 int uring_backend::wait_handle() noexcept {
     if (announcement_) return announcement_->number();
@@ -282,7 +282,7 @@ int uring_backend::wait_handle() noexcept {
         announcement_.reset();
         return ring_.number();
     }
-    // What came before this was announced to nobody. A refusal is noticed again by the next turn.
+    // What came before this was not announced. A refusal is noticed again by the next turn.
     static_cast<void>(turn(no_wait));
     return announcement_->number();
 }
@@ -346,7 +346,7 @@ void uring_backend::deliver(const io_uring_cqe& result) noexcept {
 }
 
 // Not found does not always mean over: a receive that was ready when it was armed is between two lists
-// for a moment, and goes back to waiting if somebody else took the bytes. So whatever still waits
+// for a moment, and goes back to waiting if another reader took the bytes. So whatever still waits
 // there, and was to be cancelled, is cancelled again.
 void uring_backend::cancel_again(std::uint64_t data) noexcept {
     const auto number = static_cast<int>(static_cast<std::uint32_t>(data) >> 2);
@@ -404,7 +404,7 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
 //
 // Where the kernel has chosen, the result names the block. Else there is something to read, but memory
 // has to be found yet: the wait was a poll, or the kernel had no block left. The latter ends in one
-// call, or in a poll, which needs none; it is never just tried again, or everybody would.
+// call, or in a poll, which needs none; it is never just tried again, or all waiting reads would be.
 bool uring_backend::fill(lease_operation& op, std::int32_t& result, std::uint32_t flags) noexcept {
     if ((flags & IORING_CQE_F_BUFFER) != 0) {
         std::byte* const block =

@@ -135,7 +135,7 @@ error uring_backend::bind_thread() noexcept {
 // Ends every request without io_uring_enter. Cancelling by register is exact; if that is refused as
 // well, closing the ring does it, but in the kernel's own time, of which nothing tells.
 void uring_backend::abandon() noexcept {
-    buffers_.disarm();  // The blocks will soon be somebody's.
+    buffers_.disarm();  // The blocks will soon have another owner.
     // Closed already, if it was to be made anew for another thread: then nothing was in flight.
     const bool canceled = !ring_.is_open() || ring_.cancel_everything() == 0;
     ring_.reap([this](const io_uring_cqe& result) {

@@ -172,7 +172,7 @@ TEST_CASE("receive: several waiting on one descriptor are served in their order"
     });
 }
 
-TEST_CASE("send: takes what fits, waits for room, fails when nobody will read") {
+TEST_CASE("send: takes what fits, waits for room, fails when the peer has closed") {
     on_every_backend([](io_context& io) -> task<> {
         auto [client, server] = local_pair(io);
         fill(client);
@@ -188,7 +188,7 @@ TEST_CASE("send: takes what fits, waits for room, fails when nobody will read") 
         CHECK(std::get<0>(waited).value() == 4);
 
         static_cast<void>(server.close());
-        const auto broken = co_await client.write_some(bytes_of("nobody"));
+        const auto broken = co_await client.write_some(bytes_of("closed"));
         CHECK((broken.error() == errc::broken_pipe || broken.error() == errc::connection_reset));
     });
 }
@@ -290,16 +290,16 @@ TEST_CASE("accept and connect: each connection comes out once, with its peer's a
     });
 }
 
-TEST_CASE("connect: a port where nobody listens refuses, at once and every time") {
+TEST_CASE("connect: a port without a listener refuses, at once and every time") {
     on_every_backend([](io_context& io) -> task<> {
-        endpoint nobody;
+        endpoint unused;
         {
             auto listening = stream_acceptor::listen(io, endpoint{ipv4::loopback(), 0});
-            nobody = listening.value().local_endpoint().value();
+            unused = listening.value().local_endpoint().value();
         }
 
         for (int round = 0; round < 3; ++round) {
-            const auto connected = co_await stream_socket::connect(nobody);
+            const auto connected = co_await stream_socket::connect(unused);
             CHECK(connected.error() == errc::connection_refused);
         }
     });
@@ -455,7 +455,7 @@ TEST_CASE("a turn without waiting does not wait, a turn with a deadline keeps it
     });
 }
 
-TEST_CASE("a loop in somebody else's loop says when it has something to do") {
+TEST_CASE("a loop inside another event loop says when it has something to do") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};
         auto [client, server] = connected_pair(io);

@@ -202,8 +202,8 @@ const std::vector<row>& rows() {
         {"serve",
          [](silence& in) -> task<error> {
              auto listening = stream_acceptor::listen(in.io, endpoint{ipv4::loopback(), 0});
-             const auto nobody = [](stream_socket) -> task<> { co_return; };
-             const auto served = co_await serve(listening.take(), nobody);
+             const auto at_once = [](stream_socket) -> task<> { co_return; };
+             const auto served = co_await serve(listening.take(), at_once);
              // Ending is what a server does on a stop: no error, so the row says what it saw.
              co_return served.ok() ? error{errc::canceled} : served.error();
          },

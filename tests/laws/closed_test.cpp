@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Sockets that are closed while somebody is about to use them.
+// Sockets that are closed while a coroutine is about to use them.
 //
 // The closer is another coroutine, and when it runs may be a peer's choice: between two steps of one of the
 // library's loops, or between the making of an operation and its await. Whatever begins after the closing
@@ -301,8 +301,8 @@ struct sockets {
     datagram_batch batch{4, 64};
     std::array<std::byte, 16> space{};
 
-    std::array<socket_pair, 3> others;  // Connections of somebody else, and
-    std::vector<stream_socket> heirs;   // who has the numbers after the closing, with their bytes.
+    std::array<socket_pair, 3> others;  // Unrelated connections, and
+    std::vector<stream_socket> heirs;   // what has the numbers after the closing, with their bytes.
 };
 
 using step = void (*)(sockets&);

@@ -221,7 +221,7 @@ TEST_CASE("short results are passed on as they are, the end of the stream as eof
     CHECK(second.failed == errc::eof);
 }
 
-TEST_CASE("an accepted connection that nobody waits for any more is closed") {
+TEST_CASE("an accepted connection whose accept has ended already is closed") {
     fixture on;
     stream_acceptor acceptor = stream_acceptor::adopt(on.io, 8);
     on.script->cancel_policy = scripted_backend::on_cancel::only_remember;
@@ -461,7 +461,7 @@ namespace {
 
 disposable read_in_frame(fixture& on) { co_await read_once(on.socket, on.seen); }
 
-// Begins a read in a frame that whoever called may destroy at any time.
+// Begins a read in a frame that the caller may destroy at any time.
 disposable begin_read(fixture& on, const environment& surroundings) {
     const disposable it = read_in_frame(on);
     it.frame.promise().env = &surroundings;

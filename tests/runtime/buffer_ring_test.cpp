@@ -2,7 +2,7 @@
 //
 // What src/runtime/buffer_ring.hpp promises, with the kernel but without a loop's backend.
 //
-// Every block must come back to the pool once, whoever had it last; a sanitizer sees those that do not.
+// Every block must come back to the pool once; a sanitizer sees those that do not.
 #include <runtime/buffer_ring.hpp>
 
 #include <gyre/runtime/io_context.hpp>

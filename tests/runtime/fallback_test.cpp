@@ -29,14 +29,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr uid_t nobody = 65534;
+constexpr uid_t unprivileged = 65534;
 
 // Drops every privilege, io_uring's exemption from the limit included.
 void become_nobody(rlim_t locked_bytes_max) {
     const rlimit limit{locked_bytes_max, locked_bytes_max};
     REQUIRE(::setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
-    REQUIRE(::setgid(nobody) == 0);
-    REQUIRE(::setuid(nobody) == 0);
+    REQUIRE(::setgid(unprivileged) == 0);
+    REQUIRE(::setuid(unprivileged) == 0);
 }
 
 bool can_become_nobody() {

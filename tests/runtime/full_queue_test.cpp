@@ -219,7 +219,7 @@ TEST_CASE("a socket is closed although its cancels make the ring take results in
     on_small_rings([](child_process& me, crowd& readers, std::optional<busy_kernel>& kernel) {
         kernel.emplace(1);
 
-        // Where the kernel tells at once, all readers have a result each, which nobody has seen yet.
+        // Where the kernel tells at once, all readers have a result each, not seen yet.
         for (std::size_t each = 0; each < crowd::size; ++each) {
             readers.send(static_cast<char>('a' + each));
         }

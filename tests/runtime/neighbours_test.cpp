@@ -20,7 +20,7 @@ using namespace gyre::testing;
 
 namespace {
 
-// A loop with a read pending that nobody will answer, and another one beside it.
+// A loop with a read pending that is never answered, and another one beside it.
 struct neighbours {
     explicit neighbours(const io_context_options& options) : resting{options}, other{options} {}
 
@@ -80,7 +80,7 @@ TEST_CASE("a coroutine of another loop may close a socket that is being read, an
     });
 }
 
-TEST_CASE("whoever waits for a loop's descriptor hears that another loop has closed its socket") {
+TEST_CASE("a poller of a loop's descriptor is woken when another loop closes its socket") {
     with_every_backend([](const io_context_options& options) {
         neighbours on{options};
         on.begin_read();
@@ -111,7 +111,7 @@ TEST_CASE("the wake hook of a loop is called when another loop has closed its so
     });
 }
 
-TEST_CASE("a socket that nobody reads is closed from another loop without waking its own") {
+TEST_CASE("a socket without a pending read is closed from another loop without waking its own") {
     with_every_backend([](const io_context_options& options) {
         neighbours on{options};
         counting_hook hook;

@@ -182,7 +182,7 @@ TEST_CASE("while a port opens, a signal does what it did before or is kept: none
 }
 
 // A storm: without care for it, one round in ten thousand finds a handler held up in between.
-TEST_CASE("a port that ends while its signal comes leaves nobody who writes to what is next") {
+TEST_CASE("a port that ends while its signal comes leaves no handler that writes to the next") {
     io_context io;
     const own_handler before_ports{SIGUSR1};
     std::atomic<bool> enough = false;

@@ -171,7 +171,7 @@ TEST_CASE("counters go on where they were when a loop changes its backend") {
             me.check(before.visits >= 100 && before.rearms >= 1, "there is something to lose");
             me.check(after.visits >= before.visits, "visits are kept");
             me.check(after.rearms >= before.rearms, "beginnings anew are kept");
-            me.check(ended == 2, "everybody has ended");
+            me.check(ended == 2, "both have ended");
         });
     }
 }

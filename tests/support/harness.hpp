@@ -84,7 +84,7 @@ struct socket_pair {
 [[nodiscard]] duration thread_cpu_time();
 
 /// How much CPU time something takes by itself. What a hypervisor or an interrupt takes meanwhile is charged
-/// to the thread, too, so whoever needs too much tries again: who turns for nothing does so each time.
+/// to the thread, too, so what takes too much is tried again: a loop that spins takes it each time.
 ///
 ///     cpu_trials cpu{20ms};
 ///     while (cpu.again()) co_await something_that_waits();

@@ -3,7 +3,7 @@
 // How a test makes the start of a thread fail.
 //
 // Limits on the number of threads do not bind root, nor can they be lifted again. A stack that does not fit
-// into the address space fails for everybody, and only as long as the test wants it.
+// into the address space fails for root, too, and only as long as the test wants it.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -18,7 +18,7 @@ class handle {
 public:
     handle() noexcept = default;
 
-    /// Takes charge of `number`, which must be open and nobody else's.
+    /// Takes ownership of `number`, which must be open and have no other owner.
     handle(host& owner, int number) noexcept : host_{&owner} {
         descriptor& it = owner.enter(number);
         opened_ = {&it, it.generation.load(std::memory_order_relaxed)};

@@ -24,7 +24,7 @@ struct descriptor : list_link<> {
     int number = -1;
 
     /// Raised at each opening and closing: odd while open. A number that one thread closes may be opened
-    /// by another one at once, which only the kernel knows; so whoever opens it acquires here what was
+    /// by another one at once, which only the kernel knows; so the opener acquires here what was
     /// released by closing.
     std::atomic<std::uint32_t> generation = 0;
 

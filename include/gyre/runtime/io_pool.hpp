@@ -36,7 +36,7 @@ struct io_pool_options {
     std::string thread_name = "gyre";
 
     /// How many beginnings may wait on one loop before a sleeping one is woken to help. While items take
-    /// less than a microsecond or so and somebody is awake, only what still waits a millisecond later
+    /// less than a microsecond or so and a loop is awake, only what still waits a millisecond later
     /// wakes another one.
     unsigned steal_threshold = 1;
 };
@@ -62,7 +62,7 @@ public:
     ~io_pool();
 
     /// Makes `item` ready on one of the loops. From a thread of the pool an array slot; from others an
-    /// atomic exchange, and a wake-up only if somebody sleeps and nobody is looking for work; such calls
+    /// atomic exchange, and a wake-up only if a loop sleeps and none is looking for work; such calls
     /// must have returned before the pool is destroyed.
     void post(work& item) noexcept;
 

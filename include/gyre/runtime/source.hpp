@@ -3,7 +3,7 @@
 // The other kind of record: one request, many results.
 //
 // A multishot accept or receive, a zero-copy notice, the loop's own waker: the kernel goes on
-// reporting on them after their first result, possibly after whoever asked has gone. So a source is
+// reporting on them after their first result, possibly after the waiter has gone. So a source is
 // never in a frame: it lives in its loop's table, and the kernel knows it by index and generation, by
 // which a late result is told from one of the slot's next owner. One-shots are operation.hpp.
 #pragma once

@@ -2,7 +2,7 @@
 //
 // A few threads for what must not run on a loop: blocking libraries, heavy computation.
 //
-// Loops hand it `call` operations and get each back as a completion; nobody waits for anybody.
+// Loops hand it `call` operations and get each back as a completion; no thread waits for another.
 // call.hpp is the awaitable on top of it.
 #pragma once
 
