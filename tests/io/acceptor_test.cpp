@@ -349,7 +349,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("an address that somebody listens on is in use") {
+TEST_CASE("listening on an address that has a listener is refused as in use") {
     on_every_backend([](io_context& io) -> task<> {
         const tcp_acceptor acceptor = listen_anywhere(io);
         const std::size_t before = open_descriptors();
@@ -384,7 +384,7 @@ TEST_CASE("a path that exists is in use, until it is removed") {
     });
 }
 
-TEST_CASE("listening where nobody can tells why") {
+TEST_CASE("listening on an impossible address says why it failed") {
     on_every_backend([](io_context& io) -> task<> {
         const io_result<tcp_acceptor> nowhere = tcp_acceptor::listen(io, endpoint{});
         const io_result<tcp_acceptor> no_folder =
@@ -422,7 +422,7 @@ TEST_CASE("a port may be listened on again while old connections linger") {
         const endpoint local = where(acceptor);
         io_result<stream_socket> connected = co_await stream_socket::connect(local);
         io_result<stream_socket> accepted = co_await acceptor.accept();
-        // Whoever closes first is left in TIME-WAIT, so the server does.
+        // The side that closes first is left in TIME-WAIT, so the server does.
         static_cast<void>(accepted.take().close());
         static_cast<void>(connected.take().close());
         static_cast<void>(acceptor.close());

@@ -73,7 +73,7 @@ inline void reset(stream_socket& it) {
     static_cast<void>(it.close());
 }
 
-// An address of this machine that nobody listens on.
+// An address of this machine without a listener.
 inline endpoint closed_port(io_context& io) {
     tcp_acceptor taken = tcp_acceptor::listen(io, {ipv4::loopback(), 0}).take();
     return taken.local_endpoint().value();

@@ -295,7 +295,7 @@ TEST_CASE("out of descriptors, a server pauses, refuses politely, counts, and re
                     refused.push_back({plain_connect(where), POLLIN, 0});
                     if (refused.back().fd < 0) return 1;
                 }
-                // Whoever is refused hears at once; the others are held until we are killed.
+                // Refused clients hear at once; the others are held until we are killed.
                 for (;;)
                     static_cast<void>(::poll(refused.data(), refused.size(), -1) < 0 || ::pause());
             });

@@ -67,7 +67,7 @@ TEST_CASE("connecting to a closed port is refused, and no descriptor stays open"
     });
 }
 
-TEST_CASE("connecting to a path where nobody listens tells why") {
+TEST_CASE("connecting to a path without a listener says why it failed") {
     on_every_backend([](io_context& io) -> task<> {
         const std::string path = "/tmp/gyre_connect_test." + std::to_string(::getpid());
         ::unlink(path.c_str());

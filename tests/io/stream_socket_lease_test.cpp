@@ -239,7 +239,7 @@ TEST_CASE("a lease may be dropped on another thread, and its block comes back") 
     });
 }
 
-TEST_CASE("a lease may outlive its loop, which tells nobody and loses nothing") {
+TEST_CASE("a lease may outlive its loop, and is freed all the same") {
     with_every_backend([](const io_context_options& options) {
         buffer_lease survivor;
         {
@@ -280,7 +280,7 @@ TEST_CASE("many silent connections together hold no more blocks than are kept") 
 }
 
 TEST_CASE(
-    "with every lease held and more reads than blocks, all get their bytes and nobody spins") {
+    "with every lease held and more reads than blocks, all get their bytes and no loop spins") {
     with_few_blocks([](const io_context_options& options) {
         constexpr std::size_t connections = 100;
         io_context io{options};

@@ -146,7 +146,7 @@ TEST_CASE("release ends what is pending and leaves the descriptor open and usabl
         };
 
         co_await with_group(body);
-        static_cast<void>(co_await pair.server.write_some(bytes_of("to whoever has it")));
+        static_cast<void>(co_await pair.server.write_some(bytes_of("to the new owner")));
         stream_socket again = stream_socket::adopt(io, number);
         const io_result<std::size_t> got = co_await again.read_some(space);
 

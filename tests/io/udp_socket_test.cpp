@@ -180,7 +180,7 @@ TEST_CASE("without a peer, too long, in too many parts, closed: each has its own
         const std::vector<const_buffer> parts(udp_socket::buffers_max + 1, bytes_of("x"));
         const std::vector<const_buffer> enough(udp_socket::buffers_max, bytes_of("x"));
 
-        const io_result<> nobody = co_await socket.socket.send(bytes_of("x"));
+        const io_result<> without_peer = co_await socket.socket.send(bytes_of("x"));
         const io_result<> too_long = co_await socket.socket.send_to(huge, socket.address);
         const io_result<> too_many =
             co_await socket.socket.send_to(const_buffers{parts}, socket.address);
@@ -190,7 +190,7 @@ TEST_CASE("without a peer, too long, in too many parts, closed: each has its own
         const io_result<udp_socket> taken = udp_socket::bind(io, socket.address);
         udp_socket closed;
 
-        CHECK(nobody.error() == errc::destination_required);
+        CHECK(without_peer.error() == errc::destination_required);
         CHECK(too_long.error() == errc::message_size);
         CHECK(too_many.error() == errc::invalid_argument);
         CHECK(gathered.ok());
@@ -379,7 +379,7 @@ TEST_CASE("a batch whose sending fails keeps what was not sent") {
         bound_socket to{io};
         datagram_batch out{4, 64};
         CHECK(out.append(bytes_of("fine"), to.address));
-        CHECK(out.append(bytes_of("to nobody")));
+        CHECK(out.append(bytes_of("no address")));
 
         const io_result<std::size_t> first = co_await from.socket.send(out);
         const io_result<std::size_t> second = co_await from.socket.send(out);

@@ -91,7 +91,7 @@ public:
     // Of basic_socket. Here it stops listening: new connections are refused.
     using basic_socket::close;
 
-    /// Takes charge of a listening socket that nobody else will close, for use on `on`.
+    /// Takes ownership of a listening socket that no other code will close, for use on `on`.
     [[nodiscard]] static stream_acceptor adopt(io_context& on, int number) noexcept {
         return stream_acceptor{handle{on.host(), number}};
     }

@@ -253,7 +253,7 @@ public:
     /// Cost:          two frames.
     [[nodiscard]] task<io_result<>> close_gracefully(duration limit);
 
-    /// Takes charge of a connected stream socket that nobody else will close, for use on `on`.
+    /// Takes ownership of a connected stream socket that no other code will close, for use on `on`.
     [[nodiscard]] static stream_socket adopt(io_context& on, int number) noexcept {
         return stream_socket{handle{on.host(), number}};
     }

@@ -153,8 +153,8 @@ public:
     /// Sends one datagram to the peer of `connect`.
     ///
     /// @param  bytes  Borrowed until completion. May be empty, which sends an empty datagram.
-    /// @return Nothing beyond the error: a datagram goes out whole, or not at all. That it has arrived
-    ///         nobody knows.
+    /// @return Nothing beyond the error: a datagram goes out whole, or not at all. Success does
+    ///         not mean that it has arrived.
     ///
     /// Errors:        `errc::message_size` if it is longer than the network takes,
     ///                `errc::not_connected` or `errc::destination_required` without a peer,
@@ -278,7 +278,7 @@ public:
     /// Errors: `errc::no_such_device`, `errc::name_too_long` past 15 bytes.
     [[nodiscard]] io_result<network_interface> find_interface(std::string_view name) const noexcept;
 
-    /// Takes charge of a UDP socket that nobody else will close, for use on `on`.
+    /// Takes ownership of a UDP socket that no other code will close, for use on `on`.
     /// @param  family  Of its addresses: v4 or v6.
     [[nodiscard]] static udp_socket adopt(io_context& on, int number,
                                           endpoint::family family) noexcept {
