@@ -194,7 +194,7 @@ TEST_CASE("posts from other threads are all run, however they coincide with the 
                 if (each % 64 == 0) std::this_thread::yield();
             }
         }};
-        home.loop.post([] {});  // The guard alone wakes nobody.
+        home.loop.post([] {});  // The guard alone wakes no thread.
         home.run();
         poster.join();
         CHECK(ran == posts);
@@ -225,7 +225,7 @@ TEST_CASE("a guest that dies stops what is left and runs the host until it has e
     });
 }
 
-TEST_CASE("a guest that dies gives the loop back to whoever runs it next") {
+TEST_CASE("a guest that dies leaves a loop that can be run again") {
     with_every_backend([](const io_context_options& options) {
         asio::io_context host;
         io_context loop{options};
@@ -377,7 +377,7 @@ TEST_CASE("a coroutine goes on within the handler of the operation that it waits
     });
 }
 
-TEST_CASE("a handler that something inside of the loop calls resumes nobody within the call") {
+TEST_CASE("a handler that something inside the loop calls resumes no coroutine within the call") {
     on_every_guest([](household& home) {
         std::function<void()> finish;
         bool went_on = false;
@@ -395,7 +395,7 @@ TEST_CASE("a handler that something inside of the loop calls resumes nobody with
     });
 }
 
-TEST_CASE("a handler that is called while nobody runs the host leaves the resumption to its run") {
+TEST_CASE("a handler that is called while the host does not run leaves the resumption to its run") {
     on_every_guest([](household& home) {
         std::function<void()> finish;
         bool went_on = false;
@@ -410,7 +410,7 @@ TEST_CASE("a handler that is called while nobody runs the host leaves the resump
     });
 }
 
-TEST_CASE("a handler of one guest's host resumes nobody on the loop of another guest's host") {
+TEST_CASE("a handler of one guest's host resumes no coroutine on the loop of another's host") {
     with_every_backend([](const io_context_options& options) {
         household one{options};
         household other{options};

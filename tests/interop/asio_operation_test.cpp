@@ -41,7 +41,7 @@ namespace {
 
 static_assert(awaitable<decltype(std::declval<asio::steady_timer&>().async_wait(use_io_result))>);
 
-// An operation of somebody's own, with a signature of choice, that keeps its handler.
+// A user-defined operation, with a signature of choice, that keeps its handler.
 template <class Signature, class Keep, class Token>
 auto async_keep(Keep keep, Token&& token) {
     return asio::async_initiate<Token, Signature>(
@@ -118,7 +118,7 @@ struct two_hosts {
     asio::io_context other;
 };
 
-// A stop of an operation that is awaited with `token` is a message to `there`, and to nobody else.
+// A stop of an operation that is awaited with `token` is a message to `there` alone.
 template <class Token>
 void check_stop_goes_to(asio::io_context& there, two_hosts& hosts, Token token) {
     with_every_backend([&](const io_context_options& options) {
@@ -363,7 +363,7 @@ TEST_CASE("an Asio context that dies with a cancellation on its way ends the wai
         loop.poll();
         waiting.request_stop();
         loop.poll();
-        CHECK_FALSE(outcome);  // Nobody runs the host: the cancellation waits there, too.
+        CHECK_FALSE(outcome);  // The host does not run: the cancellation waits there, too.
         host.reset();
         loop.run_for(patience);
         CHECK(outcome == errc::broken_promise);
@@ -497,9 +497,9 @@ TEST_CASE("a frame that is destroyed too early says what still needs it") {
             const auto owner = [&]() -> task<> {
                 stop_chain chain;
                 const environment given{loop, &loop, &chain};
-                callback_frame nobody{[](callback_frame*) {}};
+                callback_frame awaiter{[](callback_frame*) {}};
                 std::optional<task<>> abandoned{wait()};
-                gyre::resume(abandoned->await_suspend(nobody.handle(), &given));
+                gyre::resume(abandoned->await_suspend(awaiter.handle(), &given));
                 if (completed) host.poll();
                 abandoned.reset();
                 co_return;
@@ -569,7 +569,7 @@ TEST_CASE("a cancellation that comes in time is passed on once, and the end is w
         CHECK_FALSE(went_on);
 
         operation.finish();
-        CHECK_FALSE(went_on);  // Posted: nobody runs the host.
+        CHECK_FALSE(went_on);  // Posted: the host does not run.
         loop.poll();
         CHECK(went_on);
     });

@@ -90,9 +90,9 @@ task<> abandon_wait(io_context& io, Start start, Meanwhile meanwhile) {
     auto abandoned = std::make_unique<std::optional<task<>>>();
     const auto chain = std::make_unique<stop_chain>();
     auto given = std::make_unique<environment>(environment{io, &io, chain.get()});
-    callback_frame nobody{[](callback_frame*) {}};
+    callback_frame awaiter{[](callback_frame*) {}};
     abandoned->emplace(waiting(std::move(start)));
-    gyre::resume((*abandoned)->await_suspend(nobody.handle(), given.get()));
+    gyre::resume((*abandoned)->await_suspend(awaiter.handle(), given.get()));
     meanwhile();
     abandoned.reset();
     given.reset();
@@ -537,9 +537,9 @@ TEST_CASE("a frame whose foreign operation is over is destroyed before it was re
         const auto owner = [&]() -> task<> {
             stop_chain chain;
             const environment given{io, &io, &chain};
-            callback_frame nobody{[](callback_frame*) {}};
+            callback_frame awaiter{[](callback_frame*) {}};
             std::optional<task<>> abandoned{wait()};
-            gyre::resume(abandoned->await_suspend(nobody.handle(), &given));
+            gyre::resume(abandoned->await_suspend(awaiter.handle(), &given));
             CHECK((*kept)(1));
             abandoned.reset();
             ended = true;

@@ -82,7 +82,7 @@ TEST_CASE("a value that can only be moved arrives") {
     });
 }
 
-TEST_CASE("a future that nobody waits for any more does not stop its task") {
+TEST_CASE("a future that is dropped does not stop its task") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};
         bool ran = false;

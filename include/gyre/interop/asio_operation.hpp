@@ -49,7 +49,7 @@ namespace gyre {
 ///                rethrown to the awaiting coroutine.
 /// Cancellation:  a stop emits `cancellation_type::all` on the operation's executor; what the operation
 ///                then reports is the result, progress included. It is waited for: its buffers lie in the
-///                coroutine. So whoever runs the execution context must go on until then.
+///                coroutine. So the execution context must be run until then.
 /// Threads:       the operation begins on the coroutine's thread, whatever thread runs its executor: the
 ///                I/O object must not be used by others meanwhile, as Asio demands, and must live until
 ///                the wait is over. The coroutine resumes on its own executor; in a guest, within the
@@ -57,12 +57,12 @@ namespace gyre {
 ///                Asio's slots have no lock. So an operation that is composed of several (`async_read`,
 ///                `co_spawn`, ...) must not have its cancellation and its own handlers run at once: its
 ///                executor has to be serial, that is a strand, or the one of a context that one thread
-///                runs. Of a thread pool it takes a strand, which is checked at compile time; of an
-///                `io_context` that several threads run nobody can tell. One without an executor of its
-///                own is cancelled on the coroutine's thread, and must bear that.
+///                runs. Of a thread pool it takes a strand, which is checked at compile time; that an
+///                `io_context` is run by several threads cannot be checked. One without an executor of
+///                its own is cancelled on the coroutine's thread, and must bear that.
 ///                Tokens around this one change nothing about it, but for `bind_executor`: what it names is
 ///                the operation's executor then. Not for `co_spawn`, which hands a cancellation on to its own
-///                executor and waits for nobody.
+///                executor and does not wait for it.
 /// Cost:          no allocation of ours but for a cancellation; Asio's come from gyre's frame stock.
 struct use_io_result_t {
     /// Makes this the default token of an I/O object's executor, as in

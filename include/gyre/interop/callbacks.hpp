@@ -3,7 +3,7 @@
 // The way from code that calls back to code that awaits, and the ways back.
 //
 // A library that calls a function when it is done knows nothing of loops, stops or frames: it may call
-// twice, never, from another thread, or long after nobody waits any more. All of that ends here, in a
+// twice, never, from another thread, or long after the wait has ended. All of that ends here, in a
 // small block that the waiting coroutine and the callback share. springboard.hpp and future.hpp are the
 // ways back, from coroutines to code that calls back or blocks.
 #pragma once
@@ -62,7 +62,7 @@ public:
         return false;
     }
 
-    /// On the loop's thread, after a claim: nobody else is going to post.
+    /// On the loop's thread, after a claim: no other thread is going to post.
     void end_wait() noexcept {
         context_of(env_).posted_as_expected(true);
         post_resumption();
@@ -119,7 +119,7 @@ private:
     // Apart, so that what is called on the loop's own thread stays small.
     [[gnu::noinline]] void publish_from_elsewhere() noexcept {
         io_context& home = context_of(env_);
-        // The coroutine may go on at once, and end whoever keeps the callback that is being called.
+        // The coroutine may go on at once, and destroy the owner of the callback that is being called.
         owners_.fetch_add(1, std::memory_order_relaxed);
         post_resumption();
         drop();
@@ -163,14 +163,14 @@ public:
         frame_stock::release(memory, size);
     }
 
-    io_result<Values...> result;  ///< Written by whoever has claimed the end.
+    io_result<Values...> result;  ///< Written by the thread that has claimed the end.
 };
 
 /// A function to be called when something is done; what `from_callback` hands out. One word.
 ///
 /// The first call ends the wait; later ones, and those after the wait was stopped, change nothing and
 /// drop their values. When the last copy dies without a call, the wait ends with
-/// `errc::broken_promise`: nobody is left who could call.
+/// `errc::broken_promise`, for no call can come any more.
 ///
 /// Threads:  copies may be called and destroyed on any thread; one copy by one thread at a time.
 /// Lifetime: may outlive the coroutine and its loop.

@@ -18,7 +18,7 @@ namespace gyre {
 
 /// Starts `it` on `where` and promises its result.
 ///
-/// Never wait for the future on the thread that runs `where`: nobody would be left to fulfil it.
+/// Never wait for the future on the thread that runs `where`: no thread would be left to fulfil it.
 ///
 /// @param  where  The executor it runs on. Borrowed; must outlive the coroutine.
 /// @param  it     Owned until it has ended.

@@ -5,7 +5,7 @@
 // `launch` needs a record beside the coroutine's frame. A code base that is ported one function at a time
 // crosses this border on every request, so here the record lies in front of the frame, in one block: a
 // function that returns `springboard<Result>` is called like any other, and `call` gives it a place to
-// run and somebody to tell. callbacks.hpp is the opposite direction.
+// run and a function to tell. callbacks.hpp is the opposite direction.
 #pragma once
 
 #include <gyre/base/check.hpp>
@@ -65,7 +65,7 @@ private:
 
 // Implementation
 
-/// Stands in front of the frame, and outlives it for as long as somebody holds a stop_handle.
+/// Stands in front of the frame, and outlives it for as long as a stop_handle to it exists.
 template <class Result>
 class springboard_record final : public root {
 public:
