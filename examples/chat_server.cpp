@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A room in which everybody reads what everybody writes, a line at a time.
+// A chat room: each line that a member writes is sent to all members.
 //
 // Each connection is a group of two: one coroutine reads lines and says them to the room, one writes to
 // the member what the room has said. Between them stands a bounded channel per member, so a member who

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// gyre as a guest in somebody else's loop: one thread, run by Boost.Asio.
+// gyre as a guest in another framework's loop: one thread, run by Boost.Asio.
 //
 // `asio_guest` polls a gyre loop from Asio's whenever it has something to do, so both kinds of code share
 // a thread. Here an Asio server, written in callbacks, answers a gyre client. How to do the same inside

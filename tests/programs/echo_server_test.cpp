@@ -268,7 +268,7 @@ TEST_CASE("on SIGTERM during traffic all that the echo server has read arrives, 
     }
 }
 
-TEST_CASE("a second SIGTERM ends the echo server at once, whoever is still connected") {
+TEST_CASE("a second SIGTERM ends the echo server at once, with clients still connected") {
     for (const backend_choice backend : backends_under_test()) {
         const std::string name = describe(backend);
         CAPTURE(name);

@@ -31,7 +31,7 @@ void check_output(const std::string& path, const std::string& expected) {
     }
 }
 
-// Somebody at a terminal, who waits for what they expect to read.
+// A person at a terminal, who waits for what they expect to read.
 class person {
 public:
     explicit person(const endpoint& server) : number_{plain_connect(server)} {}
@@ -139,14 +139,14 @@ TEST_CASE("tcp_client sends its standard input, however long, and prints the ans
 }
 
 TEST_CASE("tcp_client says why it cannot connect, and how it is used") {
-    std::string nobody;
+    std::string unused;
     {
         program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
-        nobody = server.listening_on().to_string();
+        unused = server.listening_on().to_string();
         ends_well(server);
     }
 
-    program refused{GYRE_TCP_CLIENT, {nobody, "x"}};
+    program refused{GYRE_TCP_CLIENT, {unused, "x"}};
     program nonsense{GYRE_TCP_CLIENT};
 
     CHECK(refused.rest_of_output() == "gyre: connect: Connection refused\n");
@@ -155,7 +155,7 @@ TEST_CASE("tcp_client says why it cannot connect, and how it is used") {
     CHECK(nonsense.wait() == 2);
 }
 
-TEST_CASE("in the chat everybody hears what everybody says, and who comes and goes") {
+TEST_CASE("in the chat each line reaches all members, who hear as well who comes and goes") {
     for (const backend_choice backend : backends_under_test()) {
         const std::string name = describe(backend);
         CAPTURE(name);
@@ -209,7 +209,7 @@ TEST_CASE("counting_pool counts words over all its connections, whichever loop h
     }
 }
 
-TEST_CASE("in the chat a name must be a name, and nobody else's") {
+TEST_CASE("in the chat a name must be a name, and not in use") {
     program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}};
     const endpoint where = server.listening_on();
     person ann{where};
@@ -230,7 +230,7 @@ TEST_CASE("in the chat a name must be a name, and nobody else's") {
     ends_well(server);
 }
 
-TEST_CASE("in the chat a line that is too long ends its author's visit, and nobody else's") {
+TEST_CASE("in the chat a line that is too long ends its author's visit, and no other") {
     program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}};
     const endpoint where = server.listening_on();
     person ann{where};
@@ -249,7 +249,7 @@ TEST_CASE("in the chat a line that is too long ends its author's visit, and nobo
     ends_well(server);
 }
 
-TEST_CASE("in the chat somebody who does not read is shown the door, and the others go on") {
+TEST_CASE("in the chat a member who does not read is disconnected, and the others go on") {
     for (const backend_choice backend : backends_under_test()) {
         const std::string name = describe(backend);
         CAPTURE(name);

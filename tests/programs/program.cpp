@@ -24,7 +24,7 @@
 namespace gyre::testing {
 namespace {
 
-// Standard input of the child: a file, so that nobody has to write while somebody else reads.
+// Standard input of the child: a file, so that the test need not write while the child reads.
 int file_with(std::string_view text) {
     std::FILE* file = std::tmpfile();
     REQUIRE(file != nullptr);
