@@ -19,7 +19,7 @@ arrival_log::arrival_log(in_sequence first, std::size_t commands_max, const even
 void arrival_log::take(const event_stamp& stamp, answer what, gyre::time_point now) {
     if (stamp.in_seq < first_ || stamp.in_seq - first_ >= commands_.size()) [[unlikely]] {
         return complain("a message of command " + std::to_string(stamp.in_seq) +
-                        ", which nobody sent");
+                        ", which was not sent");
     }
     record& it = commands_[stamp.in_seq - first_];
     if (stamp.index == 0) it.first = what;

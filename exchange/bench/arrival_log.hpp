@@ -4,7 +4,8 @@
 //
 // The messages of one event arrive by several ways: over the sessions concerned and over the feed. Each
 // carries the number of the command that caused it, its place among its messages, and whether it is the
-// last; so it is known when an event is complete, and a message too few, too many or of nobody is noticed.
+// last; so it is known when an event is complete, and a message that is missing, superfluous or
+// unknown is noticed.
 #pragma once
 
 #include <exchange/bench/cells.hpp>

@@ -3,7 +3,7 @@
 // When each event is due, whatever became of the ones before it.
 //
 // An open loop: were a message sent only once the last one was answered, a stall would be counted once
-// and not for everybody who would have come meanwhile (coordinated omission). So latencies count from
+// and not for each message that was due meanwhile (coordinated omission). So latencies count from
 // these moments, and a load that falls behind them says so.
 #pragma once
 

@@ -81,7 +81,7 @@ inline constexpr std::uint32_t turns_of_row = 20;
 /// Every row, in the order of the tables.
 [[nodiscard]] std::vector<cell> all_cells();
 
-/// Both ends of each table, for a quick look: a rate that everybody keeps, and none.
+/// Both ends of each table, for a quick look: a rate that every contender keeps, and none.
 [[nodiscard]] std::vector<cell> quick_cells();
 
 /// A few rows of different kinds, to turn screws at.

@@ -135,7 +135,7 @@ void copy_sweep(benchmark::State& state) {
     std::vector<std::byte> ring(1 << 20);
     std::size_t at = 0;
     const std::size_t size = sizeof(event_stamp) + 56;
-    benchmark::DoNotOptimize(ring.data());  // Somebody else might read it.
+    benchmark::DoNotOptimize(ring.data());  // As if other code might read it.
     for (auto _ : state) {
         const event_batch batch{events, 1, 1, 1, 0, true};
         for (std::size_t each = 0; each < events.size(); ++each, at += size) {

@@ -3,8 +3,8 @@
 // What a matching facility must be able to do to be measured.
 //
 // The service behind it (exchange/net/application/matching_service.hpp) is made and prepared outside, so
-// that it is the same for everybody. What a facility adds is what is compared: how bytes get from sockets
-// into the service, and out of it. Each file in contenders/ implements this once.
+// that it is the same for every contender. What a facility adds is what is compared: how bytes get
+// from sockets into the service, and out of it. Each file in contenders/ implements this once.
 #pragma once
 
 #include <exchange/bench/span_log.hpp>
@@ -37,7 +37,7 @@ struct facility_plan {
 /// Where a facility listens: on 127.0.0.1, at ports of its own choice.
 struct facility_endpoints {
     sockaddr_in order_entry{};    ///< SoupBinTCP.
-    sockaddr_in feed_requests{};  ///< MoldUDP64 requests; the answer goes to whoever asked.
+    sockaddr_in feed_requests{};  ///< MoldUDP64 requests; the answer goes to the requester.
 };
 
 /// What it counted itself, over its whole life. None: it does not count that.
@@ -61,7 +61,8 @@ public:
 
     [[nodiscard]] virtual facility_identity about() const = 0;
 
-    /// Starts one thread that serves everybody, and returns once connections are accepted. Called once.
+    /// Starts one thread that serves all clients, and returns once connections are accepted. Called
+    /// once.
     ///
     /// TCP_NODELAY is set on connections. After each batch of input everything that was derived is
     /// written before more is read, and `plan.spans` is told.

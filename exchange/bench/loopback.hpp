@@ -2,8 +2,8 @@
 //
 // Sockets of one machine, for the load and for the facility without a library.
 //
-// Plain system calls and nothing behind them, so that the load costs the same whoever is measured. What
-// fails here ends the program: a benchmark without its sockets has nothing to say.
+// Plain system calls and nothing behind them, so that the load costs the same for all contenders.
+// What fails here ends the program: a benchmark without its sockets has nothing to say.
 #pragma once
 
 #include <lab/load.hpp>

@@ -10,7 +10,7 @@
 namespace exchange::bench {
 namespace {
 
-// More than the load lets be under way, so that nobody is cut off and no datagram lost for good.
+// More than the load lets be under way, so that no client is cut off and no datagram lost for good.
 constexpr std::size_t kept_messages = std::size_t{1} << 16;
 constexpr std::size_t kept_bytes = std::size_t{8} << 20;
 
@@ -33,7 +33,7 @@ std::unique_ptr<matching_service> prepared_service(scenario& play, gyre::time_po
     for (const command& each : play.prepare()) {
         std::visit([&](const auto& it) { made->apply(it); }, each);
         while (made->feed().next(now)) {
-        }  // Taken, and sent to nobody.
+        }  // Taken, and not sent.
     }
     return made;
 }

@@ -141,7 +141,7 @@ task_of<X> wait_for_end(typename X::timer& timer) {
     static_cast<void>(co_await timer.wait());
 }
 
-/// A deadline that somebody waits for, moved to later.
+/// A deadline that a coroutine waits for, moved to later.
 template <class X>
 task_of<X> deadline_pushed_back(typename X::context& on, double& nanoseconds) {
     typename X::timer timer{on};

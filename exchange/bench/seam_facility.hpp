@@ -89,7 +89,7 @@ private:
                       loopback_address(facility.feed_requests().port())};
         started_.count_down();
         context.run();
-        posted_.wait();  // Whoever posts is still inside of the context.
+        posted_.wait();  // The poster is still inside of the context.
         counts_.datagrams = facility.feed().datagrams;
     }
 

@@ -79,7 +79,7 @@ void define_instrument_options(CLI::App* word, define_instrument& it) {
     add_id(word, "instrument", it.instrument, "Its number")->required();
     add_id(word, "--product", it.product, "Of which product")->required();
     add_word(word, "--type", it.type, "What it is");
-    add_word(word, "--lone-orders", it.lone_orders, "An IOC that finds nobody");
+    add_word(word, "--lone-orders", it.lone_orders, "An IOC without a counterparty");
     word->add_option("--expiry", it.expiry_yyyymmdd, "YYYYMMDD");
     add_price(word, "--strike", it.strike, "Of an option");
     add_price(word, "--settlement-price", it.settlement_price, "What the collar is around");

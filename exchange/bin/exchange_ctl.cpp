@@ -28,7 +28,7 @@ constexpr int unreachable = 3;
 constexpr const char* about = R"(Tells a running exchange what its operator wants.
 
 It logs in with the configuration's operator, gives one command, prints the answer and
-leaves. Whoever was logged in as the operator before is sent away.)";
+leaves. An earlier login of the operator is cut off.)";
 
 constexpr const char* exit_codes =
     "Exit status: 0 if it was accepted, 1 if the exchange refused it, 2 if the command line or "

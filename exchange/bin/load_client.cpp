@@ -72,7 +72,7 @@ std::string load_client::why_not() const {
     if (machine.rejected() == soup_reject::not_authorized) return "wrong name or password";
     if (machine.rejected() != soup_reject::none) return "there is no such session";
     if (over_) return std::string{describe(machine.ending())};
-    return machine.logged_in() ? "no answer in time" : "nobody answers";
+    return machine.logged_in() ? "no answer in time" : "cannot be reached";
 }
 
 template <command_record Command>

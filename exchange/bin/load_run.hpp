@@ -74,7 +74,7 @@ private:
     std::size_t turn_ = 0;  // Whose turn it is.
     std::uint64_t sent_ = 0;
     gyre::time_point stuck_at_{};  // If nothing can be sent until then.
-    std::uint64_t held_back_ = 0;  // Times that nobody could send what was due.
+    std::uint64_t held_back_ = 0;  // Times that no client could send what was due.
     std::uint64_t feed_lost_ = 0;
     double seconds_ = 0;
     int status_ = 0;

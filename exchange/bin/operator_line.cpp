@@ -19,7 +19,7 @@ task<std::string> operator_line::log_in(gyre::time_point deadline) {
     while (!client_.machine().logged_in() && !over_) {
         changed_.reset();
         const auto [late] = co_await gyre::with_deadline(deadline, changed_.wait());
-        if (late) co_return "nobody answers";
+        if (late) co_return "cannot be reached";
     }
     if (client_.machine().logged_in()) co_return "";
     switch (client_.machine().rejected()) {

@@ -12,7 +12,7 @@ order_mix_command order_mix::next(const order_view& trader, client_sequence numb
     const bool full = trader.resting() >= options_.resting_max;
     if (trader.resting() > 0 && (full || roll < 35)) {
         const own_order& it = trader.resting(below(trader.resting()));
-        // What somebody asks for twice is refused the second time, which says nothing.
+        // What is asked for twice is refused the second time, which says nothing.
         if (!it.asked && !full && roll < 18) return amend(it, number);
         if (!it.asked)
             return cancel_order{session_id::none, number, {order_id::none, it.entered.client_seq}};

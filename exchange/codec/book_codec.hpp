@@ -2,8 +2,9 @@
 //
 // Questions about books and their answers as SBE messages, there and back.
 //
-// They stand in administration.xml, as what only the operator may say does; but everybody may ask.
-// book_page.hpp says what they mean, command_codec.hpp and event_codec.hpp carry everything else.
+// They stand in administration.xml, as what only the operator may say does; but any session may
+// ask. book_page.hpp says what they mean, command_codec.hpp and event_codec.hpp carry everything
+// else.
 #pragma once
 
 #include <exchange/codec/book_page.hpp>

@@ -4,8 +4,9 @@
 //
 // Neither is a command or an event: they have no place in any sequence and change nothing. A book that is
 // larger than a page is read page by page, each from where the last one ended. It may change meanwhile;
-// since price_level_update says what a level *is*, whoever applies the feed from the first page's
-// `next_in_feed` on has the book all the same, once it has applied as much as the last page knew.
+// since price_level_update says what a level *is*, a listener that applies the feed from the first
+// page's `next_in_feed` on has the book all the same, once it has applied as much as the last page
+// knew.
 #pragma once
 
 #include <exchange/core/types.hpp>

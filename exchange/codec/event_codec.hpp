@@ -4,9 +4,9 @@
 //
 // The core hands over batches of records; `encode_batch` writes each of them once, straight into the
 // memory it is sent from. Who receives what: a message that names a session goes to that session's
-// sequenced stream and to nobody else; one that names none goes to the public feed; what answers the
-// operator goes to the operator. Every message carries its `out_seq`, so whoever receives several of these
-// can merge them. command_codec.hpp is the other direction.
+// sequenced stream and nowhere else; one that names none goes to the public feed; what answers the
+// operator goes to the operator. Every message carries its `out_seq`, so a receiver of several of
+// these can merge them. command_codec.hpp is the other direction.
 #pragma once
 
 #include <exchange/codec/command_codec.hpp>
@@ -29,7 +29,8 @@ concept message_sink = requires(Sink& sink, std::size_t size) {
     sink.commit(size);
 };
 
-/// Finds the sink of a message. A null pointer means that nobody listens, and nothing is written.
+/// Finds the sink of a message. A null pointer means that there is no listener, and nothing is
+/// written.
 template <class Routes>
 concept event_routes = requires(Routes& routes, session_id session) {
     requires message_sink<std::remove_pointer_t<decltype(routes.session(session))>>;
@@ -129,7 +130,7 @@ constexpr decode_fault decode_public_event(std::span<const std::byte> bytes, Vis
 template <class Visitor>
 constexpr decode_fault decode_operator_event(std::span<const std::byte> bytes, Visitor&& visitor) {
     const auto fault = administration::read_message(bytes, event_reading<Visitor>{visitor});
-    // Refusals are order_entry.xml's, whoever sent what is refused.
+    // Refusals are order_entry.xml's, whatever schema the refused message has.
     if (fault.error != decode_error::unknown_schema) return fault;
     return order_entry::read_message(bytes, event_reading<Visitor>{visitor});
 }

@@ -2,9 +2,10 @@
 //
 // How much memory one command can fill at once, for a session and for the feed.
 //
-// A command is carried out as a whole: nobody can read before all that it causes stands in its rings. So a
-// ring that holds less loses messages of whoever reads as fast as anybody can. What a command causes is
-// bounded by the orders that rest, which the partition limits; the rows are those of core/publisher.hpp.
+// A command is carried out as a whole: no reader can read before all that it causes stands in its
+// rings. So a ring that holds less loses messages even of the fastest reader. What a command causes
+// is bounded by the orders that rest, which the partition limits; the rows are those of
+// core/publisher.hpp.
 #pragma once
 
 #include <exchange/codec/event_codec.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The last messages of a stream, kept for whoever has to hear them again.
+// The last messages of a stream, kept for readers that have to receive them again.
 //
 // Resuming a SoupBinTCP session and answering a MoldUDP64 request are the same need: a message by its
 // sequence number, out of a bounded memory. Messages stand in one block, each behind room for its

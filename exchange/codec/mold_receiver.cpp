@@ -161,7 +161,7 @@ std::optional<std::array<std::byte, mold_header_bytes>> mold_receiver::request(
         {options_.session, wanted.first, static_cast<std::uint16_t>(wanted.size())});
 }
 
-/// The nearest messages that were missing for long enough and that nobody was asked for.
+/// The nearest messages that were missing for long enough and were not requested yet.
 mold_gap mold_receiver::ask_for_more(gyre::time_point now) noexcept {
     look_again_ = gyre::never;
     std::uint64_t from = expected_;

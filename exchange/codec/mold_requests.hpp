@@ -46,8 +46,8 @@ class mold_requests {
 public:
     explicit mold_requests(const mold_requests_options& options);
 
-    /// Asks for the first messages of `missing` that nobody was asked for. If as many requests are under
-    /// way as may be, what is nearer comes before what is further ahead.
+    /// Asks for the first messages of `missing` that were not requested yet. If as many requests
+    /// are under way as may be, what is nearer comes before what is further ahead.
     ///
     /// @param  missing      Not empty, at or behind the last `forget_before`.
     /// @param  nearer_max   How many requests for nearer messages there may be.

@@ -3,8 +3,8 @@
 // The publishing end of a MoldUDP64 session, and its answers to those who missed something.
 //
 // Messages are written once, where they stay for retransmission; datagrams are headers in front of a
-// piece of that memory. It does no I/O and reads no clock: whoever drives it sends each datagram to the
-// group, and answers to whoever asked.
+// piece of that memory. It does no I/O and reads no clock: its driver sends each datagram to the
+// group, and answers to their requesters.
 #pragma once
 
 #include <exchange/codec/big_endian.hpp>
@@ -70,8 +70,8 @@ public:
     /// Nothing will follow what was committed. Requests are still answered.
     void end(gyre::time_point now) noexcept;
 
-    /// Answers a request with as many of its messages as one datagram holds: whoever needs more asks
-    /// again, and nobody can make us send more bytes than that for each datagram of theirs.
+    /// Answers a request with as many of its messages as one datagram holds: a requester that needs
+    /// more asks again, and none can make us send more bytes than that for each datagram of theirs.
     ///
     /// Errors: those of `parse_mold_request`; `other_session`, `not_sent_yet`, `not_kept`.
     [[nodiscard]] mold_answer answer(std::span<const std::byte> request) const noexcept;
@@ -79,7 +79,7 @@ public:
     [[nodiscard]] const message_ring& messages() const noexcept { return messages_; }
 
     /// Do messages that were not sent yet take more than a quarter of what is kept? Then they are to be sent
-    /// before more is caused: what is pushed out unsent nobody can ask for either.
+    /// before more is caused: what is pushed out unsent cannot be asked for either.
     [[nodiscard]] bool crowded() const noexcept { return messages_.takes_a_quarter(cursor_); }
 
     /// Messages that newer ones pushed out before they were sent: the driver was too slow.

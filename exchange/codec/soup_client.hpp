@@ -28,7 +28,8 @@ public:
     /// Logs in on a new connection; unsent packets of the one before are forgotten.
     void connect(gyre::time_point now) noexcept;
 
-    /// The connection is gone: nobody is logged in, and nothing can be sent, until the next `connect`.
+    /// The connection is gone: the client is not logged in, and nothing can be sent, until the next
+    /// `connect`.
     void disconnected() noexcept {
         if (phase_ != phase::over) phase_ = phase::idle;
     }
@@ -47,7 +48,7 @@ public:
 
     /// Sends a message.
     ///
-    /// @return False if there is no room, or nobody is logged in.
+    /// @return False if there is no room, or the client is not logged in.
     bool send(std::span<const std::byte> message) noexcept;
 
     /// Sends text for people. False if there is no room, or no connection.

@@ -2,7 +2,7 @@
 //
 // Packets out of a stream of bytes that is cut anywhere.
 //
-// TCP knows no packets: one read can bring half of a length, or twenty packets and a bit. Whoever reads
+// TCP knows no packets: one read can bring half of a length, or twenty packets and a bit. A reader
 // gives the bytes here and takes whole packets out; the memory is bounded by the largest packet that
 // the receiver is willing to take.
 #pragma once

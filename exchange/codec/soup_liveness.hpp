@@ -3,7 +3,7 @@
 // Who has been silent for how long: the two timers that both sides of a SoupBinTCP session keep.
 //
 // A side that has sent nothing for a second sends a heartbeat, and one that has heard nothing for
-// fifteen gives the connection up. The clock is whoever calls.
+// fifteen gives the connection up. The caller tells the time.
 #pragma once
 
 #include <exchange/codec/soup_packet.hpp>

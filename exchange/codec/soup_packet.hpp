@@ -79,7 +79,7 @@ struct soup_options {
 inline constexpr std::size_t soup_header_bytes = 3;
 inline constexpr std::size_t soup_payload_bytes_max = 0xFFFE;
 
-/// One whole packet. The payload is borrowed from whoever framed it.
+/// One whole packet. The payload is borrowed from the framer.
 struct soup_packet {
     soup_type type = soup_type::debug;
     std::span<const std::byte> payload{};

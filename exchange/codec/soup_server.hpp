@@ -54,7 +54,7 @@ public:
 
     /// Sends a message outside the sequenced stream. It is lost if the connection is.
     ///
-    /// @return False if there is no room, or nobody is logged in.
+    /// @return False if there is no room, or no client is logged in.
     bool send_unsequenced(std::span<const std::byte> message) noexcept;
 
     /// Sends text for people. False if there is no room.
@@ -75,8 +75,8 @@ public:
     /// The next sequenced message that is not written entirely.
     [[nodiscard]] std::uint64_t next_to_send() const noexcept { return cursor_; }
 
-    /// Did the last `output()` point into the stream? Until `sent`, whoever writes it reads from there, also
-    /// behind the end of the session.
+    /// Did the last `output()` point into the stream? Until `sent`, the writer reads from there,
+    /// also behind the end of the session.
     [[nodiscard]] bool offers_stream() const noexcept { return stream_offered_; }
 
 private:

@@ -13,7 +13,7 @@ namespace exchange {
 struct soup_step {
     enum class kind : std::uint8_t {
         nothing,
-        login,    ///< Server: somebody wants in; answer with `accept` or `reject`.
+        login,    ///< Server: a client wants in; answer with `accept` or `reject`.
         started,  ///< Client: logged in.
         message,  ///< `payload` is a message of the peer.
         debug,    ///< `payload` is text for people.

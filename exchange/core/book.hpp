@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The orders of one market that rest: who is first at the best price, and where everybody stands.
+// The orders of one market that rest: which is first at the best price, and where each one stands.
 //
 // It keeps price and time priority and the sums of its levels, and knows nothing of accounts, events
 // or matching. Auctions will let the sides overlap for a while, so it never assumes that they do not.

@@ -8,9 +8,10 @@
 // chained through the orders themselves. A quote's two orders answer to the same sequence.
 //
 // Clients choose their sequences. Of any hash that they know, thousands of numbers of a session share a
-// place, and whoever enters those makes all that happens there slow; so the hash multiplies by a number
-// that they need not know. Of 2^n places, two lines share one for at most 2 in 2^n multipliers, whichever
-// two lines they are. A better mix that everybody knows was rejected: to search it takes a moment longer.
+// place, and a client that enters those makes all that happens there slow; so the hash multiplies
+// by a number that they need not know. Of 2^n places, two lines share one for at most 2 in 2^n
+// multipliers, whichever two lines they are. A better mix that is public was rejected: to search it
+// takes a moment longer.
 #pragma once
 
 #include <exchange/core/slab.hpp>

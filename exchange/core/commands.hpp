@@ -132,7 +132,7 @@ struct define_product {
 };
 
 enum class lone_order_policy : std::uint8_t {
-    cancel = 0,  ///< An IOC or FOK that finds nobody is cancelled as if somebody were there.
+    cancel = 0,  ///< An IOC or FOK without a counterparty is accepted, and cancelled.
     reject = 1,  ///< It is refused with `no_counterparty` before any book is looked at.
 };
 
@@ -204,7 +204,7 @@ struct end_session {
     session_id session;
 };
 
-/// Cancels the Day orders of a market; then its sums begin again, and everybody is told so.
+/// Cancels the Day orders of a market; then its sums begin again, and the public feed says so.
 struct end_day {
     static constexpr command_kind kind = command_kind::end_day;
 

@@ -36,7 +36,7 @@ enum class event_kind : std::uint8_t {
     admin_rejected = 65,
 };
 
-/// Who receives a message: the session that it names, everybody, or the operator.
+/// Who receives a message: the session that it names, the public feed, or the operator.
 enum class event_audience : std::uint8_t { session = 1, everybody = 2, administrator = 3 };
 
 [[nodiscard]] constexpr event_audience audience_of(event_kind kind) noexcept {
@@ -74,7 +74,7 @@ struct order_amended {
     instrument_id instrument;
     account_id account;
     client_sequence client_seq;
-    client_sequence request_seq;  ///< Of the amend; none if nobody asked for it.
+    client_sequence request_seq;  ///< Of the amend; none if there was no request.
     contracts open;
     contracts executed;
     session_id session;
@@ -94,7 +94,7 @@ struct order_cancelled {
     instrument_id instrument;
     account_id account;
     client_sequence client_seq;
-    client_sequence request_seq;  ///< Of the cancel; none if nobody asked for it.
+    client_sequence request_seq;  ///< Of the cancel; none if there was no request.
     contracts cancelled;
     contracts executed;
     session_id session;
@@ -155,7 +155,7 @@ struct trade_capture_report {
 };
 
 // ---------------------------------------------------------------------------------------------
-// To everybody.
+// To the public feed.
 // ---------------------------------------------------------------------------------------------
 
 /// By order. An order that loses its place is erased and added.

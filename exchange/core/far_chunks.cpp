@@ -68,7 +68,7 @@ chunk_index far_chunks::find(const level_memory& memory, chunk_number number) co
     const path key = path_to(number);
     std::uint32_t at = root_;
     for (unsigned step = 0; is_node(at); ++step) at = memory.nodes[at].next[branch(key, step)];
-    // What is alone below a branch may be somebody else.
+    // What is alone below a branch may be another chunk.
     const chunk_index found = chunk_behind(at);
     return found != 0 && memory.chunks[found].number == number ? found : 0;
 }

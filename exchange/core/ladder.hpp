@@ -5,7 +5,8 @@
 // A window of 1,024 chunks (65,536 adjacent prices) is a directory that is indexed by price; a word
 // above each 64 of its entries and one word above those say where orders are, so the best price is
 // three counts of zeros. Prices beyond the window are found through `far_chunks`. Where the window
-// stands is nobody's business: it moves to the price of the first order that finds the ladder empty.
+// stands is not visible outside: it moves to the price of the first order that finds the ladder
+// empty.
 #pragma once
 
 #include <exchange/core/chunk_pool.hpp>

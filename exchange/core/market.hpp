@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// One market: its terms, its phase, its book, and what it has told everybody about itself.
+// One market: its terms, its phase, its book, and what it has published about itself.
 //
 // A new phase (pre-open, auction) is a value of `market_phase` and a question in `allows_entry`; an
 // uncross walks the same book.

@@ -52,7 +52,7 @@ private:
     [[nodiscard]] order_index make(const new_order& it) noexcept;
     /// Could it be filled completely, now?
     [[nodiscard]] bool fillable(const market& in, const order& it) const noexcept;
-    /// Trades until nothing is left, or nobody within `limit`, or it must give way to its own kind.
+    /// Trades until nothing is left, or no order within `limit`, or self-trade prevention ends it.
     void match(market& in, order_index index, price_ticks limit) noexcept;
     [[nodiscard]] order_index next_maker(const market& in, order_side side) const noexcept;
     void execute(market& in, order& taker, order_index maker) noexcept;

@@ -184,7 +184,7 @@ void publisher::book_changed(const market& in, const order& it, book_action acti
         .open = action == book_action::erase ? 0 : it.open,
         .side = it.side,
         .action = action};
-    // A level that was closed is all zero, and nobody else's before the caller comes back.
+    // A level that was closed is all zero, and not used again before the caller comes back.
     const price_level& level = memory_->levels.chunks.level(it.level);
     next(event_kind::price_level_update).price_level_update = {.price = it.price,
                                                                .quantity = level.quantity,
@@ -196,7 +196,7 @@ void publisher::book_changed(const market& in, const order& it, book_action acti
 void publisher::top(market& in) noexcept {
     const level_index bid = in.book.best(order_side::buy);
     const level_index ask = in.book.best(order_side::sell);
-    // Level 0 is nobody's, and so its sums are those of a side without orders.
+    // Level 0 has no orders, and so its sums are those of a side without orders.
     const price_level& bids = memory_->levels.chunks.level(bid);
     const price_level& asks = memory_->levels.chunks.level(ask);
     const price_ticks bid_price = bid == 0 ? 0 : -in.book.of(order_side::buy).best_rank();

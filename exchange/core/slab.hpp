@@ -14,7 +14,7 @@
 
 namespace exchange {
 
-/// A place in the slab. 0 is nobody's, so zeroed memory points to no order.
+/// A place in the slab. 0 is never used, so zeroed memory points to no order.
 using order_index = std::uint32_t;
 
 /// Chunk and slot of a price level in `chunk_pool`. 0 is none.
@@ -89,7 +89,7 @@ public:
     [[nodiscard]] order_index find(order_id id) const noexcept {
         const auto index = static_cast<order_index>(number(id)) & orders_limit;
         if (index == 0 || index >= orders_.size()) return 0;
-        // A free place holds the id of its next tenant, which somebody could guess.
+        // A free place holds the id of its next order, which a client could guess.
         return orders_[index].id == id && orders_[index].open != 0 ? index : 0;
     }
 

@@ -131,7 +131,7 @@ enum class reject_reason : std::uint8_t {
     position_over_max = 17,
     would_trade = 18,  ///< Post-only, and the other side is within reach.
     no_counterparty = 19,
-    unknown_order = 20,  ///< Never existed, is over, or belongs to somebody else.
+    unknown_order = 20,  ///< Never existed, is over, or belongs to another session.
     not_permitted = 21,
     at_capacity = 22,  ///< A table of the partition is full.
     unknown_product = 23,

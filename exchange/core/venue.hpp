@@ -26,7 +26,7 @@ struct partition_limits {
     std::uint32_t holdings_max = 1u << 16;
     std::uint32_t level_chunks_max = 1u << 13;  ///< 64 adjacent prices each; 1.6 KiB.
     std::uint32_t far_nodes_max = 1u << 12;     ///< For prices far away from the others; 264 bytes.
-    /// Of `client_index`. Whoever serves strangers draws one; no message depends on it.
+    /// Of `client_index`. A program that serves strangers draws one; no message depends on it.
     std::uint64_t client_index_key = 0;
 };
 

@@ -31,7 +31,7 @@ constexpr auto backend_names = std::to_array<backend_name>({
 });
 
 // ---------------------------------------------------------------------------------------------
-// Where everybody meets, and how much there may be
+// Addresses and limits
 // ---------------------------------------------------------------------------------------------
 
 constexpr json_range kept_messages{256, std::int64_t{1} << 28};
@@ -53,7 +53,7 @@ void read_order_entry(json_section& in, config& into) {
     in.read("kept_bytes_max", into.service.stream.bytes_max, kept_bytes);
 }
 
-/// What the kernel would refuse for each datagram, and nobody would be told of.
+/// What the kernel would refuse for each datagram, without an error that a user sees.
 void check_feed(json_section& in, const facility_options& it) {
     using family = gyre::endpoint::family;
     if (it.feed.kind() == family::none) return;  // Which was noted.
@@ -123,11 +123,11 @@ void read_participant(json_section& in, config& into) {
     if (in.has("session")) in.read_id("session", who.session);
     for (const credentials& other : into.service.participants) {
         if (!who.username.empty() && other.username == who.username)
-            in.wrong("username", "somebody else has this name" + in.said("username"));
+            in.wrong("username", "another participant has this name" + in.said("username"));
         if (other.session != who.session) continue;
         if (who.session == session_id::none)
             in.wrong("session", "is missing, and there is an operator already");
-        else in.wrong("session", "somebody else has this session" + in.said("session"));
+        else in.wrong("session", "another participant has this session" + in.said("session"));
     }
     into.service.participants.push_back(who);
 }
@@ -203,7 +203,7 @@ void read_session(json_section& in, config& into) {
 
 void check_participants(const config& it, std::vector<config_error>& errors) {
     const std::vector<credentials>& all = it.service.participants;
-    if (all.empty()) errors.push_back({"participants", "nobody could log in"});
+    if (all.empty()) errors.push_back({"participants", "no one could log in"});
     for (std::size_t each = 0; each < all.size(); ++each) {
         if (number(all[each].session) <= it.service.limits.sessions_max) continue;
         errors.push_back({"participants[" + std::to_string(each) + "].session",
@@ -265,7 +265,7 @@ void check_room(const ring_room& room, std::size_t kept, const std::string& whom
                                                ": expected fewer orders"});
 }
 
-/// Whoever reads must miss nothing, however much one command tells: each ring keeps that much beside what
+/// Readers must miss nothing, however much one command tells: each ring keeps that much beside what
 /// was asked for.
 void make_room(config& it, std::vector<config_error>& errors) {
     const std::size_t orders = it.service.limits.orders_max;

@@ -75,7 +75,7 @@ struct config_reading {
 /// Reads a file; that it cannot be read is an error like any other.
 [[nodiscard]] config_reading load_config(const std::string& path);
 
-/// Who may give the operator's commands; null if the configuration names nobody.
+/// Who may give the operator's commands; null if the configuration names none.
 [[nodiscard]] const credentials* find_operator(const config& in) noexcept;
 
 }  // namespace exchange

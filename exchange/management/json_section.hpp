@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// One object of a configuration while it is being read: what was asked for, and what nobody asked for.
+// One object of a configuration while it is being read: the keys that are known, and those that are
+// not.
 //
 // Each value is read by its key into the member that it sets, which keeps its default if the key is not
 // there. What is wrong is noted with its place, and reading goes on, so that one run finds everything.
@@ -50,7 +51,7 @@ public:
     void read(const char* key, Number& into, json_range range = {}) {
         if (has(key)) into = static_cast<Number>(number_at(key, range, into));
     }
-    /// A number that stands for somebody or something, and is not 0.
+    /// A number that identifies something, and is not 0.
     template <class Id>
         requires std::is_enum_v<Id>
     void read_id(const char* key, Id& into) {
@@ -104,7 +105,7 @@ public:
         }
     }
 
-    /// Notes the keys that nobody asked for.
+    /// Reports the keys that no read has asked for.
     void finish();
 
     /// Notes what is wrong with the value of `key`.
@@ -124,7 +125,7 @@ private:
     const json& of_;
     std::string where_;
     std::vector<config_error>& errors_;
-    std::set<std::string, std::less<>> known_;  // Keys that somebody asked for.
+    std::set<std::string, std::less<>> known_;  // Keys that were asked for.
 };
 
 }  // namespace exchange

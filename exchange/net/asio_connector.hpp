@@ -3,7 +3,7 @@
 // Connecting on Boost.Asio in a way that can be ended from outside: by closing the socket that connects.
 //
 // executor_traits.hpp has the contract. `asio_stream_socket::connect` keeps its socket in the frame that
-// awaits, where nobody else finds it; here it is a member.
+// awaits, where no other code finds it; here it is a member.
 #pragma once
 
 #include <exchange/net/asio_stream_socket.hpp>

@@ -2,8 +2,8 @@
 //
 // Datagrams to be sent, kept together for a Boost.Asio that sends them one by one.
 //
-// Asio has no call for several datagrams. The batch has gyre's interface, so that whoever fills it is
-// written once, and copies what gyre's copies; what it can't do is save system calls.
+// Asio has no call for several datagrams. The batch has gyre's interface, so that the code that
+// fills it is written once, and copies what gyre's copies; what it can't do is save system calls.
 #pragma once
 
 #include <gyre/base/buffer.hpp>

@@ -153,7 +153,7 @@ public:
         return !batch_->empty();
     }
     [[nodiscard]] result_type finish(const boost::system::error_code& failure, std::size_t = 0) {
-        // Whoever calls again hears of a failure behind others that went out.
+        // A failure behind datagrams that went out is reported by the next call.
         if (failure && sent_ == 0) return from_asio_error(failure, gyre::activity::write);
         return sent_;
     }

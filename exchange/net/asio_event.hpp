@@ -83,7 +83,7 @@ public:
     /// Waits until it is set.
     ///
     /// Errors:        none.
-    /// Cancellation:  none; whoever wants to end it sets it.
+    /// Cancellation:  none; to end it, set the event.
     /// Threads:       the loop's.
     /// Cost:          no allocation; a post.
     [[nodiscard]] auto wait() noexcept { return asio_operation<waiting>{waiting{*this}}; }

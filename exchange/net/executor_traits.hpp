@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The seam: what the exchange wants of whoever carries out its I/O, so that it is written once.
+// The seam: what the exchange wants of the library that carries out its I/O, so that it is written
+// once.
 //
 // Transports, sessions and applications are templates over `X`, which is `gyre_traits` or `asio_traits`.
 // Here stands what they may count on; stream_laws.hpp, datagram_laws.hpp and waiting_laws.hpp in
@@ -23,7 +24,7 @@
 // where it stands by Asio.
 //
 // ## X itself
-//   launch(context&, task<>)     Begins it when the loop next runs; nobody awaits it. An exception that
+//   launch(context&, task<>)     Begins it when the loop next runs, unawaited. An exception that
 //                                leaves it ends the process.
 //   now(context&)                The time, as old as the turn of the loop at most.
 //   listen(context&, endpoint, listen_options)  -> io_result<acceptor>
@@ -36,8 +37,8 @@
 //   close()            What is pending ends with `errc::canceled`. `errc::closed` if it was closed already.
 //                      Destroying one closes it.
 //   is_open(), local_endpoint(), set_option(option), native_handle()   As gyre::basic_socket has them.
-// An operation that waits is begun on an open socket only: whoever has waited since asks `is_open`.
-// Buffers, lists of buffers and batches are borrowed until the operation has ended.
+// An operation that waits is begun on an open socket only: code that has waited since asks
+// `is_open`. Buffers, lists of buffers and batches are borrowed until the operation has ended.
 //
 //   acceptor.accept()            yields io_result<stream_socket>, with `no_delay` set.
 //   stream.read_some(bytes)      yields io_result<size_t>: at least one byte, or an error (`errc::eof`).
@@ -64,15 +65,15 @@
 //   size(), empty(), full(), capacity(), clear()
 //
 // ## timer{context}: one deadline that moves; one coroutine waits for it
-//   expire_at(moment)  Sets it, or moves it: whoever waits goes on waiting, for the new one. Moving it to
+//   expire_at(moment)  Sets it, or moves it: a waiter goes on waiting, for the new one. Moving to
 //                      later costs a store, more or less. `gyre::never` waits for a move or a cancel.
 //   wait(), wait_until(moment)   yield io_result<> once it has passed.
 //   cancel()           Ends the wait with `errc::canceled`, if there is one. One whose moment has come
 //                      already may end either way.
 //
 // ## event: a flag to wait for, as gyre::event
-//   set(), reset(), is_set()     `set` resumes nobody inside the call.
-//   wait()             yields io_result<>. Everybody who waits when it is set goes on, even if it is reset
+//   set(), reset(), is_set()     `set` resumes no waiter inside the call.
+//   wait()             yields io_result<>. All that wait when it is set go on, even if it is reset
 //                      before they do. Must outlive them. Ask `is_set` where that is likely: to wait for
 //                      what is there costs Asio a turn through its queue.
 //

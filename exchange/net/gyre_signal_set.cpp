@@ -26,7 +26,7 @@ io_result<gyre_signal_set> gyre_signal_set::open(gyre::io_context& on,
 task<io_result<int>> gyre_signal_set::wait() {
     canceled_->reset();
     auto ended = co_await gyre::when_any(signals_.wait(), canceled_->wait());
-    // Whoever was first: a signal that came in the same moment is no less a signal.
+    // Whichever was first: a signal that came in the same moment is no less a signal.
     co_return std::get<0>(ended.results);
 }
 

@@ -4,8 +4,8 @@
 //
 // The facilities need none, as they close their own sockets (docs/decisions/0016-seam.md).
 // Neither side's own way crosses the seam: a gyre stop ends every wait below a coroutine, Asio's
-// cancellation costs each operation a slot. What both can do is an event that somebody waits for, who
-// then closes what others wait on; their waits end with `errc::canceled`.
+// cancellation costs each operation a slot. What both can do is an event and a coroutine that waits
+// for it and then closes what others wait on; their waits end with `errc::canceled`.
 #pragma once
 
 namespace exchange {

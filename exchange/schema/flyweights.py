@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
 #
-# The schema is the contract; this makes C++ of it, so that nobody writes an offset by hand.
+# The schema is the contract; this makes C++ of it, so that no offset is written by hand.
 """Turns an SBE schema into one C++20 header of readers and writers.
 
     flyweights.py SCHEMA.xml --namespace NS [--bind NS2 --include HEADER...] [--beside FIELD...] -o OUT.hpp

@@ -8,7 +8,7 @@ namespace exchange {
 std::span<const std::byte> book_desk::answer(std::span<const std::byte> message) noexcept {
     std::size_t size = 0;
     const auto reply = [&](const book_request& question) { size = answer(question); };
-    // What is wrong with a question that is none, whoever takes commands will say.
+    // What is wrong with a question that is none is told by the reader of commands.
     if (decode_book_request(message, reply)) return {};
     return std::span{bytes_}.first(size);
 }

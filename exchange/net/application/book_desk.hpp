@@ -4,7 +4,7 @@
 // missed more than can be repeated.
 //
 // It reads the state between two commands, so each page is a whole truth, and says with which message of
-// the feed the next truth begins. matching_service.hpp lets everybody ask who is logged in.
+// the feed the next truth begins. matching_service.hpp lets every logged-in session ask.
 #pragma once
 
 #include <exchange/codec/book_codec.hpp>

@@ -77,7 +77,7 @@ void callback_facility::accept_later() {
     rest_.async_wait(accept_memory_.lend_to([this](const error_code&) { accept(); }));
 }
 
-/// Serves who has arrived, or lets it wait until somebody has left.
+/// Serves a client that has arrived, or lets it wait until another has left.
 void callback_facility::seat() {
     callback_connection* const place = places_.find();
     arrived_ = place == nullptr;

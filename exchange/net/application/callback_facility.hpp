@@ -44,12 +44,14 @@ public:
     /// Where requests for retransmission go, once started.
     [[nodiscard]] const gyre::endpoint& feed_requests() const noexcept { return requests_at_; }
 
-    /// Ends the day in order: everybody is told what there is to tell, then that nothing follows; the feed
-    /// ends. Who comes only now, or again, is told the same from the message on that it asks for, and can
-    /// change nothing any more. `stop` comes next; until then clients are let in.
+    /// Ends the day in order: each client is told what there is to tell, then that nothing follows;
+    /// the feed ends. A client that comes only now, or again, is told the same from the message on
+    /// that it asks for, and can change nothing any more. `stop` comes next; until then clients are
+    /// let in.
     void drain() noexcept;
 
-    /// Is nobody connected? Once drained: whoever was has been told, or was lost and may come again.
+    /// Is no client connected? Once drained: each that was has been told, or was lost and may come
+    /// again.
     [[nodiscard]] bool idle() const noexcept { return serving_ == 0; }
 
     /// Ends everything. The loop runs out of work, and then this may be destroyed.
@@ -86,7 +88,7 @@ private:
     gyre::endpoint order_entry_at_;
     gyre::endpoint requests_at_;
     std::size_t serving_ = 0;
-    bool arrived_ = false;  // Somebody waits for a place.
+    bool arrived_ = false;  // A client waits for a place.
     bool running_ = false;
 };
 

@@ -30,10 +30,10 @@ public:
             places_.emplace_back(desk);
     }
 
-    /// A place for a client, or null. If all are taken, whoever has been there longest without ever logging
-    /// in has to leave, so that strangers cannot keep participants out; only if there is none, whoever
-    /// has been there longest of those that are being told why they are logged in no more. Ask again when
-    /// somebody has left.
+    /// A place for a client, or null. If all are taken, the client that has been there longest
+    /// without ever logging in has to leave, so that strangers cannot keep participants out; only
+    /// if there is none, the one that has been there longest of those that are being told why they
+    /// are logged in no more. Ask again when a client has left.
     [[nodiscard]] Connection* find() noexcept {
         Connection* first = nullptr;
         for (Connection& each : places_) {

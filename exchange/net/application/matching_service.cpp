@@ -55,7 +55,7 @@ participant* matching_service::find(const soup_login& login) noexcept {
 
 void matching_service::attach(participant& whose, order_entry_session& connection) noexcept {
     if (whose.connection_ != nullptr) whose.connection_->cut(soup_ending::replaced);
-    // One that has ended and still writes to somebody who has come back elsewhere.
+    // One that has ended and still writes to a participant that has come back elsewhere.
     if (whose.leaving_ != nullptr && whose.leaving_->is_writing_stream())
         whose.leaving_->cut(soup_ending::replaced);
     whose.leaving_ = nullptr;

@@ -62,8 +62,8 @@ public:
     [[nodiscard]] std::optional<message_rejected> take(const participant& from,
                                                        std::span<const std::byte> message) noexcept;
 
-    /// Answers a question, which is no command: nothing is sequenced, and nothing changes. Whoever is logged
-    /// in may ask what a book looks like, since the feed told it to everybody.
+    /// Answers a question, which is no command: nothing is sequenced, and nothing changes. Any
+    /// session that is logged in may ask what a book looks like, since the feed has published it.
     ///
     /// @param  message  One SBE message. Borrowed during the call.
     /// @return The answer, outside of the stream, borrowed until the next call; empty if it is no question.
@@ -71,7 +71,7 @@ public:
         return books_.answer(message);
     }
 
-    /// Whose login this is; null if it is nobody's.
+    /// Whose login this is; null if it is unknown.
     [[nodiscard]] participant* find(const soup_login& login) noexcept;
 
     /// Makes `connection` the one that hears what `whose` is owed. The one before is sent away: a client
@@ -115,7 +115,7 @@ private:
     book_desk books_{partition_, feed_};
     touched_participants touched_;
     std::deque<participant> participants_;
-    std::vector<participant*> by_session_;  // Null: nobody may log in as that session.
+    std::vector<participant*> by_session_;  // Null: no participant may log in as that session.
     participant* operator_ = nullptr;
     encoder encoder_{this};
     service_counts counts_;

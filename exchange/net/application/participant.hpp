@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Somebody who may log in: what identifies them, what they are owed, and where they are now.
+// A participant that may log in: credentials, pending messages, and the present connection.
 //
 // A participant outlives its connections: what was derived for it while it was away waits in its stream.
 // matching_service.hpp owns these; session/order_entry_session.hpp is the connection.
@@ -17,7 +17,7 @@ namespace exchange {
 class order_entry_session;
 class participant;
 
-/// What somebody must know to log in, and as whom.
+/// What a client must know to log in, and as which session.
 struct credentials {
     soup_username username;
     soup_password password;
@@ -49,8 +49,8 @@ public:
     /// again, for the rest.
     [[nodiscard]] bool is_expected() const noexcept { return expected_; }
 
-    /// As a sink of event_codec.hpp. Whoever reads so slowly that new messages take the place of those
-    /// that are being written to it is cut off before they do.
+    /// As a sink of event_codec.hpp. A client that reads so slowly that new messages take the place
+    /// of those that are being written to it is cut off before they do.
     [[nodiscard]] std::span<std::byte> prepare(std::size_t size) noexcept {
         const std::span<std::byte> room = stream_.prepare(size);
         if (!touched_) touch();

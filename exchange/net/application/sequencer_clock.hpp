@@ -2,9 +2,10 @@
 //
 // What time it is for the core, which takes its word for it: it never stands still and never goes back.
 //
-// The host's clock is asked once. From there a steady clock counts, so that whoever sets the host's clock
-// in the middle of a day changes nothing. To follow it when it is set forward and to wait for it when it
-// is set back was rejected: while the core's time stood still, accounts with a message rate could not speak.
+// The host's clock is asked once. From there a steady clock counts, so that setting the host's
+// clock in the middle of a day changes nothing. To follow it when it is set forward and to wait for
+// it when it is set back was rejected: while the core's time stood still, accounts with a message
+// rate could not speak.
 #pragma once
 
 #include <exchange/core/types.hpp>

@@ -2,8 +2,8 @@
 //
 // Where a clock can be held to a facility: the moments between which its own time passes.
 //
-// Every pipeline calls these at the same events, so that their spans can be compared. A facility that
-// nobody observes pays one comparison of a pointer for each.
+// Every pipeline calls these at the same events, so that their spans can be compared. A facility
+// without an observer pays one comparison of a pointer for each.
 #pragma once
 
 namespace exchange {
@@ -17,7 +17,7 @@ public:
     /// One packet has been carried out, and everything derived from it encoded.
     virtual void carried_out() noexcept = 0;
 
-    /// The kernel has taken the last byte of everything that was derived so far, for everybody.
+    /// The kernel has taken the last byte of everything that was derived so far, for all clients.
     virtual void written() noexcept = 0;
 
 protected:

@@ -156,7 +156,7 @@ void callback_connection::close() {
 }
 
 bool callback_connection::write_out() {
-    if (writing_) return true;  // Whoever is at it goes on until nothing is left.
+    if (writing_) return true;  // The present writer goes on until nothing is left.
     writing_ = true;
     return write_rest();
 }

@@ -2,9 +2,10 @@
 //
 // A client's connection on completion handlers of Boost.Asio: order_entry_connection.hpp without coroutines.
 //
-// The order of things is the same: whoever reads a batch of packets carries all of it out, sends the feed,
-// writes its own answers, and lets others write what it caused for them. What is a line of a coroutine
-// there is a function here, and what is a local variable there is a member that says who goes on.
+// The order of things is the same: the reader of a batch of packets carries all of it out, sends
+// the feed, writes its own answers, and lets others write what it caused for them. What is a line
+// of a coroutine there is a function here, and what is a local variable there is a member that says
+// what goes on.
 #pragma once
 
 #include <exchange/codec/soup_framer.hpp>

@@ -19,7 +19,7 @@ namespace exchange {
 
 class callback_connection;
 
-/// Whoever gave a connection its client.
+/// The owner of a connection, which gave it its client.
 class callback_host {
 public:
     /// The client is gone. The connection may be given another one at once.
@@ -40,7 +40,7 @@ struct callback_desk {
     /// Those that others have caused output for. Empty again before a handler returns.
     gyre::list<callback_connection> announced{};
 
-    /// A writer is through, or nobody is there to write to.
+    /// A writer has finished, or there is no client to write to.
     void note_written() noexcept {
         if (!feed.sending()) spans.note_written();
     }

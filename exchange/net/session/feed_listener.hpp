@@ -120,8 +120,9 @@ private:
         while (from.is_open()) {
             const auto [error, received] = co_await from.receive(buffer);
             if (error == gyre::errc::canceled) co_return;
-            if (error == gyre::errc::connection_refused) continue;  // Nobody was there to ask.
-            if (error) {  // No memory, a network that is down: as likely the next time.
+            if (error == gyre::errc::connection_refused)
+                continue;  // No publisher was there to ask.
+            if (error) {   // No memory, a network that is down: as likely the next time.
                 ++failures_;
                 static_cast<void>(co_await rest.wait_until(X::now(context_) + failure_pause));
                 continue;

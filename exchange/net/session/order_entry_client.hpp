@@ -86,7 +86,7 @@ public:
         }
     }
 
-    /// Sends a message. False if there is no room, or nobody is logged in, as between two connections:
+    /// Sends a message. False if there is no room, or without a login, as between two connections:
     /// then nothing was sent. What was sent may be lost with the connection.
     [[nodiscard]] bool send(std::span<const std::byte> message) noexcept {
         if (!machine_.send(message)) return false;
@@ -94,8 +94,9 @@ public:
         return true;
     }
 
-    /// Ends the session in order. False if there is no room for that yet, or nobody is logged in. An exchange
-    /// that does not close the connection within `farewell_max` is left without its consent.
+    /// Ends the session in order. False if there is no room for that yet, or without a login. An
+    /// exchange that does not close the connection within `farewell_max` is left without its
+    /// consent.
     [[nodiscard]] bool log_out() noexcept {
         if (!machine_.log_out()) return false;
         hang_up_at_ = gyre::deadline_after(X::now(context_), options_.farewell_max);

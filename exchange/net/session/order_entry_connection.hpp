@@ -2,9 +2,9 @@
 //
 // The two coroutines of a client's connection: one reads and carries out, one writes what others caused.
 //
-// This is the only place where a session waits. Whoever reads a batch of packets carries all of it out,
-// sends the feed, and then writes its own answers; messages that it caused for other sessions are left
-// to their writers, so that nobody waits for somebody else's slow client.
+// This is the only place where a session waits. The reader of a batch of packets carries all of it
+// out, sends the feed, and then writes its own answers; messages that it caused for other sessions
+// are left to their writers, so that no session waits for another one's slow client.
 #pragma once
 
 #include <exchange/codec/soup_output.hpp>
@@ -28,7 +28,7 @@ struct order_entry_desk {
     const facility_options& options;
     span_watch spans;
 
-    /// A writer is through, or nobody is there to write to.
+    /// A writer has finished, or there is no client to write to.
     void note_written() noexcept {
         if (!feed.sending()) spans.note_written();
     }
@@ -142,7 +142,7 @@ private:
                 }
                 desk_.note_written();
                 while (desk_.feed
-                           .crowded())  // Somebody else is at it, and the next turn would add more.
+                           .crowded())  // Another one is sending, and the next turn would add more.
                     static_cast<void>(co_await desk_.feed.until_less_crowded());
             }
         }
@@ -162,7 +162,8 @@ private:
         writer_gone_.set();
     }
 
-    /// Whether the caller is to write `output_`. If somebody is at it, that one goes on until all is written.
+    /// Whether the caller is to write `output_`. If it has a writer, that one goes on until all is
+    /// written.
     [[nodiscard]] bool begin_output() noexcept {
         if (writing_) return false;
         return next_output();

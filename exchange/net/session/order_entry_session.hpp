@@ -3,7 +3,7 @@
 // One client's connection, as a function of what comes in: packets, time, and what others do.
 //
 // soup_server.hpp knows the protocol and matching_service.hpp the application; this brings them together,
-// and whoever drives it has bytes to read, bytes to write and a time to call again. No socket is
+// and its driver has bytes to read, bytes to write and a time to call again. No socket is
 // in here, so the same session runs over every transport and every library.
 #pragma once
 
@@ -17,7 +17,8 @@ namespace exchange {
 /// What a session asks of the connection that it stands on.
 class session_link {
 public:
-    /// There is something to write, which nobody has read for: write when you can. May be said again.
+    /// There is something to write, which no read has caused: write when you can. May be said
+    /// again.
     virtual void has_output() noexcept = 0;
 
     /// Ends the connection at once: no byte may leave any more, not even of a write that is under way.
@@ -70,7 +71,7 @@ public:
     /// Who is logged in; null before, and afterwards.
     [[nodiscard]] const participant* who() const noexcept { return who_; }
 
-    /// Was somebody ever?
+    /// Has there been a login?
     [[nodiscard]] bool was_logged_in() const noexcept { return was_logged_in_; }
 
     // For the service.

@@ -135,7 +135,7 @@ void callback_feed::await_request_later() {
 
 void callback_feed::on_request(const error_code& failure, std::size_t size) {
     if (failure == boost::asio::error::operation_aborted) return;
-    // Nobody was there to take an answer.
+    // No socket was there to take an answer.
     if (failure == boost::asio::error::connection_refused) return await_request();
     if (failure) return await_request_later();
     if (!requests_.is_open()) return;  // Closed while this one was handed to us.

@@ -24,7 +24,7 @@
 
 namespace exchange {
 
-/// Whoever goes on when the feed has been sent, as far as is needed.
+/// Told when the feed has been sent, as far as is needed.
 class feed_waiter : public gyre::list_link<feed_waiter> {
 public:
     virtual void feed_sent() = 0;
@@ -54,9 +54,10 @@ public:
     /// Sends what was committed and not sent yet. What cannot be sent is counted, and stays in the feed
     /// for those who ask.
     ///
-    /// @param  waiter  Borrowed, or null: told when all is sent, if it was not at once. If somebody is at it
-    ///                 who is so far behind that nothing more should be caused: once that is over.
-    /// @return True if all is sent, or somebody is at it already, who goes on until nothing is left. False
+    /// @param  waiter  Borrowed, or null: told when all is sent, if it was not at once. If a sender
+    ///                 is at work, so far behind that nothing more should be caused: once that is
+    ///                 over.
+    /// @return True if all is sent, or a sender is at work already, which goes on to the end. False
     ///         if `waiter` will be told.
     bool flush(feed_waiter* waiter);
 

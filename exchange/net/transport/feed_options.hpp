@@ -2,8 +2,8 @@
 //
 // What a publisher of the feed is told, what it counts, and how many answers it gives.
 //
-// Who asks for messages again is not who they seem to be, if they do not want it: a request of 20 bytes makes
-// an answer of 1,400, sent to whatever address it named. So answers are limited, whoever asks.
+// The address of a request can be forged: 20 bytes make an answer of 1,400, sent to whatever
+// address the request named. So answers are limited, over all requesters.
 #pragma once
 
 #include <gyre/base/time.hpp>
@@ -15,8 +15,8 @@
 
 namespace exchange {
 
-/// So many answers at most within so long: with these numbers some 14 MB/s. Whoever gets none asks again
-/// later and for less (codec/mold_requests.hpp), so listeners share it.
+/// So many answers at most within so long: with these numbers some 14 MB/s. A listener that gets
+/// none asks again later and for less (codec/mold_requests.hpp), so listeners share it.
 struct answer_limit {
     std::uint32_t answers_max = 512;
     gyre::duration within = std::chrono::milliseconds{50};

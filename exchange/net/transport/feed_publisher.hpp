@@ -2,10 +2,11 @@
 //
 // The public feed on its way out: datagrams of a mold_sender to their group, and answers to those who ask.
 //
-// Whoever changed the book sends; if somebody is at it already, that one goes on until nothing is left. So
-// datagrams are as full as the moment allows, and there is one writer. Those who send again and again do so
-// in their own frames (`begin`, `send`, `sent`): a coroutine of its own could be needed for the first time,
-// or twice at once for the first time, long after the start, and would allocate then.
+// The session that changed the book sends; if one is sending already, it goes on until nothing is
+// left. So datagrams are as full as the moment allows, and there is one writer. Those who send
+// again and again do so in their own frames (`begin`, `send`, `sent`): a coroutine of its own could
+// be needed for the first time, or twice at once for the first time, long after the start, and
+// would allocate then.
 #pragma once
 
 #include <exchange/codec/mold_sender.hpp>
@@ -47,7 +48,7 @@ public:
     /// Has the feed anything that was not given to the kernel?
     [[nodiscard]] bool sending() const noexcept { return sending_; }
 
-    /// Is somebody sending who is so far behind that nothing more should be caused for now?
+    /// Is there a sender so far behind that nothing more should be caused for now?
     [[nodiscard]] bool crowded() const noexcept { return sending_ && feed_.crowded(); }
 
     /// Waits until that may be over; look again. Yields `io_result<>`.
@@ -63,7 +64,8 @@ public:
     /// Takes up what was committed and not sent yet; if there is none, the heartbeat or the end that is due.
     ///
     /// @return True if the caller is to send it: `send` is awaited and its result given to `sent`, until that
-    ///         returns false. False if there is nothing, or somebody is at it, who will not stop before it.
+    ///         returns false. False if there is nothing, or a sender is at work, which will not
+    ///         stop before it.
     [[nodiscard]] bool begin() noexcept {
         if (sending_) return false;
         sending_ = fill();
@@ -107,7 +109,7 @@ public:
             const auto [error, received, from] = co_await requests_.receive_from(request);
             if (error == gyre::errc::canceled) co_return;
             if (error == gyre::errc::connection_refused)
-                continue;  // Nobody was there to take an answer.
+                continue;  // No socket was there to take an answer.
             if (error) {   // No memory, a network that is down: as likely the next time.
                 ++counts_.failures;
                 static_cast<void>(co_await rest_.wait_until(X::now(context_) + options_.pause));

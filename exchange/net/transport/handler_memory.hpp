@@ -2,8 +2,8 @@
 //
 // Memory that an object keeps for the one handler that it has pending, so that waiting allocates nothing.
 //
-// Asio recycles two blocks per thread, which is enough for one connection; with many, whoever stops and
-// goes on again pays for it with malloc. Here each operation that can be pending has its own block.
+// Asio recycles two blocks per thread, which is enough for one connection; with many, each pause
+// costs a malloc. Here each operation that can be pending has its own block.
 #pragma once
 
 #include <exchange/net/asio_event.hpp>

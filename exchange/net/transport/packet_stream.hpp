@@ -2,8 +2,9 @@
 //
 // Whole SoupBinTCP packets over a connection of either side of the seam.
 //
-// Above it nobody knows that TCP cuts bytes anywhere, nor whose sockets they are. It adds no coroutine of
-// its own: what it waits for is the socket's own operation, and taking a packet that is here is a call.
+// Code above it does not see that TCP cuts bytes anywhere, nor whose sockets they are. It adds no
+// coroutine of its own: what it waits for is the socket's own operation, and taking a packet that
+// is here is a call.
 #pragma once
 
 #include <exchange/codec/soup_framer.hpp>
@@ -36,7 +37,7 @@ public:
     [[nodiscard]] auto receive() noexcept { return socket_.read_some(framer_.space()); }
     void received(std::size_t size) noexcept { framer_.received(size); }
 
-    /// As `receive`, but for what nobody wants to see: there is no `received`.
+    /// As `receive`, but for bytes to be ignored: there is no `received`.
     [[nodiscard]] auto discard() noexcept {
         framer_.reset();
         return socket_.read_some(framer_.space());

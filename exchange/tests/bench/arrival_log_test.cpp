@@ -113,7 +113,7 @@ TEST_CASE("a message that did not arrive leaves its command incomplete") {
     CHECK(log.fault() == "command 101 is incomplete: 3 messages of 4");
 }
 
-TEST_CASE("a message behind the last one, and one of a command that nobody sent, are faults") {
+TEST_CASE("a message behind the last one, and one of a command that was not sent, are faults") {
     arrival_log twice{first, 1, {.derived = 1}};
     arrive(twice, {first, 0, 1, 1}, at(1us));
     arrive(twice, {first, 0, 1, 1}, at(1us));
@@ -121,8 +121,8 @@ TEST_CASE("a message behind the last one, and one of a command that nobody sent,
 
     arrival_log strange{first, 1, {.derived = 1}};
     arrive(strange, {first + 1, 0, 1, 1}, at(1us));
-    CHECK(strange.fault() == "a message of command 102, which nobody sent");
+    CHECK(strange.fault() == "a message of command 102, which was not sent");
     arrival_log earlier{first, 1, {.derived = 1}};
     arrive(earlier, {first - 1, 0, 1, 1}, at(1us));
-    CHECK(earlier.fault() == "a message of command 100, which nobody sent");
+    CHECK(earlier.fault() == "a message of command 100, which was not sent");
 }

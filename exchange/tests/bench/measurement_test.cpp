@@ -92,7 +92,7 @@ private:
     std::thread road_;
 };
 
-/// Its feed goes to nobody.
+/// Its feed is never sent.
 class silent_facility final : public odd_facility {
 public:
     [[nodiscard]] facility_endpoints start(const facility_plan& plan) override {
@@ -159,7 +159,7 @@ TEST_CASE("an event at a low rate is sent when it is due, and the rate is reache
     CHECK(result.saturated == (result.achieved_per_second < 495));
 }
 
-TEST_CASE("a rate that nobody reaches is marked") {
+TEST_CASE("a rate that is not reached is marked") {
     const cell played = small(scenario_name::mass_cancel, book_state::empty, 1'000'000);
 
     const cell_result result = measure_bare(played);
@@ -181,7 +181,7 @@ TEST_CASE("datagrams that are lost are asked for, and nothing is missing in the 
     CHECK(result.requests > 0);
 }
 
-TEST_CASE("a facility whose feed nobody hears has no figures, and it is said why") {
+TEST_CASE("a facility whose feed does not arrive has no figures, and it is said why") {
     silent_facility facility;
 
     const cell_result result =

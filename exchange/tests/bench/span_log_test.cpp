@@ -69,7 +69,7 @@ TEST_CASE("reading and flushing without a message leaves no trace") {
     CHECK(log.flushes() == 1);
 }
 
-TEST_CASE("whoever counts is told of the first measured message and of the last one's end, once") {
+TEST_CASE("the observer is told of the first measured message and of the last one's end, once") {
     edges_seen edges;
     span_log log{{2, 4}, &edges};
 

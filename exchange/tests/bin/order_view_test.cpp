@@ -149,16 +149,16 @@ TEST_CASE("a fill of more than is open, or beyond the limit, is caught") {
     check_caught(dear, "order 1 is executed beyond its limit");
 }
 
-TEST_CASE("a cancel of another quantity, an order twice, and an order of nobody's are caught") {
+TEST_CASE("a cancel of another quantity, an order twice, and an order never entered are caught") {
     order_view wrong = with_a_resting_bid();
     tell(wrong, gone(9, 0));
     check_caught(wrong, "order 1 is cancelled with another quantity");
     order_view twice = with_a_resting_bid();
     tell(twice, rests(10, 0));
     check_caught(twice, "order 1 rests twice");
-    order_view nobody;
-    tell(nobody, rests(10, 0));
-    check_caught(nobody, "order 1 rests, though we never entered it");
+    order_view unknown;
+    tell(unknown, rests(10, 0));
+    check_caught(unknown, "order 1 rests, though we never entered it");
     order_view torn;
     torn.hear({}, 0);
     check_caught(torn, "a message that cannot be read, error 1");
@@ -208,10 +208,10 @@ TEST_CASE("the same seed makes the same orders, on prices and in lots that the m
     options.markets = {{instrument_id{2}, 1'000, 5, 10}};
     order_mix mix{options, 7};
     order_mix same{options, 7};
-    const order_view nobody;
+    const order_view empty;
     for (std::uint32_t each = 1; each < 2'000; ++each) {
-        const auto made = std::get<enter_order>(mix.next(nobody, client_sequence{each}));
-        const auto again = std::get<enter_order>(same.next(nobody, client_sequence{each}));
+        const auto made = std::get<enter_order>(mix.next(empty, client_sequence{each}));
+        const auto again = std::get<enter_order>(same.next(empty, client_sequence{each}));
         CHECK(made.price == again.price);
         CHECK(made.quantity == again.quantity);
         CHECK(made.price % 5 == 0);

@@ -167,7 +167,7 @@ TEST_CASE("a command is no event") {
           decode_error::unexpected_message);
 }
 
-TEST_CASE("a batch goes to whom it is for: a session's to the session, the rest to everybody") {
+TEST_CASE("messages of a batch are routed: a session's to the session, the rest to the feed") {
     lists to;
     to.sessions[session_id{1}];
     to.sessions[session_id{2}];
@@ -179,7 +179,7 @@ TEST_CASE("a batch goes to whom it is for: a session's to the session, the rest 
     order_executed executed{};
     executed.session = session_id{2};
     set(0, &event::order_executed, executed);
-    executed.session = session_id{3};  // Nobody listens.
+    executed.session = session_id{3};  // No listener.
     set(1, &event::order_executed, executed);
     set(2, &event::trade, trade{});
     set(3, &event::top_of_book, top_of_book{});

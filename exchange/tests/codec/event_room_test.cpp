@@ -64,7 +64,7 @@ struct small_market {
         const auto write = [this](const event_batch& batch) { encode_batch(batch, routes{*this}); };
         core.apply(0, what, event_sink::to(write));
     }
-    /// Carries it out, and finds room for what everybody is told.
+    /// Carries it out, and finds room for what the feed and the sessions are told.
     template <class Command>
     void check(const Command& what, std::size_t own_orders) {
         apply(what);
@@ -129,7 +129,8 @@ TEST_CASE("an order that meets all of its owner's own is the worst, and fits") {
     CHECK(it.public_feed.told.messages >= 6 * (orders - 1));
 }
 
-TEST_CASE("whoever sweeps others, and whoever is swept, is told one side of each fill") {
+TEST_CASE(
+    "the aggressor and the owners of the orders it sweeps are each told one side of each fill") {
     small_market it;
     it.fill(orders / 2);
     it.check(it.order(bob, order_side::sell, 0, 1'000, time_in_force::immediate_or_cancel),
@@ -181,7 +182,7 @@ TEST_CASE("mass cancels, the kill switch, the end of a session and of a day fit"
     check_of_all(end_day{instrument_id{1}});
 }
 
-TEST_CASE("a command that meets nobody fits, though there is room for one order only") {
+TEST_CASE("a command without a counterparty fits, though there is room for one order only") {
     CHECK(session_room(1, 1).messages > 4 + 4);
     CHECK(feed_room(1).messages > 6 + 12);
     CHECK(session_room(1, 5) == session_room(1, 1));  // No account has more than there are.

@@ -209,7 +209,7 @@ TEST_CASE("a session has ended when all of it was delivered") {
     CHECK(receiver.ended());
 }
 
-TEST_CASE("a gap that nobody fills is given up when the application says so") {
+TEST_CASE("a gap that is never filled is given up when the application says so") {
     mold_receiver_options options;
     options.requests_max = 2;
     options.requests_outstanding_max = 1;

@@ -148,7 +148,7 @@ TEST_CASE("after the last attempt there is none, and what was not answered is ho
     CHECK(requests.hopeless(1));
     CHECK(requests.deadline() == gyre::never);
     CHECK(asked(requests, 1, 17, start + 150ms) == "");
-    requests.arrived({1, 2}, full_bytes);  // Late, but somebody answers.
+    requests.arrived({1, 2}, full_bytes);  // Late, but an answer.
     CHECK_FALSE(requests.hopeless(2));
     CHECK(asked(requests, 2, 17, start + 150ms) == "2+1 3+1 ");
 }

@@ -2,8 +2,8 @@
 //
 // The members of a plain record, without their names: to fill, compare and count them.
 //
-// With it, a member that somebody adds to a command or an event and forgets in the schema fails a test,
-// though no test knows the member.
+// With it, a member that is added to a command or an event and forgotten in the schema fails a
+// test, though no test knows the member.
 #pragma once
 
 #include <codec/dice.hpp>

@@ -9,7 +9,7 @@
 
 using namespace exchange;
 
-TEST_CASE("an account lists its orders as they came, whoever leaves") {
+TEST_CASE("an account lists its orders as they came, whichever leave") {
     order_slab orders{8};
     account it{};
     std::vector<order_index> came;

@@ -75,7 +75,7 @@ TEST_CASE("definitions that refer to nothing or make no sense are refused") {
     check_refused(it, session, reject_reason::invalid_definition);
 }
 
-TEST_CASE("a market begins closed, opens, halts and goes on; everybody hears of it") {
+TEST_CASE("a market begins closed, opens, halts and goes on, and publishes each phase") {
     trading_floor it;
     it.tell(any_instrument(instrument_id{2}));
     enter_order order = it.limit_order(1, order_side::buy, 1, 100);

@@ -27,7 +27,7 @@ TEST_CASE("every message of a batch knows its place, and only the last of a comp
     CHECK_FALSE(part.stamp(2).last_in_event);
 }
 
-TEST_CASE("what names a session goes to that session, and what names none to everybody") {
+TEST_CASE("what names a session goes to that session, and what names none to the public feed") {
     CHECK(audience_of(event_kind::order_entered) == event_audience::session);
     CHECK(audience_of(event_kind::trade_capture_report) == event_audience::session);
     CHECK(audience_of(event_kind::order_book_update) == event_audience::everybody);

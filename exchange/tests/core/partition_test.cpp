@@ -46,7 +46,7 @@ TEST_CASE("every command gets the next number, refused or not") {
     CHECK(it.stamps().back().in_seq == first + 3);
 }
 
-TEST_CASE("an order is cancelled by its sequence, by nobody else's, and only once") {
+TEST_CASE("an order is cancelled by its sequence, by no other, and only once") {
     trading_floor it;
     it.enter(1, order_side::buy, 1, 100);
 
@@ -141,11 +141,11 @@ TEST_CASE("a refused command has used its sequence") {
     check_refused(it, order, reject_reason::duplicate_client_sequence);
 }
 
-TEST_CASE("nobody speaks for a session that is not there") {
+TEST_CASE("commands of a session that does not exist are refused") {
     trading_floor it;
     enter_order order = valid(it);
-    for (const std::uint16_t nobody : {0, 5, 64, 65, 65'535}) {
-        order.session = session_id{nobody};
+    for (const std::uint16_t unknown : {0, 5, 64, 65, 65'535}) {
+        order.session = session_id{unknown};
         check_refused(it, order, reject_reason::unknown_session);
         check_refused(it, cancel_order{order.session, client_sequence{1}, {}},
                       reject_reason::unknown_session);

@@ -125,7 +125,7 @@ TEST_CASE("an event that fills a batch exactly is complete with it") {
     CHECK(complete == std::vector<bool>{true});
 }
 
-TEST_CASE("a command that derives nothing calls nobody") {
+TEST_CASE("a command that derives nothing does not call the sink") {
     trading_floor it;
 
     it.cancel_all(1);

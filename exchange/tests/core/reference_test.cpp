@@ -116,7 +116,7 @@ TEST_CASE("a sell counts at the upper end of the collar, where it may be filled"
     CHECK(check_value(it, sell(-2'001, 10)) == reject_reason::value_over_max);
     CHECK(check_value(it, buy(1, 20'000)) == reject_reason::none);
     CHECK(check_value(it, buy(1, 20'001)) == reject_reason::value_over_max);
-    it.instrument.collar = 0;  // Then nobody knows where it may be filled.
+    it.instrument.collar = 0;  // Then there is no bound on its price.
     CHECK(check_value(it, sell(1, 20'000)) == reject_reason::none);
 }
 

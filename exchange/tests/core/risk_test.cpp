@@ -40,7 +40,7 @@ TEST_CASE("the position counts on the side that would make it larger") {
           reject_reason::position_over_max);
 }
 
-TEST_CASE("whoever is over a limit may still take on less") {
+TEST_CASE("an account over a limit may still reduce its position") {
     account whose{};
     whose.terms.position_max = 100;
     whose.terms.open_orders_max = 1;

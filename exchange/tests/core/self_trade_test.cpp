@@ -35,7 +35,7 @@ struct family : trading_floor {
 
 }  // namespace
 
-TEST_CASE("accounts of no group trade with everybody, even with themselves") {
+TEST_CASE("accounts of no group trade with all accounts, even with themselves") {
     account one{}, other{};
     CHECK_FALSE(would_self_trade(one, other));
     one.terms.group = self_trade_group{1};

@@ -33,7 +33,7 @@ TEST_CASE("a place that is given back is the next to be taken, under another id"
     CHECK(slab.find(slab[second].id) == second);
 }
 
-TEST_CASE("the id that a free place will have next finds nobody yet") {
+TEST_CASE("the id that a free place will have next finds no order yet") {
     order_slab slab{4};
     const order_index taken = take_open(slab);
     const order_id next{number(slab[taken].id) + (std::uint64_t{1} << order_index_bits)};
@@ -45,7 +45,7 @@ TEST_CASE("the id that a free place will have next finds nobody yet") {
     CHECK(slab.find(next) == taken);
 }
 
-TEST_CASE("ids out of nowhere find nobody") {
+TEST_CASE("ids that were never given out find no order") {
     order_slab slab{4};
     static_cast<void>(take_open(slab));
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# tshark has dissectors for SoupBinTCP and MoldUDP64 that nobody of us wrote: do they find what we meant?
+# tshark has dissectors for SoupBinTCP and MoldUDP64 that are not ours: do they find what we meant?
 """Makes captures of what wire_samples prints and compares tshark's fields with what is expected.
 
     tshark_judge.py WIRE_SAMPLES [--show]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Conversations of our own machines, for dissectors that somebody else wrote.
+// Conversations of our own machines, for dissectors of other projects.
 //
 // Prints one line per packet: its transport and direction, its bytes, and what a reader of it must find.
 // tshark_judge.py makes captures of the bytes and compares what tshark finds.

@@ -52,7 +52,7 @@ gyre::task<> bad_datagram_link::hear(gyre::udp_socket& from, bad_datagram_path& 
     while (from.is_open()) {
         const auto [error, received, peer] = co_await from.receive_from(space);
         if (error == gyre::errc::canceled) co_return;
-        if (error || received.truncated) continue;  // Of something that we sent to nobody.
+        if (error || received.truncated) continue;  // Of something that we sent to a closed port.
         sender = peer;
         path.take(space.first(received.size), on_.now());
     }

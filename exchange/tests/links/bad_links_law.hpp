@@ -4,8 +4,8 @@
 // knows.
 //
 // One body for every pipeline. Three threads: the exchange, the network (bad_network.hpp), and the crowd
-// with its listeners. For a while everything goes wrong, then nothing does any more, and when everybody
-// has heard everything the day ends and the views are compared.
+// with its listeners. For a while everything goes wrong, then nothing does any more, and when all
+// have received everything the day ends and the views are compared.
 #pragma once
 
 #include <exchange/tests/links/bad_network.hpp>

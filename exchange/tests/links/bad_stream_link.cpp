@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Two carriers for each connection, and somebody who strikes at them: see the header.
+// Two carriers for each connection, and a coroutine that disturbs them: see the header.
 #include <exchange/tests/links/bad_stream_link.hpp>
 
 #include <gyre/coro/launch.hpp>

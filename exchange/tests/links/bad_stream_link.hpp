@@ -34,7 +34,7 @@ public:
     /// Where clients will find it; `begin` follows.
     [[nodiscard]] gyre::io_result<gyre::endpoint> listen(const gyre::endpoint& at);
 
-    /// Carries whoever comes to `server`.
+    /// Carries each connection to `server`.
     void begin(const gyre::endpoint& server);
 
     /// No faults from here on: what is stalled goes on, what is frozen is reset.

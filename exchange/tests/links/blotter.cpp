@@ -61,7 +61,7 @@ void blotter::answered(client_sequence it) {
 
 void blotter::hear(const order_entered& it) {
     answered(it.client_seq);
-    if (it.session != whose_) complain("an order of somebody else's");
+    if (it.session != whose_) complain("an order of another session");
     if (it.open == 0) complain("an order rests with nothing open");
     const known_order known{it.client_seq, it.instrument, it.side, it.price, it.open, it.executed};
     if (!open_.emplace(it.order, known).second) complain("an order is entered twice");

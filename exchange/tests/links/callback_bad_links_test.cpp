@@ -13,21 +13,19 @@ using namespace exchange::testing;
 using law_here = bad_links_law<asio_traits, callback_facility>;
 using law_when_eager = bad_links_law<asio_traits, eager_facility>;
 
-TEST_CASE(
-    "callback facility: whatever links do, everybody knows in the end what the exchange knows") {
+TEST_CASE("callback facility: whatever links do, all views equal the exchange's in the end") {
     law_here::everybody_knows_what_the_exchange_knows({});
 }
-TEST_CASE(
-    "eager callbacks: whatever links do, everybody knows in the end what the exchange knows") {
+TEST_CASE("eager callbacks: whatever links do, all views equal the exchange's in the end") {
     law_when_eager::everybody_knows_what_the_exchange_knows({});
 }
 
 // lossy_network.py runs these.
-TEST_CASE("lossy network: callback facility: everybody knows in the end what the exchange knows" *
+TEST_CASE("lossy network: callback facility: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {
     law_here::everybody_knows_what_the_exchange_knows({}, lossy_network());
 }
-TEST_CASE("lossy network: eager callbacks: everybody knows in the end what the exchange knows" *
+TEST_CASE("lossy network: eager callbacks: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {
     law_when_eager::everybody_knows_what_the_exchange_knows({}, lossy_network());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// An exchange for a crowd: a few markets in which everybody trades, and a session with an account for each.
+// An exchange for a crowd: a few markets in which all clients trade, and a session with an account
+// for each.
 #pragma once
 
 #include <exchange/net/application/matching_service.hpp>

@@ -84,7 +84,7 @@ private:
     }
 
     std::latch started_{1};
-    std::latch posted_{1};  // Nobody posts any more.
+    std::latch posted_{1};  // No thread posts any more.
     gyre::io_result<> status_;
     gyre::endpoint order_entry_;
     gyre::endpoint feed_requests_;

@@ -85,7 +85,7 @@ private:
 
             for (std::size_t commands = 1 + dice_.below(6); commands > 0; --commands) act();
         }
-        // What nobody could ever have entered: refused, and that is in the sequence.
+        // What can never be entered: refused, and that is in the sequence.
         client_sequence last = client_sequence::none;
         std::uint64_t asked_at = 0;
         while (!settled_) {

@@ -177,7 +177,7 @@ TEST_CASE("what is needed and not there is named") {
                 "products[0].ticks[0].step", "is missing");
     check_wrong(with_participants(R"([{"username": "ops"}])"), "participants[0].password",
                 "is missing");
-    check_wrong(with_participants("[]"), "participants", "nobody could log in");
+    check_wrong(with_participants("[]"), "participants", "no one could log in");
 }
 
 TEST_CASE("a value of another type is refused, and what was found is said") {
@@ -222,7 +222,7 @@ TEST_CASE("an address without a port, or with a name, is refused") {
     }
 }
 
-TEST_CASE("a feed to port 0 is refused: nobody could hear it") {
+TEST_CASE("a feed to port 0 is refused: no listener could receive it") {
     check_wrong(with_feed("239.0.0.1:0", "127.0.0.1:0", "127.0.0.1:7003"), "feed.to",
                 R"(expected the port at which listeners are, and not 0, but found "239.0.0.1:0")");
     const config_reading chosen =
@@ -281,10 +281,10 @@ TEST_CASE("names and passwords that the protocol cannot carry are refused") {
 TEST_CASE("participants who cannot be told apart are refused") {
     check_wrong(with_participants(R"([{"username": "a", "password": "x", "session": 1},
                                       {"username": "a", "password": "y", "session": 2}])"),
-                "participants[1].username", "somebody else has this name");
+                "participants[1].username", "another participant has this name");
     check_wrong(with_participants(R"([{"username": "a", "password": "x", "session": 1},
                                       {"username": "b", "password": "y", "session": 1}])"),
-                "participants[1].session", "somebody else has this session");
+                "participants[1].session", "another participant has this session");
     check_wrong(with_participants(R"([{"username": "a", "password": "x"},
                                       {"username": "b", "password": "y"}])"),
                 "participants[1].session", "there is an operator already");

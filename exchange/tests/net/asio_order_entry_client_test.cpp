@@ -7,7 +7,7 @@
 using namespace exchange;
 using namespace exchange::testing;
 
-TEST_CASE("asio order entry client: stopping ends an attempt to connect that nobody answers") {
+TEST_CASE("asio order entry client: stopping ends an attempt to connect that is not answered") {
     client_law<asio_world>::stopping_ends_an_attempt_to_connect();
 }
 TEST_CASE("asio client: who has logged out does not wait for an exchange that has stopped") {

@@ -175,13 +175,13 @@ struct bad_input_law : facility_floor<World, Facility> {
             const soup_login tomorrow = login_of("alice", 2);  // There is nothing yet.
             for (const auto& [login, why] :
                  {std::pair{guess, soup_reject::not_authorized},
-                  std::pair{login_of("nobody"), soup_reject::not_authorized},
+                  std::pair{login_of("eve"), soup_reject::not_authorized},
                   std::pair{yesterday, soup_reject::session_not_available},
                   std::pair{tomorrow, soup_reject::session_not_available}}) {
                 raw_client<X> a{it.on};
                 co_await a.connect(it.facility->order_entry());
                 a.say(soup_type::login_request, format_soup_login(login));
-                a.say(limit(client_sequence{1}, order_side::buy, 100, 5));  // Nobody's.
+                a.say(limit(client_sequence{1}, order_side::buy, 100, 5));  // Of no session.
                 co_await a.write();
                 co_await a.hear_the_end();
 
@@ -266,7 +266,7 @@ struct bad_input_law : facility_floor<World, Facility> {
 private:
     static constexpr contracts huge = 4'000'000'000U;  // Times a price, more than 63 bits.
 
-    /// Both sides as whoever asks is told them, with where the feed goes on.
+    /// Both sides as a client that asks is told them, with where the feed goes on.
     static std::vector<std::byte> pages_of_book(floor& it) {
         std::vector<std::byte> all;
         for (const order_side side : {order_side::buy, order_side::sell}) {

@@ -48,7 +48,7 @@ struct counted_waiter final : feed_waiter {
 
 }  // namespace
 
-TEST_CASE("callback feed: who would push out what somebody else has not sent waits for room") {
+TEST_CASE("callback feed: a session that would push out what another has not sent waits for room") {
     asio_loop on;
     mold_sender sender{{.session = "FEED", .kept_messages_max = 16}, asio_traits::now(on)};
     const auto publish = [&sender](int messages) {

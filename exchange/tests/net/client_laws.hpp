@@ -23,8 +23,8 @@ struct client_law : law<World> {
 
     static void stopping_ends_an_attempt_to_connect() {
         base::hold([](context& on) -> task<> {
-            const silent_host nobody;
-            unheard client{on, nobody.where()};
+            const silent_host silent;
+            unheard client{on, silent.where()};
             typename base::event ended;
             X::launch(on, run(client.it, ended));
             co_await base::settle(on);
@@ -40,7 +40,7 @@ struct client_law : law<World> {
         });
     }
 
-    /// It has said all that it wanted, and owes nobody a wait.
+    /// It has said all that it wanted, and need not wait.
     static void who_has_logged_out_does_not_wait_for_an_exchange_that_has_stopped() {
         base::hold([](context& on) -> task<> {
             auto listener = X::listen(on, {gyre::ipv4::loopback(), 0}, {}).take();

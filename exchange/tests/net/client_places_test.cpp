@@ -66,7 +66,7 @@ struct crowd {
 
 }  // namespace
 
-TEST_CASE("a place that is free is found, and nobody has to leave") {
+TEST_CASE("a place that is free is found, and no client has to leave") {
     crowd it;
     it.clients[3]->present = false;
     CHECK(it.places.find() == it.clients[3]);
@@ -80,7 +80,7 @@ TEST_CASE(
     CHECK(it.hung_up() == std::vector{0, 0, 0, 1});
 }
 
-TEST_CASE("of those who never logged in, whoever has been there longest leaves") {
+TEST_CASE("of those who never logged in, the one that has been there longest leaves") {
     crowd it;
     it.clients[2]->once_logged_in = false;
     CHECK(it.places.find() == nullptr);

@@ -3,7 +3,7 @@
 // What becomes of a feed that keeps little while much is caused: nothing is pushed out before it was sent,
 // if one command alone does not do so, and then it is counted.
 //
-// Whatever was sent a listener may ask for again; what was not sent nobody ever hears.
+// Whatever was sent a listener may ask for again; what was not sent is never heard.
 #pragma once
 
 #include <exchange/tests/net/facility_floor.hpp>

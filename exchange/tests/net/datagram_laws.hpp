@@ -90,7 +90,7 @@ TEST_CASE_TEMPLATE_DEFINE("what does not fit is lost and reported; what fits exa
 }
 
 TEST_CASE_TEMPLATE_DEFINE(
-    "too long, in too many parts, to nobody, to another family: each has its error", World,
+    "too long, in too many parts, without a peer, to another family: each has its error", World,
     datagram_refused) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
@@ -122,7 +122,7 @@ TEST_CASE_TEMPLATE_DEFINE(
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a connected socket hears that nobody is there", World,
+TEST_CASE_TEMPLATE_DEFINE("a connected socket hears that its peer is not there", World,
                           datagram_unheard) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How many datagrams have come to a place, whatever whoever sent them says.
+// How many datagrams have come to an address, whatever their sender says.
 #pragma once
 
 #include <gyre/io/endpoint.hpp>
@@ -17,7 +17,7 @@
 
 namespace exchange::testing {
 
-/// A UDP socket on loopback, of the kernel's own and on nobody's loop.
+/// A UDP socket on loopback, of the kernel's own and on no loop.
 class datagram_meter {
 public:
     datagram_meter() {

@@ -42,7 +42,7 @@ inline void make_deaf(int number) {
         if (type == SOCK_DGRAM && name.sin_family == AF_INET && ntohs(name.sin_port) == port)
             return each;
     }
-    FAIL("somebody in this process receives there");
+    FAIL("another socket of this process receives there");
     return -1;
 }
 

@@ -102,8 +102,8 @@ private:
     std::array<std::byte, 1500> space_{};
 };
 
-/// Every kind of message that a client can send, alone and in batches; trades that somebody else hears of,
-/// too; and requests for what the feed has told already.
+/// Every kind of message that a client can send, alone and in batches; trades that another session
+/// hears of, too; and requests for what the feed has told already.
 class busy_day {
 public:
     busy_day(gyre::io_context& on, const gyre::endpoint& where, const gyre::endpoint& requests)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Where the laws of a matching facility are tried: an open market, everybody who is there, one context.
+// Where the laws of a matching facility are tried: an open market, all its participants, one
+// context.
 //
 // facility_laws.hpp and those beside it say what holds; the files that list them say which facility and
 // which context.
@@ -48,7 +49,7 @@ struct facility_floor {
     using context = typename X::context;
     using task = typename X::template task<void>;
 
-    /// A market that is open, and everybody who is there.
+    /// A market that is open, and all its participants.
     struct floor {
         floor(context& on, const day& today) : on{on}, service{today.rules, X::now(on)} {
             open_market(service, today.on_disconnect);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a publisher of the feed promises, whoever sends its datagrams: none is kept back by another one.
+// What a publisher of the feed promises, in every pipeline: no datagram is kept back by another
+// one.
 //
 // The feed is a mold_sender without an exchange behind it, so that a test says which bytes are in it: some
 // that no network takes among them.

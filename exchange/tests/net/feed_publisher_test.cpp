@@ -175,7 +175,7 @@ gyre::task<> cause_more_than_is_sent(gyre::io_context& on, small_feed& it, bool&
 
 }  // namespace
 
-TEST_CASE("gyre feed: who would push out what somebody else has not sent waits for room") {
+TEST_CASE("gyre feed: a session that would push out what another has not sent waits for room") {
     gyre_world::each_context([](gyre::io_context& on) {
         small_feed it{on};
         bool ended = false;

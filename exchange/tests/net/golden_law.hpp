@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The eight scenarios over the wire: the same bytes, whoever carries them and whoever compiled them.
+// The eight scenarios over the wire: the same bytes with every pipeline and every compiler.
 //
 // Two clients and a listener play ten events of a scenario against a facility, and everything that they
 // receive is hashed: each connection's bytes as they came from the socket, then the feed's messages, each
@@ -48,7 +48,7 @@ struct golden_stream {
     std::uint64_t hash;
 };
 
-/// As scenarios.hpp wants it: everybody's sessions are defined, the two that trade may log in.
+/// As scenarios.hpp wants it: all sessions are defined, the two that trade may log in.
 [[nodiscard]] inline matching_service_options scenario_rules() {
     matching_service_options options;
     options.limits = bench::scenario::limits();
@@ -88,7 +88,7 @@ private:
             : on{on}, service{scenario_rules(), X::now(on)} {
             for (const command& each : script.prepare()) service.apply(each);
             while (service.feed().next(X::now(on))) {
-            }  // Nobody is there to hear the preparation.
+            }  // No listener is there to hear the preparation.
             feed_listener_options hearing;
             hearing.group = loopback(0);
             hearing.ask_from = loopback(0);

@@ -21,10 +21,10 @@ struct listener_law : law<World> {
 
     static void a_receive_that_fails_is_tried_again_after_a_pause() {
         World::each_context([](context& on) {
-            hears_nothing nobody;
+            hears_nothing silent;
             feed_listener_options options;
             options.group = options.ask_from = any_port();
-            feed_listener<X> it{on, options, nobody};
+            feed_listener<X> it{on, options, silent};
             const gyre::time_point begun = X::now(on);
             REQUIRE(it.start().ok());
             make_deaf(receiver_at(it.local().port()));
@@ -36,7 +36,7 @@ struct listener_law : law<World> {
         });
     }
 
-    /// Whoever goes on with an old book has to know that it is old.
+    /// A listener that goes on with an old book has to know that it is old.
     static void a_silence_is_told_once_and_again_behind_a_heartbeat() {
         base::hold([](context& on) -> task<> {
             counts_silences patient;
@@ -66,7 +66,7 @@ struct listener_law : law<World> {
 
 private:
     struct counts_silences final : feed_handler {
-        void heard(const mold_message&) noexcept override { FAIL_CHECK("nobody speaks"); }
+        void heard(const mold_message&) noexcept override { FAIL_CHECK("nothing was sent"); }
         void silent() noexcept override {
             ++times;
             changed.set();
@@ -80,7 +80,7 @@ private:
     };
 
     struct hears_nothing final : feed_handler {
-        void heard(const mold_message&) noexcept override { FAIL_CHECK("nobody speaks"); }
+        void heard(const mold_message&) noexcept override { FAIL_CHECK("nothing was sent"); }
     };
 
     static task<> stop_at_third_failure(context& on, feed_listener<X>& it,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Who may log in, who hears what, and what nobody may do to the book.
+// Who may log in, who hears what, and what no client may do to the book.
 #include <exchange/net/application/matching_service.hpp>
 
 #include <exchange/tests/net/desk.hpp>
@@ -183,7 +183,8 @@ TEST_CASE("what becomes of orders when a connection ends is the session's policy
     }
 }
 
-TEST_CASE("whoever reads so slowly that its messages are overwritten is cut off before they are") {
+TEST_CASE(
+    "a client that reads so slowly that its messages are overwritten is cut off before they are") {
     matching_service_options options = two_traders();
     options.stream.messages_max = 8;
     floor it{options};
@@ -252,7 +253,8 @@ TEST_CASE("who was lost is expected until it has logged out or heard the end") {
     CHECK_FALSE(is_expected("alice"));
 }
 
-TEST_CASE("whoever sets the host's clock, an account's message rate counts the seconds that pass") {
+TEST_CASE(
+    "an account's message rate counts the seconds that pass, even if the host's clock is set") {
     constexpr timestamp_ns second = 1'000'000'000;
     constexpr timestamp_ns hour = 3'600 * second;
     static timestamp_ns wall = 500'000 * hour;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Makes a connection hold little, so that whoever does not read stops the other end soon.
+// Makes a connection hold little, so that an end that does not read stops the other one soon.
 //
 // The kernel grows the buffers of a connection over loopback to megabytes, and a facility offers no option
 // against that.

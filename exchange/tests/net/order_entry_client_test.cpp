@@ -51,7 +51,7 @@ TEST_CASE("order entry client: what is sent between two connections is refused, 
     });
 }
 
-TEST_CASE("order entry client: stopping ends an attempt to connect that nobody answers") {
+TEST_CASE("order entry client: stopping ends an attempt to connect that is not answered") {
     client_law<gyre_world>::stopping_ends_an_attempt_to_connect();
 }
 TEST_CASE("gyre client: who has logged out does not wait for an exchange that has stopped") {

@@ -199,7 +199,7 @@ private:
         raw_client<X> again{it.on};
         co_await again.connect(it.facility->order_entry());
         again.log_in("alice", asked);
-        again.say(cancel_of(client_sequence{1'000}, client_sequence{1}));  // Nobody's.
+        again.say(cancel_of(client_sequence{1'000}, client_sequence{1}));  // Of no order.
         co_await again.write();
         co_await again.hear_the_end();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What exchange/net/application/sequencer_clock.hpp promises: whoever sets the host's clock, time goes on.
+// What exchange/net/application/sequencer_clock.hpp promises: when the host's clock is set, time
+// goes on.
 #include <exchange/net/application/sequencer_clock.hpp>
 
 #include <doctest/doctest.h>

@@ -3,7 +3,7 @@
 // A host that answers no attempt to connect, as one behind a firewall that drops them.
 //
 // The kernel leaves connections beyond a listener's queue unanswered; so this is a listener whose queue is
-// full, and who accepts nobody.
+// full, and which accepts no connection.
 #pragma once
 
 #include <gyre/io/endpoint.hpp>

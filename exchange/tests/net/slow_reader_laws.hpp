@@ -2,8 +2,8 @@
 //
 // What becomes of a client that does not read, and of what it was still to be told.
 //
-// The other laws have clients that read: what they are told is written at once. Here somebody waits in the
-// middle of a write while the rest of the exchange goes on.
+// The other laws have clients that read: what they are told is written at once. Here a session
+// waits in the middle of a write while the rest of the exchange goes on.
 #pragma once
 
 #include <exchange/tests/net/facility_floor.hpp>

@@ -81,14 +81,14 @@ TEST_CASE_TEMPLATE_DEFINE("a connect that is cancelled ends, and the next one ma
                           connect_cancelled) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
-        const silent_host nobody;
+        const silent_host silent;
         typename World::traits::connector connector{on};
         auto listener = World::traits::listen(on, any_port(), {}).take();
         io_result<typename the::stream_socket> waiting;
         typename the::event ended;
         connector.cancel();  // There is none: nothing happens, now or later.
         World::traits::launch(
-            on, the::note([&] { return connector.connect(nobody.where()); }, waiting, ended));
+            on, the::note([&] { return connector.connect(silent.where()); }, waiting, ended));
         co_await the::settle(on);
         CHECK_FALSE(ended.is_set());
 
@@ -197,15 +197,15 @@ TEST_CASE_TEMPLATE_DEFINE("a reset ends reads with connection_reset, and writes 
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a connect that nobody listens for is refused, and leaves no socket",
+TEST_CASE_TEMPLATE_DEFINE("a connect to a port without a listener is refused, and leaves no socket",
                           World, refused) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto taken = World::traits::listen(on, any_port(), {}).take();
-        const endpoint nobody = taken.local_endpoint().value();
+        const endpoint unused = taken.local_endpoint().value();
         CHECK(taken.close().ok());
 
-        auto connected = co_await World::traits::connect(on, nobody);
+        auto connected = co_await World::traits::connect(on, unused);
         auto nowhere = co_await World::traits::connect(on, endpoint{});
 
         CHECK(connected.error() == errc::connection_refused);

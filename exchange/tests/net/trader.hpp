@@ -13,7 +13,7 @@
 
 namespace exchange::testing {
 
-/// What somebody has heard, and a way to wait for more.
+/// What a client has heard, and a way to wait for more.
 template <executor_traits X>
 class ear {
 public:

@@ -40,8 +40,8 @@ TEST_CASE_TEMPLATE_DEFINE("a timer ends when its moment has come, and not before
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a deadline that is pushed back wakes nobody at its former moment", World,
-                          timer_pushed_back) {
+TEST_CASE_TEMPLATE_DEFINE("a deadline that is pushed back wakes no waiter at its former moment",
+                          World, timer_pushed_back) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         bool in_time = false;
@@ -104,7 +104,7 @@ TEST_CASE_TEMPLATE_DEFINE("a timer that is cancelled ends its wait as canceled, 
         typename the::timer timer{on};
         io_result<> waiting;
         typename the::event ended;
-        timer.cancel();  // Nobody waits: nothing happens, now or later.
+        timer.cancel();  // No waiter: nothing happens, now or later.
         timer.expire_at(World::traits::now(on) + far_away);
         World::traits::launch(on, the::note([&] { return timer.wait(); }, waiting, ended));
         co_await the::settle(on);
@@ -129,7 +129,7 @@ typename law<World>::template task<> append_when_set(typename law<World>::event&
     order.push_back(number);
 }
 
-TEST_CASE_TEMPLATE_DEFINE("an event lets everybody go in their order, and nobody inside the call",
+TEST_CASE_TEMPLATE_DEFINE("an event releases all waiters in their order, and none inside the call",
                           World, event_wakes_all) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
@@ -225,7 +225,7 @@ TEST_CASE_TEMPLATE_DEFINE(
         auto signals = World::traits::open_signals(on, {SIGUSR1}).take();
         io_result<int> waiting;
         typename the::event ended;
-        signals.cancel();  // Nobody waits: nothing happens, now or later.
+        signals.cancel();  // No waiter: nothing happens, now or later.
         World::traits::launch(on, the::note([&] { return signals.wait(); }, waiting, ended));
         co_await the::settle(on);
         CHECK_FALSE(ended.is_set());
@@ -317,7 +317,7 @@ typename law<World>::template task<> wait_for_datagram(typename law<World>::cont
     static_cast<void>(co_await socket.receive_from(space));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a context that somebody waits on does not come to rest in time", World,
+TEST_CASE_TEMPLATE_DEFINE("a context with a pending wait does not come to rest in time", World,
                           no_rest) {
     using the = law<World>;
     World::each_context_options([](const auto& options) {

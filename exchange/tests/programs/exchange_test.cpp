@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The three programs together, as somebody uses them who has read "Running it" in exchange/README.md.
+// The three programs together, used as "Running it" in exchange/README.md says.
 #include <exchange/tests/net/silent_host.hpp>
 #include <exchange/tests/programs/running_exchange.hpp>
 
@@ -177,7 +177,7 @@ TEST_CASE("a bad configuration starts nothing, says everything that is wrong, an
     CHECK_MESSAGE(status == 0, text);
 }
 
-TEST_CASE("a wrong password is said to be wrong, and nobody there is said to be nobody") {
+TEST_CASE("a wrong password is reported as wrong, and a missing exchange as unreachable") {
     running_exchange it{"gyre_epoll"};
     const written_config wrong{sample_text([&](nlohmann::json& other) {
         for (nlohmann::json& each : other["participants"]) each["password"] = "guess";
@@ -196,14 +196,14 @@ TEST_CASE("a wrong password is said to be wrong, and nobody there is said to be 
 
     it.facility().send(SIGTERM);
     CHECK(it.facility().wait() == 0);
-    const auto nobody = it.ctl({"--timeout", "0.1", "phase", "1", "halted"});
-    CHECK(nobody.status == 3);
-    CHECK(nobody.text == "exchange_ctl: " + it.order_entry() + " as ops: nobody answers\n");
+    const auto unreachable = it.ctl({"--timeout", "0.1", "phase", "1", "halted"});
+    CHECK(unreachable.status == 3);
+    CHECK(unreachable.text == "exchange_ctl: " + it.order_entry() + " as ops: cannot be reached\n");
 }
 
 TEST_CASE("an exchange whose host answers nothing is given up when the time has passed") {
-    const silent_host nobody;
-    const std::string where = nobody.where().to_string();
+    const silent_host silent;
+    const std::string where = silent.where().to_string();
     const auto begun = std::chrono::steady_clock::now();
 
     const auto [status, text] =
@@ -211,7 +211,7 @@ TEST_CASE("an exchange whose host answers nothing is given up when the time has 
                                            "--timeout", "0.1", "phase", "1", "halted"});
 
     CHECK(status == 3);
-    CHECK(text == "exchange_ctl: " + where + " as ops: nobody answers\n");
+    CHECK(text == "exchange_ctl: " + where + " as ops: cannot be reached\n");
     CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds{60});
 }
 
@@ -269,11 +269,11 @@ TEST_CASE("whose connection is lost as the day ends comes again and hears the en
 
         it.facility().send(SIGTERM);
         while (it.ctl({"phase", "1", "halted"}).status == 0) {
-        }  // Until the day has ended. Then nobody is connected for many a tick, but for these.
+        }  // Until the day has ended. Then no client is connected for many a tick, but for these.
         for (int others = 0; others < 20; ++others) {
             const auto [status, text] = it.ctl({"--timeout", "0.1", "phase", "1", "halted"});
             REQUIRE(status != 0);
-            REQUIRE(text.find("nobody answers") == std::string::npos);
+            REQUIRE(text.find("cannot be reached") == std::string::npos);
         }
         CHECK(lone_client{it.order_entry()}.hears(soup_type::end_of_session));
 
@@ -297,7 +297,8 @@ TEST_CASE("who was lost and does not come again is named, once there was time en
 TEST_CASE("SIGQUIT tells who is there without ending anything, a second SIGTERM ends it at once") {
     for (const std::string& backend : facility_backends()) {
         CAPTURE(backend);
-        // Whoever connects and says nothing is waited for, which is what the second signal is for.
+        // A client that connects and says nothing is waited for, which is what the second signal is
+        // for.
         running_exchange it{backend, [](nlohmann::json& how) {
                                 how["timing"]["drain_within_ms"] = 600'000;
                                 how["timing"]["login_within_ms"] = 600'000;

@@ -20,7 +20,7 @@ std::string behind(const std::string& line, const std::string& word) {
     return line.substr(begin, line.find(',', begin) - begin);
 }
 
-// A group that nobody else uses: programs of other tests may run beside this one.
+// A group of its own: programs of other tests may run beside this one.
 std::string own_group() {
     static const unsigned dice = std::random_device{}();
     return "239.195." + std::to_string(dice >> 8 & 0xff) + "." + std::to_string(dice & 0xff) + ":" +

@@ -3,7 +3,7 @@
 // A matching facility as a process, with a configuration of its own, for tests of whole programs.
 //
 // The sample configuration is what users begin with, so it is what is tested; only its ports and its group
-// are replaced, so that tests neither meet each other nor a facility that somebody runs.
+// are replaced, so that tests neither meet each other nor another running facility.
 #pragma once
 
 #include <exchange/management/config.hpp>
@@ -31,7 +31,7 @@ private:
     std::string path_;
 };
 
-/// The sample, where nobody else is, changed by `change`.
+/// The sample, with ports and a group of its own, changed by `change`.
 [[nodiscard]] std::string sample_text(const std::function<void(nlohmann::json&)>& change = {});
 
 /// The backends that this build can run.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# A schema that is understood wrongly is a wire format that nobody agreed on.
+# A schema that is understood wrongly is a wire format without an agreement.
 """Checks sbe_schema.py: where fields stand, and a clear refusal of each thing that is wrong."""
 
 import sys

@@ -45,7 +45,7 @@ bool duel::play(const step& it) {
     command for_model = it.what;
     if (it.by_id.session != session_id::none) {
         const auto known = ids_.find(key(it.by_id));
-        // An order that nobody heard of yet has an id that nobody has.
+        // An order that is not known yet has an id that no order has.
         constexpr order_id unheard{~std::uint64_t{0}};
         const both_ids ids = known == ids_.end() ? both_ids{unheard, unheard} : known->second;
         const auto aim = [](command& at, order_id id) {
@@ -211,7 +211,7 @@ std::string duel::compare_holdings() const {
         }
     }
     for (const std::int64_t sum : positions) {
-        if (sum != 0) return "somebody holds what nobody owes";
+        if (sum != 0) return "positions do not add up to zero";
     }
     return {};
 }

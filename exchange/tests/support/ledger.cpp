@@ -57,7 +57,7 @@ std::string ledger::hear(const order_amended& it) {
         if (it.open >= own.open || it.open == 0) return "a decremented order did not shrink";
     } else {
         const auto* asked = std::get_if<amend_order>(command_);
-        if (asked == nullptr) return "an order was amended that nobody asked to amend";
+        if (asked == nullptr) return "an order was amended without a request";
         if (it.open + it.executed != asked->quantity || it.price != asked->price) {
             return "an order was amended to something else than was asked";
         }

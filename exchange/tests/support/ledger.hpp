@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What clients are owed: no contract appears or vanishes, and nobody trades beyond his limit.
+// What clients are owed: no contract appears or vanishes, and no client trades beyond its limit.
 //
 // It follows each order through the messages of its session alone. What was asked for, less what was
 // executed, cancelled and decremented, is what is open, after every message.

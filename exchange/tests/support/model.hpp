@@ -4,7 +4,7 @@
 //
 // Maps of lists, sums that are added up when they are asked for, no index but by name and by owner. It
 // shares the words of types.hpp, commands.hpp and events.hpp with the core, and no code. Its order
-// ids count from 1; whoever compares learns which real id stands for which.
+// ids count from 1; the comparison learns which real id stands for which.
 #pragma once
 
 #include <exchange/core/commands.hpp>

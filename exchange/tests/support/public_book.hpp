@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The books as somebody outside sees them: rebuilt from each public feed, and held against the real one.
+// The books as a listener sees them: rebuilt from each public feed, and held against the real one.
 //
-// By order (order_book_update), by price (price_level_update) and the best alone (top_of_book): whoever
-// follows any of them must arrive at the truth, after every event.
+// By order (order_book_update), by price (price_level_update) and the best alone (top_of_book): a
+// listener that follows any of them must arrive at the truth, after every event.
 #pragma once
 
 #include <exchange/core/events.hpp>
@@ -32,7 +32,7 @@ public:
     /// Compares what was heard of since the last call. Says what differs, or nothing.
     [[nodiscard]] std::string compare_touched(const venue& real);
 
-    /// Whoever does not compare now forgets what was touched, and levels that have become empty.
+    /// Instead of comparing: forgets what was touched, and levels that have become empty.
     void settle();
 
     /// Compares everything; what was heard is settled.
