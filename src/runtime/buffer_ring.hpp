@@ -2,10 +2,10 @@
 //
 // Blocks that the kernel may receive into: it takes one when there are bytes for it, not before.
 //
-// Without this, a read that waits for bytes either holds a block meanwhile or is woken first and calls
-// afterwards. A receive that names this group waits with neither, and its result names the block
-// (IORING_REGISTER_PBUF_RING, Linux 5.19). The blocks are the loop's receive_pool's; uring_backend.cpp
-// fills this up before it visits the kernel.
+// Without this, a read that waits for bytes either holds a block meanwhile or is woken first and
+// calls afterwards. A receive that names this group waits with neither, and its result names the
+// block (IORING_REGISTER_PBUF_RING, Linux 5.19). The blocks are the loop's receive_pool's;
+// uring_backend.cpp fills this up before it visits the kernel.
 #pragma once
 
 #include <runtime/receive_pool.hpp>

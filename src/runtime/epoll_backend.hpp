@@ -33,7 +33,8 @@ public:
     void forget(descriptor& it) noexcept override;
     [[nodiscard]] int wait_handle() noexcept override { return epoll_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return waiting_; }
-    // Events left over for no operation: a turn delivers nothing then, but without it they would stay.
+    // Events left over for no operation: a turn delivers nothing then, but without it they would
+    // stay.
     [[nodiscard]] bool idle() const noexcept override { return waiting_ == 0 && !holds_back(); }
     [[nodiscard]] bool holds_back() const noexcept override { return served_ < harvested_; }
     [[nodiscard]] backend_info info() const noexcept override {

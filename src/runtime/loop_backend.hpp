@@ -73,8 +73,8 @@ public:
     /// Whether a `turn` that does not wait could neither hand over nor deliver anything.
     [[nodiscard]] virtual bool idle() const noexcept { return in_flight() == 0; }
 
-    /// Whether a `turn` is due that no event announces: it would hand something over that the kernel
-    /// has not been told of yet, or deliver what the last one has left.
+    /// Whether a `turn` is due that no event announces: it would hand something over that the
+    /// kernel has not been told of yet, or deliver what the last one has left.
     [[nodiscard]] virtual bool holds_back() const noexcept { return false; }
 
     [[nodiscard]] virtual backend_info info() const noexcept = 0;

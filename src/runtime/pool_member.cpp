@@ -152,8 +152,8 @@ void pool_member::stop_searching() noexcept {
     if (must_look()) company.wake_one();
 }
 
-// Whether there is something that no other member sees to: one that is searching wakes the next one if
-// there is more, and so does one that is taking from the inbox.
+// Whether there is something that no other member sees to: one that is searching wakes the next one
+// if there is more, and so does one that is taking from the inbox.
 bool pool_member::must_look() const noexcept {
     if (company.searching.load() != 0 || company.looked_after()) return false;
     return !company.rich.empty() || (!company.inbox.empty() && !company.inbox.being_taken());
@@ -164,9 +164,10 @@ bool pool_member::work_in_sight() const noexcept {
 }
 
 // Being woken takes longer than some items. Where these are posted without end a second loop is awake only
-// to fight over them, and on a busy machine it takes the processor from the poster. So if items have
-// been short and a member is awake, one member sleeps for a while only, and no other is woken; it
-// joins in when something that it saw last time is still there. True if it is, or becomes, that one.
+// to fight over them, and on a busy machine it takes the processor from the poster. So if items
+// have been short and a member is awake, one member sleeps for a while only, and no other is woken;
+// it joins in when something that it saw last time is still there. True if it is, or becomes, that
+// one.
 bool pool_member::watch_instead() noexcept {
     const bool in_company =
         company.brisk.load() && company.sleepers.size() + 1 < company.members.size();

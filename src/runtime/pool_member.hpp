@@ -5,9 +5,10 @@
 // Each loop has a queue from which the others may steal; what comes from outside of the pool waits in one
 // inbox. A loop with nothing left first looks into these, one loop at a time, and then sleeps. Three
 // rules keep anything from being forgotten. Each poster looks for sleepers afterwards, and a loop
-// that is about to sleep says so before it looks for work a last time. As long as one loop is searching
-// no other is woken, so a search that was worth it wakes the next searcher. And while items are
-// short, one member keeps watch in place of all this (docs/decisions/0010-short-items.md).
+// that is about to sleep says so before it looks for work a last time. As long as one loop is
+// searching no other is woken, so a search that was worth it wakes the next searcher. And while
+// items are short, one member keeps watch in place of all this
+// (docs/decisions/0010-short-items.md).
 #pragma once
 
 #include <gyre/base/single_writer_counter.hpp>
@@ -122,8 +123,8 @@ struct pool_company {
     /// Wakes a sleeper to look for work, unless a member is searching already. Any thread.
     void wake_one() noexcept;
 
-    /// Whether what is added need not wake a member: one is awake, which will come to it soon, and a
-    /// watch sees to it if it does not. Any thread.
+    /// Whether what is added need not wake a member: one is awake, which will come to it soon, and
+    /// a watch sees to it if it does not. Any thread.
     [[nodiscard]] bool looked_after() const noexcept {
         return brisk.load() && watched.load() && sleepers.size() < members.size();
     }
@@ -151,8 +152,8 @@ public:
     /// others may take it again. False if there was nothing, or another member is searching.
     [[nodiscard]] bool search() noexcept;
 
-    /// Whether more short items will probably follow those that it has just run, while all others sleep.
-    /// Asking again, without any since, says no.
+    /// Whether more short items will probably follow those that it has just run, while all others
+    /// sleep. Asking again, without any since, says no.
     [[nodiscard]] bool expects_more() noexcept;
 
     /// The loop has nothing to do and is about to sleep. False if it must look for work again.

@@ -3,8 +3,8 @@
 // The blocks that one loop receives into: last in, first out, so that the next one is warm.
 //
 // Blocks are lent on the loop's thread and come back on any. Some may be with the kernel, which fills
-// them when bytes come (buffer_ring.hpp). The pool outlives its loop while blocks are out: the thread
-// that returns the last one frees it.
+// them when bytes come (buffer_ring.hpp). The pool outlives its loop while blocks are out: the
+// thread that returns the last one frees it.
 #pragma once
 
 #include <gyre/base/check.hpp>
@@ -80,7 +80,8 @@ private:
     std::int64_t out_ = 0;  // Lent or offered, less those returned on the loop's own thread.
     std::atomic<bool> closed_ = false;
 
-    // Returned by other threads. `close` subtracts what is out, so the one that makes it 0 is the last.
+    // Returned by other threads. `close` subtracts what is out, so the one that makes it 0 is the
+    // last.
     alignas(64) std::atomic<std::int64_t> balance_ = 0;
     mpsc_stack<block, &block::next> returned_;
 };

@@ -2,10 +2,11 @@
 //
 // Ready work that its owner's neighbours may take half of.
 //
-// A ring of pointers. The owner adds at one end; at the other end all of them take, the owner one at a
-// time and thieves by halves, and one compare-and-swap decides between them. The scheme is that of Go's
-// run queues: a thief copies first and claims afterwards, so a failed claim costs only the copy, and
-// positions never wrap, so a claim that succeeds proves that what was copied was still there.
+// A ring of pointers. The owner adds at one end; at the other end all of them take, the owner one
+// at a time and thieves by halves, and one compare-and-swap decides between them. The scheme is
+// that of Go's run queues: a thief copies first and claims afterwards, so a failed claim costs only
+// the copy, and positions never wrap, so a claim that succeeds proves that what was copied was
+// still there.
 #pragma once
 
 #include <gyre/coro/work.hpp>

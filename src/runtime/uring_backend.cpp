@@ -273,8 +273,8 @@ void uring_backend::cancel(operation& op) noexcept {
     to.user_data = data_of(*static_cast<descriptor_operation&>(op).target);
 }
 
-// The ring's own number will not do: with deferred completions the kernel does not wake pollers of it
-// (seen on Linux 6.18). An eventfd is told of deferred ones too.
+// The ring's own number will not do: with deferred completions the kernel does not wake pollers of
+// it (seen on Linux 6.18). An eventfd is told of deferred ones too.
 int uring_backend::wait_handle() noexcept {
     if (announcement_) return announcement_->number();
     announcement_.emplace();
@@ -404,7 +404,8 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
 //
 // Where the kernel has chosen, the result names the block. Else there is something to read, but memory
 // has to be found yet: the wait was a poll, or the kernel had no block left. The latter ends in one
-// call, or in a poll, which needs none; it is never just tried again, or all waiting reads would be.
+// call, or in a poll, which needs none; it is never just tried again, or all waiting reads would
+// be.
 bool uring_backend::fill(lease_operation& op, std::int32_t& result, std::uint32_t flags) noexcept {
     if ((flags & IORING_CQE_F_BUFFER) != 0) {
         std::byte* const block =

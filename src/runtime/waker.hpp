@@ -31,7 +31,8 @@ public:
         const std::uint64_t one = 1;
         while (::write(number_, &one, sizeof one) < 0 && errno == EINTR) {
         }
-        // EAGAIN: the counter is full, after 2^64 writes that no read has reset. It is readable then.
+        // EAGAIN: the counter is full, after 2^64 writes that no read has reset. It is readable
+        // then.
     }
 
     /// Takes back every wake-up so far, for eventfds that are watched by level.

@@ -5,8 +5,9 @@
 
 namespace gyre {
 
-// The inbox is null while the strand is at rest. The poster that changes that posts the strand below;
-// until it rests again, the list ends in `busy`, so that later posters see that it will look again.
+// The inbox is null while the strand is at rest. The poster that changes that posts the strand
+// below; until it rests again, the list ends in `busy`, so that later posters see that it will look
+// again.
 void strand::post(work& item) noexcept {
     work* newest = inbox_.load(std::memory_order_relaxed);
     do item.next = newest;

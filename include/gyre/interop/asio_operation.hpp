@@ -57,9 +57,9 @@ namespace gyre {
 ///                Asio's slots have no lock. So an operation that is composed of several (`async_read`,
 ///                `co_spawn`, ...) must not have its cancellation and its own handlers run at once: its
 ///                executor has to be serial, that is a strand, or the one of a context that one thread
-///                runs. Of a thread pool it takes a strand, which is checked at compile time; that an
-///                `io_context` is run by several threads cannot be checked. One without an executor of
-///                its own is cancelled on the coroutine's thread, and must bear that.
+///                runs. Of a thread pool it takes a strand, which is checked at compile time; that
+///                an `io_context` is run by several threads cannot be checked. One without an
+///                executor of its own is cancelled on the coroutine's thread, and must bear that.
 ///                Tokens around this one change nothing about it, but for `bind_executor`: what it names is
 ///                the operation's executor then. Not for `co_spawn`, which hands a cancellation on to its own
 ///                executor and does not wait for it.

@@ -119,7 +119,8 @@ private:
     // Apart, so that what is called on the loop's own thread stays small.
     [[gnu::noinline]] void publish_from_elsewhere() noexcept {
         io_context& home = context_of(env_);
-        // The coroutine may go on at once, and destroy the owner of the callback that is being called.
+        // The coroutine may go on at once, and destroy the owner of the callback that is being
+        // called.
         owners_.fetch_add(1, std::memory_order_relaxed);
         post_resumption();
         drop();

@@ -62,8 +62,8 @@ public:
     ~io_pool();
 
     /// Makes `item` ready on one of the loops. From a thread of the pool an array slot; from others an
-    /// atomic exchange, and a wake-up only if a loop sleeps and none is looking for work; such calls
-    /// must have returned before the pool is destroyed.
+    /// atomic exchange, and a wake-up only if a loop sleeps and none is looking for work; such
+    /// calls must have returned before the pool is destroyed.
     void post(work& item) noexcept;
 
     /// Runs `function()` on one of the loops. It must not throw.

@@ -65,8 +65,8 @@ private:
 /// Submits `Operation`; `Finish` turns its result into what `co_await` yields.
 ///
 /// One may be awaited later, or in a loop, and lose the descriptor to another coroutine's `close`
-/// meanwhile: it then ends with `errc::closed`. That is an event and not a mistake of the program, for
-/// the moment may be a peer's choice.
+/// meanwhile: it then ends with `errc::closed`. That is an event and not a mistake of the program,
+/// for the moment may be a peer's choice.
 ///
 /// `Finish` has two functions. `prepare(operation, io_context)` is called when everything has
 /// reached its final address, and returns 0 or the -errno to end with at once. `finish(operation)` is

@@ -130,8 +130,8 @@ private:
 /// @return The bytes written: all, unless the error is set. After an error with a count above zero the
 ///         message is torn, and closing is all that is left to do with the stream.
 ///
-/// Errors:        those of `to.write_some`; so `errc::closed`, with the count so far, if the stream was
-///                closed between two steps.
+/// Errors:        those of `to.write_some`; so `errc::closed`, with the count so far, if the stream
+///                was closed between two steps.
 /// Cancellation:  `errc::canceled`, with the count so far.
 /// Threads:       resumes on the caller's executor.
 /// Cost:          no frame, no allocation; as many writes as the stream needs, usually one.
@@ -192,8 +192,8 @@ template <read_stream Stream>
 /// @param  space     Borrowed, not empty; what is read at once. 16 to 64 KiB serve a socket well.
 /// @return The bytes copied; ok when `from` reached its end. `to` is not shut down.
 ///
-/// Errors:        those of either stream, but `errc::eof` of `from`; so `errc::closed` if one of them
-///                was closed between two steps.
+/// Errors:        those of either stream, but `errc::eof` of `from`; so `errc::closed` if one of
+///                them was closed between two steps.
 /// Cancellation:  `errc::canceled`; bytes read and not yet written are lost, so only close follows.
 /// Threads:       resumes on the caller's executor.
 /// Cost:          one frame.

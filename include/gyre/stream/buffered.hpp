@@ -294,8 +294,8 @@ public:
     /// @param  from  Borrowed until completion; copied then.
     /// @return The bytes of `from` taken: all, unless the error is set.
     ///
-    /// Errors:        those of the stream, so `errc::closed` if it was closed between two steps; the
-    ///                message is torn then.
+    /// Errors:        those of the stream, so `errc::closed` if it was closed between two steps;
+    ///                the message is torn then.
     /// Cancellation:  `errc::canceled`; torn as well if anything was written.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no frame, no allocation; a copy.

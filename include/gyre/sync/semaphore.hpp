@@ -9,8 +9,8 @@
 
 namespace gyre {
 
-/// First come, first served: no caller overtakes a waiter, even where permits are left. On one loop or
-/// one strand. Must outlive its waiters.
+/// First come, first served: no caller overtakes a waiter, even where permits are left. On one loop
+/// or one strand. Must outlive its waiters.
 class semaphore {
 public:
     explicit semaphore(std::size_t permits) noexcept : permits_{permits} {}
