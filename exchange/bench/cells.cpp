@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Every number of every row.
+// The numbers of each row.
 #include <exchange/bench/cells.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The load's ear on the feed: MoldUDP64 datagrams, and requests for those that were lost.
+// The load's listener on the feed: MoldUDP64 datagrams, and requests for those that were lost.
 #pragma once
 
 #include <exchange/bench/loopback.hpp>

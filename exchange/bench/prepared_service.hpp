@@ -10,8 +10,8 @@
 
 namespace exchange::bench {
 
-/// A service that has carried out what `play` needs before its first event; nothing of that is sent to
-/// anybody any more.
+/// A service that has carried out what `play` needs before its first event; nothing of that is
+/// sent any more.
 [[nodiscard]] std::unique_ptr<matching_service> prepared_service(scenario& play,
                                                                  gyre::time_point now);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The operator's hand: says one thing to a running exchange, and prints what comes back.
+// The operator's tool: sends one command to a running exchange, and prints the answer.
 //
 // It finds exchange and password in the configuration that the facility was started with. ctl_commands.hpp
 // has the words, operator_line.hpp the connection.

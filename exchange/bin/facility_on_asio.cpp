@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The facility on Boost.Asio, for who wants to compare: on its coroutines, or on handlers without any.
+// The facility on Boost.Asio, for comparison: on its coroutines, or on handlers without any.
 #include <exchange/bin/run_facility.hpp>
 #include <exchange/net/application/callback_facility.hpp>
 #include <exchange/net/asio_traits.hpp>

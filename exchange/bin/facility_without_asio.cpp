@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a build without Boost.Asio answers to who wants it; facility_on_asio.cpp is the other one.
+// What a build without Boost.Asio answers when asked for it; facility_on_asio.cpp is the other one.
 #include <exchange/bin/run_facility.hpp>
 
 namespace exchange {

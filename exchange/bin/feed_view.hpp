@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the public knows: resting orders and trades, rebuilt from the feed alone.
+// The public view: resting orders and trades, rebuilt from the feed alone.
 //
 // Traders compare with it what they were told in private: the same trades, at the same price, and each of
 // their resting orders with the same open quantity.

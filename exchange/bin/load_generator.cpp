@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Random traders who judge a running exchange by what it tells them.
+// Random traders that check a running exchange by what it tells them.
 //
 // They log in as the configuration's participants, trade at a rate or as fast as answers come, and compare
 // in the end what each was told with what the public was. load_client.hpp is one of them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// All traders of the load generator together: when who sends, and what is to be said in the end.
+// All traders of the load generator together: when each one sends, and the report at the end.
 #pragma once
 
 #include <exchange/bin/feed_view.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The operator's session as a line to talk on: say something, wait for what comes back, with a deadline.
+// The operator's session: sends a command and waits for its answer, with a deadline.
 //
 // net/session/order_entry_client.hpp connects and keeps it; this turns what it hears into something that
 // a straight coroutine awaits, as a program wants that asks one thing and leaves.

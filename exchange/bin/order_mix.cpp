@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Dice: see order_mix.hpp.
+// Random choices: see order_mix.hpp.
 #include <exchange/bin/order_mix.hpp>
 
 #include <algorithm>

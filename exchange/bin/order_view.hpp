@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What one trader believes about its orders, and everything it hears that cannot be.
+// One trader's view of its orders, and every message that contradicts it.
 //
 // It is told each command before it is sent and each message that comes back. From these alone it knows
 // what must rest in the book, and how long each answer took. An exchange that loses an acknowledged order,

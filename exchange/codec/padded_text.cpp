@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Blanks on and off: see padded_text.hpp.
+// Padding and trimming: see padded_text.hpp.
 #include <exchange/codec/padded_text.hpp>
 
 namespace exchange {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Two halves that change roles: see soup_outbox.hpp.
+// A double buffer: see soup_outbox.hpp.
 #include <exchange/codec/soup_outbox.hpp>
 
 namespace exchange {

@@ -72,7 +72,7 @@ public:
     /// The best level of a side, or none.
     [[nodiscard]] level_index best(order_side side) const noexcept { return of(side).best(); }
 
-    /// Would an order of `side` at `price` find anybody to trade with?
+    /// Would an order of `side` at `price` find a counterparty?
     [[nodiscard]] bool crosses(order_side side, price_ticks price) const noexcept {
         const ladder& other = of(opposite(side));
         // A rank of one side is a negated rank of the other: they meet when their sum is not above 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a partition tells the world: the derived messages, and how they leave it.
+// What a partition publishes: the derived messages, and how they leave it.
 //
 // One command makes one event: a row of messages that belong together. They are written as plain
 // records into an `event_batch`, one cache line each, and handed over some hundred at a time; an

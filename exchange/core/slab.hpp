@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Where orders live: a cache line each, in one block that is allocated at the start.
+// The storage of orders: a cache line each, in one block that is allocated at the start.
 //
 // Everything points to an order by its 32-bit index. What clients are told is an `order_id`, index and
 // generation together, so the id of an order that is over never means its successor in that place.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The words of the trade: who, what, how much, at which price, and why not.
+// The basic types: identifiers, quantities, prices, states, and reasons for refusal.
 //
 // Commands and events are made of these and of nothing else, so the codec can lay them out byte by
 // byte. Every enumerator has a number of its own that never changes: journals and wires hold it.
@@ -33,7 +33,7 @@ enum class firm_id : std::uint32_t { none = 0 };
 enum class account_id : std::uint32_t { none = 0 };
 enum class session_id : std::uint16_t { none = 0 };
 
-/// Accounts that share a group do not trade with each other. 0 means: trades with anybody.
+/// Accounts that share a group do not trade with each other. 0 means: trades with any account.
 enum class self_trade_group : std::uint32_t { none = 0 };
 
 /// The client's own number of a message; it grows from message to message of a session.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Everything that a partition remembers, in blocks that are allocated at the start.
+// The state of a partition, in blocks that are allocated at the start.
 //
 // A plain record: matcher and partition work on it, and whatever is to be saved, restored or compared
 // is here.

@@ -32,7 +32,7 @@ enum class facility_backend : std::uint8_t {
 /// All names, with commas between them.
 [[nodiscard]] std::string all_backends();
 
-/// What is carried out before anybody can connect.
+/// What is carried out before any client can connect.
 struct opening_command {
     command what;
     std::string where;  ///< In the configuration, such as "instruments[0]".

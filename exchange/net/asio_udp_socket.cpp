@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What Asio has no words for: see asio_udp_socket.hpp.
+// What Asio has no interface for: see asio_udp_socket.hpp.
 #include <exchange/net/asio_udp_socket.hpp>
 
 #include <net/if.h>

@@ -3,7 +3,7 @@
 // A deadline of the seam on a gyre loop: one coroutine waits for it, others push it back.
 //
 // gyre's own sleeps know their moment when they begin. A session's liveness is one moment that moves
-// with every packet, so what moves must be a store, and must not wake anybody.
+// with every packet, so what moves must be a store, and must not wake a coroutine.
 #pragma once
 
 #include <gyre/runtime/io_context.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Answers who asks what a book looks like, which is what a listener needs that comes late, or that has
-// missed more than can be repeated.
+// Answers questions about what a book looks like, as a listener needs them that comes late, or that
+// has missed more than can be repeated.
 //
 // It reads the state between two commands, so each page is a whole truth, and says with which message of
 // the feed the next truth begins. matching_service.hpp lets every logged-in session ask.

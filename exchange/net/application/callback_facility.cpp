@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Doors, places and time: see callback_facility.hpp.
+// Sockets, client places and timers: see callback_facility.hpp.
 #include <exchange/net/application/callback_facility.hpp>
 
 #include <exchange/net/application/facility_doors.hpp>

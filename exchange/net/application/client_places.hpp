@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// As many connections as a facility may have clients, and who makes room when all are taken.
+// As many connections as a facility may have clients, and which of them gives way when all are
+// taken.
 //
 // They are made once and serve one client after the other, so that no client costs memory of the next.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Where a clock can be held to a facility: the moments between which its own time passes.
+// The points of a facility at which its latency is measured.
 //
 // Every pipeline calls these at the same events, so that their spans can be compared. A facility
 // without an observer pays one comparison of a pointer for each.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Who goes on after what: see callback_connection.hpp.
+// Which handler follows which: see callback_connection.hpp.
 #include <exchange/net/session/callback_connection.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// That no command tells anybody more than exchange/codec/event_room.hpp makes room for, and that the worst
-// one tells as much.
+// That no command tells a session more than exchange/codec/event_room.hpp makes room for, and that
+// the worst one tells as much.
 #include <exchange/codec/event_room.hpp>
 #include <exchange/core/partition.hpp>
 

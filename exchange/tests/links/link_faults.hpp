@@ -35,11 +35,12 @@ namespace exchange::testing {
 
 /// Of a TCP connection. Each strikes one in so many portions of bytes that one read brings.
 struct stream_faults {
-    std::size_t slice_one_in = 8;     ///< It arrives byte by byte.
-    std::size_t stall_one_in = 40;    ///< Nothing follows for up to `stall_max`.
-    std::size_t freeze_one_in = 900;  ///< Nothing passes any more, for longer than anybody waits.
-    std::size_t reset_one_in = 300;   ///< Some of it arrives, then the connection is reset.
-    std::size_t close_one_in = 500;   ///< The same, but the end looks as if it were meant.
+    std::size_t slice_one_in = 8;   ///< It arrives byte by byte.
+    std::size_t stall_one_in = 40;  ///< Nothing follows for up to `stall_max`.
+    std::size_t freeze_one_in =
+        900;                         ///< Nothing passes any more, for longer than any client waits.
+    std::size_t reset_one_in = 300;  ///< Some of it arrives, then the connection is reset.
+    std::size_t close_one_in = 500;  ///< The same, but the end looks as if it were meant.
     std::size_t orphan_one_in =
         150;  ///< The client loses the connection, and what it sent comes later.
     gyre::duration stall_max = std::chrono::milliseconds{300};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A partition with someone in it to trade, and everything it said: where most tests of the core begin.
+// A partition with accounts that trade, and everything it said: where most tests of the core begin.
 #pragma once
 
 #include <exchange/core/partition.hpp>
