@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Where a broken promise ends: see include/gyre/base/check.hpp.
+// What a failed check does: see include/gyre/base/check.hpp.
 #include <gyre/base/check.hpp>
 
 #include <atomic>

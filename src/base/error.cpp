@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The words behind include/gyre/base/error.hpp.
+// The messages of include/gyre/base/error.hpp.
 #include <gyre/base/error.hpp>
 
 #include <gyre/base/error_code.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the compiler was asked for, and a guard against mixing two answers in one program.
+// The build's configuration as constants, and a guard against linking two configurations together.
 //
 // With and without exceptions, promises have different layouts, and an exception that crosses a
 // frame compiled without them skips its destructors. So every object file that sees a coroutine

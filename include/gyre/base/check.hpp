@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Assertions about our own mistakes, and never about the world's.
+// Assertions: about mistakes of the program, never about input or the kernel.
 //
 // A failed check prints where it happened, runs a hook (the runtime installs one that lists the
 // pending coroutines, so a broken invariant says who was waiting for what), and aborts. `expects`

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Everything the world can do to a program, as one 8-byte value.
+// Everything that can fail for reasons outside the program, as one 8-byte value.
 //
 // Without it every call would return std::error_code: twice the size, two virtual calls per
 // comparison, and <system_error> in every translation unit. What failed is the code; during which
-// activity is kept beside it, so a message reads "connect: connection refused" without anyone
+// activity is kept beside it, so a message reads "connect: connection refused" without a caller
 // adding context by hand. result.hpp pairs it with the progress made; error_code.hpp converts it.
 #pragma once
 

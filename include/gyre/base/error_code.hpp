@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The bridge to code that speaks std::error_code.
+// Conversion to and from std::error_code.
 //
-// It stands apart from error.hpp so that only those who cross the bridge pay for <system_error>.
+// It stands apart from error.hpp so that only its users pay for <system_error>.
 #pragma once
 
 #include <gyre/base/error.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Many threads push, one takes everything at once: how a thread is told of things.
+// A lock-free stack: many threads push, one takes everything at once.
 //
 // A list of the objects themselves, so a push allocates nothing and never fails. Taking all with one
 // exchange is immune to the ABA problem that single pops would have.

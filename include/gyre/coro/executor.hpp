@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Where a coroutine runs, and a reference to it that forgets its type.
+// Where a coroutine runs, and a type-erased reference to it.
 //
 // An executor takes a `work` and runs it later, once, in its own place: a loop on its thread, a
 // strand one at a time. Coroutines are always resumed through the executor of their environment.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The one door from plain code into coroutines.
+// How code that is not a coroutine starts one.
 //
 // Inside coroutines children live in groups; `launch` is for callbacks, main and tests, and demands
 // a handler, because a coroutine whose end goes unnoticed is how programs leak. Every launched

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How a request to stop finds the one thing a line of coroutines is waiting for.
+// Cancellation: how a stop request finds what a chain of coroutines is waiting for.
 //
 // A *chain* is a line of awaits: a root, a group's child, a branch of when_any. At any moment at
 // most one leaf of it is pending, so the chain needs one slot, and a leaf costs one store to start
@@ -30,7 +30,7 @@ struct task_node;
 class stop_target {
 public:
     /// Called on the loop's thread while the target sits in a chain's slot. Must not resume
-    /// anybody inside the call: what ends is posted.
+    /// a coroutine inside the call: what ends is posted.
     virtual void request(stop_level level) noexcept = 0;
 
     /// What is being waited for, for people: "read", "sleep", ...; static storage.

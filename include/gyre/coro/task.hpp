@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The coroutine that nearly everything is written in.
+// The coroutine type that nearly everything is written in.
 //
 // A task is lazy: nothing happens until it is awaited, spawned into a group, or launched. It runs on
 // the executor of its awaiter, control passes to it and back by symmetric transfer, and its

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Who is waiting for what: the answer to "why does it hang?".
+// Which coroutine is waiting for what: the answer to "why does it hang?".
 //
 // It walks from the loop's roots down the chains (stop.hpp) and the tree of awaits (task_node.hpp).
-// A failed check prints it, and so does anybody who asks.
+// A failed check prints it; programs may at any time.
 #pragma once
 
 #include <gyre/coro/environment.hpp>
