@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What an error is called on the other side of the border to Boost.Asio.
+// Conversion between errors of gyre and of Boost.Asio.
 //
 // Both sides speak errno, so most codes keep their number. What differs is written down here once:
 // cancellation, the end of a stream, and the categories that only one side has.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The way from code that calls back to code that awaits, and the ways back.
+// Awaiting a callback: a function that calls back when it is done becomes an awaitable.
 //
 // A library that calls a function when it is done knows nothing of loops, stops or frames: it may call
 // twice, never, from another thread, or long after the wait has ended. All of that ends here, in a
@@ -112,7 +112,7 @@ protected:
     ~callback_block() = default;
 
 private:
-    static constexpr unsigned claimed = 1;    // Who says how it ends is settled.
+    static constexpr unsigned claimed = 1;    // It is settled which one says how it ends.
     static constexpr unsigned published = 2;  // The result can be read.
     static constexpr unsigned waiting = 4;    // The coroutine waits to be resumed.
 

@@ -19,7 +19,9 @@
 
 namespace gyre {
 
-/// A coroutine that reports its result to a callback; otherwise written like a task.
+/// A coroutine that reports its result to a callback; otherwise written like a task. Other
+/// libraries call one that is started by a function and has no awaiter *detached*; this one is
+/// detached with a handler for its result and a handle to stop it.
 ///
 /// Owns its frame until `call`; one that is never called just disappears, arguments and all. Moves; does
 /// not copy.
