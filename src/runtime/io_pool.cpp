@@ -139,7 +139,7 @@ void io_pool::wait() {
 
 void io_pool::request_stop() noexcept {
     company_->ending.store(true);
-    // Who is awake looks in each turn.
+    // A loop that is awake looks in each turn.
     for (auto& each : company_->members) each->loop.wake_if_asleep();
 }
 

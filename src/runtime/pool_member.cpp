@@ -14,7 +14,7 @@ constexpr std::size_t batch_from_inbox = 32;
 
 void pool_company::wake_one() noexcept {
     while (searching.load() == 0 && !looked_after() && !sleepers.empty()) {
-        searching.fetch_add(1);  // In the name of whom we wake, who notices when getting up.
+        searching.fetch_add(1);  // In the name of the member that we wake, which sees it then.
         const unsigned sleeper = sleepers.remove_any();
         if (sleeper != member_set::members_max) {
             members[sleeper]->loop.wake_if_asleep();
@@ -98,7 +98,7 @@ work* pool_member::take() noexcept {
         fed_ = true;
         stop_searching();
         note_wealth();
-        // Who saw us taking may have gone to sleep over it.
+        // A member that saw us taking may have gone to sleep because of it.
         if (!company.inbox.empty()) company.wake_one();
         return first;
     }
@@ -177,7 +177,7 @@ bool pool_member::watch_instead() noexcept {
         company.watched.store(false);
         return false;
     }
-    // Who was woken for something that is gone by now would be woken for the next one just so.
+    // A member woken for something that is gone by now would be woken for the next one as well.
     const bool worth_it = searching_ || work_in_sight();
     if (!in_company || !worth_it || company.watched.exchange(true)) return false;
     watching_ = true;

@@ -102,8 +102,8 @@ inline constexpr std::uint64_t one_active = (std::uint64_t{1} << 32) + 1;
 /// What the members of one pool have in common.
 struct pool_company {
     shared_inbox inbox;
-    member_set sleepers;  // Whom to wake; one who wakes on his own leaves by himself.
-    member_set rich;      // Whose queue is worth a thief's way.
+    member_set sleepers;                  // To be woken; one that wakes by itself leaves it itself.
+    member_set rich;                      // Whose queue is worth a thief's way.
     std::atomic<unsigned> searching = 0;  // Members that are looking for work, or were woken to.
     // How many members have something to do, or may still get it, in the lower half; how often one more
     // did in the upper half, so that a moment with none is told from the next one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Lending, returning and the end: see receive_pool.hpp.
+// Lending, returning and freeing blocks: see receive_pool.hpp.
 #include <runtime/receive_pool.hpp>
 
 #include <gyre/base/check.hpp>

@@ -41,7 +41,7 @@ public:
     template <class Taker>
     std::size_t take_some(std::size_t count_max, Taker&& take) noexcept {
         std::size_t count = 0;
-        // Again if something came while there was nothing: who added it may have seen us taking.
+        // Again if something came while there was nothing: its poster may have seen us taking.
         while (count == 0 && !empty() && !taking_.exchange(true, std::memory_order_acquire)) {
             some_sorted_.store(true,
                                std::memory_order_seq_cst);  // Never is nothing seen meanwhile.

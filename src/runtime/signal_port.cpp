@@ -63,9 +63,9 @@ void on_signal(int signal) {
     errno = error_before;
 }
 
-// Either a handler finds a subscription ended, or who ends it finds the handler: both say first what they
-// are about to do, and then look. A matter of instructions, since a handler waits for nothing; only then
-// may the event be closed, whose number something else may get.
+// Either a handler finds a subscription ended, or its end finds the handler: both say first what
+// they are about to do, and then look. A matter of instructions, since a handler waits for nothing;
+// only then may the event be closed, whose number something else may get.
 void await_handlers() noexcept {
     while (handlers.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
 }

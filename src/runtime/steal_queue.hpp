@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ready work that its owner's neighbours may take half of.
+// A work-stealing queue: a loop's ready work, of which other loops may take half.
 //
 // A ring of pointers. The owner adds at one end; at the other end all of them take, the owner one
 // at a time and thieves by halves, and one compare-and-swap decides between them. The scheme is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the kernel understands and Debian 12's headers do not know yet.
+// Definitions of io_uring that are newer than Debian 12's headers.
 //
 // The kernel's numbers are its stable interface, so each is given here with the release it came in,
 // and every feature is probed at run time; nothing depends on the headers of the build machine.

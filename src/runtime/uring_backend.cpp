@@ -49,7 +49,7 @@ std::uint32_t batch_waits_for(const operation& op) noexcept {
     return op.code == opcode::send_batch ? POLLOUT : 0;
 }
 
-// Bytes of a stream are in a line, and so are those who want them.
+// Bytes of a stream are in order, and so are its readers.
 bool reads_stream(const operation& op) noexcept {
     if (!receives_plainly(op) && op.code != opcode::receive_scatter) return false;
     return !static_cast<const descriptor_operation&>(op).target->datagrams;

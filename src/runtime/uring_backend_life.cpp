@@ -103,7 +103,8 @@ int uring_backend::set_up(backend_choice wanted) noexcept {
 }
 
 // Closing a ring cancels asynchronously: an armed accept would hold its port for up to a second. The
-// loop has ended every operation by now; what is left is the waker, which holds nothing of anybody's.
+// loop has ended every operation by now; what is left is the waker, which holds no memory of an
+// operation.
 uring_backend::~uring_backend() = default;
 
 void uring_backend::attach(io_context& owner) noexcept { loop_ = &owner; }

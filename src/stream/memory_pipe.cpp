@@ -66,7 +66,7 @@ std::size_t memory_channel::take(mutable_buffer into) noexcept {
     return count;
 }
 
-// Lets those who wait have what has become possible for them; each then wakes by a post.
+// Gives waiters what has become possible for them; each then wakes by a post.
 void memory_channel::move_waiting() noexcept {
     for (;;) {
         if (count_ > 0 && !readers_.empty()) {

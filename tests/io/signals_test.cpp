@@ -60,7 +60,7 @@ TEST_CASE("a signal that is delivered while it is waited for ends the wait") {
     });
 }
 
-TEST_CASE("signals that come before anybody waits are kept, the lowest number first") {
+TEST_CASE("signals that come before a wait are kept, the lowest number first") {
     on_every_backend([](io_context& io) -> task<> {
         signal_set signals = subscribe(io, {SIGUSR2, SIGUSR1, SIGHUP});
         ::raise(SIGUSR2);

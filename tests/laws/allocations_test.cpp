@@ -205,7 +205,7 @@ TEST_CASE("100,000 echoes through leased memory on many connections at once allo
 
 TEST_CASE("100,000 accepts and closes allocate nothing") {
     on_every_backend([](io_context& io) -> task<> {
-        // Unix-domain: a hundred thousand TCP connections would leave no port for anybody.
+        // Unix-domain: a hundred thousand TCP connections would use up all ports.
         const auto where = endpoint::local(std::string_view{"\0gyre-allocations", 17});
         auto listening = stream_acceptor::listen(io, where.value());
         stream_acceptor acceptor = listening.take();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What has bitten others who drive io_uring and epoll, and must not bite here.
+// Known pitfalls of io_uring and epoll, one test each.
 //
 // Here are the traps that no other test walks into. Memory limits and refused rings are in
 // tests/runtime/fallback_test.cpp, filters that come late in withdrawal_test.cpp beside it; accepts that are

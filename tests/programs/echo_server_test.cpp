@@ -241,7 +241,7 @@ TEST_CASE("on SIGTERM during traffic all that the echo server has read arrives, 
         const std::string name = describe(backend);
         CAPTURE(name);
         program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}, on(backend)};
-        // More than anybody gets to send before the signal.
+        // More than a client gets to send before the signal.
         crowd all{server.listening_on(), size, 64 << 20};
         const std::size_t some = sanitized ? 64 << 10 : 128 << 10;
         all.drive_until([&] { return all.least_received() >= some; });

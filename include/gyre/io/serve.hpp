@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The accept loop that every server needs and few get right.
+// The accept loop of a server: its limits, its errors and its end.
 //
 // Bounded by the sessions it runs, patient when the process is out of descriptors, and honest at the
 // end: a drain closes the listener at once and lets sessions finish, a stop ends them too, and in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Waiting for signals as for anything else.
+// Signals as something to await.
 //
 // run.hpp uses one to end a program in two steps; programs that reload on SIGHUP use their own.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Datagrams: messages that arrive whole or not at all, in any order, from anybody (RFC 768).
+// Datagrams: messages that arrive whole or not at all, in any order, from any sender (RFC 768).
 //
 // One socket talks to many peers, or to one after `connect`; it may send to a group of receivers and
 // join such groups (RFC 1112, RFC 3493 5.2). A datagram that is longer than its buffer is cut, and says so.

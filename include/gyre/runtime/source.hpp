@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The other kind of record: one request, many results.
+// Multishot operations: one request, many results.
 //
 // A multishot accept or receive, a zero-copy notice, the loop's own waker: the kernel goes on
 // reporting on them after their first result, possibly after the waiter has gone. So a source is

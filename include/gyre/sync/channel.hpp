@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Values on their way from some coroutines to others, at most so many at a time.
+// A bounded channel: values on their way from some coroutines to others.
 //
 // The bound is what makes a fast producer wait for a slow consumer; closing is how the producer says
 // that nothing follows. Values are handed over directly to a waiting receiver.
@@ -17,7 +17,7 @@
 namespace gyre {
 
 /// A bounded queue of `Value`s, which move and have a null state. Any number of senders and
-/// receivers, all on one loop or one strand; first come, first served. Must outlive those who wait.
+/// receivers, all on one loop or one strand; first come, first served. Must outlive its waiters.
 template <class Value>
 class channel {
 public:

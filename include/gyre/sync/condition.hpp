@@ -10,7 +10,7 @@
 
 namespace gyre {
 
-/// On the loop or strand of its mutex. Must outlive those who wait.
+/// On the loop or strand of its mutex. Must outlive its waiters.
 class condition {
 public:
     /// Lets go of the lock, waits to be notified, and takes the lock again.

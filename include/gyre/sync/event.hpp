@@ -9,7 +9,7 @@
 
 namespace gyre {
 
-/// Set or not; stays set until `reset`. On one loop or one strand. Must outlive those who wait.
+/// Set or not; stays set until `reset`. On one loop or one strand. Must outlive its waiters.
 class event {
 public:
     class wait_awaiter final : public waiter {

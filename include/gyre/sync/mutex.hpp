@@ -13,7 +13,7 @@
 
 namespace gyre {
 
-/// On one loop or one strand. Must outlive its guards and those who wait.
+/// On one loop or one strand. Must outlive its guards and waiters.
 class mutex {
 public:
     /// Holds the lock; releases it when destroyed. The null state holds nothing.

@@ -15,7 +15,7 @@ class semaphore {
 public:
     explicit semaphore(std::size_t permits) noexcept : permits_{permits} {}
 
-    /// Waits for a permit; what it yields then is up to those who derive.
+    /// Waits for a permit; what it yields then is up to the derived class.
     class permit_waiter : public waiter {
     public:
         permit_waiter(const char* name, semaphore& of, stop_level ends_at) noexcept
@@ -68,7 +68,7 @@ public:
 
 private:
     waiters waiting_;
-    std::size_t permits_;  // Invariant: 0 while anybody waits.
+    std::size_t permits_;  // Invariant: 0 while `waiting_` is not empty.
 };
 
 }  // namespace gyre

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Limits on how long something may take, and on who may interrupt it.
+// Timeouts, and limits on which stop requests an awaitable hears.
 //
 // One branch, one timer, no frame: the awaited thing resumes the coroutine itself. The wrapper gives
 // it a chain of its own and decides what reaches that chain: the timer, the parent's stop, a drain.

@@ -20,7 +20,7 @@ namespace gyre {
 
 class waiters;
 
-/// Not a level anybody requests: what a waiter that ignores stops is ended by.
+/// Not a level that is ever requested: what a waiter that ignores stops is ended by.
 inline constexpr stop_level ignores_stop{static_cast<std::uint8_t>(stop_level::stop) + 1};
 
 /// One coroutine in such a queue; the leaf awaiters of sync/ derive from it.
@@ -69,7 +69,7 @@ private:
     progress progress_ = progress::idle;
 };
 
-/// The queue. Its owner must outlive those who wait in it.
+/// The queue. Its owner must outlive its waiters.
 class waiters {
 public:
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
