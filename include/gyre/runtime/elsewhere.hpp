@@ -106,7 +106,7 @@ private:
             self.retire();
             task_elsewhere& back = self.from_;
             {
-                // The task ends here, on the thread that it ran on, before anybody hears of its result.
+                // The task ends here, on the thread that it ran on, before its result is known.
                 task<Result> ended = std::move(self.it_);
                 run_catching(back.failure_, [&] {
                     if constexpr (std::is_void_v<Result>) {
