@@ -19,9 +19,9 @@
 //   stop()             Makes `run` return soon, with everything kept as it is. Any thread.
 //   restart()          Allows running again.
 //   post(function)     Runs `function()` on the loop; it must not throw. Any thread.
-// Everything else belongs to the thread that runs it. It is made from `context_options`. Who ends a
-// context ends its tasks first: what still waits is ended by gyre with `errc::canceled`, and destroyed
-// where it stands by Asio.
+// Everything else belongs to the thread that runs it. It is made from `context_options`. The
+// program that ends a context ends its tasks first: what still waits is ended by gyre with
+// `errc::canceled`, and destroyed where it stands by Asio.
 //
 // ## X itself
 //   launch(context&, task<>)     Begins it when the loop next runs, unawaited. An exception that

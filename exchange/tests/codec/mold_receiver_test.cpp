@@ -315,7 +315,7 @@ TEST_CASE("the first session heard is the session, and others are ignored") {
     CHECK(receiver.expected() == 2);
 }
 
-TEST_CASE("who joins late begins with what comes first") {
+TEST_CASE("a listener that joins late begins with what comes first") {
     mold_receiver_options options;
     options.first_sequence = 0;
     mold_receiver by_message{options, start};

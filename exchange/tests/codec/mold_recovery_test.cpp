@@ -128,7 +128,8 @@ std::size_t round_trips(std::size_t requests_outstanding_max) {
 
 }  // namespace
 
-TEST_CASE("who has missed much catches up by as many datagrams for each round trip as it may") {
+TEST_CASE(
+    "a listener that has missed much catches up by as many datagrams a round trip as it may") {
     CHECK(round_trips(1) >= 80);
     CHECK(round_trips(16) * 6 <= round_trips(1));
 }

@@ -118,7 +118,7 @@ TEST_CASE("a request in vain waits twice as long as the one before, up to a limi
     }
 }
 
-TEST_CASE("who gets no answers asks for less at once, and for more with each answer") {
+TEST_CASE("a listener that gets no answers asks for less at once, and for more with each answer") {
     mold_requests requests{{.outstanding_max = 4, .again_after = 50ms}};
     CHECK(asked(requests, 1, 65) == "1+16 17+16 33+16 49+16 ");
 

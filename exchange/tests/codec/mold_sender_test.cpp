@@ -141,7 +141,7 @@ TEST_CASE("a request is answered with what it asks for, as far as one datagram g
     CHECK(seen(sender.answer(request({"S1", 5, 9})).datagram) == "5:epsilon ");
 }
 
-TEST_CASE("what was not sent yet is not given to who asks first") {
+TEST_CASE("what was not sent yet is not given to a listener that asks first") {
     mold_sender sender{small, start};
     append(sender, "one");
     static_cast<void>(sender.next(start));

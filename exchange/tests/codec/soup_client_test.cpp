@@ -111,7 +111,7 @@ TEST_CASE("a server that skips what was asked for, or opens another session, is 
           soup_ending::wrong_session);
 }
 
-TEST_CASE("who asks for message zero takes whatever comes next, and resumes from there") {
+TEST_CASE("a client that asks for message zero takes whatever comes next, and resumes from there") {
     soup_client client = connected({"u", "p", "", 0});
 
     static_cast<void>(client.on_packet(packet('A', "        S1                  42"), start));

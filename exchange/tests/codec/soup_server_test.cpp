@@ -107,7 +107,7 @@ TEST_CASE("what is not kept any more, not there yet, or of another session is no
     }
 }
 
-TEST_CASE("who is not authorized is told so") {
+TEST_CASE("a client that is not authorized is told so") {
     session it;
     static_cast<void>(it.server.on_packet(login_packet({"u", "wrong", "", 1}), start));
 
@@ -156,7 +156,7 @@ TEST_CASE("fifteen silent seconds end the session, and a client's heartbeat prev
     CHECK(it.server.ending() == soup_ending::peer_silent);
 }
 
-TEST_CASE("who does not log in within thirty seconds is sent away") {
+TEST_CASE("a client that does not log in within thirty seconds is sent away") {
     session it;
 
     CHECK(it.server.deadline() == start + 30s);

@@ -173,7 +173,7 @@ TEST_CASE("the day's end cancels day orders, best first, and begins the sums aga
     check_refused(it, end_day{instrument_id{4}}, reject_reason::unknown_instrument);
 }
 
-TEST_CASE("who only follows the public sums begins the new day with the exchange") {
+TEST_CASE("a listener that only follows the public sums begins the new day with the exchange") {
     trading_floor it;
     market_statistics told{};
     volume_update volume{};

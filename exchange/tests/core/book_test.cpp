@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What exchange/core/book.hpp promises: who is first, what a level sums up to, and who would trade.
+// What exchange/core/book.hpp promises: which order is first, what a level sums up to, and which
+// would trade.
 #include <exchange/core/book.hpp>
 
 #include <doctest/doctest.h>

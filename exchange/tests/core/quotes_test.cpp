@@ -119,7 +119,7 @@ TEST_CASE("a quote is withdrawn over the message rate, and that does not count")
     CHECK(it.said().size() == 8);
 }
 
-TEST_CASE("who is blocked may withdraw what the kill switch has left nothing of") {
+TEST_CASE("a blocked account may withdraw a quote of which the kill switch has left nothing") {
     trading_floor it;
     it.tell(quote_of(it, 1, 99, 101));
     it.tell(set_account_state{account_id{1}, account_state::blocked});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What exchange/core/self_trade.hpp promises: who is of one kind, and who gives way; as events, all four.
+// What exchange/core/self_trade.hpp promises: which accounts are of one group, and which gives way;
+// as events, all four.
 #include <exchange/core/self_trade.hpp>
 
 #include <exchange/tests/support/trading_floor.hpp>

@@ -10,6 +10,6 @@ using namespace exchange::testing;
 TEST_CASE("asio order entry client: stopping ends an attempt to connect that is not answered") {
     client_law<asio_world>::stopping_ends_an_attempt_to_connect();
 }
-TEST_CASE("asio client: who has logged out does not wait for an exchange that has stopped") {
+TEST_CASE("asio client: one that has logged out does not wait for an exchange that has stopped") {
     client_law<asio_world>::who_has_logged_out_does_not_wait_for_an_exchange_that_has_stopped();
 }

@@ -57,7 +57,7 @@ TEST_CASE("callback facility: bytes that are no packets end the connection with 
     the_laws::bytes_that_are_no_packets_end_the_connection_with_the_reason();
     the_laws_when_eager::bytes_that_are_no_packets_end_the_connection_with_the_reason();
 }
-TEST_CASE("callback facility: who does not log in is sent away") {
+TEST_CASE("callback facility: a client that does not log in is sent away") {
     the_laws::who_does_not_log_in_is_sent_away();
     the_laws_when_eager::who_does_not_log_in_is_sent_away();
 }
@@ -65,7 +65,8 @@ TEST_CASE("callback facility: the day ends in order") {
     the_laws::the_day_ends_in_order();
     the_laws_when_eager::the_day_ends_in_order();
 }
-TEST_CASE("callback facility: who comes after the end of the day hears the rest, and the end") {
+TEST_CASE(
+    "callback facility: a client that comes after the end of the day hears the rest, and the end") {
     of_its_end::who_comes_after_the_end_of_the_day_hears_the_rest_and_the_end();
     of_its_end_when_eager::who_comes_after_the_end_of_the_day_hears_the_rest_and_the_end();
 }
@@ -92,7 +93,8 @@ TEST_CASE("callback facility: the operator halts the market, and orders are refu
     the_laws::the_operator_halts_the_market_and_orders_are_refused();
     the_laws_when_eager::the_operator_halts_the_market_and_orders_are_refused();
 }
-TEST_CASE("callback facility: who reads too slowly is cut off, and others do not notice") {
+TEST_CASE(
+    "callback facility: a client that reads too slowly is cut off, and others do not notice") {
     of_slow_readers::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
     of_slow_readers_when_eager::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
 }
@@ -124,7 +126,7 @@ TEST_CASE("callback facility: thousands of messages in one write are answered on
     of_bad_input::thousands_of_messages_in_one_write_are_answered_one_by_one();
     of_bad_input_when_eager::thousands_of_messages_in_one_write_are_answered_one_by_one();
 }
-TEST_CASE("callback facility: who reads misses nothing of the largest sweep") {
+TEST_CASE("callback facility: a client that reads misses nothing of the largest sweep") {
     of_slow_readers::who_reads_misses_nothing_of_the_largest_sweep();
     of_slow_readers_when_eager::who_reads_misses_nothing_of_the_largest_sweep();
 }
@@ -133,12 +135,12 @@ TEST_CASE("callback facility: last words wait behind what is being written") {
     of_slow_readers_when_eager::last_words_wait_behind_what_is_being_written();
 }
 TEST_CASE(
-    "callback facility: who is outrun behind its end is cut off before it hears something else") {
+    "callback facility: a client outrun behind its end is cut off before it hears something else") {
     of_slow_readers::whoever_is_outrun_behind_the_end_is_cut_off_before_it_hears_something_else();
     of_slow_readers_when_eager::
         whoever_is_outrun_behind_the_end_is_cut_off_before_it_hears_something_else();
 }
-TEST_CASE("callback facility: who never reads the last words is cut off") {
+TEST_CASE("callback facility: a client that never reads the last words is cut off") {
     of_slow_readers::who_never_reads_the_last_words_is_cut_off();
     of_slow_readers_when_eager::who_never_reads_the_last_words_is_cut_off();
 }
@@ -166,7 +168,7 @@ TEST_CASE("callback facility: what one command pushes out unsent is counted") {
     of_crowded_feeds::what_one_command_pushes_out_unsent_is_counted();
     of_crowded_feeds_when_eager::what_one_command_pushes_out_unsent_is_counted();
 }
-TEST_CASE("callback facility: who has missed too much asks for the book, and goes on") {
+TEST_CASE("callback facility: a listener that has missed too much asks for the book, and goes on") {
     snapshot_law<asio_world,
                  callback_facility>::who_has_missed_too_much_asks_for_the_book_and_goes_on();
     snapshot_law<asio_world,

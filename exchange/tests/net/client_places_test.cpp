@@ -87,14 +87,14 @@ TEST_CASE("of those who never logged in, the one that has been there longest lea
     CHECK(it.hung_up() == std::vector{0, 0, 1, 0});
 }
 
-TEST_CASE("where only participants were, who is logged in no more leaves") {
+TEST_CASE("where only participants were, one that is logged in no more leaves") {
     crowd it;
     it.clients[3]->now_logged_in = it.clients[3]->once_logged_in = true;
     CHECK(it.places.find() == nullptr);
     CHECK(it.hung_up() == std::vector{0, 0, 1, 0});
 }
 
-TEST_CASE("who is logged in never has to leave") {
+TEST_CASE("a client that is logged in never has to leave") {
     crowd it;
     for (fake_client* const each : it.clients) each->now_logged_in = each->once_logged_in = true;
     CHECK(it.places.find() == nullptr);

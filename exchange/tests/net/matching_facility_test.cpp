@@ -39,11 +39,12 @@ TEST_CASE("gyre facility: strangers do not keep participants out") {
 TEST_CASE("gyre facility: bytes that are no packets end the connection with the reason") {
     law_here::bytes_that_are_no_packets_end_the_connection_with_the_reason();
 }
-TEST_CASE("gyre facility: who does not log in is sent away") {
+TEST_CASE("gyre facility: a client that does not log in is sent away") {
     law_here::who_does_not_log_in_is_sent_away();
 }
 TEST_CASE("gyre facility: the day ends in order") { law_here::the_day_ends_in_order(); }
-TEST_CASE("gyre facility: who comes after the end of the day hears the rest, and the end") {
+TEST_CASE(
+    "gyre facility: a client that comes after the end of the day hears the rest, and the end") {
     of_its_end::who_comes_after_the_end_of_the_day_hears_the_rest_and_the_end();
 }
 TEST_CASE("gyre facility: nothing changes after the end of the day, and strangers are sent away") {
@@ -61,7 +62,7 @@ TEST_CASE("gyre facility: orders of a silent client follow its policy, and the p
 TEST_CASE("gyre facility: the operator halts the market, and orders are refused") {
     law_here::the_operator_halts_the_market_and_orders_are_refused();
 }
-TEST_CASE("gyre facility: who reads too slowly is cut off, and others do not notice") {
+TEST_CASE("gyre facility: a client that reads too slowly is cut off, and others do not notice") {
     slow_reader_here::who_reads_too_slowly_is_cut_off_and_others_do_not_notice();
 }
 TEST_CASE("gyre facility: messages that are none are refused one by one") {
@@ -85,16 +86,17 @@ TEST_CASE("gyre facility: where bytes are cut makes no difference") {
 TEST_CASE("gyre facility: thousands of messages in one write are answered one by one") {
     bad_input_here::thousands_of_messages_in_one_write_are_answered_one_by_one();
 }
-TEST_CASE("gyre facility: who reads misses nothing of the largest sweep") {
+TEST_CASE("gyre facility: a client that reads misses nothing of the largest sweep") {
     slow_reader_here::who_reads_misses_nothing_of_the_largest_sweep();
 }
 TEST_CASE("gyre facility: last words wait behind what is being written") {
     slow_reader_here::last_words_wait_behind_what_is_being_written();
 }
-TEST_CASE("gyre facility: who is outrun behind its end is cut off before it hears something else") {
+TEST_CASE(
+    "gyre facility: a client outrun behind its end is cut off before it hears something else") {
     slow_reader_here::whoever_is_outrun_behind_the_end_is_cut_off_before_it_hears_something_else();
 }
-TEST_CASE("gyre facility: who never reads the last words is cut off") {
+TEST_CASE("gyre facility: a client that never reads the last words is cut off") {
     slow_reader_here::who_never_reads_the_last_words_is_cut_off();
 }
 TEST_CASE("gyre facility: a login gets exactly what it asks for") {
@@ -115,7 +117,7 @@ TEST_CASE("gyre facility: a turn ends before it pushes out what was not sent") {
 TEST_CASE("gyre facility: what one command pushes out unsent is counted") {
     crowded_feed_here::what_one_command_pushes_out_unsent_is_counted();
 }
-TEST_CASE("gyre facility: who has missed too much asks for the book, and goes on") {
+TEST_CASE("gyre facility: a listener that has missed too much asks for the book, and goes on") {
     snapshot_law<gyre_world, matching_facility<gyre_traits>>::
         who_has_missed_too_much_asks_for_the_book_and_goes_on();
 }

@@ -224,7 +224,7 @@ TEST_CASE("an event that outruns a client with each of its messages cuts it off 
     CHECK(it.open_orders(alice) == 5);
 }
 
-TEST_CASE("who was lost is expected until it has logged out or heard the end") {
+TEST_CASE("a participant that was lost is expected until it has logged out or heard the end") {
     floor it;
     const auto is_expected = [&](std::string_view name) {
         const participant* const found = it.service.find(login_of(name));

@@ -54,6 +54,6 @@ TEST_CASE("order entry client: what is sent between two connections is refused, 
 TEST_CASE("order entry client: stopping ends an attempt to connect that is not answered") {
     client_law<gyre_world>::stopping_ends_an_attempt_to_connect();
 }
-TEST_CASE("gyre client: who has logged out does not wait for an exchange that has stopped") {
+TEST_CASE("gyre client: one that has logged out does not wait for an exchange that has stopped") {
     client_law<gyre_world>::who_has_logged_out_does_not_wait_for_an_exchange_that_has_stopped();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What holds of numbers: who asks for messages gets exactly those, or is told, or hears nothing; and asking
-// changes nothing.
+// What holds of numbers: a client that asks for messages gets exactly those, or is told, or hears
+// nothing; and asking changes nothing.
 //
 // Of a client's session by its login, and of the feed by requests; over the wire, so that what the codec's
 // own tests say of the machines holds for whole facilities.

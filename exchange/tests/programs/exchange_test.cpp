@@ -281,7 +281,8 @@ TEST_CASE("whose connection is lost as the day ends comes again and hears the en
     }
 }
 
-TEST_CASE("who was lost and does not come again is named, once there was time enough") {
+TEST_CASE(
+    "a participant that was lost and does not come again is named, once there was time enough") {
     running_exchange it{facility_backends().front(),
                         [](nlohmann::json& how) { how["timing"]["drain_within_ms"] = 100; }};
     CHECK(lone_client{it.order_entry()}.hears(soup_type::login_accepted));
