@@ -456,7 +456,7 @@ TEST_CASE(
     check_closed(&leave_open, &give_away);
 }
 
-TEST_CASE("an operation never reaches who has the number of the socket it was made for") {
+TEST_CASE("an operation never reaches the new owner of the number of the socket it was made for") {
     check_closed(&leave_open, &bequeath);
 }
 

@@ -29,7 +29,7 @@ namespace {
 
 constexpr int readers = 8;
 
-// Who has been served so far, by the names that they asked under: "abc...".
+// The coroutines that have been served so far, by their names: "abc...".
 struct register_of_service {
     void note(int reader, std::byte got) {
         order += static_cast<char>('a' + reader);

@@ -115,7 +115,8 @@ TEST_CASE("large sends that waited for a turn are begun one a turn, and a poll b
     CHECK(on.script->inline_results.empty());
 }
 
-TEST_CASE("who never has to wait gives way after a few steps to what waits in the kernel") {
+TEST_CASE(
+    "a coroutine that never has to wait gives way after a few steps to what waits in the kernel") {
     fixture on;
     stream_socket other = stream_socket::adopt(on.io, 8);
     constexpr int steps_max = 1000;
