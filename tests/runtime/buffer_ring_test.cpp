@@ -9,6 +9,7 @@
 #include <runtime/receive_pool.hpp>
 #include <runtime/uring_ring.hpp>
 #include <support/harness.hpp>
+#include <support/skip.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -120,7 +121,7 @@ private:
 // Linux 5.19 has what this is about.
 bool is_known(const stage& on) {
     if (on.refused == 0) return true;
-    MESSAGE("skipped: this kernel takes no rings of buffers");
+    skip("this kernel takes no rings of buffers");
     return false;
 }
 

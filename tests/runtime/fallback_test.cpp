@@ -12,6 +12,7 @@
 #include <support/harness.hpp>
 #include <support/pending_work.hpp>
 #include <support/refusals.hpp>
+#include <support/skip.hpp>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -41,7 +42,7 @@ void become_nobody(rlim_t locked_bytes_max) {
 
 bool can_become_nobody() {
     if (::getuid() == 0) return true;
-    MESSAGE("skipped: only root can become an unprivileged user");
+    skip("only root can become an unprivileged user");
     return false;
 }
 
@@ -116,10 +117,9 @@ TEST_CASE("GYRE_BACKEND=uring requires io_uring too, and the reason names the va
 }
 
 TEST_CASE("where the kernel takes no buffers to choose from, leased reads wait without") {
-    for (const backend_choice tier : tiers()) {
+    for (const backend_choice tier : tiers_here()) {
         check_in_child([tier](child_process& me) {
             io_context io{require(tier)};
-            if (io.status()) return me.say("skipped: this kernel lacks the tier");
             run_to_end(me, io, use_a_little(io, me));  // What set-up itself registers.
             forbid_register();
             socket_pair pair = connected_pair(io);
@@ -185,12 +185,8 @@ TEST_CASE("with no lockable memory at all an unprivileged loop works all the sam
 }
 
 TEST_CASE("a thousand loops made and destroyed by an unprivileged user never end on epoll") {
-    if (!can_become_nobody()) return;
+    if (!can_become_nobody() || !has_uring()) return;
     check_in_child([](child_process& me) {
-        {
-            const io_context probe;
-            if (!is_uring(probe)) return me.say("skipped: this kernel has no io_uring");
-        }
         become_nobody(8 << 20);
 
         int on_epoll = 0;
@@ -208,12 +204,8 @@ TEST_CASE("a thousand loops made and destroyed by an unprivileged user never end
 }
 
 TEST_CASE("many loops at once, within the limit of an unprivileged user, are all on io_uring") {
-    if (!can_become_nobody()) return;
+    if (!can_become_nobody() || !has_uring()) return;
     check_in_child([](child_process& me) {
-        {
-            const io_context probe;
-            if (!is_uring(probe)) return me.say("skipped: this kernel has no io_uring");
-        }
         become_nobody(8 << 20);
 
         for (int round = 0; round < 20; ++round) {

@@ -6,6 +6,7 @@
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
+#include <support/skip.hpp>
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -53,6 +54,16 @@ std::vector<backend_choice> tiers() {
     return {backend_choice::uring, backend_choice::uring_a, backend_choice::uring_b,
             backend_choice::uring_c};
 }
+
+std::vector<backend_choice> tiers_here() {
+    std::vector<backend_choice> all = tiers();
+    std::erase_if(
+        all, [](backend_choice each) { return io_context{require(each)}.status() != errc::ok; });
+    if (all.empty()) skip("this kernel has no io_uring");
+    return all;
+}
+
+bool has_uring() { return !tiers_here().empty(); }
 
 bool is_uring(const io_context& io) {
     return io.backend().kind != backend_choice::epoll &&

@@ -36,6 +36,12 @@ void forbid_everything();  ///< EPERM for all three.
 /// The tiers of io_uring; a kernel may lack some.
 [[nodiscard]] std::vector<backend_choice> tiers();
 
+/// Those of them that this kernel has. Where it has none, the test is skipped.
+[[nodiscard]] std::vector<backend_choice> tiers_here();
+
+/// Whether this kernel has io_uring. Where it has not, the test is skipped.
+[[nodiscard]] bool has_uring();
+
 [[nodiscard]] bool is_uring(const io_context& io);
 
 [[nodiscard]] bool says(const std::string& text, std::string_view what);

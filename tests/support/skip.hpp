@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a test does that cannot run here: it says why, and is reported as skipped.
+//
+// A test that returned instead would count as passed, and a kernel that lacks what half of the tests are
+// about would look as good as any. main.cpp turns what is noted here into the exit status that ctest knows as
+// SKIP_RETURN_CODE.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace gyre::testing {
+
+/// What a test program ends with in which nothing failed and every test skipped itself; CMakeLists.txt tells
+/// ctest.
+inline constexpr int skipped_status = 77;
+
+/// Test cases of this process that have skipped themselves.
+inline unsigned tests_skipped = 0;
+
+/// Reports the current test as skipped; the caller returns at once. Once per test case.
+inline void skip(const std::string& reason) {
+    MESSAGE("skipped: ", reason);
+    ++tests_skipped;
+}
+
+}  // namespace gyre::testing
