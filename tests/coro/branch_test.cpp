@@ -11,6 +11,7 @@
 #include <support/harness.hpp>
 
 #include <coro/manual_loop.hpp>
+#include <support/settle.hpp>
 
 #include <memory>
 #include <utility>
@@ -251,7 +252,7 @@ TEST_CASE("forks nest, and a stop reaches the leaves of the innermost") {
         };
         const auto body = [&](task_group& group) -> task<> {
             const auto stop_later = [&]() -> task<> {
-                static_cast<void>(co_await sleep_for(1ms));
+                co_await settle();
                 group.request_stop();
             };
             group.spawn(stop_later());

@@ -5,7 +5,6 @@
 
 #include <gyre/coro/launch.hpp>
 #include <gyre/sync/event.hpp>
-#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
@@ -14,6 +13,7 @@
 
 #include <base/ending.hpp>
 #include <coro/manual_loop.hpp>
+#include <support/settle.hpp>
 
 #include <csignal>
 #include <string>
@@ -214,7 +214,7 @@ TEST_CASE("a check that fails in a coroutine says who was waiting for what") {
         io_context io;
         event never;
         const auto fail = [&]() -> task<> {
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             expects(false, "the tower stands");
         };
         launch(io, crawl_web(never), or_terminate{});

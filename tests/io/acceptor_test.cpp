@@ -8,6 +8,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -178,7 +179,7 @@ TEST_CASE("several waiting accepts are served in the order in which they came") 
                 group.spawn(note_accept(acceptor, name, order, sockets));
                 static_cast<void>(co_await sleep_for(0ms));
             }
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             for (int each = 0; each < 8; ++each) {
                 io_result<stream_socket> one = co_await stream_socket::connect(where(acceptor));
                 clients.push_back(one.take());
@@ -223,7 +224,7 @@ TEST_CASE("a drain ends an accept that waits, and one that comes later") {
         error later;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_accept_error(idle_acceptor, waiting));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             group.request_drain();
             group.spawn(note_accept_error(acceptor, later));
         };
@@ -247,7 +248,7 @@ TEST_CASE("closing an acceptor ends its waiting accepts and refuses new connecti
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_accept_error(acceptor, first));
             group.spawn(note_accept_error(acceptor, second));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             CHECK(acceptor.close().ok());
         };
 
@@ -441,7 +442,7 @@ TEST_CASE("an acceptor may move while an accept waits") {
         std::vector<stream_socket> sockets;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_accept(acceptor, 1, order, sockets));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             elsewhere = std::move(acceptor);
             io_result<stream_socket> one = co_await stream_socket::connect(where(elsewhere));
             CHECK(one.ok());
@@ -460,7 +461,7 @@ TEST_CASE("a listening descriptor can be given away and adopted, non-blocking on
         int number = -1;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_accept_error(acceptor, ended));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             number = acceptor.release();
         };
         co_await with_group(body);
@@ -471,7 +472,7 @@ TEST_CASE("a listening descriptor can be given away and adopted, non-blocking on
         const auto again = [&](task_group& group) -> task<> {
             group.spawn(note_accept(adopted, 1, order, sockets));
             group.spawn(note_accept(adopted, 2, order, sockets));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             for (int each = 0; each < 2; ++each) {
                 io_result<stream_socket> one = co_await stream_socket::connect(where(adopted));
                 CHECK(one.ok());
@@ -533,7 +534,7 @@ TEST_CASE("a connection that waits for room in a listen queue comes about when t
         };
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(connect_last());
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             CHECK(connected.error() == errc::malformed);
             for (std::size_t each = 0; each < waiting.size(); ++each) {
                 const io_result<stream_socket> room = co_await acceptor.accept();

@@ -6,10 +6,12 @@
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,6 +39,16 @@ inline task<> note_read(stream_socket& from, mutable_buffer into, io_result<std:
 inline task<> note_write_all(stream_socket& to, const_buffer from,
                              io_result<std::size_t>& outcome) {
     outcome = co_await write_all(to, from);
+}
+
+// Writes until nothing more fits: until a write is given up that has brought nothing in.
+inline task<> fill_up(stream_socket& to, const_buffer from) {
+    bool full = false;
+    while (!full) {
+        const io_result<std::size_t> sent =
+            co_await with_timeout(std::chrono::milliseconds{20}, write_all(to, from));
+        full = sent.value() == 0;
+    }
 }
 
 inline task<> note_wait(stream_socket& on, readiness what, io_result<>& outcome) {

@@ -62,9 +62,11 @@ TEST_CASE("an exception from a session stops the server and every session, and i
         io_result<tcp_acceptor> listening = tcp_acceptor::listen(io, {ipv4::loopback(), 0});
         tcp_acceptor acceptor = listening.take();
         const endpoint where = acceptor.local_endpoint().value();
+        int begun = 0;
         bool other_ended = false;
         bool caught = false;
         const auto session = [&](stream_socket peer) -> task<> {
+            ++begun;
             std::array<std::byte, 1> space{};
             const io_result<std::size_t> got = co_await peer.read_some(space);
             if (got.ok()) throw broken{};
@@ -83,7 +85,7 @@ TEST_CASE("an exception from a session stops the server and every session, and i
             io_result<stream_socket> second_made = co_await stream_socket::connect(where);
             stream_socket first = first_made.take();
             stream_socket second = second_made.take();
-            static_cast<void>(co_await sleep_for(5ms));
+            while (begun < 2) co_await yield();
             static_cast<void>(co_await second.write_some(bytes_of("x")));
             std::array<std::byte, 1> space{};
             static_cast<void>(co_await first.read_some(space));

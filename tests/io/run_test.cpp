@@ -10,6 +10,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <signal.h>
 #include <unistd.h>
@@ -135,7 +136,7 @@ TEST_CASE("the first signal drains: an accept and an idle wait end, the rest goe
                     group.spawn(accept_one());
                     group.spawn(idle_wait());
                     group.spawn(busy());
-                    static_cast<void>(co_await sleep_for(1ms));
+                    co_await settle();
                     ::raise(signal);
                 };
                 const auto main = [&]() -> task<> { co_await with_group(body); };
@@ -189,7 +190,7 @@ TEST_CASE("the second signal ends the process at once, though its coroutine neve
         check_programs(
             [signal](const run_options& options, child_process&) {
                 const auto stuck = [signal]() -> task<> {
-                    static_cast<void>(co_await sleep_for(1ms));
+                    co_await settle();
                     for (;;) ::raise(signal);
                 };
                 return run_until_signal(stuck(), options);

@@ -9,6 +9,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -138,13 +139,14 @@ TEST_CASE("at most connections_max sessions run at the same time; others wait fo
                 stream_socket one = co_await connect_to(where);
                 clients.push_back(std::move(one));
             }
-            static_cast<void>(co_await sleep_for(5ms));
+            while (running < 3) co_await yield();
+            co_await settle();
             CHECK(running == 3);
             for (stream_socket& each : clients) {
                 static_cast<void>(co_await each.write_some(bytes_of("x")));
-                static_cast<void>(co_await sleep_for(1ms));
+                co_await settle();
             }
-            while (served < 12) static_cast<void>(co_await sleep_for(1ms));
+            while (served < 12) co_await yield();
             group.request_drain();
         };
 
@@ -166,7 +168,7 @@ TEST_CASE("a drain closes the listener at once and lets sessions finish") {
             stream_socket client = co_await connect_to(where);
             const bool before = co_await is_served(client, patience);
             group.request_drain();
-            static_cast<void>(co_await sleep_for(5ms));
+            co_await settle();
 
             const io_result<stream_socket> late = co_await stream_socket::connect(where);
             const bool after = co_await is_served(client, patience);
@@ -195,7 +197,7 @@ TEST_CASE("a drain reaches a server that waits for room") {
             stream_socket client = co_await connect_to(where);
             const bool served = co_await is_served(client, patience);
             group.request_drain();
-            static_cast<void>(co_await sleep_for(5ms));
+            co_await settle();
 
             const io_result<stream_socket> late = co_await stream_socket::connect(where);
 
@@ -214,8 +216,10 @@ TEST_CASE("a stop ends the sessions' pending operations, and serve waits for the
         tcp_acceptor acceptor = listen_anywhere(io);
         const endpoint where = acceptor.local_endpoint().value();
         int ended = 0;
+        int begun = 0;
         const auto slow_to_end = [&](stream_socket peer) -> task<> {
             std::array<std::byte, 1> space{};
+            ++begun;
             const io_result<std::size_t> got = co_await peer.read_some(space);
             CHECK(got.error() == errc::canceled);
             static_cast<void>(co_await shielded(sleep_for(5ms), patience));
@@ -234,7 +238,7 @@ TEST_CASE("a stop ends the sessions' pending operations, and serve waits for the
                 stream_socket one = co_await connect_to(where);
                 clients.push_back(std::move(one));
             }
-            static_cast<void>(co_await sleep_for(5ms));
+            while (begun < 5) co_await yield();
             group.request_stop();
             std::array<std::byte, 1> space{};
             for (stream_socket& each : clients) {

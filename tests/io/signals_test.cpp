@@ -3,11 +3,11 @@
 // What gyre/io/signals.hpp promises to the code that uses it.
 #include <gyre/io/signals.hpp>
 
-#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <poll.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ TEST_CASE("a signal that is delivered while it is waited for ends the wait") {
         io_result<int> outcome;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_signal(signals, outcome));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             CHECK(outcome.value() == 0);
             ::raise(SIGUSR1);
         };
@@ -113,7 +113,7 @@ TEST_CASE("a wait for a signal ends when it is stopped") {
         io_result<int> outcome;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_signal(signals, outcome));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             group.request_stop();
         };
 

@@ -9,6 +9,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <io/connections.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -123,11 +124,11 @@ TEST_CASE("an adopted descriptor that is non-blocking waits like any other") {
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(client, space, read));
             group.spawn(note_write_all(client, much, written));
-            static_cast<void>(co_await sleep_for(2ms));
+            co_await settle();
             static_cast<void>(co_await pair.server.write_some(bytes_of("one")));
             while (read.value() == 0) co_await yield();
             group.spawn(scatter());
-            static_cast<void>(co_await sleep_for(2ms));
+            co_await settle();
             static_cast<void>(co_await pair.server.write_some(bytes_of("four")));
             static_cast<void>(co_await read_exactly(pair.server, got));
         };

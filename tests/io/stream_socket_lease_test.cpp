@@ -9,6 +9,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <io/connections.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <unistd.h>
 
@@ -130,7 +131,7 @@ TEST_CASE("a silent connection holds no memory, one with bytes a block until the
         io_result<buffer_lease> outcome;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_lease(pair.server, outcome));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             CHECK(io.receive_memory().blocks_lent == 0);
             static_cast<void>(co_await write_all(pair.client, bytes_of("now")));
         };
@@ -212,7 +213,7 @@ TEST_CASE("a reset ends a leased read, before it and while it waits") {
         io_result<buffer_lease> outcome;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_lease(pair.server, outcome));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             reset(pair.client);
         };
         co_await with_group(body);
@@ -220,7 +221,7 @@ TEST_CASE("a reset ends a leased read, before it and while it waits") {
 
         socket_pair other = connected_pair(io);
         reset(other.client);
-        static_cast<void>(co_await sleep_for(1ms));
+        static_cast<void>(co_await other.server.wait(readiness::readable));
         const io_result<buffer_lease> later = co_await other.server.read();
         CHECK(later.error() == errc::connection_reset);
     });
@@ -266,7 +267,7 @@ TEST_CASE("many silent connections together hold no more blocks than are kept") 
             for (std::size_t i = 0; i < connections; ++i) {
                 group.spawn(note_lease(pairs[i].server, outcomes[i]));
             }
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
 
             const receive_memory_use use = io.receive_memory();
             CHECK(use.blocks_lent == 0);
@@ -292,7 +293,7 @@ TEST_CASE(
             for (std::size_t i = 0; i < connections; ++i) {
                 group.spawn(note_lease(pairs[i].server, first[i]));
             }
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             for (std::size_t i = 0; i < connections; ++i) put(pairs[i].client, text_for(i));
             while (io.receive_memory().blocks_lent < connections) {
                 static_cast<void>(co_await sleep_for(1ms));

@@ -9,6 +9,7 @@
 #include <io/connections.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -53,7 +54,7 @@ TEST_CASE("closing a socket ends its pending read and its pending write") {
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.client, space, read));
             group.spawn(note_write_all(pair.client, much, written));
-            static_cast<void>(co_await sleep_for(5ms));
+            co_await settle();
             CHECK(pair.client.close().ok());
         };
 
@@ -90,7 +91,7 @@ TEST_CASE(
         io_result<std::size_t> read;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.client, space, read));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             // Written past the loop, so that the read completes in the turn that resumes us.
             CHECK(::write(pair.server.native_handle(), "data", 4) == 4);
             static_cast<void>(co_await sleep_until(io.now()));
@@ -141,7 +142,7 @@ TEST_CASE("release ends what is pending and leaves the descriptor open and usabl
         int number = -1;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.client, space, read));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             number = pair.client.release();
         };
 
@@ -189,7 +190,7 @@ TEST_CASE("a socket may move while another coroutine reads from it") {
         stream_socket elsewhere;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.client, space, read));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             elsewhere = std::move(pair.client);
             static_cast<void>(co_await pair.server.write_some(bytes_of("found you")));
         };
@@ -209,7 +210,7 @@ TEST_CASE("assigning to a socket closes the connection it had") {
         socket_pair other = local_pair(io);
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.client, space, read));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             pair.client = std::move(other.client);
         };
 
@@ -239,7 +240,7 @@ TEST_CASE("closing gracefully delivers everything although the peer is still sen
             // Never read by the server: closing at once would answer it with a reset.
             static_cast<void>(co_await write_all(pair.client, patterned(50'000)));
             group.spawn(serve_one());
-            static_cast<void>(co_await sleep_for(5ms));
+            co_await settle();
             got = co_await read_all(pair.client, ended);
             static_cast<void>(pair.client.close());
         };
@@ -277,7 +278,7 @@ TEST_CASE("closing gracefully goes on while everything around it stops") {
         };
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(close_server());
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             group.request_stop();
         };
         const auto client = [&]() -> task<> {

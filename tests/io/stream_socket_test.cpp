@@ -9,6 +9,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <io/connections.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -45,7 +46,7 @@ TEST_CASE("a read waits for the first byte and no longer") {
         io_result<std::size_t> outcome{errc::malformed};
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.server, space, outcome));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             CHECK(outcome.error() == errc::malformed);
             static_cast<void>(co_await pair.client.write_some(bytes_of("x")));
         };
@@ -198,7 +199,7 @@ TEST_CASE("a pending read ends when the peer half-closes, and when our own side 
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.server, first_space, by_peer));
             group.spawn(note_read(pair.client, second_space, by_us));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             CHECK(pair.client.shutdown(shutdown_side::send).ok());
             CHECK(pair.client.shutdown(shutdown_side::receive).ok());
         };
@@ -217,7 +218,7 @@ TEST_CASE("a reset by the peer is reported to a pending read, and writing after 
         io_result<std::size_t> outcome;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.server, space, outcome));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             reset(pair.client);
         };
 
@@ -256,7 +257,7 @@ TEST_CASE("a reset by the peer ends a write that waits for room") {
         io_result<std::size_t> outcome;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_write_all(pair.client, much, outcome));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             reset(pair.server);
         };
 
@@ -314,7 +315,7 @@ TEST_CASE("waiting two seconds for a peer that never reads takes less than 20 ms
         socket_pair pair = connected_pair(io);
         shrink(pair);
         const bytes much = patterned(8 << 20);
-        static_cast<void>(co_await with_timeout(100ms, write_all(pair.client, much)));
+        co_await fill_up(pair.client, much);
         cpu_trials cpu{20ms};
 
         while (cpu.again()) {
@@ -369,7 +370,7 @@ TEST_CASE("a reader goes on while a writer of the same socket is stuck") {
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_write_all(pair.client, much, written));
             group.spawn(note_read(pair.client, space, read));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             static_cast<void>(co_await pair.server.write_some(bytes_of("hi")));
             while (read.value() == 0) co_await yield();
             CHECK(written.error() == errc::malformed);
@@ -398,7 +399,7 @@ TEST_CASE("a second writer is refused while one waits for room, and tears nothin
         bytes got;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_write_all(pair.client, much, written));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
 
             const auto plain = co_await pair.client.write_some(intruder);
             const auto gathered = co_await pair.client.write_some(const_buffers{parts});
@@ -447,11 +448,11 @@ TEST_CASE("a wait that has begun ends when what it waits for happens") {
         const bytes much = patterned(4 << 20);
         io_result<> readable{errc::malformed};
         io_result<> writable{errc::malformed};
-        static_cast<void>(co_await with_timeout(20ms, write_all(pair.client, much)));
+        co_await fill_up(pair.client, much);
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_wait(pair.client, readiness::readable, readable));
             group.spawn(note_wait(pair.client, readiness::writable, writable));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             CHECK(readable.error() == errc::malformed);
             CHECK(writable.error() == errc::malformed);
             static_cast<void>(co_await pair.server.write_some(bytes_of("x")));
@@ -539,7 +540,7 @@ TEST_CASE("a drain leaves reads and writes of a connection alone") {
         io_result<std::size_t> read;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(note_read(pair.client, space, read));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             group.request_drain();
             static_cast<void>(co_await pair.server.write_some(bytes_of("still")));
         };

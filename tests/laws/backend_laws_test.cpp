@@ -16,6 +16,7 @@
 #include <gyre/sync/when_all.hpp>
 #include <runtime/loop_backend.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -354,7 +355,7 @@ TEST_CASE("an adopted descriptor that does not block is waited for all the same"
         std::array<std::byte, 4> space;
         stream_socket& to = client;
         const auto later = [&]() -> task<> {
-            static_cast<void>(co_await sleep_for(2ms));
+            co_await settle();
             put(to, "now");
         };
 
@@ -538,7 +539,7 @@ TEST_CASE("destroying a loop ends its coroutines and loses no descriptor") {
             launch(io, read(std::move(pair.server)), count);
             launch(io, accept(std::move(acceptor)), count);
             launch(io, rest(), count);
-            io.run_for(2ms);
+            io.poll();
         }
 
         CHECK(ended == 3);
@@ -562,7 +563,7 @@ TEST_CASE("a thousand pending reads complete in one harvest or many, each once")
         const auto body = [&](task_group& group) -> task<> {
             for (std::size_t index = 0; index < pairs; ++index) group.spawn(read(index));
             for (int round = 0; round < 4; ++round) {
-                static_cast<void>(co_await sleep_for(1ms));
+                co_await settle();
                 for (socket_pair& each : sockets) put(each.client, "x");
             }
         };

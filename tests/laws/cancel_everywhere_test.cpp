@@ -29,6 +29,7 @@
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <sys/socket.h>
 
@@ -491,7 +492,7 @@ TEST_CASE("stopped before it starts, everything ends with canceled at once") {
 TEST_CASE("stopped while it waits, everything ends with canceled") {
     for_every_row([](io_context& io, silence& in, const row& each, attempt& seen) {
         const stop_handle stop = launch(io, carry_out(each, in, seen), or_terminate{});
-        io.run_for(1ms);
+        io.poll();
         CHECK(seen.resumptions == 0);
         stop.request_stop();
         io.run_for(patience);
@@ -501,9 +502,13 @@ TEST_CASE("stopped while it waits, everything ends with canceled") {
 TEST_CASE("a drain ends what is intake and nothing else") {
     for_every_row([](io_context& io, silence& in, const row& each, attempt& seen) {
         const stop_handle stop = launch(io, carry_out(each, in, seen), or_terminate{});
-        io.run_for(1ms);
+        io.poll();
         stop.request_drain();
-        io.run_for(each.ends_by_drain ? patience : 1ms);
+        if (each.ends_by_drain) {
+            io.run_for(patience);
+        } else {
+            io.poll();
+        }
         CHECK(seen.resumptions == (each.ends_by_drain ? 1 : 0));
         stop.request_stop();
         io.run_for(patience);
@@ -515,7 +520,7 @@ TEST_CASE("stopped by its group, which then waits for it") {
         const auto parent = [&]() -> task<> {
             const auto body = [&](task_group& group) -> task<> {
                 group.spawn(carry_out(each, in, seen));
-                static_cast<void>(co_await sleep_for(1ms));
+                co_await settle();
                 group.request_stop();
                 co_await group.join();
                 CHECK(seen.resumptions == 1);
@@ -532,7 +537,7 @@ TEST_CASE("stopped by the end of the body that it serves") {
         const auto parent = [&]() -> task<> {
             const auto body = [&](task_group& group) -> task<> {
                 group.spawn(carry_out(each, in, seen));
-                static_cast<void>(co_await sleep_for(1ms));
+                co_await settle();
                 co_return;  // Early: the child is still waiting.
             };
             co_await with_group(body, group_options{group_mode::stop_on_exit});
@@ -546,7 +551,7 @@ TEST_CASE("stopped by the end of the body that it serves") {
 TEST_CASE("stopped from another thread") {
     for_every_row([](io_context& io, silence& in, const row& each, attempt& seen) {
         const stop_handle stop = launch(io, carry_out(each, in, seen), or_terminate{});
-        io.run_for(1ms);
+        io.poll();
         std::thread other{[stop] {
             for (int count = 0; count < 3; ++count) stop.request_stop();
         }};
@@ -563,7 +568,7 @@ TEST_CASE("shielded, it goes on through a stop until its own limit") {
             limited = ended.error() == errc::timed_out;
         };
         const stop_handle stop = launch(io, clean_up(), or_terminate{});
-        io.run_for(1ms);
+        io.poll();
         stop.request_stop();
         stop.request_drain();
         io.run_for(patience);
@@ -579,7 +584,7 @@ TEST_CASE("ended by the destruction of its loop") {
             auto io = std::make_unique<io_context>(options);
             silence in{*io};
             launch(*io, carry_out(each, in, seen), or_terminate{});
-            io->run_for(1ms);
+            io->poll();
 
             io.reset();
 

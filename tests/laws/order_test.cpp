@@ -12,6 +12,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <sys/socket.h>
 
@@ -23,7 +24,6 @@
 
 using namespace gyre;
 using namespace gyre::testing;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -64,14 +64,13 @@ void check_readers_in_order(const ReadOne& read_one) {
         register_of_service at_once;
         const auto body = [&](task_group& group) -> task<> {
             for (int each = 0; each < readers; ++each) group.spawn(read_one(to, each, one_by_one));
-            static_cast<void>(
-                co_await sleep_for(1ms));  // All of them wait in the kernel, or could.
+            co_await settle();  // All of them wait in the kernel, or could.
             for (std::size_t each = 0; each < readers; ++each) {
                 send_bytes(from, std::string_view{"12345678"}.substr(each, 1));
                 co_await wait_until_served(one_by_one, each + 1);
             }
             for (int each = 0; each < readers; ++each) group.spawn(read_one(to, each, at_once));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             send_bytes(from, "12345678");
             co_await wait_until_served(at_once, readers);
         };
@@ -126,7 +125,7 @@ TEST_CASE("leased reads of a stream are served in the order in which they asked"
         };
         const auto body = [&](task_group& group) -> task<> {
             for (int each = 0; each < readers; ++each) group.spawn(read_leased(each));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             for (std::size_t each = 0; each < readers; ++each) {
                 send_bytes(far, std::string_view{"12345678"}.substr(each, 1));
                 co_await wait_until_served(book, each + 1);
@@ -152,7 +151,7 @@ TEST_CASE("accepts are served in the order in which they asked") {
         };
         const auto body = [&](task_group& group) -> task<> {
             for (int each = 0; each < readers; ++each) group.spawn(accept_one(each));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             for (std::size_t each = 0; each < readers; ++each) {
                 const auto client = co_await stream_socket::connect(where);
                 CHECK(client.ok());
@@ -182,7 +181,7 @@ TEST_CASE("readers that are stopped leave the line, and those behind them are se
             group.spawn(read_plainly(to, 1, book));
             const stop_handle third = launch(io, stopped(2, canceled), or_terminate{});
             group.spawn(read_plainly(to, 3, book));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             third.request_stop();
             while (canceled == 0) co_await yield();
             first.request_stop();
@@ -221,7 +220,7 @@ TEST_CASE("a write that ends meanwhile changes nothing in the order of the reade
         const auto body = [&](task_group& group) -> task<> {
             for (int each = 0; each < readers; ++each) group.spawn(read_plainly(to, each, book));
             group.spawn(write_much());
-            static_cast<void>(co_await sleep_for(1ms));  // The write waits by now.
+            co_await settle();  // The write waits by now.
             group.spawn(drain());
             while (!written) co_await yield();
             for (std::size_t each = 0; each < readers; ++each) {

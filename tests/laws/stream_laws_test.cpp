@@ -13,6 +13,7 @@
 #include <gyre/sync/when_any.hpp>
 
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <algorithm>
 #include <array>
@@ -206,7 +207,7 @@ TEST_CASE("a stream: a read that waits is ended by the end") {
         };
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(reads());
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             connection.end_sending(connection.near);
         };
 
@@ -410,7 +411,7 @@ TEST_CASE("a stream: a drain ends neither reads nor writes") {
         std::string received;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(receive_text(connection.far, received, 5));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             group.request_drain();
             co_await send_text(connection.near, "still");
         };

@@ -15,6 +15,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <array>
 #include <cstddef>
@@ -91,7 +92,7 @@ TEST_CASE("trap: a forked child leaves its parent's loop alone and makes one of 
         const auto listen = [&]() -> task<> { result = co_await read_exactly(far, got); };
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(listen());
-            co_await yield();  // In flight now.
+            co_await settle();  // In flight now.
 
             const int child = start_child([&near, kind = io.backend().kind]() -> int {
                 // The inherited socket is a plain descriptor here; the loop is a new one.
@@ -104,14 +105,13 @@ TEST_CASE("trap: a forked child leaves its parent's loop alone and makes one of 
                     stream_socket socket = stream_socket::adopt(own, number);
                     const auto written = co_await write_all(socket, bytes_of("child"));
                     sent = written.ok();
-                    static_cast<void>(co_await sleep_for(1ms));
+                    co_await settle();
                 };
                 launch(own, send(), or_terminate{});
                 own.run();
                 return sent ? 0 : 1;
             });
             CHECK(wait_for_child(child) == 0);
-            static_cast<void>(co_await sleep_for(1ms));
         };
         co_await with_group(body);
 

@@ -12,6 +12,7 @@
 #include <support/harness.hpp>
 #include <support/pending_work.hpp>
 #include <support/refusals.hpp>
+#include <support/settle.hpp>
 #include <support/skip.hpp>
 
 #include <sys/resource.h>
@@ -131,7 +132,7 @@ TEST_CASE("where the kernel takes no buffers to choose from, leased reads wait w
             const auto use = [&]() -> task<> {
                 const auto body = [&](task_group& group) -> task<> {
                     group.spawn(read());
-                    static_cast<void>(co_await sleep_for(1ms));
+                    co_await settle();
                     me.check(io.receive_memory().blocks_offered == 0, "nothing is offered");
                     put(pair.server, "all the same");
                 };
