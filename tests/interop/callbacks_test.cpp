@@ -13,8 +13,10 @@
 
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <utility>
@@ -58,9 +60,9 @@ auto ask(old_library& library) {
 // A value that is slow to take over: a call that was claimed and is not over yet.
 struct slow_value {
     struct history {
-        std::atomic<bool> taking = false;
-        std::atomic<bool> frame_gone = false;
-        std::atomic<bool> outlived_frame = false;
+        std::latch taking{1};
+        std::binary_semaphore frame_gone{0};
+        bool outlived_frame = false;
     };
 
     slow_value() = default;
@@ -69,10 +71,9 @@ struct slow_value {
     slow_value& operator=(slow_value&& other) noexcept {
         notes = other.notes;
         if (notes == nullptr) return *this;
-        notes->taking = true;
-        notes->taking.notify_one();
-        for (int look = 0; look < 10'000 && !notes->frame_gone; ++look) std::this_thread::yield();
-        if (notes->frame_gone) notes->outlived_frame = true;
+        notes->taking.count_down();
+        // That it does not come, only time can tell.
+        notes->outlived_frame = notes->frame_gone.try_acquire_for(10ms);
         return *this;
     }
     ~slow_value() = default;
@@ -561,8 +562,8 @@ TEST_CASE("a frame is not destroyed in the middle of a call from another thread"
                 caller = std::thread{
                     [&notes, done = std::move(done)] { CHECK(done(slow_value{notes})); }};
             };
-            const auto meanwhile = [&] { notes.taking.wait(false); };
-            const auto note_gone = [&](task_outcome<void>) { notes.frame_gone = true; };
+            const auto meanwhile = [&] { notes.taking.wait(); };
+            const auto note_gone = [&](task_outcome<void>) { notes.frame_gone.release(); };
             launch(io, abandon_wait<slow_value>(io, call_elsewhere, meanwhile), note_gone);
             io.run_for(patience);
         }

@@ -14,9 +14,11 @@
 #include <gyre/sync/when_any.hpp>
 #include <support/disposable.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <array>
 #include <cerrno>
+#include <latch>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -410,11 +412,9 @@ struct held_call : call_operation {
             REQUIRE(++self.resumptions == 1);  // Queued twice it would stay there for ever.
         };
     }
-    static void hold(void* it) noexcept {
-        while (!static_cast<held_call*>(it)->let_go) std::this_thread::yield();
-    }
+    static void hold(void* it) noexcept { static_cast<held_call*>(it)->let_go.wait(); }
 
-    std::atomic<bool> let_go = false;
+    std::latch let_go{1};
     int resumptions = 0;
 };
 
@@ -428,12 +428,12 @@ TEST_CASE("a call that ends while a foreign cancel still points to it resumes on
     on.script->steps.emplace_back([&] {
         from_another_loop([&] { on.io.cancel(op); });
         CHECK(op.state == operation_state::cancel_posted);
-        op.let_go = true;
-        while (op.state == operation_state::cancel_posted) std::this_thread::yield();
+        op.let_go.count_down();
+        CHECK(eventually([&op] { return op.state != operation_state::cancel_posted; }));
         CHECK(op.state == operation_state::awaiting_cancel);
     });
 
-    on.io.run_for(1s);
+    on.io.run_for(patience);
 
     CHECK(op.resumptions == 1);
     CHECK(op.result == 0);

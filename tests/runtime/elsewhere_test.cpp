@@ -11,10 +11,12 @@
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
 #include <support/pools.hpp>
+#include <support/settle.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <latch>
 #include <memory>
 #include <random>
 #include <string>
@@ -110,12 +112,12 @@ TEST_CASE("a pool that ends waits for its tasks on loops that are not of it") {
         one.threads = 1;
         one.loop = each;
         io_pool elsewhere{one};
-        std::atomic<bool> let_go = false;
-        std::atomic<bool> busy = false;
+        std::latch let_go{1};
+        std::latch busy{1};
         std::atomic<bool> returned = false;
         const auto hold = [&]() -> task<> {
-            busy = true;
-            while (!let_go.load()) std::this_thread::yield();  // It does not even hear of the stop.
+            busy.count_down();
+            let_go.wait();  // It does not even hear of the stop.
             co_return;
         };
         const auto ask = [&]() -> task<> {
@@ -126,16 +128,15 @@ TEST_CASE("a pool that ends waits for its tasks on loops that are not of it") {
         {
             io_pool pool{one};
             launch(pool, ask(), or_terminate{});
-            while (!busy.load()) std::this_thread::yield();
+            busy.wait();
             pool.request_stop();
             // Its loop has heard of the stop and sleeps again, or is about to.
             const std::uint64_t turns = pool[0].counters().turns;
-            while (pool[0].counters().turns < turns + 1 && !pool[0].asleep()) {
-                std::this_thread::yield();
-            }
+            CHECK(eventually(
+                [&pool, turns] { return pool[0].counters().turns > turns || pool[0].asleep(); }));
             opener = std::thread{[&let_go, &pool] {
-                while (!pool[0].asleep()) std::this_thread::yield();
-                let_go = true;
+                CHECK(eventually([&pool] { return pool[0].asleep(); }));
+                let_go.count_down();
             }};
             pool.wait();
             CHECK(returned);

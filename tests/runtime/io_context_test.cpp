@@ -7,12 +7,15 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <sys/socket.h>
 
 #include <array>
 #include <atomic>
+#include <latch>
 #include <optional>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -105,10 +108,10 @@ TEST_CASE("stop from another thread ends a loop that sleeps") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};
         const io_context::work_guard guard{io};
-        std::atomic<bool> running = false;
-        io.post([&] { running = true; });
+        std::latch running{1};
+        io.post([&] { running.count_down(); });
         std::thread other{[&] {
-            while (!running) std::this_thread::yield();
+            running.wait();
             io.stop();
         }};
 
@@ -426,15 +429,15 @@ TEST_CASE("a wake hook is not taken back while another thread is inside of it") 
         slow_hook()
             : wake_hook{[](wake_hook& self) noexcept {
                   auto& it = static_cast<slow_hook&>(self);
-                  it.entered = true;
-                  it.entered.notify_one();
-                  for (int look = 0; look < 10'000 && !it.taken_back; ++look)
-                      std::this_thread::yield();
-                  if (it.taken_back) it.outlived = true;
+                  it.entered.count_down();
+                  it.about_to_be_taken_back.wait();
+                  // That it does not come, only time can tell.
+                  it.outlived = it.taken_back.try_acquire_for(10ms);
               }} {}
-        std::atomic<bool> entered = false;
-        std::atomic<bool> taken_back = false;
-        std::atomic<bool> outlived = false;
+        std::latch entered{1};
+        std::latch about_to_be_taken_back{1};
+        std::binary_semaphore taken_back{0};
+        bool outlived = false;
     };
     with_every_backend([](const io_context_options& options) {
         io_context io{options};
@@ -442,12 +445,13 @@ TEST_CASE("a wake hook is not taken back while another thread is inside of it") 
         io.set_wake_hook(&hook);
         bool ran = false;
         std::thread poster{[&] { io.post([&ran] { ran = true; }); }};
-        hook.entered.wait(false);
+        hook.entered.wait();
 
         io.poll();
         CHECK(ran);  // Its item is over, but the poster has not left.
+        hook.about_to_be_taken_back.count_down();
         io.set_wake_hook(nullptr);
-        hook.taken_back = true;
+        hook.taken_back.release();
 
         poster.join();
         CHECK_FALSE(hook.outlived);
@@ -461,7 +465,7 @@ TEST_CASE("a loop that runs and sleeps is woken through its backend, hook or not
         io.set_wake_hook(&hook);
         int ran = 0;
         std::thread poster{[&, guard = io_context::work_guard{io}] {
-            while (!io.asleep() || io.counters().turns == 0) std::this_thread::yield();
+            CHECK(eventually([&io] { return io.asleep() && io.counters().turns > 0; }));
             io.post([&ran] { ++ran; });
         }};
         io.run_for(patience);

@@ -8,6 +8,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 #include <support/thread_stacks.hpp>
 
 #include <pthread.h>
@@ -19,10 +20,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <string>
@@ -65,21 +68,21 @@ public:
     explicit meeting(int size) : size_{size} {}
 
     void attend() {
-        came_.fetch_add(1);
-        const auto patient_until = std::chrono::steady_clock::now() + patience;
-        while (came_.load() < size_ && std::chrono::steady_clock::now() < patient_until) {
-            std::this_thread::yield();
-        }
-        if (came_.load() == size_) met_.fetch_add(1);
+        std::unique_lock held{lock_};
+        ++came_;
+        changed_.notify_all();
+        if (changed_.wait_for(held, patience, [this] { return came_ == size_; })) ++met_;
     }
 
     /// Once all is over.
-    [[nodiscard]] bool all_came() const { return met_.load() == size_; }
+    [[nodiscard]] bool all_came() const { return met_ == size_; }
 
 private:
     int size_;
-    std::atomic<int> came_ = 0;
-    std::atomic<int> met_ = 0;
+    std::mutex lock_;
+    std::condition_variable changed_;
+    int came_ = 0;
+    int met_ = 0;
 };
 
 task<> stay(std::atomic<int>& moved) {
@@ -194,11 +197,7 @@ TEST_CASE("what waits behind an item that holds its loop up is done by another o
             for (int each = 0; each < 10; ++each) {
                 pool.post([&done] { done.fetch_add(1); });
             }
-            const auto patient_until = std::chrono::steady_clock::now() + patience;
-            while (done.load() < 10 && std::chrono::steady_clock::now() < patient_until) {
-                std::this_thread::yield();
-            }
-            in_time = done.load() == 10;
+            in_time = eventually([&done] { return done.load() == 10; });
         });
 
         pool.wait();
@@ -259,16 +258,12 @@ TEST_CASE("a loop that watches over short items does what is posted to it alone"
             }
             std::this_thread::yield();
         }
-        const auto patient_until = std::chrono::steady_clock::now() + patience;
-        while (done.load() < 400 && std::chrono::steady_clock::now() < patient_until) {
-            std::this_thread::yield();
-        }
-        const int done_meanwhile = done.load();
+        const bool done_meanwhile = eventually([&done] { return done.load() == 400; });
         posted = true;
         poster.join();
         pool.wait();
 
-        CHECK(done_meanwhile == 400);
+        CHECK(done_meanwhile);
     });
 }
 
@@ -306,14 +301,12 @@ TEST_CASE("the end of a pool stops whatever still runs, children included") {
 TEST_CASE("a root that is stopped before any loop has begun it is stopped when it begins") {
     on_pools(1, [](io_pool& pool) {
         std::atomic<int> canceled = 0;
-        std::atomic<bool> asked = false;
-        pool.post([&asked] {
-            while (!asked.load()) std::this_thread::yield();
-        });
+        std::latch asked{1};
+        pool.post([&asked] { asked.wait(); });
         const stop_handle stop = launch(pool, sleep_long(canceled), or_terminate{});
 
         stop.request_stop();
-        asked = true;
+        asked.count_down();
         pool.wait();
 
         CHECK(canceled == 1);
@@ -329,7 +322,7 @@ TEST_CASE("stop requests from other threads meet roots in every phase of their b
         std::atomic<int> launched_up_to = 0;
         std::thread stopper{[&] {
             for (int each = 0; each < count; ++each) {
-                while (launched_up_to.load() <= each) std::this_thread::yield();
+                launched_up_to.wait(each);
                 handles[static_cast<std::size_t>(each)].request_stop();
             }
         }};
@@ -338,6 +331,7 @@ TEST_CASE("stop requests from other threads meet roots in every phase of their b
             handles[static_cast<std::size_t>(each)] =
                 launch(pool, sleep_long(canceled), or_terminate{});
             launched_up_to = each + 1;
+            launched_up_to.notify_one();
         }
         stopper.join();
         pool.wait();
@@ -402,7 +396,7 @@ TEST_CASE("what comes from outside begins although items inside post themselves 
         pool.post([&] { two.run(); });
         std::atomic<bool> begun = false;
         // Both go round inside by now, so that what follows does not come in with them.
-        while (one.runs < 1'000 || two.runs < 1'000) std::this_thread::yield();
+        CHECK(eventually([&] { return one.runs >= 1'000 && two.runs >= 1'000; }));
 
         pool.post([&] {
             begun = true;
@@ -544,21 +538,21 @@ TEST_CASE("the counters of a loop count what it did") {
 
 TEST_CASE("a loop that is held up shows it by the age of its last turn") {
     on_pools(1, [](io_pool& pool) {
-        std::atomic<bool> held = false;
-        std::atomic<bool> go_on = false;
+        std::latch held{1};
+        std::latch go_on{1};
         pool.post([&] {
-            held = true;
-            while (!go_on.load()) std::this_thread::yield();
+            held.count_down();
+            go_on.wait();
         });
-        while (!held.load()) std::this_thread::yield();
+        held.wait();
 
         const time_point first = pool[0].last_turn();
         const bool asleep = pool[0].asleep();
         // However long we look, it makes no turn.
         const time_point until = std::chrono::steady_clock::now() + 5ms;
-        while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
+        CHECK(eventually([until] { return std::chrono::steady_clock::now() >= until; }));
         const time_point second = pool[0].last_turn();
-        go_on = true;
+        go_on.count_down();
         pool.wait();
 
         CHECK_FALSE(asleep);
@@ -642,8 +636,8 @@ TEST_CASE("when not every thread of a pool can be started, those that were end a
             me.check(::setrlimit(RLIMIT_AS, &limit) == 0, "and raised again");
             me.check(pool.status() == errc::resource_unavailable, "the pool tells");
             me.check(pool.size() == 4, "its loops are there");
-            me.say("a thread that was joined stands in /proc for a moment; SIGALRM if one stays");
-            while (threads_here() != threads) std::this_thread::yield();
+            // A thread that was joined stands in /proc for a moment.
+            me.check(eventually([threads] { return threads_here() == threads; }), "none stays");
             over = true;
             over.notify_one();
             first.join();

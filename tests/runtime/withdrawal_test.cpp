@@ -10,11 +10,13 @@
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/io_pool.hpp>
+#include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <support/harness.hpp>
 #include <support/pending_work.hpp>
 #include <support/refusals.hpp>
+#include <support/settle.hpp>
 
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -99,7 +101,7 @@ TEST_CASE("a loop that moves to another thread where io_uring is refused goes on
     for (void (*change)() : {&forbid_setup, &forbid_everything}) {
         check_in_child([change](child_process& me) {
             io_context io;
-                run_to_end(me, io, use_a_little(io, me));
+            run_to_end(me, io, use_a_little(io, me));
             change();
 
             std::thread elsewhere{[&] { run_to_end(me, io, use_a_little(io, me)); }};
@@ -157,7 +159,7 @@ TEST_CASE("counters go on where they were when a loop changes its backend") {
                 static_cast<void>(co_await from.send_to(bytes_of("x"), to));
             };
             launch(io, send(), or_terminate{});
-            while (ended == 0) io.run_for(1ms);
+            while (ended == 0) io.run_one();
             for (int visit = 0; visit < 100; ++visit) io.poll();
             const loop_counters before = io.counters();
 
@@ -183,10 +185,11 @@ TEST_CASE("any thread may ask a pool for its status while a loop of it loses its
             io_pool pool{options};
 
             pool[0].post([] { forbid_enter(); });  // It sticks to that thread.
-            while (!pool.status()) {
+            const auto asked_in_vain = [&pool] {
                 pool[0].post([] {});
-                std::this_thread::yield();
-            }
+                return pool.status() != errc::ok;
+            };
+            me.check(eventually(asked_in_vain), "its loop notices");
 
             me.check(pool.status() == errc::backend_unavailable, "status tells");
         });
@@ -216,29 +219,32 @@ TEST_CASE("a ring that has lost completions ends the program, and nothing is beg
 TEST_CASE("a thread that posts while a loop changes its backend wakes it all the same") {
     check_in_child([](child_process& me) {
         io_context io;
-        std::atomic<bool> over = false;
+        constexpr int posts = 2000;
         std::atomic<int> arrived = 0;
-        int sent = 0;
+        event half_arrived;
+        event all_arrived;
+        const auto arrive = [&]() noexcept {
+            const int now = ++arrived;
+            arrived.notify_one();
+            if (now == posts / 2) half_arrived.set();
+            if (now == posts) all_arrived.set();
+        };
         std::thread poster{[&] {
-            while (!over.load()) {
-                io.post([&arrived]() noexcept { arrived.fetch_add(1); });
-                const int now = ++sent;
-                while (arrived.load() < now && !over.load()) std::this_thread::yield();
+            for (int sent = 0; sent < posts; ++sent) {
+                io.post(arrive);
+                arrived.wait(sent);
             }
         }};
         const auto change = [&]() -> task<> {
-            while (arrived.load() < 1000) static_cast<void>(co_await sleep_for(1ms));
+            static_cast<void>(co_await half_arrived.wait());
             forbid_enter();
-            const int before = arrived.load();
-            while (arrived.load() < before + 1000) static_cast<void>(co_await sleep_for(1ms));
+            static_cast<void>(co_await all_arrived.wait());
         };
 
         run_to_end(me, io, change());
-        over = true;
         poster.join();
-        static_cast<void>(io.poll());
 
-        me.check(arrived.load() == sent, "every post arrives");
+        me.check(arrived.load() == posts, "every post arrives");
         me.check(io.backend().kind == backend_choice::epoll, "the backend has changed");
     });
 }
@@ -256,7 +262,7 @@ TEST_CASE("when io_uring is refused later but required, pending operations say s
                 };
                 const auto body = [&](task_group& group) -> task<> {
                     group.spawn(read());
-                    static_cast<void>(co_await sleep_for(1ms));
+                    co_await settle();
                     forbid_enter();
                 };
                 co_await with_group(body);
@@ -283,14 +289,14 @@ TEST_CASE("a leased read that was told of a refusal leaves blocks and socket alo
         for (const backend_choice tier : those) {
             check_in_child([change, tier](child_process& me) {
                 io_context io{require(tier)};
-                    socket_pair pair = connected_pair(io);
+                socket_pair pair = connected_pair(io);
                 bool over = false;
                 const auto read = [&]() -> task<> {
                     const io_result<buffer_lease> got = co_await pair.client.read();
                     over = !got.ok();
                 };
                 launch(io, read(), or_terminate{});
-                io.run_for(1ms);
+                io.poll();
                 change();
                 io.run_for(child_patience);
                 me.check(over, "the read is over");
@@ -314,7 +320,7 @@ TEST_CASE("an operation that was told of a refusal no longer touches its buffer 
                 over = !got.ok();
             };
             launch(io, read(), or_terminate{});
-            io.run_for(1ms);
+            io.poll();
             forbid_enter();
             io.run_for(child_patience);
             me.check(over, "the read is over");

@@ -15,13 +15,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <latch>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace gyre::testing {
@@ -62,7 +61,7 @@ public:
             group.spawn(call_a_worker());
             while (round_trips_ < 100) static_cast<void>(co_await sleep_for(a_moment));
 
-            before_ = std::chrono::steady_clock::now();
+            begun_.count_down();
             tell(0);  // Arrives before; its completion may not have been seen.
             change();
             tell(1);  // Arrives before the loop has noticed.
@@ -180,7 +179,7 @@ private:
     task<> call_a_worker() {
         const auto wait_a_while = [this] {
             // On its own thread, until the loop has met the change.
-            while (before_.load() == time_point{}) std::this_thread::yield();
+            begun_.wait();
             return 1;
         };
         const io_result<int> called = co_await blocking(wait_a_while);
@@ -209,7 +208,7 @@ private:
     int round_trips_ = 0;
     std::size_t written_ = 0;
     std::vector<std::byte> received_;
-    std::atomic<time_point> before_{};
+    std::latch begun_{1};
 };
 
 }  // namespace gyre::testing
