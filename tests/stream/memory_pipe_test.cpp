@@ -6,7 +6,7 @@
 
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <array>
 #include <optional>

@@ -3,8 +3,9 @@
 // What gyre/sync/channel.hpp promises. How its waits end when stopped: waiting_laws_test.cpp.
 #include <gyre/sync/channel.hpp>
 
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <algorithm>
 #include <memory>

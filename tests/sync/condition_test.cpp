@@ -4,7 +4,7 @@
 #include <gyre/sync/condition.hpp>
 
 #include <gyre/sync/task_group.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <vector>
 

@@ -8,6 +8,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <vector>
 
@@ -30,7 +31,7 @@ TEST_CASE("setting an event lets its waiters go in the order in which they came"
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
             for (int name = 0; name < 5; ++name) group.spawn(note_when_set(ready, order, name));
-            static_cast<void>(co_await sleep_for(1ms));
+            co_await settle();
             CHECK(order.empty());
             ready.set();
         };

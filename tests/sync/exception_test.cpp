@@ -3,13 +3,14 @@
 // How a user's exceptions travel through what sync/ combines; built only where they are on.
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/generator.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>
 
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <stdexcept>
 #include <string>

@@ -4,7 +4,7 @@
 #include <gyre/sync/mutex.hpp>
 
 #include <gyre/sync/task_group.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <vector>
 

@@ -4,7 +4,7 @@
 #include <gyre/sync/semaphore.hpp>
 
 #include <gyre/sync/task_group.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <algorithm>
 #include <vector>

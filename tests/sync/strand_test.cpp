@@ -5,10 +5,12 @@
 #include <gyre/sync/strand.hpp>
 
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/settle.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <array>
 #include <atomic>
@@ -189,7 +191,7 @@ TEST_CASE("a coroutine runs on a strand from its first to its last line, whateve
             co_return 7;
         };
         const auto helps = [&]() -> task<> {
-            static_cast<void>(co_await sleep_for(2ms));
+            co_await settle();
             set.set();
             static_cast<void>(co_await client.write_some(bytes_of("abcd")));
         };

@@ -4,8 +4,9 @@
 #include <gyre/sync/task_group.hpp>
 
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <memory>
 #include <utility>

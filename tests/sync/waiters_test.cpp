@@ -6,7 +6,7 @@
 
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <algorithm>
 #include <optional>

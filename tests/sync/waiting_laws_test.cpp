@@ -13,8 +13,9 @@
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>
 
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
+#include <array>
 #include <memory>
 
 using namespace gyre;
@@ -232,44 +233,44 @@ struct waits_for_next : needs_no_loop {
     generator<io_result<>> values = outcomes(it);
 };
 
-template <class Visitor>
-void for_each_scenario(Visitor visit) {
-    visit.template operator()<waits_for_event>();
-    visit.template operator()<waits_for_permit>();
-    visit.template operator()<waits_for_lock>();
-    visit.template operator()<waits_for_condition>();
-    visit.template operator()<waits_to_send>();
-    visit.template operator()<waits_for_room>();
-    visit.template operator()<waits_to_receive>();
-    visit.template operator()<waits_with_timeout>();
-    visit.template operator()<waits_with_nested_limits>();
-    visit.template operator()<waits_for_all>();
-    visit.template operator()<waits_for_all_in_vector>();
-    visit.template operator()<waits_for_any>();
-    visit.template operator()<waits_in_task>();
-    visit.template operator()<waits_for_group>();
-    visit.template operator()<waits_on_strand>();
-    visit.template operator()<waits_for_next>();
-}
+// Of all that waits here.
+const std::array everything{
+    subject<waits_for_event>(),
+    subject<waits_for_permit>(),
+    subject<waits_for_lock>(),
+    subject<waits_for_condition>(),
+    subject<waits_to_send>(),
+    subject<waits_for_room>(),
+    subject<waits_to_receive>(),
+    subject<waits_with_timeout>(),
+    subject<waits_with_nested_limits>(),
+    subject<waits_for_all>(),
+    subject<waits_for_all_in_vector>(),
+    subject<waits_for_any>(),
+    subject<waits_in_task>(),
+    subject<waits_for_group>(),
+    subject<waits_on_strand>(),
+    subject<waits_for_next>(),
+};
 
 }  // namespace
 
 TEST_CASE("every wait that begins stopped is canceled at once") {
-    for_each_scenario([]<class Scenario>() { check_stopped_before_start<Scenario>(); });
+    for (const waiting_subject& each : everything) check_stopped_before_start(each);
 }
 
 TEST_CASE("every pending wait is canceled by a stop") {
-    for_each_scenario([]<class Scenario>() { check_stopped_while_pending<Scenario>(); });
+    for (const waiting_subject& each : everything) check_stopped_while_pending(each);
 }
 
 TEST_CASE("every wait that was woken has what it was woken for although a stop follows") {
-    for_each_scenario([]<class Scenario>() { check_woken_then_stopped<Scenario>(); });
+    for (const waiting_subject& each : everything) check_woken_then_stopped(each);
 }
 
 TEST_CASE("every wait that was stopped is canceled although a wake-up follows") {
-    for_each_scenario([]<class Scenario>() { check_stopped_then_woken<Scenario>(); });
+    for (const waiting_subject& each : everything) check_stopped_then_woken(each);
 }
 
 TEST_CASE("no wait that is not intake is ended by a drain") {
-    for_each_scenario([]<class Scenario>() { check_drain_ignored<Scenario>(); });
+    for (const waiting_subject& each : everything) check_drain_ignored(each);
 }

@@ -4,8 +4,9 @@
 #include <gyre/sync/when_all.hpp>
 
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <array>
 #include <memory>

@@ -5,8 +5,9 @@
 
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
-#include <sync/waiting_laws.hpp>
+#include <support/waiting_laws.hpp>
 
 #include <array>
 #include <memory>
