@@ -9,6 +9,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <stream/scripted_stream.hpp>
+#include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <array>
@@ -382,7 +383,7 @@ TEST_CASE("a million steps of a stream that is always ready need no stack") {
             co_return io_result<std::size_t>{std::size_t{1}};
         }
     };
-    on_every_backend([](io_context&) -> task<> {
+    in_a_long_run([](io_context&) -> task<> {
         endless source;
         std::vector<std::byte> space(1'000'000);
 
@@ -394,7 +395,7 @@ TEST_CASE("a million steps of a stream that is always ready need no stack") {
 }
 
 TEST_CASE("a million messages through a pipe need no stack") {
-    on_every_backend([](io_context&) -> task<> {
+    in_a_long_run([](io_context&) -> task<> {
         memory_pipe pipe{4};
         std::array<std::byte, 4> space;
         std::size_t total = 0;

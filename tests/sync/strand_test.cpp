@@ -9,6 +9,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <support/long_run.hpp>
 #include <support/settle.hpp>
 #include <support/waiting_laws.hpp>
 
@@ -288,7 +289,7 @@ TEST_CASE("a strand on a strand keeps the order of both") {
 }
 
 TEST_CASE("a hundred thousand visits to a strand need no stack") {
-    on_every_backend([](io_context& io) -> task<> {
+    in_a_long_run([](io_context& io) -> task<> {
         strand there{io};
         int sum = 0;
         const auto one = []() -> task<int> { co_return 1; };

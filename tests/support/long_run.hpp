@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Tests that take a million steps to show that none of them stays on the stack.
+//
+// What they show depends on the compiler, not on the backend: the same answer four times took five seconds of
+// processor time without optimisation and a minute under a sanitizer.
+#pragma once
+
+#include <support/harness.hpp>
+
+namespace gyre::testing {
+
+/// Runs `body(io)`, which asks the kernel for nothing, on the first of the backends under test.
+template <class Body>
+void in_a_long_run(const Body& body) {
+    run_on(backends_under_test().front(), body);
+}
+
+}  // namespace gyre::testing
