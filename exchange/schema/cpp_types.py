@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sbe_model import Enum, Schema, Set, Simple, signed
+from sbe_model import Composite, Enum, Schema, Set, Simple, signed
 
 
 def cpp_primitive(primitive: str) -> str:

@@ -72,12 +72,12 @@ class Header:
                 fields += [group.name] + [f.name for f in group.block.fields]
             for name in TAKEN.intersection(fields):
                 raise SchemaError(f"message `{message.name}`: generated classes need the name `{name}`")
-            names += [message.name] + fields
+            names += [message.name, *fields]
         for name in KEYWORDS.intersection(names):
             raise SchemaError(f"`{name}` is a keyword of C++")
 
     def preamble(self) -> None:
-        self.add("// SPDX-License-Identifier: BSL-1.0\n//")
+        self.add("// SPDX-" + "License-Identifier: BSL-1.0\n//")  # Not of this file.
         self.add(f"// Generated from {self.source} by flyweights.py: change the schema instead.\n"
                  f"#pragma once\n")
         for include in ["exchange/codec/sbe.hpp", *self.includes]:

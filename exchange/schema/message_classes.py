@@ -50,8 +50,8 @@ class MessageClasses:
         self.getters(group.block)
         self.fault(group.block, ())
         self.copy_to(group.block)
-        self.add(f"private:\n    const std::byte* block_;\n"
-                 f"    [[maybe_unused]] std::uint16_t version_;\n}};\n")
+        self.add("private:\n    const std::byte* block_;\n"
+                 "    [[maybe_unused]] std::uint16_t version_;\n};\n")
 
     def entry_writer(self, message: Message, group: Group) -> None:
         name = f"{self.entry_name(message, group)}_writer"
@@ -59,13 +59,13 @@ class MessageClasses:
                  f" : block_{{block}} {{}}\n")
         self.setters(name, group.block)
         self.copy_from(name, group.block)
-        self.add(f"private:\n    std::byte* block_;\n}};\n")
+        self.add("private:\n    std::byte* block_;\n};\n")
 
     def required_length(self, block: Block) -> str:
         """A function: what a block of some version has at least."""
         lines = [f"if (version >= {v}) return {block.length_at(v)};" for v in reversed(block.versions())]
         unused = "" if lines else "[[maybe_unused]] "
-        body = "\n        ".join(lines + [f"return {block.length_at(0)};"])
+        body = "\n        ".join([*lines, f"return {block.length_at(0)};"])
         return (f"[[nodiscard]] static constexpr std::size_t required_length({unused}std::uint16_t version)"
                 f" noexcept {{\n        {body}\n    }}\n")
 
@@ -91,11 +91,11 @@ class MessageClasses:
                  f"        size_ = header.block_length;")
         for group in it.groups:
             self.wrap_group(it, group)
-        self.add(f"        return {{}};\n    }}\n\n"
-                 f"    /// Of the whole message behind its header.\n"
-                 f"    [[nodiscard]] constexpr std::size_t size() const noexcept {{ return size_; }}\n"
-                 f"    [[nodiscard]] constexpr std::uint16_t version() const noexcept"
-                 f" {{ return version_; }}\n")
+        self.add("        return {};\n    }\n\n"
+                 "    /// Of the whole message behind its header.\n"
+                 "    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }\n"
+                 "    [[nodiscard]] constexpr std::uint16_t version() const noexcept"
+                 " { return version_; }\n")
         self.getters(it.block)
         for group in it.groups:
             self.group_getter(it, group)

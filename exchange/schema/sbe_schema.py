@@ -16,8 +16,22 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from xml.etree import ElementInclude
 
-from sbe_model import (SIZES, Block, Composite, Enum, Field, Group, Member, Message, Schema, Set, Simple,
-                       Value, bounds, representable)
+from sbe_model import (
+    SIZES,
+    Block,
+    Composite,
+    Enum,
+    Field,
+    Group,
+    Member,
+    Message,
+    Schema,
+    Set,
+    Simple,
+    Value,
+    bounds,
+    representable,
+)
 
 HEADER_FIELDS = ("blockLength", "templateId", "schemaId", "version")
 DIMENSION_FIELDS = ("blockLength", "numInGroup")

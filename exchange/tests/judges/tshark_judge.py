@@ -72,7 +72,7 @@ class Found:
     """One packet of a protocol, as tshark saw it."""
 
     def __init__(self, tree):
-        self.fields = [each for each in tree.iter("field")]
+        self.fields = list(tree.iter("field"))
 
     def shown(self, name):
         """What tshark displays of each field of that name, without its title."""
