@@ -42,7 +42,8 @@ public:
         // "[json.exception.parse_error.101] parse error at line 3, column 1: ...": as from the first word.
         const std::string_view text = error.what();
         const std::size_t begin = text.find("parse error");
-        errors_.push_back({"", std::string{text.substr(begin == text.npos ? 0 : begin)}});
+        errors_.push_back(
+            {"", std::string{text.substr(begin == std::string_view::npos ? 0 : begin)}});
         return false;
     }
 

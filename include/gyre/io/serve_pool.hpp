@@ -86,12 +86,14 @@ task<io_result<>> serve(io_pool& pool, stream_acceptor acceptor, Session session
                         serve_options options = {}) {
     const error unusable = pool.status();
     if (unusable) co_return unusable;
+    // NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines): both outlive what is awaited here.
     const auto begin_there = [&session](stream_socket peer) -> task<> {
         co_await session(std::move(peer));
     };
     const auto hand_over = [&pool, &begin_there](stream_socket peer) -> task<> {
         co_await on(pool.least_loaded(), begin_there(std::move(peer)));
     };
+    // NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)
     const io_result<> served = co_await serve(std::move(acceptor), hand_over, options);
     co_return served;
 }

@@ -99,7 +99,8 @@ public:
 
 protected:
     explicit task_group(const group_options& options) noexcept : options_{options} {}
-    task_group(task_group&& other) noexcept : fork{std::move(other)}, options_{other.options_} {}
+    task_group(task_group&& other) noexcept
+        : fork{static_cast<fork&&>(other)}, options_{other.options_} {}
     ~task_group() = default;
 
     void note(error failed) noexcept;
