@@ -104,9 +104,9 @@ task<> what_is_fine() {
 }
 
 // Whether as many died as were born.
-template <task<> (*coroutine)()>
+template <task<> (*Coroutine)()>
 bool balances() {
-    run_task(coroutine());
+    run_task(Coroutine());
     return counted::alive == 0;
 }
 
