@@ -194,7 +194,7 @@ void receive_feed(benchmark::State& state) {
         for (const event& each : fill(1)) {
             visit(each, [&]<class Event>(const Event& it) {
                 constexpr std::size_t size = message_bytes_of<Event>;
-                if constexpr (audience_of(Event::kind) == event_audience::everybody) {
+                if constexpr (audience_of(Event::kind) == event_audience::public_feed) {
                     encode(it, {}, sender.prepare(size).template first<size>());
                     sender.commit(size);
                 }

@@ -74,7 +74,7 @@ constexpr void encode_batch(const event_batch& batch, Routes&& routes) noexcept 
             constexpr event_audience audience = audience_of(Event::kind);
             if constexpr (audience == event_audience::session)
                 append(routes.session(event.session), event, stamp);
-            else if constexpr (audience == event_audience::everybody)
+            else if constexpr (audience == event_audience::public_feed)
                 append(routes.feed(), event, stamp);
             else append(routes.administrator(), event, stamp);
         });

@@ -37,11 +37,11 @@ enum class event_kind : std::uint8_t {
 };
 
 /// Who receives a message: the session that it names, the public feed, or the operator.
-enum class event_audience : std::uint8_t { session = 1, everybody = 2, administrator = 3 };
+enum class event_audience : std::uint8_t { session = 1, public_feed = 2, administrator = 3 };
 
 [[nodiscard]] constexpr event_audience audience_of(event_kind kind) noexcept {
     if (number(kind) >= 64) return event_audience::administrator;
-    return number(kind) >= 32 ? event_audience::everybody : event_audience::session;
+    return number(kind) >= 32 ? event_audience::public_feed : event_audience::session;
 }
 
 // ---------------------------------------------------------------------------------------------

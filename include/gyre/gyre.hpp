@@ -23,9 +23,9 @@
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/call.hpp>
-#include <gyre/runtime/elsewhere.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/remote_task.hpp>
 #include <gyre/runtime/sharded.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/buffered.hpp>

@@ -15,45 +15,45 @@
 namespace gyre {
 namespace {
 
-// The stock itself has no destructor, so that using it costs no look whether it was constructed; this
-// empties it at the end of its thread. Frames freed after that go straight to malloc.
+// The cache itself has no destructor, so that using it costs no look whether it was constructed;
+// this empties it at the end of its thread. Frames freed after that go straight to malloc.
 struct trimmer {
     ~trimmer() {
-        frame_stock::trim();
-        frame_stock::set_bytes_max(0);
+        frame_cache::trim();
+        frame_cache::set_bytes_max(0);
     }
 };
 
 }  // namespace
 
-/// What threads pass on to each other, for as long as the process lives. A lock is taken once a crate.
-class frame_stock::depot {
+/// Free blocks for all threads, for as long as the process lives. A lock is taken once a batch.
+class frame_cache::central_cache {
 public:
-    /// Free blocks of one shelf, chained by `next`; the first of them carries the description.
-    struct crate : block {
-        crate* below;
+    /// Free blocks of one size class, chained by `next`; the first of them carries the description.
+    struct batch : block {
+        batch* below;
         std::size_t bytes;
     };
 
-    /// How many blocks of `size` bytes a crate holds.
-    static constexpr std::size_t blocks_per_crate(std::size_t size) noexcept {
+    /// How many blocks of `size` bytes a batch holds.
+    static constexpr std::size_t blocks_per_batch(std::size_t size) noexcept {
         constexpr std::size_t blocks_max = 32;
         constexpr std::size_t bytes_max = 64 * 1024;
         return std::min(blocks_max, bytes_max / rounded(size));
     }
 
-    static depot& instance() noexcept {
-        static constinit depot it;
-        static_assert(std::is_trivially_destructible_v<depot>, "threads may outlive main");
+    static central_cache& instance() noexcept {
+        static constinit central_cache it;
+        static_assert(std::is_trivially_destructible_v<central_cache>, "threads may outlive main");
         return it;
     }
 
-    /// A crate from shelf `number`, or null.
-    [[nodiscard]] crate* take(std::size_t number) noexcept {
-        pile& from = piles_[number];
+    /// A batch of size class `number`, or null.
+    [[nodiscard]] batch* take(std::size_t number) noexcept {
+        batch_list& from = batch_lists_[number];
         if (from.top.load(std::memory_order_relaxed) == nullptr) return nullptr;
         const std::lock_guard lock{from.access};
-        crate* top = from.top.load(std::memory_order_relaxed);
+        batch* top = from.top.load(std::memory_order_relaxed);
         if (top == nullptr) return nullptr;
         from.top.store(top->below, std::memory_order_relaxed);
         bytes_.fetch_sub(top->bytes, std::memory_order_relaxed);
@@ -61,13 +61,13 @@ public:
     }
 
     /// False, and `full` stays the caller's, if there is no room for it.
-    [[nodiscard]] bool put(std::size_t number, crate& full) noexcept {
+    [[nodiscard]] bool put(std::size_t number, batch& full) noexcept {
         const std::size_t before = bytes_.fetch_add(full.bytes, std::memory_order_relaxed);
-        if (before + full.bytes > depot_bytes_max) {
+        if (before + full.bytes > central_cache_bytes_max) {
             bytes_.fetch_sub(full.bytes, std::memory_order_relaxed);
             return false;
         }
-        pile& to = piles_[number];
+        batch_list& to = batch_lists_[number];
         const std::lock_guard lock{to.access};
         full.below = to.top.load(std::memory_order_relaxed);
         to.top.store(&full, std::memory_order_relaxed);
@@ -75,8 +75,8 @@ public:
     }
 
     void trim() noexcept {
-        for (std::size_t number = 0; number < piles_.size(); ++number) {
-            while (crate* each = take(number)) free_all(each);
+        for (std::size_t number = 0; number < batch_lists_.size(); ++number) {
+            while (batch* each = take(number)) free_all(each);
         }
     }
 
@@ -85,22 +85,22 @@ public:
     }
 
 private:
-    struct pile {
+    struct batch_list {
         std::mutex access;
-        std::atomic<crate*> top = nullptr;  // Changed under the lock, looked at without it.
+        std::atomic<batch*> top = nullptr;  // Changed under the lock, looked at without it.
     };
 
-    static_assert(sizeof(crate) <= fine_step, "the smallest block can head a crate");
+    static_assert(sizeof(batch) <= fine_step, "the smallest block can head a batch");
 
-    std::array<pile, shelves> piles_{};
+    std::array<batch_list, size_classes> batch_lists_{};
     std::atomic<std::size_t> bytes_ = 0;
 };
 
-void frame_stock::free_all(block* first) noexcept {
+void frame_cache::free_all(block* first) noexcept {
     while (first != nullptr) std::free(std::exchange(first, first->next));
 }
 
-void frame_stock::begin_use() noexcept {
+void frame_cache::begin_use() noexcept {
     if (here_.in_use_) return;
     here_.in_use_ = true;
     thread_local const trimmer at_end;
@@ -108,12 +108,12 @@ void frame_stock::begin_use() noexcept {
     here_.bytes_max_ = bytes_max_default;
 }
 
-// The shelf is empty: one block for the caller, and the rest of its crate for the next ones.
-void* frame_stock::allocate_from_depot(std::size_t size) noexcept {
+// The size class is empty: one block for the caller, and the rest of its batch for the next ones.
+void* frame_cache::allocate_from_central_cache(std::size_t size) noexcept {
     begin_use();
     if (recycles_memory && size <= size_max && here_.bytes_max_ > 0) {
-        if (depot::crate* full = depot::instance().take(shelf_of(size))) {
-            here_.shelves_[shelf_of(size)].first = full->next;
+        if (central_cache::batch* full = central_cache::instance().take(size_class_of(size))) {
+            here_.free_lists_[size_class_of(size)].first = full->next;
             here_.bytes_held_ += full->bytes - rounded(size);
             return full;
         }
@@ -123,8 +123,8 @@ void* frame_stock::allocate_from_depot(std::size_t size) noexcept {
     return memory;
 }
 
-// The stock is full: a crate of what lies on the block's own shelf, and the block.
-void frame_stock::release_to_depot(void* memory, std::size_t size) noexcept {
+// The cache is full: a batch of the free blocks of this size class, and the block itself.
+void frame_cache::release_to_central_cache(void* memory, std::size_t size) noexcept {
     if (!recycles_memory || size > size_max) return std::free(memory);
     if (!here_.in_use_) {
         begin_use();
@@ -132,34 +132,36 @@ void frame_stock::release_to_depot(void* memory, std::size_t size) noexcept {
     }
     if (here_.bytes_max_ == 0) return std::free(memory);
 
-    shelf& from = here_.shelves_[shelf_of(size)];
+    free_list& from = here_.free_lists_[size_class_of(size)];
     std::size_t blocks = 1;
     block* last = nullptr;
-    for (block* each = from.first; each != nullptr && blocks < depot::blocks_per_crate(size);
-         each = each->next) {
+    for (block* each = from.first;
+         each != nullptr && blocks < central_cache::blocks_per_batch(size); each = each->next) {
         last = each;
         ++blocks;
     }
-    auto* full = ::new (memory) depot::crate{{nullptr}, nullptr, blocks * rounded(size)};
+    auto* full = ::new (memory) central_cache::batch{{nullptr}, nullptr, blocks * rounded(size)};
     if (last != nullptr) {
         full->next = std::exchange(from.first, std::exchange(last->next, nullptr));
         here_.bytes_held_ -= full->bytes - rounded(size);
     }
-    if (!depot::instance().put(shelf_of(size), *full)) free_all(full);
+    if (!central_cache::instance().put(size_class_of(size), *full)) free_all(full);
 }
 
-std::size_t frame_stock::depot_bytes_held() noexcept { return depot::instance().bytes(); }
+std::size_t frame_cache::central_cache_bytes_held() noexcept {
+    return central_cache::instance().bytes();
+}
 
-void frame_stock::set_bytes_max(std::size_t bytes) noexcept {
+void frame_cache::set_bytes_max(std::size_t bytes) noexcept {
     begin_use();  // First: a thread may set its bound, even to 0, before it has any frame.
     here_.bytes_max_ = bytes;
 }
 
-void frame_stock::trim() noexcept {
-    for (shelf& each : here_.shelves_) free_all(std::exchange(each.first, nullptr));
+void frame_cache::trim() noexcept {
+    for (free_list& each : here_.free_lists_) free_all(std::exchange(each.first, nullptr));
     here_.bytes_held_ = 0;
 }
 
-void frame_stock::trim_depot() noexcept { depot::instance().trim(); }
+void frame_cache::trim_central_cache() noexcept { central_cache::instance().trim(); }
 
 }  // namespace gyre

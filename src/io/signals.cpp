@@ -18,18 +18,18 @@ struct finish_signal_wait {
 }  // namespace
 
 io_result<signal_set> signal_set::open(io_context& on, std::initializer_list<int> signals) {
-    io_result<signal_port> opened = signal_port::open(on, signals);
+    io_result<signal_subscription> opened = signal_subscription::open(on, signals);
     if (!opened.ok()) return opened.error();
     signal_set made;
-    made.port_ = opened.take();
+    made.subscription_ = opened.take();
     return io_result<signal_set>{std::move(made)};
 }
 
 task<io_result<int>> signal_set::wait() {
     for (;;) {
-        if (const int signal = port_.take(); signal != 0) co_return io_result<int>{signal};
+        if (const int signal = subscription_.take(); signal != 0) co_return io_result<int>{signal};
         const io_result<> ready = co_await submission<wait_ready_operation, finish_signal_wait>{
-            port_.event(), wait_ready_operation{POLLIN}};
+            subscription_.event(), wait_ready_operation{POLLIN}};
         if (!ready.ok()) co_return ready.error();
     }
 }

@@ -149,7 +149,7 @@ int epoll_backend::wait(time_point deadline) noexcept {
     visits_.add();
     if (deadline == no_wait) return ::epoll_wait(epoll_, events_.data(), events_max, 0);
 
-    deadline = latest_awakening(deadline);
+    deadline = latest_wake_up(deadline);
     if (precise_wait_ && deadline != never) {
         const duration left = time_left(deadline, std::chrono::steady_clock::now());
         const timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};

@@ -48,9 +48,9 @@ void dump_before_abort(loop& of) noexcept {
 }  // namespace
 
 /// The time that a thread spends inside a loop: what is ambient is set on entry, put back on exit.
-class io_context::occupation {
+class io_context::run_guard {
 public:
-    explicit occupation(io_context& in) noexcept
+    explicit run_guard(io_context& in) noexcept
         : in_{in}, outer_{std::exchange(running_here, &in)} {
         expects(outer_ != &in, "run is not called from within itself");
         expects(!in_.occupied_.exchange(true, std::memory_order_acquire),
@@ -61,13 +61,13 @@ public:
         in_.take_inbox();
         if (!hook_offered.exchange(true, std::memory_order_relaxed)) offer_hook();
     }
-    occupation(const occupation&) = delete;
-    occupation& operator=(const occupation&) = delete;
-    ~occupation() {
-        // In this order: whoever finds the loop asleep sees as well that nobody is inside.
+    run_guard(const run_guard&) = delete;
+    run_guard& operator=(const run_guard&) = delete;
+    ~run_guard() {
+        // In this order: a poster that finds the loop asleep sees it left as well.
         in_.occupied_.store(false, std::memory_order_release);
         in_.asleep_.store(true,
-                          std::memory_order_seq_cst);  // Posts must now wake whoever waits for us.
+                          std::memory_order_seq_cst);  // Posts must now wake the waiter.
         running_here = outer_;
     }
 
@@ -125,7 +125,7 @@ io_context::~io_context() {
 // Stops every root and runs until none remains; a root that nothing could ever resume is a bug, and
 // the failed check prints where it stands.
 void io_context::end_roots() noexcept {
-    const occupation inside{*this};
+    const run_guard inside{*this};
     stopped_.store(false, std::memory_order_relaxed);
     for (;;) {
         take_inbox();
@@ -148,13 +148,13 @@ bool io_context::stop_roots() noexcept {
     return !ready_.empty();
 }
 
-// Whether something may still happen without anybody's posting.
+// Whether something may still happen without a post.
 bool io_context::can_move() const noexcept {
     return backend_->in_flight() > 0 || timers_->size() > 0 || !postponed_.empty() ||
            calls_in_flight_.load(std::memory_order_acquire) > 0 || !nothing_posted();
 }
 
-// With nothing ready: whether it will have something to do only if somebody posts it. When its pool
+// With nothing ready: whether only a post can give it something to do. When its pool
 // ends, that holds for roots as well that wait for another loop.
 bool io_context::rests(bool ending) noexcept {
     if (guards_.load(std::memory_order_acquire) > 0) return false;
@@ -171,7 +171,7 @@ std::size_t io_context::run_for(duration limit) {
 std::size_t io_context::run_one() { return run_until(never, 1); }
 
 std::size_t io_context::run_until(time_point limit, std::size_t items_max) {
-    const occupation inside{*this};
+    const run_guard inside{*this};
     std::size_t ran = 0;
     while (!stopped()) {
         ran += run_ready(items_max - ran);
@@ -183,7 +183,7 @@ std::size_t io_context::run_until(time_point limit, std::size_t items_max) {
 }
 
 std::size_t io_context::poll() {
-    const occupation inside{*this};
+    const run_guard inside{*this};
     std::size_t ran = 0;
     for (int each = 0; each < turns_per_poll; ++each) {
         ran += run_ready(no_limit);
@@ -195,7 +195,7 @@ std::size_t io_context::poll() {
 }
 
 std::size_t io_context::run_with(executor_ref where, work& item) {
-    const occupation inside{*this};
+    const run_guard inside{*this};
     where.post(item);
     return run_ready(no_limit);
 }
@@ -216,20 +216,20 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         ++since_reading;
         item->run(*item);
         if (budget_ <= next_reading) {
-            note_pace(since_reading);
+            record_pace(since_reading);
             since_reading = 0;
             next_reading = budget_ - items_per_clock_reading;
         }
     }
     if (member_ != nullptr && since_reading > 0 && member_->believes_brisk())
-        note_pace(since_reading);
+        record_pace(since_reading);
     return ran;
 }
 
-void io_context::note_pace(int items) noexcept {
+void io_context::record_pace(int items) noexcept {
     const time_point before = now_;
     refresh_clock();
-    if (member_ != nullptr) member_->note_pace(items, now_ - before);
+    if (member_ != nullptr) member_->record_pace(items, now_ - before);
 }
 
 // In a pool, a few of the shared items come first in each turn, so that a loop which is never out of
@@ -246,7 +246,7 @@ work* io_context::next_item(int& shared_left) noexcept {
 }
 
 void io_context::turn(time_point limit) noexcept {
-    if (member_ != nullptr && member_->company.ending.load(std::memory_order_relaxed)) stop_roots();
+    if (member_ != nullptr && member_->shared.ending.load(std::memory_order_relaxed)) stop_roots();
     turns_.add();
     turn_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     time_point deadline = loop_backend::no_wait;
@@ -256,9 +256,9 @@ void io_context::turn(time_point limit) noexcept {
     }
     if (deadline != loop_backend::no_wait) {
         asleep_.store(true, std::memory_order_seq_cst);
-        // Whoever takes the last guard away wakes a loop that he sees asleep; so look again.
+        // The release of the last guard wakes a loop that is seen asleep; so look again.
         if (!nothing_posted() || stopped() || !ready_.empty() ||
-            (member_ != nullptr ? !member_->lie_down() : !has_work())) {
+            (member_ != nullptr ? !member_->prepare_to_sleep() : !has_work())) {
             deadline = loop_backend::no_wait;
         } else if (member_ != nullptr) {
             deadline = std::min(deadline, member_->alarm(now_));
@@ -269,7 +269,7 @@ void io_context::turn(time_point limit) noexcept {
         if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
     }
     asleep_.store(false, std::memory_order_relaxed);
-    if (member_ != nullptr) member_->get_up();
+    if (member_ != nullptr) member_->woke_up();
     others_wait_ = false;
     begin_postponed();
     refresh_clock();
@@ -340,7 +340,7 @@ void io_context::release_guard() noexcept {
 }
 
 void io_context::post_from_outside(work& item) noexcept {
-    // Whoever found the inbox empty sees to the waking; the loop empties it before it sleeps.
+    // The poster that found the inbox empty wakes it; the loop empties it before it sleeps.
     if (inbox_.push(item)) wake_if_asleep();
 }
 
@@ -432,7 +432,7 @@ void io_context::bind_to_this_thread() noexcept {
 
 int io_context::native_wait_handle() noexcept {
     if (running_here == this) return backend_->wait_handle();
-    const occupation inside{*this};
+    const run_guard inside{*this};
     // What is prepared counts only once the kernel has it; the watch on the waker, for one.
     if (!backend_->idle()) turn(loop_backend::no_wait);
     return backend_->wait_handle();
@@ -453,8 +453,8 @@ void io_context::provide_memory(lease_operation& op) noexcept {
     op.size = received_into_->block_size();
 }
 
-const void* io_context::company() const noexcept {
-    return member_ == nullptr ? nullptr : &member_->company;
+const void* io_context::pool_identity() const noexcept {
+    return member_ == nullptr ? nullptr : &member_->shared;
 }
 
 receive_memory_use io_context::receive_memory() const noexcept {

@@ -32,7 +32,7 @@ std::size_t bytes_sent(const operation& op) noexcept {
 }
 
 // After a send: less than was asked for means that the buffer is full.
-void note_room(operation& op) noexcept {
+void record_short_send(operation& op) noexcept {
     if (op.result <= 0 || !sends(op)) return;
     descriptor& on = *static_cast<descriptor_operation&>(op).target;
     const std::size_t asked = op.code == opcode::send
@@ -41,9 +41,9 @@ void note_room(operation& op) noexcept {
     on.filled = static_cast<std::size_t>(op.result) < asked;
 }
 
-// `op` is over, on whichever thread. False if a cancel from another loop is on its way: whoever takes that
-// message in makes the operation ready.
-bool conclude(operation& op) noexcept {
+// `op` is over, on whichever thread. False if a cancel from another loop is on its way: the taker
+// of that message makes the operation ready.
+bool mark_done(operation& op) noexcept {
     for (;;) {
         operation_state now = operation_state::armed;
         if (op.state.compare_exchange_strong(now, operation_state::done)) return true;
@@ -55,17 +55,18 @@ bool conclude(operation& op) noexcept {
 
 }  // namespace
 
-/// The loop acts on this thread, though its run is not the innermost there: somebody closes a socket of
-/// it, or destroys a frame. What it does in its own name must not become a message to itself.
-class io_context::errand {
+/// The loop acts on this thread, though its run is not the innermost there: a coroutine of another
+/// loop closes a socket of it, or destroys a frame. What it does in its own name must not become a
+/// message to itself.
+class io_context::current_loop_scope {
 public:
-    explicit errand(io_context& of) noexcept
+    explicit current_loop_scope(io_context& of) noexcept
         : of_{of},
           outer_{std::exchange(running_here, &of)},
           rested_{!of.occupied_.exchange(true, std::memory_order_acquire)} {}
-    errand(const errand&) = delete;
-    errand& operator=(const errand&) = delete;
-    ~errand() {
+    current_loop_scope(const current_loop_scope&) = delete;
+    current_loop_scope& operator=(const current_loop_scope&) = delete;
+    ~current_loop_scope() {
         running_here = outer_;
         if (!rested_) {
             of_.asleep_.store(false, std::memory_order_relaxed);
@@ -73,14 +74,15 @@ public:
         }
         of_.occupied_.store(false, std::memory_order_release);
         of_.asleep_.store(true, std::memory_order_seq_cst);
-        // Wake-ups that came meanwhile are used up, and whoever polls this loop must know what is due.
+        // Wake-ups that came meanwhile are used up, and a poller of this loop must know what is
+        // due.
         if (!of_.ready_.empty() || !of_.nothing_posted()) of_.wake_if_asleep();
     }
 
 private:
     io_context& of_;
     io_context* outer_;
-    bool rested_;  // Nobody was inside `run` or `poll`.
+    bool rested_;  // No thread was inside `run` or `poll`.
 };
 
 bool io_context::submit(operation& op) noexcept {
@@ -105,7 +107,7 @@ bool io_context::submit(operation& op) noexcept {
                 return false;
             }
             static_cast<list_link<descriptor>&>(op).unlink();
-            note_room(op);
+            record_short_send(op);
         }
     }
     op.state.store(operation_state::done, std::memory_order_relaxed);
@@ -114,7 +116,7 @@ bool io_context::submit(operation& op) noexcept {
     return false;
 }
 
-// False if there is nobody to run it: then `op.result` says why.
+// False if there is no thread to run it: then `op.result` says why.
 bool io_context::begin_call(call_operation& op) noexcept {
     calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
     const int failed = workers().submit(op);
@@ -174,7 +176,7 @@ void io_context::cancel(operation& op) noexcept {
     op.cancel_requested = true;
     end_early(op);
     // Outside of `run` and `poll`, as when another framework's handler closes a socket: what it leads to
-    // waits for the next turn, which somebody must know is due.
+    // waits for the next turn, of which the poller must be told.
     if (running_here == nullptr) wake_if_asleep();
 }
 
@@ -210,14 +212,14 @@ void io_context::complete(operation& op, std::int32_t result) noexcept {
         calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
     } else {
         static_cast<list_link<descriptor>&>(op).unlink();
-        note_room(op);
+        record_short_send(op);
     }
-    if (conclude(op)) ready_.push(op);
+    if (mark_done(op)) ready_.push(op);
 }
 
 void io_context::complete_call(call_operation& op) noexcept {
     op.result = 0;
-    if (conclude(op)) post(op);
+    if (mark_done(op)) post(op);
     // Only now: the destructor waits for the posted item, the message or this count.
     calls_in_flight_.fetch_sub(1, std::memory_order_release);
 }
@@ -225,7 +227,7 @@ void io_context::complete_call(call_operation& op) noexcept {
 void io_context::reap(operation& op) noexcept {
     expects(op.code != opcode::call, "a frame is destroyed while its call runs on a worker");
     if (op.pending()) {
-        const errand here{*this};
+        const current_loop_scope here{*this};
         cancel(op);
         while (op.pending()) wait_on_the_spot();
     }
@@ -251,7 +253,7 @@ void io_context::detach(descriptor& it) noexcept {
 
 // A cancel may take results in, and with them any other operation off the list.
 void io_context::end_pending(descriptor& it) noexcept {
-    const errand here{*this};
+    const current_loop_scope here{*this};
     it.pending.for_each_shrinking([this](operation& op) { cancel(op); });
     while (!it.pending.empty()) wait_on_the_spot();
 }

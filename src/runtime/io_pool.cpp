@@ -5,7 +5,7 @@
 
 #include <gyre/base/check.hpp>
 #include <runtime/pool_member.hpp>
-#include <runtime/quiet_thread.hpp>
+#include <runtime/started_thread.hpp>
 
 #include <pthread.h>
 #include <sched.h>
@@ -46,23 +46,23 @@ unsigned count_of(const io_pool_options& options) {
 }  // namespace
 
 io_pool::io_pool(const io_pool_options& options)
-    : company_{std::make_unique<pool_company>()}, options_{options} {
+    : state_{std::make_unique<pool_state>()}, options_{options} {
     const unsigned count = count_of(options);
     expects(count <= member_set::members_max, "a pool of at most 256 threads");
-    company_->steal_threshold = options.steal_threshold;
+    state_->steal_threshold = options.steal_threshold;
     for (unsigned number = 0; number < count; ++number) {
-        company_->members.push_back(std::make_unique<pool_member>(*company_, number, options.loop));
+        state_->members.push_back(std::make_unique<pool_member>(*state_, number, options.loop));
     }
     const auto body = [](void* it) -> void* {
         const auto& member = *static_cast<pool_member*>(it);
         member.pool->run_member(member.number);
         return nullptr;
     };
-    for (auto& each : company_->members) {
+    for (auto& each : state_->members) {
         each->pool = this;
-        const started_thread made = start_quietly(body, each.get());
+        const started_thread made = start_with_signals_blocked(body, each.get());
         if (made.failed != 0) {
-            call_off(each->number, made.failed);
+            undo_start(each->number, made.failed);
             return;
         }
         each->thread = made.thread;
@@ -71,22 +71,22 @@ io_pool::io_pool(const io_pool_options& options)
 
 // `started` threads run and the next one cannot: then none does. A pool of fewer loops would keep its
 // promises too, but not those of a program that asked for as many, to give each a thing of its own.
-void io_pool::call_off(unsigned started, int failed) noexcept {
+void io_pool::undo_start(unsigned started, int failed) noexcept {
     not_started_ = error::from_errno(failed, activity::start_thread);
-    for (unsigned number = 0; number < started; ++number) company_->members[number]->loop.stop();
+    for (unsigned number = 0; number < started; ++number) state_->members[number]->loop.stop();
     for (unsigned number = 0; number < started; ++number)
-        ::pthread_join(company_->members[number]->thread, nullptr);
-    for (auto& each : company_->members) each->loop.leave_company();
+        ::pthread_join(state_->members[number]->thread, nullptr);
+    for (auto& each : state_->members) each->loop.leave_pool();
 }
 
 // What was posted all the same is begun, asked to stop, and waited for on the last loop, which never ran.
-void io_pool::end_called_off() noexcept {
-    io_context& last = company_->members.back()->loop;
-    while (!company_->inbox.empty()) {
-        company_->inbox.take_some(SIZE_MAX, [&last](work& item) noexcept { last.post(item); });
+void io_pool::end_after_failed_start() noexcept {
+    io_context& last = state_->members.back()->loop;
+    while (!state_->inbox.empty()) {
+        state_->inbox.take_some(SIZE_MAX, [&last](work& item) noexcept { last.post(item); });
         last.end_roots();
     }
-    company_->members.clear();  // While posting to the pool still finds an inbox.
+    state_->members.clear();  // While posting to the pool still finds an inbox.
 }
 
 void io_pool::run_member(unsigned number) noexcept {
@@ -98,56 +98,56 @@ void io_pool::run_member(unsigned number) noexcept {
         const std::vector<int> allowed = processors_allowed();
         if (!allowed.empty()) pin_to(allowed[number % allowed.size()]);
     }
-    company_->members[number]->loop.run();
+    state_->members[number]->loop.run();
 }
 
 io_pool::~io_pool() {
     if (not_started_) {
-        end_called_off();
+        end_after_failed_start();
         return;
     }
     request_stop();
     wait();
-    for (auto& each : company_->members) {
+    for (auto& each : state_->members) {
         expects(!each->stuck.load(), "coroutines remain that nothing will ever resume");
     }
-    for (auto& each : company_->members) each->loop.stop();
-    for (auto& each : company_->members) ::pthread_join(each->thread, nullptr);
-    for (auto& each : company_->members) each->loop.leave_company();
+    for (auto& each : state_->members) each->loop.stop();
+    for (auto& each : state_->members) ::pthread_join(each->thread, nullptr);
+    for (auto& each : state_->members) each->loop.leave_pool();
 }
 
 void io_pool::post(work& item) noexcept {
     io_context* const here = io_context::current();
-    if (here != nullptr && here->member_ != nullptr && &here->member_->company == company_.get()) {
+    if (here != nullptr && here->member_ != nullptr && &here->member_->shared == state_.get()) {
         here->member_->share(item);
         return;
     }
-    company_->inbox.push(item);
-    company_->wake_one();
+    state_->inbox.push(item);
+    state_->wake_one();
 }
 
 void io_pool::wait() {
-    for (auto& each : company_->members) {
+    for (auto& each : state_->members) {
         expects(!each->loop.running_on_this_thread(), "a pool's own thread cannot wait for it");
     }
     if (not_started_) return;
-    std::unique_lock lock{company_->mutex};
-    company_->waiting.fetch_add(1);
-    company_->rested.wait(lock, [this] { return company_->at_rest(); });
-    company_->waiting.fetch_sub(1);
+    std::unique_lock lock{state_->mutex};
+    state_->waiting.fetch_add(1);
+    state_->rested.wait(lock, [this] { return state_->at_rest(); });
+    state_->waiting.fetch_sub(1);
 }
 
 void io_pool::request_stop() noexcept {
-    company_->ending.store(true);
+    state_->ending.store(true);
     // A loop that is awake looks in each turn.
-    for (auto& each : company_->members) each->loop.wake_if_asleep();
+    for (auto& each : state_->members) each->loop.wake_if_asleep();
 }
 
-std::size_t io_pool::size() const noexcept { return company_->members.size(); }
+std::size_t io_pool::size() const noexcept { return state_->members.size(); }
 
 io_context& io_pool::operator[](std::size_t index) noexcept {
     expects(index < size(), "a loop of the pool");
-    return company_->members[index]->loop;
+    return state_->members[index]->loop;
 }
 
 io_context& io_pool::least_loaded() noexcept {
@@ -155,14 +155,14 @@ io_context& io_pool::least_loaded() noexcept {
     io_context* best = &(*this)[first];
     for (std::size_t step = 1; step < size(); ++step) {
         io_context& other = (*this)[(first + step) % size()];
-        if (other.guests() < best->guests()) best = &other;
+        if (other.remote_tasks() < best->remote_tasks()) best = &other;
     }
     return *best;
 }
 
 error io_pool::status() const noexcept {
     if (not_started_) return not_started_;
-    for (const auto& each : company_->members) {
+    for (const auto& each : state_->members) {
         if (const error failed = each->loop.status()) return failed;
     }
     return {};
@@ -170,7 +170,7 @@ error io_pool::status() const noexcept {
 
 io_pool_counters io_pool::counters() const noexcept {
     io_pool_counters sum;
-    for (const auto& each : company_->members) {
+    for (const auto& each : state_->members) {
         sum.searches += each->searches.value();
         sum.stolen += each->stolen.value();
     }

@@ -12,8 +12,8 @@ constexpr std::size_t batch_from_inbox = 32;
 
 }  // namespace
 
-void pool_company::wake_one() noexcept {
-    while (searching.load() == 0 && !looked_after() && !sleepers.empty()) {
+void pool_state::wake_one() noexcept {
+    while (searching.load() == 0 && !watch_suffices() && !sleepers.empty()) {
         searching.fetch_add(1);  // In the name of the member that we wake, which sees it then.
         const unsigned sleeper = sleepers.remove_any();
         if (sleeper != member_set::members_max) {
@@ -22,54 +22,54 @@ void pool_company::wake_one() noexcept {
         }
         // In vain; but a member may have gone to sleep because we seemed to be searching.
         searching.fetch_sub(1);
-        if (inbox.empty() && rich.empty()) return;
+        if (inbox.empty() && with_surplus.empty()) return;
     }
 }
 
 // A member that wakes counts itself as active before it takes what it was woken by. So if nothing is
 // posted anywhere, and no member was active or became so meanwhile, nothing is on its way.
-bool pool_company::at_rest() const noexcept {
+bool pool_state::at_rest() const noexcept {
     const std::uint64_t before = active.load();
-    if (!nobody(before) || !inbox.empty()) return false;
+    if (!none_active(before) || !inbox.empty()) return false;
     for (const auto& each : members) {
         if (!each->loop.nothing_posted()) return false;
     }
     return active.load() == before;
 }
 
-pool_member::pool_member(pool_company& of, unsigned which, const io_context_options& options)
-    : company{of}, number{which}, loop{options}, random_{which * 0x9e3779b97f4a7c15U + 1} {
-    company.active.fetch_add(one_active);
-    loop.join_company(*this);
+pool_member::pool_member(pool_state& of, unsigned which, const io_context_options& options)
+    : shared{of}, number{which}, loop{options}, random_{which * 0x9e3779b97f4a7c15U + 1} {
+    shared.active.fetch_add(one_active);
+    loop.join_pool(*this);
 }
 
 void pool_member::share(work& item) noexcept {
     if (queue_.push(item)) {
-        note_wealth();
+        announce_surplus();
         return;
     }
     // The new one, not the old ones: what was posted first is to run first, or something that posts
     // again and again, itself last, would be back before what it has posted.
-    company.inbox.push(item);
-    company.wake_one();
+    shared.inbox.push(item);
+    shared.wake_one();
 }
 
-void pool_member::note_wealth() noexcept {
-    if (queue_.size() <= company.steal_threshold || company.rich.contains(number)) return;
-    company.rich.add(number);
-    company.wake_one();
+void pool_member::announce_surplus() noexcept {
+    if (queue_.size() <= shared.steal_threshold || shared.with_surplus.contains(number)) return;
+    shared.with_surplus.add(number);
+    shared.wake_one();
 }
 
 // By the owner, or by a thief that has found nothing. If the owner adds something at this very moment,
 // that stays unannounced until it adds more; it is awake and will do it itself. If it says so after
-// everything is gone, the next thief denies it again.
-void pool_member::deny_wealth() noexcept {
-    if (company.rich.contains(number)) company.rich.remove(number);
+// everything is gone, the next thief withdraws it again.
+void pool_member::withdraw_surplus() noexcept {
+    if (shared.with_surplus.contains(number)) shared.with_surplus.remove(number);
 }
 
 work* pool_member::take_own() noexcept {
     if (work* const own = queue_.pop()) return own;
-    deny_wealth();
+    withdraw_surplus();
     return nullptr;
 }
 
@@ -83,11 +83,11 @@ work* pool_member::take() noexcept {
     if (watching_) return nullptr;  // Not before `search` has looked whether that is needed.
     if (overdue) {
         work* one = nullptr;
-        company.inbox.take_some(1, [&one](work& item) noexcept { one = &item; });
+        shared.inbox.take_some(1, [&one](work& item) noexcept { one = &item; });
         return one != nullptr ? one : take_own();
     }
     work* first = nullptr;
-    company.inbox.take_some(batch_from_inbox, [&](work& item) noexcept {
+    shared.inbox.take_some(batch_from_inbox, [&](work& item) noexcept {
         if (first == nullptr) {
             first = &item;
         } else {
@@ -97,9 +97,9 @@ work* pool_member::take() noexcept {
     if (first != nullptr) {
         fed_ = true;
         stop_searching();
-        note_wealth();
+        announce_surplus();
         // A member that saw us taking may have gone to sleep because of it.
-        if (!company.inbox.empty()) company.wake_one();
+        if (!shared.inbox.empty()) shared.wake_one();
         return first;
     }
     if (!searching_ || !search()) return nullptr;
@@ -109,19 +109,19 @@ work* pool_member::take() noexcept {
 bool pool_member::search() noexcept {
     // What the watch has seen may be as little as need not be announced.
     const bool has_watched = watching_;
-    if (watch_instead() || (!has_watched && company.rich.empty())) {
+    if (watch_instead() || (!has_watched && shared.with_surplus.empty())) {
         stop_searching();
         return false;
     }
     if (!searching_) {
-        unsigned nobody = 0;
-        if (!company.searching.compare_exchange_strong(nobody, 1)) return false;
+        unsigned none = 0;
+        if (!shared.searching.compare_exchange_strong(none, 1)) return false;
         searching_ = true;
     }
     searches.add();
     const bool found = steal();
     stop_searching();
-    if (found) note_wealth();
+    if (found) announce_surplus();
     return found;
 }
 
@@ -130,16 +130,16 @@ bool pool_member::steal() noexcept {
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;
     random_ ^= random_ << 17;
-    const auto count = static_cast<unsigned>(company.members.size());
+    const auto count = static_cast<unsigned>(shared.members.size());
     const auto start = static_cast<unsigned>(random_ % count);
     for (unsigned step = 0; step < count; ++step) {
-        pool_member& other = *company.members[(start + step) % count];
+        pool_member& other = *shared.members[(start + step) % count];
         if (&other == this) continue;
         if (const std::uint64_t some = other.queue_.give_half(queue_)) {
             stolen.add(some);
             return true;
         }
-        other.deny_wealth();
+        other.withdraw_surplus();
     }
     return false;
 }
@@ -148,19 +148,19 @@ bool pool_member::steal() noexcept {
 void pool_member::stop_searching() noexcept {
     if (!searching_) return;
     searching_ = false;
-    company.searching.fetch_sub(1);
-    if (must_look()) company.wake_one();
+    shared.searching.fetch_sub(1);
+    if (must_look()) shared.wake_one();
 }
 
 // Whether there is something that no other member sees to: one that is searching wakes the next one
 // if there is more, and so does one that is taking from the inbox.
 bool pool_member::must_look() const noexcept {
-    if (company.searching.load() != 0 || company.looked_after()) return false;
-    return !company.rich.empty() || (!company.inbox.empty() && !company.inbox.being_taken());
+    if (shared.searching.load() != 0 || shared.watch_suffices()) return false;
+    return !shared.with_surplus.empty() || (!shared.inbox.empty() && !shared.inbox.being_taken());
 }
 
 bool pool_member::work_in_sight() const noexcept {
-    return !company.inbox.empty() || !company.rich.empty();
+    return !shared.inbox.empty() || !shared.with_surplus.empty();
 }
 
 // Being woken takes longer than some items. Where these are posted without end a second loop is awake only
@@ -169,17 +169,17 @@ bool pool_member::work_in_sight() const noexcept {
 // it joins in when something that it saw last time is still there. True if it is, or becomes, that
 // one.
 bool pool_member::watch_instead() noexcept {
-    const bool in_company =
-        company.brisk.load() && company.sleepers.size() + 1 < company.members.size();
+    const bool others_awake =
+        shared.brisk.load() && shared.sleepers.size() + 1 < shared.members.size();
     if (watching_) {
-        if (in_company && !something_still_waits()) return true;
+        if (others_awake && !something_still_waits()) return true;
         watching_ = false;
-        company.watched.store(false);
+        shared.watched.store(false);
         return false;
     }
     // A member woken for something that is gone by now would be woken for the next one as well.
     const bool worth_it = searching_ || work_in_sight();
-    if (!in_company || !worth_it || company.watched.exchange(true)) return false;
+    if (!others_awake || !worth_it || shared.watched.exchange(true)) return false;
     watching_ = true;
     remember_what_waits();
     return true;
@@ -187,82 +187,82 @@ bool pool_member::watch_instead() noexcept {
 
 bool pool_member::expects_more() noexcept {
     const bool fed = std::exchange(fed_, false);
-    return fed && !watching_ && company.brisk.load() &&
-           company.sleepers.size() + 1 == company.members.size();
+    return fed && !watching_ && shared.brisk.load() &&
+           shared.sleepers.size() + 1 == shared.members.size();
 }
 
 void pool_member::end_watch() noexcept {
     if (!watching_) return;
     watching_ = false;
-    company.watched.store(false);
-    if (work_in_sight()) company.wake_one();
+    shared.watched.store(false);
+    if (work_in_sight()) shared.wake_one();
 }
 
 void pool_member::remember_what_waits() noexcept {
-    inbox_rounds_ = company.inbox.rounds();
-    inbox_waited_ = !company.inbox.empty();
-    added_before_.resize(company.members.size());
+    inbox_rounds_ = shared.inbox.rounds();
+    inbox_waited_ = !shared.inbox.empty();
+    added_before_.resize(shared.members.size());
     for (std::size_t each = 0; each < added_before_.size(); ++each) {
-        added_before_[each] = company.members[each]->queue_.added();
+        added_before_[each] = shared.members[each]->queue_.added();
     }
 }
 
 bool pool_member::something_still_waits() const noexcept {
-    if (inbox_waited_ && !company.inbox.empty() && company.inbox.rounds() - inbox_rounds_ < 2) {
+    if (inbox_waited_ && !shared.inbox.empty() && shared.inbox.rounds() - inbox_rounds_ < 2) {
         return true;
     }
     for (std::size_t each = 0; each < added_before_.size(); ++each) {
-        if (company.members[each]->queue_.taken() < added_before_[each]) return true;
+        if (shared.members[each]->queue_.taken() < added_before_[each]) return true;
     }
     return false;
 }
 
 // The second bound is wider, so that one pause of a thread among many items does not make them long.
-void pool_member::note_pace(int count, duration took) noexcept {
+void pool_member::record_pace(int count, duration took) noexcept {
     constexpr duration short_item = std::chrono::microseconds{1};
     constexpr duration pause = std::chrono::microseconds{10};
     constexpr int count_min = 64;
-    const bool before = company.brisk.load(std::memory_order_relaxed);
-    if (before && took > count * short_item + pause) company.brisk.store(false);
-    if (!before && count >= count_min && took <= count * short_item) company.brisk.store(true);
+    const bool before = shared.brisk.load(std::memory_order_relaxed);
+    if (before && took > count * short_item + pause) shared.brisk.store(false);
+    if (!before && count >= count_min && took <= count * short_item) shared.brisk.store(true);
 }
 
-bool pool_member::lie_down() noexcept {
+bool pool_member::prepare_to_sleep() noexcept {
     stop_searching();
     if (watching_) remember_what_waits();
-    company.sleepers.add(number);
-    lying_ = true;
+    shared.sleepers.add(number);
+    in_sleepers_ = true;
     if (must_look()) {
-        get_up();
+        woke_up();
         return false;
     }
 
-    const bool ending = company.ending.load();
+    const bool ending = shared.ending.load();
     if (ending && loop.stop_roots()) {
-        get_up();
+        woke_up();
         return false;
     }
     if (!loop.rests(ending)) return true;
     stuck = !loop.roots().empty();
     resting_ = true;
-    if (nobody(company.active.fetch_sub(1) - 1) && company.waiting.load() > 0) {
+    if (none_active(shared.active.fetch_sub(1) - 1) && shared.waiting.load() > 0) {
         {
-            const std::lock_guard lock{company.mutex};
+            const std::lock_guard lock{shared.mutex};
         }
-        company.rested.notify_all();
+        shared.rested.notify_all();
     }
     return true;
 }
 
-void pool_member::get_up() noexcept {
-    if (!lying_) return;
-    lying_ = false;
+void pool_member::woke_up() noexcept {
+    if (!in_sleepers_) return;
+    in_sleepers_ = false;
     if (resting_) {
         resting_ = false;
-        company.active.fetch_add(one_active);
+        shared.active.fetch_add(one_active);
     }
     // The member that took us out of the set wants us to search, and has counted us.
-    if (!company.sleepers.remove(number)) searching_ = true;
+    if (!shared.sleepers.remove(number)) searching_ = true;
 }
 
 }  // namespace gyre

@@ -95,15 +95,15 @@ class pool_member;
 
 /// One more member has something to do.
 inline constexpr std::uint64_t one_active = (std::uint64_t{1} << 32) + 1;
-[[nodiscard]] constexpr bool nobody(std::uint64_t active) noexcept {
+[[nodiscard]] constexpr bool none_active(std::uint64_t active) noexcept {
     return static_cast<std::uint32_t>(active) == 0;
 }
 
 /// What the members of one pool have in common.
-struct pool_company {
+struct pool_state {
     shared_inbox inbox;
     member_set sleepers;                  // To be woken; one that wakes by itself leaves it itself.
-    member_set rich;                      // Whose queue is worth a thief's way.
+    member_set with_surplus;              // Whose queue is worth a thief's way.
     std::atomic<unsigned> searching = 0;  // Members that are looking for work, or were woken to.
     // How many members have something to do, or may still get it, in the lower half; how often one more
     // did in the upper half, so that a moment with none is told from the next one.
@@ -125,7 +125,7 @@ struct pool_company {
 
     /// Whether what is added need not wake a member: one is awake, which will come to it soon, and
     /// a watch sees to it if it does not. Any thread.
-    [[nodiscard]] bool looked_after() const noexcept {
+    [[nodiscard]] bool watch_suffices() const noexcept {
         return brisk.load() && watched.load() && sleepers.size() < members.size();
     }
 
@@ -136,7 +136,7 @@ struct pool_company {
 /// One loop of a pool, and its thread.
 class pool_member {
 public:
-    pool_member(pool_company& company, unsigned number, const io_context_options& options);
+    pool_member(pool_state& shared, unsigned number, const io_context_options& options);
     pool_member(const pool_member&) = delete;
     pool_member& operator=(const pool_member&) = delete;
 
@@ -157,7 +157,7 @@ public:
     [[nodiscard]] bool expects_more() noexcept;
 
     /// The loop has nothing to do and is about to sleep. False if it must look for work again.
-    [[nodiscard]] bool lie_down() noexcept;
+    [[nodiscard]] bool prepare_to_sleep() noexcept;
 
     /// When it must be awake again although nothing happens.
     [[nodiscard]] time_point alarm(time_point now) const noexcept {
@@ -165,16 +165,16 @@ public:
     }
 
     /// It is awake again; before it takes what it was woken for.
-    void get_up() noexcept;
+    void woke_up() noexcept;
 
     /// The loop has something of its own to do.
     void end_watch() noexcept;
 
     /// `count` items in a row took so long.
-    void note_pace(int count, duration took) noexcept;
+    void record_pace(int count, duration took) noexcept;
 
     [[nodiscard]] bool believes_brisk() const noexcept {
-        return company.brisk.load(std::memory_order_relaxed);
+        return shared.brisk.load(std::memory_order_relaxed);
     }
 
     /// Adds `item` to what may be stolen; from a thread of this member.
@@ -182,7 +182,7 @@ public:
 
     // For the pool.
 
-    pool_company& company;
+    pool_state& shared;
     const unsigned number;
     io_context loop;
     pthread_t thread{};
@@ -202,8 +202,8 @@ private:
     [[nodiscard]] bool watch_instead() noexcept;
     void remember_what_waits() noexcept;
     [[nodiscard]] bool something_still_waits() const noexcept;
-    void note_wealth() noexcept;
-    void deny_wealth() noexcept;
+    void announce_surplus() noexcept;
+    void withdraw_surplus() noexcept;
     void stop_searching() noexcept;
 
     static constexpr std::uint64_t own_in_a_row_max = 4 * steal_queue::capacity;
@@ -212,8 +212,8 @@ private:
     steal_queue queue_;
     std::uint64_t own_in_a_row_ = 0;  // Taken from it since the inbox was last looked into.
     bool searching_ = false;
-    bool lying_ = false;    // In `sleepers`, or taken out of it by the member that woke us.
-    bool resting_ = false;  // Not counted in `active`.
+    bool in_sleepers_ = false;  // In `sleepers`, or taken out of it by the member that woke us.
+    bool resting_ = false;      // Not counted in `active`.
     bool watching_ = false;
     bool fed_ = false;  // From the inbox, since it was last asked what it expects.
     std::uint64_t random_;

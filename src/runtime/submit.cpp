@@ -31,14 +31,14 @@ void pending_operation::request(stop_level level) noexcept {
     if (level >= ends_at_) op_->home->cancel(*op_);
 }
 
-void pending_operation::completed(work::function resume_elsewhere) noexcept {
+void pending_operation::completed(work::function resume_on_executor) noexcept {
     const environment& given = *op_->env;
     given.chain->leave();
     if (given.executor.refers_to(&context_of(given))) {
         gyre::resume(waiter_);
         return;
     }
-    op_->run = resume_elsewhere;  // The same record carries the coroutine to its strand.
+    op_->run = resume_on_executor;  // The same record carries the coroutine to its strand.
     given.executor.post(*op_);
 }
 

@@ -5,7 +5,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/runtime/io_context.hpp>
-#include <runtime/quiet_thread.hpp>
+#include <runtime/started_thread.hpp>
 
 namespace gyre {
 
@@ -43,7 +43,7 @@ int thread_pool::start_worker() noexcept {
         static_cast<thread_pool*>(pool)->work_until_closed();
         return nullptr;
     };
-    const started_thread made = start_quietly(body, this);
+    const started_thread made = start_with_signals_blocked(body, this);
     if (made.failed != 0) return made.failed;
     threads_.push_back(made.thread);
     ++idle_;

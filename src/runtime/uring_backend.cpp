@@ -296,8 +296,8 @@ error uring_backend::turn(time_point deadline) noexcept {
         const bool wait = deadline != no_wait && !ring_.has_results();
         visits_.add();
         if (leased_bytes_ <= received_bytes_warm) buffers_.refill(leases_in_flight_);
-        int failed =
-            withdrawn_ != 0 ? withdrawn_ : ring_.enter(wait, wait ? awakening(deadline) : no_wait);
+        int failed = withdrawn_ != 0 ? withdrawn_
+                                     : ring_.enter(wait, wait ? wake_up_time(deadline) : no_wait);
         if (failed == EBUSY || failed == EAGAIN) failed = 0;  // Results first; then it goes on.
         const unsigned count = ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
         if (failed != 0) {
@@ -313,8 +313,8 @@ error uring_backend::turn(time_point deadline) noexcept {
     return {};
 }
 
-time_point uring_backend::awakening(time_point deadline) const noexcept {
-    return latest_awakening(deadline_after(deadline, options_.timer_slack));
+time_point uring_backend::wake_up_time(time_point deadline) const noexcept {
+    return latest_wake_up(deadline_after(deadline, options_.timer_slack));
 }
 
 // Not where the next results would have to be received into cold memory: blocks beyond these are cold, while

@@ -70,7 +70,7 @@ private:
     void deliver(const io_uring_cqe& result) noexcept;
     void finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept;
     [[nodiscard]] bool goes_on_harvesting() const noexcept;
-    [[nodiscard]] time_point awakening(time_point deadline) const noexcept;
+    [[nodiscard]] time_point wake_up_time(time_point deadline) const noexcept;
     [[nodiscard]] bool carry_out(operation& op, std::int32_t& result,
                                  std::uint32_t events) noexcept;
     [[nodiscard]] bool fill(lease_operation& op, std::int32_t& result,

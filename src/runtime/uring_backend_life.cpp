@@ -45,7 +45,7 @@ constexpr unsigned submissions_min = 16;
 // Measured: a closed ring lets go of its requests within 2 ms.
 constexpr timespec teardown_pause{0, 20'000'000};
 
-std::string sentence(const char* what, int failed) {
+std::string refusal_text(const char* what, int failed) {
     return std::string{what} + ": " + std::strerror(failed);
 }
 
@@ -67,7 +67,7 @@ std::unique_ptr<uring_backend> uring_backend::open(std::shared_ptr<waker> shared
         if (failed != EINVAL)
             break;  // Not a flag this kernel does not know: no other tier will do.
     }
-    refusal = sentence("io_uring_setup refused", failed);
+    refusal = refusal_text("io_uring_setup refused", failed);
     return nullptr;
 }
 

@@ -8,11 +8,12 @@
 namespace gyre {
 namespace {
 
-stop_level heard(stop_level level, hearing how) noexcept {
+stop_level filtered(stop_level level, stop_filter how) noexcept {
     switch (how) {
-        case hearing::everything: return level;
-        case hearing::nothing: return stop_level::none;
-        case hearing::drain_as_stop: return level == stop_level::none ? level : stop_level::stop;
+        case stop_filter::pass_all: return level;
+        case stop_filter::block_all: return stop_level::none;
+        case stop_filter::drain_as_stop:
+            return level == stop_level::none ? level : stop_level::stop;
     }
     return level;
 }
@@ -25,7 +26,7 @@ limit_base::~limit_base() { finish(); }
 void limit_base::prepare(const environment& parent) noexcept {
     parent_ = &parent;
     parent.chain->enter(*this);
-    open(parent, heard(parent.chain->level(), hears_));
+    open(parent, filtered(parent.chain->level(), filter_));
     branches_.push_back(chain);
     const time_point end = std::min(limit_.until, deadline_after(parent.loop->now(), limit_.wait));
     if (end != never) parent.loop->arm(*this, end);
@@ -53,10 +54,11 @@ void idle_timeout::push_back() noexcept {
     if (limits_ != nullptr) limits_->begin_anew();
 }
 
-void limit_base::request(stop_level level) noexcept { chain.request(heard(level, hears_)); }
+void limit_base::request(stop_level level) noexcept { chain.request(filtered(level, filter_)); }
 
 const char* limit_base::waiting_for() const noexcept {
-    return hears_ == hearing::nothing ? "the end of what is shielded" : "what is limited in time";
+    return filter_ == stop_filter::block_all ? "the end of what is shielded"
+                                             : "what is limited in time";
 }
 
 void limit_base::expired(timer& it) noexcept {

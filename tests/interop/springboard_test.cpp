@@ -90,11 +90,11 @@ TEST_CASE("a springboard that is never called disappears, arguments and all") {
     make_and_drop();
     CHECK(witness.use_count() == 1);
 
-    // Its block goes to the stock, which holds nothing else then.
-    frame_stock::trim();
-    frame_stock::trim_depot();
+    // Its block goes to the cache, which holds nothing else then.
+    frame_cache::trim();
+    frame_cache::trim_central_cache();
     make_and_drop();
-    CHECK((frame_stock::bytes_held() > 0) == recycles_memory);
+    CHECK((frame_cache::bytes_held() > 0) == recycles_memory);
 }
 
 TEST_CASE("handler and arguments die when the coroutine has ended, however long its handle lives") {

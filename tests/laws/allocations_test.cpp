@@ -2,9 +2,9 @@
 //
 // Steady state allocates nothing: malloc itself is replaced here, and counts.
 //
-// Every case does its work once to fill the stocks (frames, heaps, kernel-side tables), then a hundred
-// thousand times under the counter, and expects exactly zero, on all threads together. Left out of
-// sanitizer builds, where memory is not recycled so that misuse shows.
+// Every case does its work once to fill the caches (frames, heaps, kernel-side tables), then a
+// hundred thousand times under the counter, and expects exactly zero, on all threads together. Left
+// out of sanitizer builds, where memory is not recycled so that misuse shows.
 #include <gyre/interop/callbacks.hpp>
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/stream_socket.hpp>
@@ -332,7 +332,7 @@ TEST_CASE(
     "thousands of callables posted from another thread allocate nothing once the depot is "
     "stocked") {
     with_every_backend([](const io_context_options& options) {
-        constexpr int warm_up = 10'000;  // More than the loop's own stock keeps.
+        constexpr int warm_up = 10'000;  // More than the thread's own cache keeps.
         // One at a time, or how many blocks are needed depends on the scheduler; so not that many.
         constexpr int counted_posts = 3'000;
         io_context io{options};
@@ -382,8 +382,8 @@ TEST_CASE("a springboard costs one allocation from call to callback: its frame")
         const auto hear = [&heard](int value) { heard += value; };
         spring_and_wait().call(io, hear);
         io.run_for(patience);
-        frame_stock::trim();
-        frame_stock::trim_depot();
+        frame_cache::trim();
+        frame_cache::trim_central_cache();
 
         const counted from_here;
         spring_and_wait().call(io, hear);

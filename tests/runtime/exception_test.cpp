@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Exceptions of users on their way between loops. Not built without exceptions.
-#include <gyre/runtime/elsewhere.hpp>
+#include <gyre/runtime/remote_task.hpp>
 #include <gyre/runtime/sharded.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>

@@ -3,7 +3,7 @@
 // Sockets, client places and timers: see callback_facility.hpp.
 #include <exchange/net/application/callback_facility.hpp>
 
-#include <exchange/net/application/facility_doors.hpp>
+#include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/asio_traits.hpp>
 
 #include <utility>
@@ -19,24 +19,24 @@ callback_facility::callback_facility(asio_loop& loop, matching_service& service,
       service_{service},
       options_{options},
       feed_{loop, service.feed(), options.publishing(), style},
-      desk_{.service = service,
-            .feed = feed_,
-            .options = options_,
-            .host = *this,
-            .style = style,
-            .spans = span_watch{observer}},
+      shared_{.service = service,
+              .feed = feed_,
+              .options = options_,
+              .host = *this,
+              .style = style,
+              .spans = span_watch{observer}},
       arriving_{loop.executor()},
       tick_{loop.executor()},
       rest_{loop.executor()},
-      places_{desk_, service, options} {}
+      places_{shared_, service, options} {}
 
 gyre::io_result<> callback_facility::start() {
-    auto [failed, doors] = facility_doors<asio_traits>::open(loop_, options_);
+    auto [failed, sockets] = facility_sockets<asio_traits>::open(loop_, options_);
     if (failed) return failed;
-    order_entry_at_ = doors.order_entry;
-    requests_at_ = doors.feed_requests;
-    acceptor_ = std::move(doors.acceptor);
-    feed_.open(std::move(doors.feed), std::move(doors.requests));
+    order_entry_at_ = sockets.order_entry;
+    requests_at_ = sockets.feed_requests;
+    acceptor_ = std::move(sockets.acceptor);
+    feed_.open(std::move(sockets.feed), std::move(sockets.requests));
     running_ = true;
     accept();
     await_tick();
@@ -45,7 +45,7 @@ gyre::io_result<> callback_facility::start() {
 
 void callback_facility::drain() noexcept {
     service_.end(std::chrono::steady_clock::now());
-    desk_.write_announced();
+    shared_.write_announced();
 }
 
 void callback_facility::stop() noexcept {
@@ -104,7 +104,7 @@ void callback_facility::on_tick() {
     service_.announce();
     static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.
     feed_.on_timer(now);
-    desk_.write_announced();
+    shared_.write_announced();
     await_tick();
 }
 

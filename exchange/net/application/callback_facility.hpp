@@ -12,7 +12,7 @@
 #include <exchange/net/asio_acceptor.hpp>
 #include <exchange/net/asio_loop.hpp>
 #include <exchange/net/session/callback_connection.hpp>
-#include <exchange/net/session/callback_desk.hpp>
+#include <exchange/net/session/callback_shared_state.hpp>
 #include <exchange/net/transport/handler_memory.hpp>
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -77,7 +77,7 @@ private:
     matching_service& service_;
     facility_options options_;
     callback_feed feed_;
-    callback_desk desk_;
+    callback_shared_state shared_;
     asio_acceptor acceptor_;
     asio_stream arriving_;  // Being accepted, or waiting for a place.
     timer tick_;

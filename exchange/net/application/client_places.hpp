@@ -22,13 +22,14 @@ namespace exchange {
 template <class Connection>
 class client_places {
 public:
-    /// @param  desk  What connections share. Borrowed; outlives this.
-    template <class Desk>
-    client_places(Desk& desk, const matching_service& service, const facility_options& options) {
+    /// @param  shared  What connections share. Borrowed; outlives this.
+    template <class Shared>
+    client_places(Shared& shared, const matching_service& service,
+                  const facility_options& options) {
         gyre::expects(options.connections_max > service.participants().size(),
                       "a place for each participant, and one to ask for it");
         for (std::size_t each = 0; each < options.connections_max; ++each)
-            places_.emplace_back(desk);
+            places_.emplace_back(shared);
     }
 
     /// A place for a client, or null. If all are taken, the client that has been there longest

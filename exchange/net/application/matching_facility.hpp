@@ -7,7 +7,7 @@
 #pragma once
 
 #include <exchange/net/application/client_places.hpp>
-#include <exchange/net/application/facility_doors.hpp>
+#include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/session/order_entry_connection.hpp>
 
 #include <utility>
@@ -32,10 +32,10 @@ public:
           service_{service},
           options_{options},
           feed_{context, service.feed(), options.publishing()},
-          desk_{context, service, feed_, options_, span_watch{observer}},
+          shared_{context, service, feed_, options_, span_watch{observer}},
           tick_{context},
           rest_{context},
-          places_{desk_, service, options} {}
+          places_{shared_, service, options} {}
     matching_facility(const matching_facility&) = delete;
     matching_facility& operator=(const matching_facility&) = delete;
 
@@ -43,12 +43,12 @@ public:
     ///
     /// Errors:  those of listening and binding, of joining `feed_interface`: what the kernel says.
     [[nodiscard]] gyre::io_result<> start() {
-        auto [failed, doors] = facility_doors<X>::open(context_, options_);
+        auto [failed, sockets] = facility_sockets<X>::open(context_, options_);
         if (failed) return failed;
-        order_entry_at_ = doors.order_entry;
-        requests_at_ = doors.feed_requests;
-        acceptor_ = std::move(doors.acceptor);
-        feed_.open(std::move(doors.feed), std::move(doors.requests));
+        order_entry_at_ = sockets.order_entry;
+        requests_at_ = sockets.feed_requests;
+        acceptor_ = std::move(sockets.acceptor);
+        feed_.open(std::move(sockets.feed), std::move(sockets.requests));
         running_ = true;
         begin(accept_clients());
         begin(answer_requests());
@@ -135,7 +135,7 @@ private:
     matching_service& service_;
     facility_options options_;
     feed_publisher<X> feed_;
-    order_entry_desk<X> desk_;
+    order_entry_shared_state<X> shared_;
     typename X::acceptor acceptor_;
     typename X::timer tick_;
     typename X::timer rest_;

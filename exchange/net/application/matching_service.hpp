@@ -12,7 +12,7 @@
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/core/partition.hpp>
-#include <exchange/net/application/book_desk.hpp>
+#include <exchange/net/application/book_responder.hpp>
 #include <exchange/net/application/participant.hpp>
 #include <exchange/net/application/sequencer_clock.hpp>
 
@@ -112,7 +112,7 @@ private:
     sequencer_clock clock_;
     partition partition_;
     mold_sender feed_;
-    book_desk books_{partition_, feed_};
+    book_responder books_{partition_, feed_};
     touched_participants touched_;
     std::deque<participant> participants_;
     std::vector<participant*> by_session_;  // Null: no participant may log in as that session.

@@ -17,29 +17,29 @@ namespace {
 
 }  // namespace
 
-void callback_desk::write_announced() {
+void callback_shared_state::write_announced() {
     while (!announced.empty()) announced.pop_front().write_announced();
 }
 
-callback_connection::callback_connection(callback_desk& desk)
-    : desk_{desk}, framer_{desk.options.framing} {}
+callback_connection::callback_connection(callback_shared_state& shared)
+    : shared_{shared}, framer_{shared.options.framing} {}
 
 void callback_connection::open(asio_stream_socket socket) {
     socket_ = std::move(socket);
     framer_.reset();
     accepted_at_ = now();
-    session_.emplace(desk_.service, *this, desk_.options.sessions, accepted_at_);
+    session_.emplace(shared_.service, *this, shared_.options.sessions, accepted_at_);
     over_since_ = gyre::never;
     broken_ = leaving_ = finished_ = false;
     error_code impossible;  // It only sets a flag; the descriptor does not block in either case.
-    if (desk_.style == callback_style::tried_first) socket_.open().non_blocking(true, impossible);
+    if (shared_.style == callback_style::tried_first) socket_.open().non_blocking(true, impossible);
     read();
 }
 
 void callback_connection::on_timer(gyre::time_point now) noexcept {
     if (session_->over()) {
         over_since_ = std::min(over_since_, now);
-        if (now >= gyre::deadline_after(over_since_, desk_.options.linger)) cut();
+        if (now >= gyre::deadline_after(over_since_, shared_.options.linger)) cut();
         return;
     }
     if (now < session_->deadline()) return;
@@ -50,13 +50,13 @@ void callback_connection::on_timer(gyre::time_point now) noexcept {
 void callback_connection::has_output() noexcept {
     if (!unwritten_) {
         unwritten_ = true;
-        desk_.spans.note_unwritten();
+        shared_.spans.note_unwritten();
     }
-    if (!carrying_out_ && !gyre::list_link<>::linked()) desk_.announced.push_back(*this);
+    if (!carrying_out_ && !gyre::list_link<>::linked()) shared_.announced.push_back(*this);
 }
 
 void callback_connection::write_announced() {
-    if (write_out()) desk_.note_written();
+    if (write_out()) shared_.note_written();
 }
 
 void callback_connection::read() {
@@ -70,7 +70,7 @@ void callback_connection::read() {
 void callback_connection::on_read(const error_code& failure, std::size_t size) {
     if (failure) return leave();
     framer_.received(size);
-    desk_.spans.received();
+    shared_.spans.received();
     carry_on();
 }
 
@@ -84,15 +84,15 @@ void callback_connection::carry_on() {
 bool callback_connection::take_packets() noexcept {
     carrying_out_ = true;
     const std::size_t taken =
-        session_->take_packets(framer_, desk_.options.packets_per_turn_max, now(), desk_.spans);
+        session_->take_packets(framer_, shared_.options.packets_per_turn_max, now(), shared_.spans);
     if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
-    desk_.service.announce();
+    shared_.service.announce();
     carrying_out_ = false;
     return taken > 0;
 }
 
 /// The feed first: the public must not wait for one client's window. False if a handler will go on.
-bool callback_connection::write_out_all() { return desk_.feed.flush(this) && write_own(); }
+bool callback_connection::write_out_all() { return shared_.feed.flush(this) && write_own(); }
 
 void callback_connection::feed_sent() {
     if (write_own()) reader_goes_on();
@@ -101,9 +101,9 @@ void callback_connection::feed_sent() {
 /// Others' answers behind its own.
 bool callback_connection::write_own() {
     reader_awaits_write_ = !write_out();
-    desk_.write_announced();
+    shared_.write_announced();
     if (reader_awaits_write_) return false;
-    desk_.note_written();
+    shared_.note_written();
     return true;
 }
 
@@ -140,19 +140,19 @@ void callback_connection::discard() {
 
 void callback_connection::gone() {
     session_->disconnected();
-    desk_.service.announce();  // Its orders may have been cancelled, which others hear of.
-    static_cast<void>(desk_.feed.flush(nullptr));
-    desk_.write_announced();
+    shared_.service.announce();  // Its orders may have been cancelled, which others hear of.
+    static_cast<void>(shared_.feed.flush(nullptr));
+    shared_.write_announced();
     finished_ = true;
     if (!writing_) close();
 }
 
 void callback_connection::close() {
     note_clean();
-    desk_.note_written();
+    shared_.note_written();
     static_cast<void>(socket_.close());
     session_.reset();
-    desk_.host.left();
+    shared_.host.left();
 }
 
 bool callback_connection::write_out() {
@@ -165,7 +165,7 @@ bool callback_connection::write_rest() {
     while (!broken_) {
         output_ = session_->output();
         if (output_.size() == 0) break;
-        if (desk_.style == callback_style::tried_first && write_at_once()) continue;
+        if (shared_.style == callback_style::tried_first && write_at_once()) continue;
         begin_write();
         return false;
     }
@@ -193,7 +193,7 @@ void callback_connection::begin_write() {
 void callback_connection::on_written(const error_code& failure, std::size_t size) {
     note_sent(failure, size);
     if (!write_rest()) return;
-    desk_.note_written();
+    shared_.note_written();
     if (finished_) return close();
     if (std::exchange(reader_awaits_write_, false)) reader_goes_on();
 }
@@ -207,7 +207,7 @@ void callback_connection::note_sent(const error_code& failure, std::size_t size)
 void callback_connection::note_clean() noexcept {
     if (!unwritten_) return;
     unwritten_ = false;
-    desk_.spans.note_clean();
+    shared_.spans.note_clean();
 }
 
 }  // namespace exchange

@@ -10,7 +10,7 @@
 
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/net/asio_stream_socket.hpp>
-#include <exchange/net/session/callback_desk.hpp>
+#include <exchange/net/session/callback_shared_state.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
 #include <exchange/net/transport/handler_memory.hpp>
 
@@ -27,8 +27,8 @@ class callback_connection final : public session_link,
                                   public feed_waiter,
                                   public gyre::list_link<> {
 public:
-    /// @param  desk  Borrowed; outlives this.
-    explicit callback_connection(callback_desk& desk);
+    /// @param  shared  Borrowed; outlives this.
+    explicit callback_connection(callback_shared_state& shared);
     callback_connection(const callback_connection&) = delete;
     callback_connection& operator=(const callback_connection&) = delete;
 
@@ -52,7 +52,7 @@ public:
     void cut() noexcept override { static_cast<void>(socket_.shutdown(gyre::shutdown_side::both)); }
     void feed_sent() override;
 
-    /// For the desk: writes what others caused.
+    /// For the facility: writes what others caused.
     void write_announced();
 
 private:
@@ -81,7 +81,7 @@ private:
     void note_sent(const boost::system::error_code& failure, std::size_t size) noexcept;
     void note_clean() noexcept;
 
-    callback_desk& desk_;
+    callback_shared_state& shared_;
     asio_stream_socket socket_;
     soup_framer framer_;
     std::optional<order_entry_session> session_;
@@ -94,7 +94,7 @@ private:
     bool writing_ = false;       // From the first attempt on, until nothing is left.
     bool reader_awaits_write_ = false;
     bool broken_ = false;     // No byte leaves any more.
-    bool unwritten_ = false;  // Counted in the desk.
+    bool unwritten_ = false;  // Counted in the shared state.
     bool leaving_ = false;    // Nothing more is carried out.
     bool finished_ = false;   // The reader is done; closed as soon as the writer is.
 };

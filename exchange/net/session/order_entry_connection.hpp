@@ -21,7 +21,7 @@ namespace exchange {
 
 /// What connections share.
 template <executor_traits X>
-struct order_entry_desk {
+struct order_entry_shared_state {
     typename X::context& context;
     matching_service& service;
     feed_publisher<X>& feed;
@@ -43,17 +43,17 @@ class order_entry_connection final : public session_link {
 public:
     using task = typename X::template task<void>;
 
-    /// @param  desk  Borrowed; outlives this.
-    explicit order_entry_connection(order_entry_desk<X>& desk)
-        : desk_{desk}, packets_{desk.options.framing} {}
+    /// @param  shared  Borrowed; outlives this.
+    explicit order_entry_connection(order_entry_shared_state<X>& shared)
+        : shared_{shared}, packets_{shared.options.framing} {}
     order_entry_connection(const order_entry_connection&) = delete;
     order_entry_connection& operator=(const order_entry_connection&) = delete;
 
     /// Takes charge of a client, who is then to be served.
     void open(typename X::stream_socket socket) {
         packets_.open(std::move(socket));
-        accepted_at_ = X::now(desk_.context);
-        session_.emplace(desk_.service, *this, desk_.options.sessions, accepted_at_);
+        accepted_at_ = X::now(shared_.context);
+        session_.emplace(shared_.service, *this, shared_.options.sessions, accepted_at_);
         over_since_ = gyre::never;
         finished_ = false;
         has_output_.reset();
@@ -67,12 +67,12 @@ public:
     /// Threads:       that of the context.
     /// Cost:          no allocation per message.
     task serve() {
-        X::launch(desk_.context, write_what_others_caused());
+        X::launch(shared_.context, write_what_others_caused());
         co_await carry_out();
         co_await wait_for_the_end();
         session_->disconnected();
-        desk_.service.announce();
-        co_await desk_.feed.flush();  // Its orders may have been cancelled, which others hear of.
+        shared_.service.announce();
+        co_await shared_.feed.flush();  // Its orders may have been cancelled, which others hear of.
         co_await end_writer();
         note_clean();
         packets_.close();
@@ -92,7 +92,7 @@ public:
     void on_timer(gyre::time_point now) noexcept {
         if (session_->over()) {
             over_since_ = std::min(over_since_, now);
-            if (now >= gyre::deadline_after(over_since_, desk_.options.linger)) packets_.cut();
+            if (now >= gyre::deadline_after(over_since_, shared_.options.linger)) packets_.cut();
             return;
         }
         if (now < session_->deadline()) return;
@@ -103,7 +103,7 @@ public:
     void has_output() noexcept override {
         if (!unwritten_) {
             unwritten_ = true;
-            desk_.spans.note_unwritten();
+            shared_.spans.note_unwritten();
         }
         if (!carrying_out_) has_output_.set();
     }
@@ -114,10 +114,10 @@ private:
     bool take_packets() noexcept {
         carrying_out_ = true;
         const std::size_t taken =
-            session_->take_packets(packets_.framer(), desk_.options.packets_per_turn_max,
-                                   X::now(desk_.context), desk_.spans);
+            session_->take_packets(packets_.framer(), shared_.options.packets_per_turn_max,
+                                   X::now(shared_.context), shared_.spans);
         if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
-        desk_.service.announce();
+        shared_.service.announce();
         carrying_out_ = false;
         return taken > 0;
     }
@@ -129,21 +129,21 @@ private:
             const auto [error, size] = co_await packets_.receive();
             if (error) break;
             packets_.received(size);
-            desk_.spans.received();
+            shared_.spans.received();
             while (take_packets()) {
                 // The feed first: the public must not wait for one client's window.
-                for (bool more = desk_.feed.begin(); more;) {
-                    const auto sent = co_await desk_.feed.send();
-                    more = desk_.feed.sent(sent);
+                for (bool more = shared_.feed.begin(); more;) {
+                    const auto sent = co_await shared_.feed.send();
+                    more = shared_.feed.sent(sent);
                 }
                 for (bool more = begin_output(); more;) {
                     const auto written = co_await packets_.send(output_);
                     more = note_output(written);
                 }
-                desk_.note_written();
-                while (desk_.feed
+                shared_.note_written();
+                while (shared_.feed
                            .crowded())  // Another one is sending, and the next turn would add more.
-                    static_cast<void>(co_await desk_.feed.until_less_crowded());
+                    static_cast<void>(co_await shared_.feed.until_less_crowded());
             }
         }
     }
@@ -157,7 +157,7 @@ private:
                 const auto written = co_await packets_.send(output_);
                 more = note_output(written);
             }
-            desk_.note_written();
+            shared_.note_written();
         }
         writer_gone_.set();
     }
@@ -177,7 +177,7 @@ private:
     /// Whether there is more to write. Of a client that cannot be written to, there is not.
     [[nodiscard]] bool note_output(const gyre::io_result<std::size_t>& written) noexcept {
         if (written.ok()) {
-            session_->sent(written.value(), X::now(desk_.context));
+            session_->sent(written.value(), X::now(shared_.context));
             return next_output();
         }
         packets_.cut();
@@ -189,14 +189,14 @@ private:
     /// Lets the client read our last words: what it still sends is dropped until it closes, or for as long
     /// as `on_timer` allows. Closing at once would reset the connection, and destroy them.
     task wait_for_the_end() {
-        co_await desk_.feed.flush();
+        co_await shared_.feed.flush();
         for (bool more = begin_output(); more;) {
             const auto written = co_await packets_.send(output_);
             more = note_output(written);
         }
-        desk_.note_written();
+        shared_.note_written();
         if (!session_->over()) co_return;  // The client went first.
-        over_since_ = std::min(over_since_, X::now(desk_.context));
+        over_since_ = std::min(over_since_, X::now(shared_.context));
         co_await end_writer();  // It may be in the middle of a message, with our last words behind it.
         packets_.finish();
         for (;;) {
@@ -215,10 +215,10 @@ private:
     void note_clean() noexcept {
         if (!unwritten_) return;
         unwritten_ = false;
-        desk_.spans.note_clean();
+        shared_.spans.note_clean();
     }
 
-    order_entry_desk<X>& desk_;
+    order_entry_shared_state<X>& shared_;
     packet_stream<X> packets_;
     std::optional<order_entry_session> session_;
     soup_output output_;  // Being written, while `writing_`.
@@ -228,7 +228,7 @@ private:
     gyre::time_point over_since_ = gyre::never;
     bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.
     bool writing_ = false;
-    bool unwritten_ = false;  // Counted in the desk.
+    bool unwritten_ = false;  // Counted in the shared state.
     bool finished_ = false;   // The reader is done, and the writer shall be.
 };
 

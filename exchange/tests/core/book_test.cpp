@@ -13,7 +13,7 @@ using namespace exchange;
 
 namespace {
 
-struct shelf {
+struct small_book {
     std::unique_ptr<book_memory> memory =
         std::make_unique<book_memory>(book_memory{order_slab{64}, {chunk_pool{64}, node_pool{64}}});
     std::unique_ptr<book> orders = std::make_unique<book>();
@@ -41,7 +41,7 @@ struct shelf {
 }  // namespace
 
 TEST_CASE("the best bid is the highest, the best ask the lowest") {
-    shelf it;
+    small_book it;
     it.add(order_side::buy, 99, 1);
     it.add(order_side::buy, 101, 2);
     it.add(order_side::sell, 110, 3);
@@ -54,7 +54,7 @@ TEST_CASE("the best bid is the highest, the best ask the lowest") {
 }
 
 TEST_CASE("at one price the first to come is the first in the queue, from wherever others leave") {
-    shelf it;
+    small_book it;
     std::vector<order_index> came;
     for (contracts each = 1; each <= 5; ++each) came.push_back(it.add(order_side::sell, 7, each));
 
@@ -69,7 +69,7 @@ TEST_CASE("at one price the first to come is the first in the queue, from wherev
 }
 
 TEST_CASE("less of an order is less of its level, and its place stays") {
-    shelf it;
+    small_book it;
     const order_index first = it.add(order_side::buy, 7, 10);
     const order_index second = it.add(order_side::buy, 7, 10);
 
@@ -80,7 +80,7 @@ TEST_CASE("less of an order is less of its level, and its place stays") {
 }
 
 TEST_CASE("an order crosses when its limit reaches the other side's best, and not before") {
-    shelf it;
+    small_book it;
     CHECK_FALSE(it.orders->crosses(order_side::buy, price_ticks_max));
     it.add(order_side::sell, -5, 1);
     it.add(order_side::buy, -8, 1);
@@ -92,7 +92,7 @@ TEST_CASE("an order crosses when its limit reaches the other side's best, and no
 }
 
 TEST_CASE("the sides may overlap, as they will before an auction") {
-    shelf it;
+    small_book it;
     it.add(order_side::sell, 10, 1);
     it.add(order_side::buy, 12, 2);
 

@@ -12,7 +12,7 @@ using namespace exchange;
 
 namespace {
 
-struct desk {
+struct small_index {
     order_slab orders{1'000};
     client_index index{1'000, 0};
 
@@ -32,7 +32,7 @@ struct desk {
 }  // namespace
 
 TEST_CASE("two sessions may use the same numbers") {
-    desk it;
+    small_index it;
     const order_index one = it.enter(1, 7);
     const order_index two = it.enter(2, 7);
 
@@ -43,7 +43,7 @@ TEST_CASE("two sessions may use the same numbers") {
 }
 
 TEST_CASE("an order that is over is not found, and its neighbours still are") {
-    desk it;
+    small_index it;
     order_index entered[900];
     for (std::uint32_t each = 0; each < 900; ++each) entered[each] = it.enter(1 + each % 3, each);
 
@@ -56,7 +56,7 @@ TEST_CASE("an order that is over is not found, and its neighbours still are") {
 }
 
 TEST_CASE("eight sequences in a row are neighbours, and the next eight are elsewhere") {
-    const desk it;
+    const small_index it;
     const auto place = [&](std::uint32_t client_seq) {
         return it.index.place(session_id{1}, client_sequence{client_seq});
     };
@@ -90,7 +90,7 @@ TEST_CASE("the smallest index has places, too") {
 }
 
 TEST_CASE("both orders of a quote answer to its number, the later one first") {
-    desk it;
+    small_index it;
     const order_index bid = it.enter(1, 7);
     it.enter(1, 15);
     const order_index ask = it.enter(1, 7);

@@ -30,8 +30,8 @@ TEST_CASE("every message of a batch knows its place, and only the last of a comp
 TEST_CASE("what names a session goes to that session, and what names none to the public feed") {
     CHECK(audience_of(event_kind::order_entered) == event_audience::session);
     CHECK(audience_of(event_kind::trade_capture_report) == event_audience::session);
-    CHECK(audience_of(event_kind::order_book_update) == event_audience::everybody);
-    CHECK(audience_of(event_kind::phase_changed) == event_audience::everybody);
+    CHECK(audience_of(event_kind::order_book_update) == event_audience::public_feed);
+    CHECK(audience_of(event_kind::phase_changed) == event_audience::public_feed);
     CHECK(audience_of(event_kind::admin_rejected) == event_audience::administrator);
 }
 

@@ -22,7 +22,7 @@ std::uint64_t next_random(std::uint64_t& state) {
     return state ^= state << 17;
 }
 
-struct stock {
+struct small_levels {
     level_memory memory{chunk_pool{256}, node_pool{4'096}};
     far_chunks map;
 
@@ -49,7 +49,7 @@ TEST_CASE("an empty map finds nothing and needs no memory") {
 }
 
 TEST_CASE("the first and the last chunk that a price can have are found from each other") {
-    stock it;
+    small_levels it;
     const chunk_index first = it.insert(lowest);
     const chunk_index last = it.insert(highest);
 
@@ -63,7 +63,7 @@ TEST_CASE("the first and the last chunk that a price can have are found from eac
 }
 
 TEST_CASE("chunks that are far from each other share one node, neighbours need a way down") {
-    stock it;
+    small_levels it;
     it.insert(lowest);
     CHECK(it.memory.nodes.in_use() == 0);
     it.insert(highest);
@@ -77,7 +77,7 @@ TEST_CASE("chunks that are far from each other share one node, neighbours need a
 }
 
 TEST_CASE("erasing the last chunk gives all nodes back") {
-    stock it;
+    small_levels it;
     it.insert(-5);
     it.insert(5'000'000'000);
     it.insert(5'000'000'001);
@@ -91,7 +91,7 @@ TEST_CASE("erasing the last chunk gives all nodes back") {
 }
 
 TEST_CASE("it agrees with a sorted map over random insertions and erasures") {
-    stock it;
+    small_levels it;
     std::map<chunk_number, chunk_index> truth;
     std::uint64_t random = 0x9e37'79b9'7f4a'7c15;
     INFO("seed ", random);

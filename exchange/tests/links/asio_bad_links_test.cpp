@@ -12,11 +12,11 @@ using namespace exchange::testing;
 using law_here = bad_links_law<asio_traits, matching_facility<asio_traits>>;
 
 TEST_CASE("asio facility: whatever links do, all views equal the exchange's in the end") {
-    law_here::everybody_knows_what_the_exchange_knows({});
+    law_here::all_views_equal_the_exchanges({});
 }
 
 // lossy_network.py runs it.
 TEST_CASE("lossy network: asio facility: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {
-    law_here::everybody_knows_what_the_exchange_knows({}, lossy_network());
+    law_here::all_views_equal_the_exchanges({}, lossy_network());
 }

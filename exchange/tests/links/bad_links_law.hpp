@@ -60,8 +60,8 @@ public:
     using context = typename X::context;
     using task = typename X::template task<void>;
 
-    static void everybody_knows_what_the_exchange_knows(const typename X::context_options& how,
-                                                        const bad_links_places& places = {}) {
+    static void all_views_equal_the_exchanges(const typename X::context_options& how,
+                                              const bad_links_places& places = {}) {
         INFO("EXCHANGE_LINK_SEED=", link_seed());
         const std::size_t descriptors = gyre::testing::open_descriptors();
         {

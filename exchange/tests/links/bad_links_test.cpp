@@ -13,12 +13,12 @@ using law_here = bad_links_law<gyre_traits, matching_facility<gyre_traits>>;
 
 TEST_CASE("gyre facility: whatever links do, all views equal the exchange's in the end") {
     gyre::testing::with_every_backend([](const gyre::io_context_options& options) {
-        law_here::everybody_knows_what_the_exchange_knows(options);
+        law_here::all_views_equal_the_exchanges(options);
     });
 }
 
 // lossy_network.py runs it.
 TEST_CASE("lossy network: gyre facility: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {
-    law_here::everybody_knows_what_the_exchange_knows({}, lossy_network());
+    law_here::all_views_equal_the_exchanges({}, lossy_network());
 }

@@ -14,18 +14,18 @@ using law_here = bad_links_law<asio_traits, callback_facility>;
 using law_when_eager = bad_links_law<asio_traits, eager_facility>;
 
 TEST_CASE("callback facility: whatever links do, all views equal the exchange's in the end") {
-    law_here::everybody_knows_what_the_exchange_knows({});
+    law_here::all_views_equal_the_exchanges({});
 }
 TEST_CASE("eager callbacks: whatever links do, all views equal the exchange's in the end") {
-    law_when_eager::everybody_knows_what_the_exchange_knows({});
+    law_when_eager::all_views_equal_the_exchanges({});
 }
 
 // lossy_network.py runs these.
 TEST_CASE("lossy network: callback facility: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {
-    law_here::everybody_knows_what_the_exchange_knows({}, lossy_network());
+    law_here::all_views_equal_the_exchanges({}, lossy_network());
 }
 TEST_CASE("lossy network: eager callbacks: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {
-    law_when_eager::everybody_knows_what_the_exchange_knows({}, lossy_network());
+    law_when_eager::all_views_equal_the_exchanges({}, lossy_network());
 }

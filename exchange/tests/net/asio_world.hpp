@@ -15,7 +15,7 @@
 namespace exchange::testing {
 
 /// Stops a loop that does not end in time, from a thread of its own: with a limit Asio runs item by item, and
-/// forgets its stock of free blocks after each.
+/// forgets its cache of free blocks after each.
 class loop_watchdog {
 public:
     /// @param  over  Borrowed; outlives this.

@@ -3,7 +3,7 @@
 // Who has to make room when all places for clients are taken.
 #include <exchange/net/application/client_places.hpp>
 
-#include <exchange/tests/net/desk.hpp>
+#include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
 #include <doctest/doctest.h>

@@ -106,7 +106,7 @@ TEST_CASE_TEMPLATE_DEFINE(
 
         const io_result<> too_long = co_await sender.send_to(one, to);
         const io_result<> too_many = co_await sender.send_to(many, to);
-        const io_result<> to_nobody = co_await sender.send(fine);
+        const io_result<> without_peer = co_await sender.send(fine);
         const io_result<> to_v6 = co_await sender.send_to(fine, other_family);
         const io_result<> to_path = co_await sender.send_to(fine, path);
         const io_result<> sent = co_await sender.send_to(fine, to);
@@ -114,7 +114,7 @@ TEST_CASE_TEMPLATE_DEFINE(
 
         CHECK(too_long.error() == errc::message_size);
         CHECK(too_many.error() == errc::invalid_argument);
-        CHECK(to_nobody.error() == errc::destination_required);
+        CHECK(without_peer.error() == errc::destination_required);
         CHECK(to_v6.error() == errc::address_family_not_supported);
         CHECK_FALSE(to_path.ok());
         CHECK(sent.ok());

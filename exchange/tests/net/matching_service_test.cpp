@@ -3,7 +3,7 @@
 // Who may log in, who hears what, and what no client may do to the book.
 #include <exchange/net/application/matching_service.hpp>
 
-#include <exchange/tests/net/desk.hpp>
+#include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
 #include <doctest/doctest.h>
@@ -29,8 +29,8 @@ struct floor {
     }
 
     matching_service service;
-    desk alices{service, login_of("alice")};
-    desk bobs{service, login_of("bob")};
+    socketless_client alices{service, login_of("alice")};
+    socketless_client bobs{service, login_of("bob")};
 };
 
 }  // namespace
@@ -87,13 +87,14 @@ TEST_CASE("an order is cancelled by its client sequence before any acknowledgeme
 
 TEST_CASE("a wrong name or password is not authorised, and a session in use moves to the newest") {
     floor it;
-    desk stranger{it.service, {.username = "alice", .password = "guess", .session = {}}};
+    socketless_client stranger{it.service,
+                               {.username = "alice", .password = "guess", .session = {}}};
     stranger.connect();
     CHECK(stranger.client().rejected() == soup_reject::not_authorized);
     CHECK(stranger.session().over());
 
     it.alices.connect();
-    desk again{it.service, login_of("alice")};
+    socketless_client again{it.service, login_of("alice")};
     again.connect();
     CHECK(it.alices.was_cut());
     CHECK(it.alices.session().ending() == soup_ending::replaced);
@@ -129,7 +130,7 @@ TEST_CASE("bytes that are no command are refused outside of the sequence, and no
 
 TEST_CASE("clients cannot give the operator's commands, nor the operator theirs") {
     floor it;
-    desk ops{it.service, login_of("ops", 0)};  // Not what the opening told.
+    socketless_client ops{it.service, login_of("ops", 0)};  // Not what the opening told.
     it.alices.connect();
     ops.connect();
 
@@ -172,7 +173,7 @@ TEST_CASE("what becomes of orders when a connection ends is the session's policy
     SUBCASE("cancelled") {
         matching_service service{two_traders(), day_start};
         open_market(service, disconnect_policy::cancel_orders);
-        desk alices{service, login_of("alice")};
+        socketless_client alices{service, login_of("alice")};
         alices.connect();
         alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
         alices.disconnect();
@@ -271,7 +272,7 @@ TEST_CASE(
     slow.messages_per_second_max = 1;
     it.service.apply(slow);
     it.service.apply(define_session{session_id{3}, slow.account, disconnect_policy::keep_orders});
-    desk carols{it.service, login_of("carol")};
+    socketless_client carols{it.service, login_of("carol")};
     carols.connect();
     std::uint32_t sequence = 0;
     const auto is_taken = [&] {

@@ -3,7 +3,7 @@
 // What a connection does on its own account: time, nonsense, and its end.
 #include <exchange/net/session/order_entry_session.hpp>
 
-#include <exchange/tests/net/desk.hpp>
+#include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ struct opened {
     opened() : service{two_traders(), day_start} { open_market(service); }
 
     matching_service service;
-    desk alices{service, login_of("alice")};
+    socketless_client alices{service, login_of("alice")};
 };
 
 struct packet_counter final : span_observer {
@@ -133,7 +133,7 @@ TEST_CASE("nonsense without reading the answers ends the session, not the memory
 
 TEST_CASE("the question of a trader as of the operator is answered beside the stream") {
     opened it;
-    desk ops{it.service, login_of("ops", 0)};
+    socketless_client ops{it.service, login_of("ops", 0)};
     it.alices.connect();
     ops.connect();
     it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
@@ -142,7 +142,7 @@ TEST_CASE("the question of a trader as of the operator is answered beside the st
     std::array<std::byte, message_bytes_of<book_request>> question;
     encode(book_request{the_market, best_of(order_side::buy), order_side::buy}, question);
 
-    for (desk* const each : {&ops, &it.alices}) {
+    for (socketless_client* const each : {&ops, &it.alices}) {
         REQUIRE(each->send_bytes(question));
         each->exchange_bytes();
 
@@ -161,7 +161,7 @@ TEST_CASE("the question of a trader as of the operator is answered beside the st
 
 TEST_CASE("questions without reading the answers end the session, not the memory") {
     opened it;
-    desk ops{it.service, login_of("ops", 0)};
+    socketless_client ops{it.service, login_of("ops", 0)};
     ops.connect();
     std::array<std::byte, message_bytes_of<book_request>> question;
     encode(book_request{the_market, best_of(order_side::buy), order_side::buy}, question);

@@ -5,7 +5,7 @@
 
 #include <exchange/net/session/feed_listener.hpp>
 #include <exchange/net/session/order_entry_client.hpp>
-#include <exchange/tests/net/desk.hpp>
+#include <exchange/tests/net/socketless_client.hpp>
 
 #include <doctest/doctest.h>
 

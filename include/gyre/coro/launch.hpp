@@ -139,7 +139,7 @@ private:
 /// @return A handle to stop it by.
 ///
 /// Threads:  any.
-/// Cost:     one block from the loop's stock.
+/// Cost:     one block from the frame cache.
 template <executor Executor, class Result, class Handler>
 stop_handle launch(Executor& where, task<Result> coroutine, Handler handler);
 
@@ -159,9 +159,9 @@ public:
         chain.top = coroutine_.node();
     }
 
-    static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+    static void* operator new(std::size_t size) noexcept { return frame_cache::allocate(size); }
     static void operator delete(void* memory, std::size_t size) noexcept {
-        frame_stock::release(memory, size);
+        frame_cache::release(memory, size);
     }
 
     using root::post;

@@ -4,7 +4,7 @@
 //
 // A task is lazy: nothing happens until it is awaited, spawned into a group, or launched. It runs on
 // the executor of its awaiter, control passes to it and back by symmetric transfer, and its
-// frame comes from the loop's stock. task_node.hpp is the part it shares with generators.
+// frame comes from the thread's frame cache. task_node.hpp is the part it shares with generators.
 #pragma once
 
 #include <gyre/base/check.hpp>
@@ -30,7 +30,7 @@ class result_slot;
 ///
 /// Cancellation:  none of its own; a stop ends the leaf that it is waiting for.
 /// Threads:       runs on the executor of its awaiter.
-/// Cost:          one frame from the loop's stock; about 5 ns per call.
+/// Cost:          one frame from the frame cache; about 5 ns per call.
 template <class Result = void>
 class [[nodiscard]] task {
 public:

@@ -24,11 +24,11 @@ struct task_node {
     std::source_location where;        ///< Its last co_await.
     time_point since{};                ///< When that began, by the loop's clock.
 
-    /// Frames come from the loop's stock and never fail: see frame_allocator.hpp. It does not throw,
+    /// Frames come from the frame cache and never fail: see frame_allocator.hpp. It does not throw,
     /// but saying so makes g++ ask for a fallback that could never be called.
-    static void* operator new(std::size_t size) { return frame_stock::allocate(size); }
+    static void* operator new(std::size_t size) { return frame_cache::allocate(size); }
     static void operator delete(void* frame, std::size_t size) noexcept {
-        frame_stock::release(frame, size);
+        frame_cache::release(frame, size);
     }
 
     /// Hands the environment to `it`. By reference: by value g++ keeps a copy per await site.

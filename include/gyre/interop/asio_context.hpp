@@ -48,7 +48,7 @@ private:
 ///
 /// A handler that throws ends the process: gyre loops pass no exceptions on.
 ///
-/// Cost:  one block from the frame stock per posted handler; 6 ns on the loop's own thread, and 33
+/// Cost:  one block from the frame cache per posted handler; 6 ns on the loop's own thread, and 33
 /// more behind an `any_io_executor`.
 class asio_context::executor_type {
 public:

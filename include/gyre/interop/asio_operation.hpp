@@ -63,7 +63,8 @@ namespace gyre {
 ///                Tokens around this one change nothing about it, but for `bind_executor`: what it names is
 ///                the operation's executor then. Not for `co_spawn`, which hands a cancellation on to its own
 ///                executor and does not wait for it.
-/// Cost:          no allocation of ours but for a cancellation; Asio's come from gyre's frame stock.
+/// Cost:          no allocation of ours but for a cancellation; Asio's come from gyre's frame
+/// cache.
 struct use_io_result_t {
     /// Makes this the default token of an I/O object's executor, as in
     /// `use_io_result_t::as_default_on_t<asio::steady_timer>`.
@@ -82,23 +83,23 @@ struct use_io_result_t {
 };
 inline constexpr use_io_result_t use_io_result{};
 
-/// Memory for Asio's own records, from the calling thread's stock.
+/// Memory for Asio's own records, from the calling thread's frame cache.
 template <class Type>
-struct frame_stock_allocator {
+struct frame_cache_allocator {
     using value_type = Type;
 
-    frame_stock_allocator() noexcept = default;
+    frame_cache_allocator() noexcept = default;
     template <class Other>
-    frame_stock_allocator(const frame_stock_allocator<Other>&) noexcept {}
+    frame_cache_allocator(const frame_cache_allocator<Other>&) noexcept {}
 
     [[nodiscard]] Type* allocate(std::size_t count) const noexcept {
         static_assert(alignof(Type) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-        return static_cast<Type*>(frame_stock::allocate(count * sizeof(Type)));
+        return static_cast<Type*>(frame_cache::allocate(count * sizeof(Type)));
     }
     void deallocate(Type* memory, std::size_t count) const noexcept {
-        frame_stock::release(memory, count * sizeof(Type));
+        frame_cache::release(memory, count * sizeof(Type));
     }
-    friend bool operator==(frame_stock_allocator, frame_stock_allocator) noexcept = default;
+    friend bool operator==(frame_cache_allocator, frame_cache_allocator) noexcept = default;
 };
 
 /// Executors that run handlers on several threads at once, as far as their type tells.
@@ -219,7 +220,7 @@ protected:
     /// Consumed exactly once, whether it was run or destroyed with its executor.
     class cancellation {
     public:
-        using allocator_type = frame_stock_allocator<void>;
+        using allocator_type = frame_cache_allocator<void>;
 
         explicit cancellation(asio_wait& of) noexcept : of_{&of} {}
         cancellation(cancellation&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
@@ -372,7 +373,7 @@ private:
     class handler {
     public:
         using cancellation_slot_type = boost::asio::cancellation_slot;
-        using allocator_type = frame_stock_allocator<void>;
+        using allocator_type = frame_cache_allocator<void>;
 
         explicit handler(asio_operation& of) noexcept : of_{&of} {}
         handler(handler&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}

@@ -47,7 +47,7 @@ public:
     void publish() noexcept {
         const unsigned before = phase_.fetch_or(published, std::memory_order_acq_rel);
         if ((before & waiting) == 0) return;  // The wait is still beginning, and will look.
-        if (!context_of(env_).running_on_this_thread()) return publish_from_elsewhere();
+        if (!context_of(env_).running_on_this_thread()) return publish_from_another_thread();
         end_wait();
     }
 
@@ -117,7 +117,7 @@ private:
     static constexpr unsigned waiting = 4;    // The coroutine waits to be resumed.
 
     // Apart, so that what is called on the loop's own thread stays small.
-    [[gnu::noinline]] void publish_from_elsewhere() noexcept {
+    [[gnu::noinline]] void publish_from_another_thread() noexcept {
         io_context& home = context_of(env_);
         // The coroutine may go on at once, and destroy the owner of the callback that is being
         // called.
@@ -159,9 +159,9 @@ public:
               delete static_cast<typed_callback_block*>(&self);
           }} {}
 
-    static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+    static void* operator new(std::size_t size) noexcept { return frame_cache::allocate(size); }
     static void operator delete(void* memory, std::size_t size) noexcept {
-        frame_stock::release(memory, size);
+        frame_cache::release(memory, size);
     }
 
     io_result<Values...> result;  ///< Written by the thread that has claimed the end.
@@ -328,7 +328,7 @@ private:
 /// Cancellation:  `errc::canceled` at once, and a call that comes later is dropped. What the callback's
 ///                owner writes to must therefore not live in the coroutine; see the overload below.
 /// Threads:       the callback on any; the coroutine resumes on its own executor.
-/// Cost:          one block from the frame stock.
+/// Cost:          one block from the frame cache.
 template <class... Values, class Start>
     requires std::invocable<Start&, callback<Values...>>
 [[nodiscard]] callback_awaiter<Start, no_cancel, Values...> from_callback(Start start) noexcept {

@@ -27,7 +27,8 @@ namespace gyre {
 ///         the task makes of that.
 ///
 /// Threads:  any; `where` must be run by another one than the one that waits.
-/// Cost:     the shared state of `std::future`, one block from the stock, and a thread woken up.
+/// Cost:     the shared state of `std::future`, one block from the frame cache, and a thread woken
+/// up.
 template <executor Executor, class Result>
 [[nodiscard]] std::future<Result> to_future(Executor& where, task<Result> it) {
     std::promise<Result> promise;

@@ -88,7 +88,7 @@ public:
 
     [[nodiscard]] static void* allocate(std::size_t frame_size) noexcept {
         const std::size_t size = room() + frame_size;
-        void* const block = frame_stock::allocate(size);
+        void* const block = frame_cache::allocate(size);
         ::new (block) springboard_record{size};
         return static_cast<std::byte*>(block) + room();
     }
@@ -149,7 +149,7 @@ private:
         const std::size_t size = self.block_size_;
         void* const block = &self;
         self.~springboard_record();
-        frame_stock::release(block, size);
+        frame_cache::release(block, size);
     }
 
     std::size_t block_size_;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <gyre/coro/task.hpp>
-#include <gyre/runtime/signal_port.hpp>
+#include <gyre/runtime/signal_subscription.hpp>
 #include <gyre/runtime/submit.hpp>
 
 #include <initializer_list>
@@ -39,10 +39,10 @@ public:
 
     /// From the second delivery on the process ends at once, with status 128 + signal, even if its
     /// loop is stuck.
-    void exit_on_second() noexcept { port_.exit_on_second(); }
+    void exit_on_second() noexcept { subscription_.exit_on_second(); }
 
 private:
-    signal_port port_;
+    signal_subscription subscription_;
 };
 
 }  // namespace gyre

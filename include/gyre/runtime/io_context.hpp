@@ -161,7 +161,7 @@ public:
     }
 
     /// Runs `function()` on the loop. Any thread. `function` must not throw; it is moved into a block
-    /// from the frame stock.
+    /// from the frame cache.
     template <class Function>
         requires std::invocable<Function&>
     void post(Function function) {
@@ -205,8 +205,8 @@ public:
     [[nodiscard]] bool asleep() const noexcept { return asleep_.load(std::memory_order_relaxed); }
 
     /// Tasks that were sent to this very loop with `on` and have not ended. Any thread.
-    [[nodiscard]] std::size_t guests() const noexcept {
-        return guests_.load(std::memory_order_relaxed);
+    [[nodiscard]] std::size_t remote_tasks() const noexcept {
+        return remote_tasks_.load(std::memory_order_relaxed);
     }
 
     /// Which backend serves this loop, and the reason for it.
@@ -227,7 +227,7 @@ public:
     /// Whether `run` would go on: something is ready, a root has not ended, or a guard lives.
     [[nodiscard]] bool has_work() noexcept;
 
-    /// From now on, a post that comes while nobody runs this loop calls `hook` instead of making the
+    /// From now on, a post that comes while this loop is not run calls `hook` instead of making the
     /// descriptor readable. Null ends that, and returns when no thread is inside the old hook any more.
     ///
     /// Of the posts between two polls one calls. A poster that was held up may call after a `poll` that
@@ -260,15 +260,15 @@ public:
         io_context* of_ = nullptr;
     };
 
-    // For submit.hpp, handle.hpp, elsewhere.hpp and the backends.
+    // For submit.hpp, handle.hpp, remote_task.hpp and the backends.
 
     /// The loop whose run is innermost on the calling thread; null outside of loops.
     [[nodiscard]] static io_context* current() noexcept { return running_here; }
 
-    void guest_came() noexcept { guests_.fetch_add(1, std::memory_order_relaxed); }
-    void guest_left() noexcept { guests_.fetch_sub(1, std::memory_order_relaxed); }
+    void remote_task_started() noexcept { remote_tasks_.fetch_add(1, std::memory_order_relaxed); }
+    void remote_task_ended() noexcept { remote_tasks_.fetch_sub(1, std::memory_order_relaxed); }
 
-    /// Another thread will post an item, which nobody here can see it do; the loop lives until it says
+    /// Another thread will post an item, unseen from here until then; the loop lives until it says
     /// that it has.
     /// @param  outside  Not a thread of the same pool.
     void expect_post(bool outside) noexcept {
@@ -281,7 +281,7 @@ public:
     }
 
     /// What tells the loops of one pool from others; null for a loop on its own. Only compared.
-    [[nodiscard]] const void* company() const noexcept;
+    [[nodiscard]] const void* pool_identity() const noexcept;
 
     [[nodiscard]] gyre::host& host() noexcept { return host_; }
 
@@ -328,18 +328,18 @@ private:
             delete self;  // First, so that what `call` posts finds the block again.
             call();
         }
-        static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+        static void* operator new(std::size_t size) noexcept { return frame_cache::allocate(size); }
         static void operator delete(void* memory, std::size_t size) noexcept {
-            frame_stock::release(memory, size);
+            frame_cache::release(memory, size);
         }
 
         Function function;
     };
 
-    class occupation;
-    class errand;
+    class run_guard;
+    class current_loop_scope;
     friend class pool_member;
-    friend struct pool_company;
+    friend struct pool_state;
     friend class io_pool;
 
     std::size_t run_until(time_point limit, std::size_t items_max);
@@ -350,7 +350,7 @@ private:
     [[nodiscard]] bool await_more() noexcept;
     void look_for_work(time_point deadline) noexcept;
     void refresh_clock() noexcept;
-    void note_pace(int items) noexcept;
+    void record_pace(int items) noexcept;
     void take_inbox() noexcept;
     void take_cancels() noexcept;
     [[nodiscard]] bool begin_call(call_operation& op) noexcept;
@@ -368,8 +368,8 @@ private:
         return inbox_.empty() && cancels_.empty();
     }
     [[nodiscard]] bool rests(bool ending) noexcept;
-    void join_company(pool_member& as) noexcept { member_ = &as; }
-    void leave_company() noexcept { member_ = nullptr; }
+    void join_pool(pool_member& as) noexcept { member_ = &as; }
+    void leave_pool() noexcept { member_ = nullptr; }
     [[nodiscard]] bool may_touch(const descriptor& it) const noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
@@ -387,7 +387,7 @@ private:
     work_queue postponed_;                     // Operations that the next turn begins.
     std::unique_ptr<loop_backend> withdrawn_;  // Kept for the threads that may be waking it.
     list<descriptor> descriptors_;             // Those this loop has used and that are still open.
-    std::atomic<error> status_;                // Written by this loop, read by anyone.
+    std::atomic<error> status_;                // Written by this loop, read by any thread.
     static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");
     backend_info info_;
     io_context_options options_;
@@ -400,7 +400,7 @@ private:
     int spin_luck_ = spin_luck_max;  // How worthwhile spinning has been of late.
     static constexpr int spin_luck_max = 16;
 
-    // Written by this loop, read by anyone.
+    // Written by this loop, read by any thread.
     single_writer_counter turns_;
     single_writer_counter operations_;
     single_writer_counter received_;
@@ -414,13 +414,13 @@ private:
     std::atomic<loop_backend*> waker_ = nullptr;  // The backend to wake.
     std::atomic<wake_hook*> wake_hook_ = nullptr;
     std::atomic<int> hook_callers_ = 0;   // Threads that may be inside of it.
-    std::atomic<bool> asleep_ = true;     // True whenever nobody would look into the inbox.
+    std::atomic<bool> asleep_ = true;     // True while no thread looks into the inbox.
     std::atomic<bool> occupied_ = false;  // A thread is inside `run` or `poll`.
     std::atomic<bool> stopped_ = false;
     std::atomic<int> guards_ = 0;
     std::atomic<int> calls_in_flight_ = 0;
     std::atomic<std::uint64_t> wakeups_ = 0;
-    std::atomic<std::size_t> guests_ = 0;
+    std::atomic<std::size_t> remote_tasks_ = 0;
     std::atomic<int> posts_expected_ = 0;
     std::atomic<int> posts_from_outside_ = 0;  // Of these.
 };

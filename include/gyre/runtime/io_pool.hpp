@@ -5,13 +5,13 @@
 // What is posted to or launched on the pool is begun by whichever loop comes first; once begun, a
 // coroutine stays on that loop with its children, sockets and timers, and needs no lock there. So only
 // beginnings are stolen, and everything below them costs what it costs on one thread; why not ready
-// coroutines as well is in docs/decisions/0008-pools.md. elsewhere.hpp sends a task to a loop of one's
-// choice, sharded.hpp keeps an object on each.
+// coroutines as well is in docs/decisions/0008-pools.md. remote_task.hpp sends a task to a loop of
+// one's choice, sharded.hpp keeps an object on each.
 #pragma once
 
 #include <gyre/base/error.hpp>
-#include <gyre/runtime/elsewhere.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <gyre/runtime/remote_task.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace gyre {
 
-struct pool_company;
+struct pool_state;
 
 struct io_pool_options {
     io_pool_options() noexcept = default;
@@ -85,8 +85,8 @@ public:
     /// @pre  index < size().
     [[nodiscard]] io_context& operator[](std::size_t index) noexcept;
 
-    /// The loop with the fewest guests: tasks that were sent to it by name with `on`. In turns among
-    /// equals.
+    /// The loop with the fewest remote tasks, those that were sent to it by name with `on`. In
+    /// turns among equals.
     [[nodiscard]] io_context& least_loaded() noexcept;
 
     /// The error of the first loop whose required backend cannot run; see io_context::status. Or why not
@@ -96,15 +96,15 @@ public:
 
     [[nodiscard]] io_pool_counters counters() const noexcept;
 
-    /// As io_context::company.
-    [[nodiscard]] const void* company() const noexcept { return company_.get(); }
+    /// As io_context::pool_identity.
+    [[nodiscard]] const void* pool_identity() const noexcept { return state_.get(); }
 
 private:
     void run_member(unsigned number) noexcept;
-    void call_off(unsigned started, int failed) noexcept;
-    void end_called_off() noexcept;
+    void undo_start(unsigned started, int failed) noexcept;
+    void end_after_failed_start() noexcept;
 
-    std::unique_ptr<pool_company> company_;
+    std::unique_ptr<pool_state> state_;
     io_pool_options options_;
     error not_started_;
     std::atomic<unsigned> next_ = 0;
@@ -130,9 +130,9 @@ stop_handle launch(io_pool& where, task<Result> coroutine, Handler handler) {
 
 /// Awaits `it`, run on whichever loop of `where` comes first; the caller resumes on its own executor.
 ///
-/// Everything else is as with one loop: see elsewhere.hpp.
+/// Everything else is as with one loop: see remote_task.hpp.
 template <class Result>
-[[nodiscard]] task_elsewhere<io_pool, Result> on(io_pool& where, task<Result> it) noexcept {
+[[nodiscard]] remote_task<io_pool, Result> on(io_pool& where, task<Result> it) noexcept {
     return {where, std::move(it)};
 }
 

@@ -9,8 +9,8 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/base/exception.hpp>
-#include <gyre/runtime/elsewhere.hpp>
 #include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/remote_task.hpp>
 #include <gyre/sync/task_group.hpp>
 
 #include <concepts>

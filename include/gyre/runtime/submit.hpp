@@ -46,9 +46,9 @@ protected:
     [[nodiscard]] bool start(operation& op, std::int32_t failure, std::coroutine_handle<> waiter,
                              const environment& given) noexcept;
 
-    /// For `op.run`: resumes on the executor that the coroutine belongs to, by `resume_elsewhere` if
-    /// that is not the loop itself.
-    void completed(work::function resume_elsewhere) noexcept;
+    /// For `op.run`: resumes on the executor that the coroutine belongs to, by `resume_on_executor`
+    /// if that is not the loop itself.
+    void completed(work::function resume_on_executor) noexcept;
 
     void resume_now() noexcept { gyre::resume(waiter_); }
 

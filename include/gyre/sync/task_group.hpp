@@ -125,7 +125,7 @@ private:
 
 // Implementation
 
-/// A child and what becomes of its value. Allocated from the loop's stock; ends itself.
+/// A child and what becomes of its value. Allocated from the frame cache; ends itself.
 template <class Task, class OnExit>
 class task_group::child final : private work, private branch_base {
 public:
@@ -143,9 +143,9 @@ public:
         group_.env().executor.post(*this);
     }
 
-    static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+    static void* operator new(std::size_t size) noexcept { return frame_cache::allocate(size); }
     static void operator delete(void* memory, std::size_t size) noexcept {
-        frame_stock::release(memory, size);
+        frame_cache::release(memory, size);
     }
 
 private:

@@ -15,10 +15,10 @@
 
 namespace gyre {
 
-/// What the wrapped awaitable hears of its parent's requests.
-enum class hearing : std::uint8_t {
-    everything,    ///< As if it were not wrapped.
-    nothing,       ///< `shielded`: it goes on while everything around it stops.
+/// Which of its parent's stop requests reach the wrapped awaitable.
+enum class stop_filter : std::uint8_t {
+    pass_all,      ///< As if it were not wrapped.
+    block_all,     ///< `shielded`: it goes on while everything around it stops.
     drain_as_stop  ///< `idle`: this wait is intake, so a drain ends it.
 };
 
@@ -61,10 +61,14 @@ protected:
         time_point until = never;
     };
 
-    limit_base(span limit, hearing hears, idle_timeout* silence = nullptr) noexcept
-        : branch_base{nullptr}, timer{&expired}, limit_{limit}, hears_{hears}, silence_{silence} {}
+    limit_base(span limit, stop_filter filter, idle_timeout* silence = nullptr) noexcept
+        : branch_base{nullptr},
+          timer{&expired},
+          limit_{limit},
+          filter_{filter},
+          silence_{silence} {}
     limit_base(limit_base&& other) noexcept
-        : limit_base{other.limit_, other.hears_, other.silence_} {}
+        : limit_base{other.limit_, other.filter_, other.silence_} {}
     ~limit_base();
 
     void prepare(const environment& parent) noexcept;
@@ -80,7 +84,7 @@ private:
     void begin_anew() noexcept;
 
     span limit_;
-    hearing hears_;
+    stop_filter filter_;
     bool expired_ = false;
     idle_timeout* silence_;                // What pushes it back, if anything does.
     const environment* parent_ = nullptr;  // Set from `prepare` until `finish`.
@@ -96,12 +100,13 @@ public:
     static_assert(std::is_void_v<inner_result> || is_io_result<std::remove_cvref_t<inner_result>>,
                   "only what yields an io_result, or nothing, can say that it timed out");
 
-    limited(Awaitable&& it, duration wait, hearing hears = hearing::everything) noexcept
-        : limit_base{{wait, never}, hears}, it_{std::move(it)} {}
+    limited(Awaitable&& it, duration wait, stop_filter filter = stop_filter::pass_all) noexcept
+        : limit_base{{wait, never}, filter}, it_{std::move(it)} {}
     limited(Awaitable&& it, time_point until) noexcept
-        : limit_base{{duration::max(), until}, hearing::everything}, it_{std::move(it)} {}
+        : limit_base{{duration::max(), until}, stop_filter::pass_all}, it_{std::move(it)} {}
     limited(Awaitable&& it, idle_timeout& silence) noexcept
-        : limit_base{{silence.limit(), never}, hearing::everything, &silence}, it_{std::move(it)} {}
+        : limit_base{{silence.limit(), never}, stop_filter::pass_all, &silence},
+          it_{std::move(it)} {}
     limited(limited&& other) noexcept : limit_base{std::move(other)}, it_{std::move(other.it_)} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -179,7 +184,7 @@ template <awaitable Awaitable>
 /// Cost:          as `with_timeout`.
 template <awaitable Awaitable>
 [[nodiscard]] limited<Awaitable> shielded(Awaitable it, duration limit) noexcept {
-    return {std::move(it), limit, hearing::nothing};
+    return {std::move(it), limit, stop_filter::block_all};
 }
 
 /// Marks a wait as idle: a drain ends it with `errc::canceled`, as it ends an accept. For a server's
@@ -188,7 +193,7 @@ template <awaitable Awaitable>
 /// Errors, Threads: those of `it`. Cancellation: by a drain too. Cost: no frame, no allocation.
 template <awaitable Awaitable>
 [[nodiscard]] limited<Awaitable> idle(Awaitable it) noexcept {
-    return {std::move(it), duration::max(), hearing::drain_as_stop};
+    return {std::move(it), duration::max(), stop_filter::drain_as_stop};
 }
 
 }  // namespace gyre

@@ -3,8 +3,8 @@
 // Tasks on other loops: where they run, what comes back, and how they are stopped.
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/stream_socket.hpp>
-#include <gyre/runtime/elsewhere.hpp>
 #include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/remote_task.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
@@ -145,7 +145,7 @@ TEST_CASE("a pool that ends waits for its tasks on loops that are not of it") {
     });
 }
 
-TEST_CASE("guests are counted, and the least loaded loop is the one with the fewest") {
+TEST_CASE("remote tasks are counted, and the least loaded loop is the one with the fewest") {
     with_pools(4, [](io_context& io, io_pool& pool) {
         const auto crowd = [&]() -> task<> {
             const auto guest = [](io_context& where) -> task<> {
@@ -158,12 +158,13 @@ TEST_CASE("guests are counted, and the least loaded loop is the one with the few
                     co_await yield();  // It has gone.
                 }
                 for (std::size_t each = 0; each < pool.size(); ++each) {
-                    CHECK(pool[each].guests() == 2);
+                    CHECK(pool[each].remote_tasks() == 2);
                 }
                 group.request_stop();
             };
             co_await with_group(body);
-            for (std::size_t each = 0; each < pool.size(); ++each) CHECK(pool[each].guests() == 0);
+            for (std::size_t each = 0; each < pool.size(); ++each)
+                CHECK(pool[each].remote_tasks() == 0);
         };
         run_here(io, crowd());
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // No thread of the library ever runs a program's signal handler.
-#include <runtime/quiet_thread.hpp>
+#include <runtime/started_thread.hpp>
 
 #include <gyre/runtime/io_pool.hpp>
 #include <support/thread_stacks.hpp>
@@ -54,9 +54,9 @@ TEST_CASE("a thread that cannot be started is an error, and leaves signals as th
     int failed = 0;
     {
         const gyre::testing::thread_stacks none{gyre::testing::thread_stacks::impossible};
-        failed = gyre::start_quietly(body, &ran).failed;
+        failed = gyre::start_with_signals_blocked(body, &ran).failed;
     }
-    const gyre::started_thread made = gyre::start_quietly(body, &ran);
+    const gyre::started_thread made = gyre::start_with_signals_blocked(body, &ran);
     REQUIRE(made.failed == 0);
     ::pthread_join(made.thread, nullptr);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The registry behind include/gyre/runtime/signal_port.hpp.
+// The registry behind include/gyre/runtime/signal_subscription.hpp.
 //
-// The handler may run at any moment on any thread, so it touches lock-free atomics and write(2) only
-// (signal-safety(7)); subscribing and unsubscribing are under a lock. Nothing falls between the default
-// action and a port: what a port wants is said before the handler is there, and no longer after it has
-// gone.
-#include <gyre/runtime/signal_port.hpp>
+// The handler may run at any moment on any thread, so it touches lock-free atomics and write(2)
+// only (signal-safety(7)); subscribing and unsubscribing are under a lock. Nothing falls between
+// the default action and a subscription: what one wants is said before the handler is there, and no
+// longer after it has gone.
+#include <gyre/runtime/signal_subscription.hpp>
 
 #include <gyre/runtime/io_context.hpp>
 
@@ -113,7 +113,8 @@ void unsubscribe(subscription& it) noexcept {
 
 }  // namespace
 
-io_result<signal_port> signal_port::open(io_context& on, std::initializer_list<int> signals) {
+io_result<signal_subscription> signal_subscription::open(io_context& on,
+                                                         std::initializer_list<int> signals) {
     const std::lock_guard lock{registry};
     forget_handlers_in_children();
     std::size_t slot = 0;
@@ -122,8 +123,8 @@ io_result<signal_port> signal_port::open(io_context& on, std::initializer_list<i
 
     const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (event < 0) return error::from_errno(errno, activity::signal);
-    signal_port port;
-    port.event_ = handle{on.host(), event};
+    signal_subscription made;
+    made.event_ = handle{on.host(), event};
 
     subscription& it = subscriptions[slot];
     it.pending = 0;
@@ -136,11 +137,11 @@ io_result<signal_port> signal_port::open(io_context& on, std::initializer_list<i
         return error{errc::invalid_argument, activity::signal};
     }
     it.taken = true;
-    port.slot_ = static_cast<int>(slot);
-    return io_result<signal_port>{std::move(port)};
+    made.slot_ = static_cast<int>(slot);
+    return io_result<signal_subscription>{std::move(made)};
 }
 
-signal_port::~signal_port() {
+signal_subscription::~signal_subscription() {
     if (slot_ < 0) return;
     const std::lock_guard lock{registry};
     subscription& it = subscriptions[static_cast<std::size_t>(slot_)];
@@ -148,11 +149,11 @@ signal_port::~signal_port() {
     it.taken = false;
 }
 
-void signal_port::exit_on_second() noexcept {
+void signal_subscription::exit_on_second() noexcept {
     subscriptions[static_cast<std::size_t>(slot_)].exits = true;
 }
 
-int signal_port::take() noexcept {
+int signal_subscription::take() noexcept {
     if (slot_ < 0) return 0;
     subscription& it = subscriptions[static_cast<std::size_t>(slot_)];
     // The event first, the bits second: a signal in between is found here and announced again.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Pages are what the book is, and with the feed behind them they are the book, however it changes.
-#include <exchange/net/application/book_desk.hpp>
+#include <exchange/net/application/book_responder.hpp>
 
-#include <exchange/tests/net/desk.hpp>
+#include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
 #include <doctest/doctest.h>

@@ -15,25 +15,25 @@
 
 namespace gyre {
 
-/// A subscription to a set of signals. While it lives their default actions do not happen; afterwards
-/// the dispositions are what they were before. Moves.
-class signal_port {
+/// A subscription to a set of signals. While it lives their default actions do not happen;
+/// afterwards the dispositions are what they were before. Moves.
+class signal_subscription {
 public:
-    signal_port() noexcept = default;
-    signal_port(signal_port&& other) noexcept
+    signal_subscription() noexcept = default;
+    signal_subscription(signal_subscription&& other) noexcept
         : event_{std::move(other.event_)}, slot_{std::exchange(other.slot_, -1)} {}
-    signal_port& operator=(signal_port&& other) noexcept {
-        signal_port taken{std::move(other)};
+    signal_subscription& operator=(signal_subscription&& other) noexcept {
+        signal_subscription taken{std::move(other)};
         std::swap(event_, taken.event_);
         std::swap(slot_, taken.slot_);
         return *this;
     }
-    ~signal_port();
+    ~signal_subscription();
 
     /// Subscribes. Any thread; 32 subscriptions at a time.
     /// Errors: `errc::limit_exceeded`, `errc::invalid_argument` for what is no signal.
-    [[nodiscard]] static io_result<signal_port> open(io_context& on,
-                                                     std::initializer_list<int> signals);
+    [[nodiscard]] static io_result<signal_subscription> open(io_context& on,
+                                                             std::initializer_list<int> signals);
 
     /// From the second delivery on the process ends inside the handler, with status 128 + signal,
     /// whatever the loop is doing.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A client of the matching service without any socket: both ends of a session, and bytes that are carried.
+// A client of the matching service without any socket: both ends of a session, and bytes that are
+// carried.
 //
-// `exchange_bytes` plays the network between a soup_client and an order_entry_session, to the end of what
-// both want to say. Tests then look at what the client has heard.
+// `exchange_bytes` plays the network between a soup_client and an order_entry_session, to the end
+// of what both want to say. Tests then look at what the client has heard.
 #pragma once
 
 #include <exchange/codec/soup_client.hpp>
@@ -40,10 +41,10 @@ struct refusal_collector {
     void operator()(const message_rejected& it) { taken.push_back(it); }
 };
 
-class desk final : public session_link {
+class socketless_client final : public session_link {
 public:
-    desk(matching_service& service, const soup_login& login,
-         const soup_options& options = soup_options{})
+    socketless_client(matching_service& service, const soup_login& login,
+                      const soup_options& options = soup_options{})
         : service_{service}, options_{options}, client_{options, login, day_start} {}
 
     /// A new connection; the one before is gone.
@@ -138,7 +139,7 @@ inline void put(soup_framer& into, const soup_output& output) {
     }
 }
 
-inline bool desk::carry_to_server(gyre::time_point now) {
+inline bool socketless_client::carry_to_server(gyre::time_point now) {
     const soup_output output = client_.output();
     if (output.size() == 0 || !session_) return false;
     put(to_server_, output);
@@ -151,7 +152,7 @@ inline bool desk::carry_to_server(gyre::time_point now) {
     }
 }
 
-inline bool desk::carry_to_client(gyre::time_point now) {
+inline bool socketless_client::carry_to_client(gyre::time_point now) {
     if (!session_ || cut_) return false;
     const soup_output output = session_->output();
     if (output.size() == 0) return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// From the ladder to a page: see book_desk.hpp.
-#include <exchange/net/application/book_desk.hpp>
+// From the ladder to a page: see book_responder.hpp.
+#include <exchange/net/application/book_responder.hpp>
 
 namespace exchange {
 
-std::span<const std::byte> book_desk::answer(std::span<const std::byte> message) noexcept {
+std::span<const std::byte> book_responder::answer(std::span<const std::byte> message) noexcept {
     std::size_t size = 0;
     const auto reply = [&](const book_request& question) { size = answer(question); };
     // What is wrong with a question that is none is told by the reader of commands.
@@ -13,7 +13,7 @@ std::span<const std::byte> book_desk::answer(std::span<const std::byte> message)
     return std::span{bytes_}.first(size);
 }
 
-std::size_t book_desk::answer(const book_request& question) noexcept {
+std::size_t book_responder::answer(const book_request& question) noexcept {
     const auto& markets = market_.state().markets;
     const std::uint32_t at = number(question.instrument);
     const bool known =
@@ -25,7 +25,7 @@ std::size_t book_desk::answer(const book_request& question) noexcept {
     return size;
 }
 
-book_page book_desk::page_for(const book_request& question, const market& in) const noexcept {
+book_page book_responder::page_for(const book_request& question, const market& in) const noexcept {
     const level_memory& memory = market_.state().memory.levels;
     const ladder& levels = in.book.of(question.side);
     book_page made{};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How threads of the library start: with every signal blocked, since handlers run on the program's own
-// threads, and with a failure that is a value. std::thread would throw it, also where exceptions are off.
+// How threads of the library start: with every signal blocked, since handlers run on the program's
+// own threads, and with a failure that is a value. std::thread would throw it, also where
+// exceptions are off.
 #pragma once
 
 #include <pthread.h>
@@ -32,8 +33,9 @@ struct started_thread {
 };
 
 /// Starts a thread that runs `body(argument)`.
-[[nodiscard]] inline started_thread start_quietly(void* (*body)(void*), void* argument) noexcept {
-    const signals_blocked quiet;
+[[nodiscard]] inline started_thread start_with_signals_blocked(void* (*body)(void*),
+                                                               void* argument) noexcept {
+    const signals_blocked blocked;
     started_thread made;
     made.failed = ::pthread_create(&made.thread, nullptr, body, argument);
     return made;

@@ -15,7 +15,7 @@ namespace exchange {
 
 /// @tparam  X  A side of the seam.
 template <executor_traits X>
-struct facility_doors {
+struct facility_sockets {
     typename X::acceptor acceptor;
     typename X::udp_socket feed;      ///< Sends the feed.
     typename X::udp_socket requests;  ///< Hears requests for retransmission.
@@ -23,8 +23,8 @@ struct facility_doors {
     gyre::endpoint feed_requests;     ///< Where `requests` is.
 
     /// Errors:  those of listening and binding, of joining `feed_interface`: what the kernel says.
-    [[nodiscard]] static gyre::io_result<facility_doors> open(typename X::context& on,
-                                                              const facility_options& options) {
+    [[nodiscard]] static gyre::io_result<facility_sockets> open(typename X::context& on,
+                                                                const facility_options& options) {
         auto [listening, acceptor] = X::listen(on, options.order_entry, {});
         if (listening) return listening;
         auto [requesting, requests] = X::bind(on, options.feed_requests, {});
@@ -36,8 +36,8 @@ struct facility_doors {
         if (naming) return naming;
         const auto [naming_too, requests_at] = requests.local_endpoint();
         if (naming_too) return naming_too;
-        return facility_doors{std::move(acceptor), std::move(feed), std::move(requests),
-                              order_entry, requests_at};
+        return facility_sockets{std::move(acceptor), std::move(feed), std::move(requests),
+                                order_entry, requests_at};
     }
 
 private:

@@ -29,7 +29,7 @@ protected:
     ~callback_host() = default;
 };
 
-struct callback_desk {
+struct callback_shared_state {
     matching_service& service;
     callback_feed& feed;
     const facility_options& options;

@@ -3,8 +3,8 @@
 // Answers questions about what a book looks like, as a listener needs them that comes late, or that
 // has missed more than can be repeated.
 //
-// It reads the state between two commands, so each page is a whole truth, and says with which message of
-// the feed the next truth begins. matching_service.hpp lets every logged-in session ask.
+// It reads the state between two commands, so each page is a whole truth, and says with which
+// message of the feed the next truth begins. matching_service.hpp lets every logged-in session ask.
 #pragma once
 
 #include <exchange/codec/book_codec.hpp>
@@ -17,10 +17,10 @@
 namespace exchange {
 
 /// Threads:  One at a time, with its market.
-class book_desk {
+class book_responder {
 public:
     /// @param  market  Borrowed, as `feed`.
-    book_desk(const partition& market, const mold_sender& feed) noexcept
+    book_responder(const partition& market, const mold_sender& feed) noexcept
         : market_{market}, feed_{feed} {}
 
     /// Answers a question.

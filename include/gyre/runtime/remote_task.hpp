@@ -2,9 +2,9 @@
 //
 // A task that runs on another loop and is awaited on this one.
 //
-// A coroutine never changes threads; work moves between loops as whole tasks. The one sent away is a root
-// over there, so it appears in that loop's dump and keeps that loop running; what connects the two ends is
-// one message each way, and one more if the waiting side is stopped.
+// A coroutine never changes threads; work moves between loops as whole tasks. The one sent away is
+// a root over there, so it appears in that loop's dump and keeps that loop running; what connects
+// the two ends is one message each way, and one more if the waiting side is stopped.
 #pragma once
 
 #include <gyre/base/exception.hpp>
@@ -17,20 +17,17 @@
 
 namespace gyre {
 
-/// The waiting end, in the awaiting coroutine's frame. `Target` is where the task goes: it takes work,
-/// has a `company`, and may have `guest_came` and `guest_left`.
+/// The waiting end, in the awaiting coroutine's frame. `Target` is where the task goes: it takes
+/// work, has a `pool_identity`, and may have `remote_task_started` and `remote_task_ended`.
 template <class Target, class Result>
-class [[nodiscard]] task_elsewhere final : private work, public stop_target {
+class [[nodiscard]] remote_task final : private work, public stop_target {
 public:
-    task_elsewhere(Target& where, task<Result> it) noexcept
-        : work{[](work& item) noexcept { static_cast<task_elsewhere&>(item).go_on(); }},
+    remote_task(Target& where, task<Result> it) noexcept
+        : work{[](work& item) noexcept { static_cast<remote_task&>(item).go_on(); }},
           where_{where},
           it_{std::move(it)} {}
-    task_elsewhere(task_elsewhere&& other) noexcept
-        : task_elsewhere{other.where_, std::move(other.it_)} {}
-    ~task_elsewhere() {
-        expects(!away_, "a frame is destroyed while its task runs on another loop");
-    }
+    remote_task(remote_task&& other) noexcept : remote_task{other.where_, std::move(other.it_)} {}
+    ~remote_task() { expects(!away_, "a frame is destroyed while its task runs on another loop"); }
 
     void request(stop_level level) noexcept override {
         if (level == stop_level::stop) {
@@ -47,10 +44,11 @@ public:
         parent_ = given;
         away_ = true;
         io_context& home = context_of(*given);
-        outside_ = where_.company() == nullptr || where_.company() != home.company();
+        outside_ =
+            where_.pool_identity() == nullptr || where_.pool_identity() != home.pool_identity();
         home.expect_post(outside_);
-        if constexpr (counts_guests) where_.guest_came();
-        auto* there = new errand{*this, where_, std::move(it_)};
+        if constexpr (counts_remote_tasks) where_.remote_task_started();
+        auto* there = new remote_root{*this, where_, std::move(it_)};
         stop_ = stop_handle{*there};
         if (given->chain->level() != stop_level::none) request(given->chain->level());
         given->chain->enter(*this);
@@ -62,22 +60,22 @@ public:
     }
 
 private:
-    static constexpr bool counts_guests = requires(Target& it) { it.guest_came(); };
+    static constexpr bool counts_remote_tasks = requires(Target& it) { it.remote_task_started(); };
     using kept = std::conditional_t<std::is_void_v<Result>, bool, Result>;
 
     /// The running end: a root of its own over there.
-    class errand final : public root {
+    class remote_root final : public root {
     public:
-        errand(task_elsewhere& from, Target& where, task<Result> it) noexcept
+        remote_root(remote_task& from, Target& where, task<Result> it) noexcept
             : root{executor_ref{where}, home_of(where), &start, &finish, &destroy},
               from_{from},
               it_{std::move(it)} {
             chain.top = it_.node();
         }
 
-        static void* operator new(std::size_t size) noexcept { return frame_stock::allocate(size); }
+        static void* operator new(std::size_t size) noexcept { return frame_cache::allocate(size); }
         static void operator delete(void* memory, std::size_t size) noexcept {
-            frame_stock::release(memory, size);
+            frame_cache::release(memory, size);
         }
 
         using root::post;
@@ -92,7 +90,7 @@ private:
         }
 
         static void start(work& item) noexcept {
-            auto& self = static_cast<errand&>(of(item));
+            auto& self = static_cast<remote_root&>(of(item));
             if constexpr (!executor<Target>) {
                 io_context& here = *io_context::current();
                 self.settle(here, here);
@@ -102,9 +100,9 @@ private:
         }
 
         static void finish(callback_frame* frame) {
-            auto& self = static_cast<errand&>(of(frame));
+            auto& self = static_cast<remote_root&>(of(frame));
             self.retire();
-            task_elsewhere& back = self.from_;
+            remote_task& back = self.from_;
             {
                 // The task ends here, on the thread that it ran on, before its result is known.
                 task<Result> ended = std::move(self.it_);
@@ -116,7 +114,7 @@ private:
                     }
                 });
             }
-            if constexpr (counts_guests) back.where_.guest_left();
+            if constexpr (counts_remote_tasks) back.where_.remote_task_ended();
             io_context& home = context_of(*back.parent_);
             const bool outside = back.outside_;
             back.parent_->executor.post(back);  // From here on `back` may be gone.
@@ -124,9 +122,9 @@ private:
             self.drop();
         }
 
-        static void destroy(root& self) noexcept { delete static_cast<errand*>(&self); }
+        static void destroy(root& self) noexcept { delete static_cast<remote_root*>(&self); }
 
-        task_elsewhere& from_;
+        remote_task& from_;
         task<Result> it_;
     };
 
@@ -150,8 +148,8 @@ private:
 /// Awaits `it`, run on the loop `where`; the caller resumes on its own executor.
 ///
 /// @param  where  Borrowed; the caller's own loop or another one, run by whatever thread.
-/// @param  it     Owned. What it refers to must be safe to use on that thread; sockets of this loop go
-///                with `release` and `adopt`.
+/// @param  it     Owned. What it refers to must be safe to use on that thread; sockets of this loop
+///                go with `release` and `adopt`.
 /// @return Its result; its frame is gone by then. A user's exception travels back.
 ///
 /// Errors:        those of `it`.
@@ -159,7 +157,7 @@ private:
 /// Threads:       `it` on the thread of `where`, all of it.
 /// Cost:          one block, two posts from outside, and a wake-up for each side that sleeps.
 template <class Result>
-[[nodiscard]] task_elsewhere<io_context, Result> on(io_context& where, task<Result> it) noexcept {
+[[nodiscard]] remote_task<io_context, Result> on(io_context& where, task<Result> it) noexcept {
     return {where, std::move(it)};
 }
 
