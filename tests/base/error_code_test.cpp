@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ostream>
 #include <string_view>
 
 using namespace gyre;

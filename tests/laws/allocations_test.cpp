@@ -26,6 +26,7 @@
 #include <thread>
 #include <vector>
 
+// NOLINTBEGIN(readability-identifier-naming): the names are glibc's.
 extern "C" {
 
 void* __libc_malloc(std::size_t size);
@@ -34,6 +35,7 @@ void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 void __libc_free(void* memory);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 

@@ -195,10 +195,11 @@ std::string duel::compare_accounts() const {
 
 std::string duel::compare_holdings() const {
     const venue& real = real_.state();
-    std::vector<std::int64_t> positions(real.markets.size());
+    const auto markets = static_cast<std::uint16_t>(real.markets.size());
+    std::vector<std::int64_t> positions(markets);
     for (const account& each : real.accounts) {
         const account_id whose = each.terms.account;
-        for (std::uint16_t market = 1; market < real.markets.size(); ++market) {
+        for (std::uint16_t market = 1; market < markets; ++market) {
             const holding& held = real.holdings[real.holdings.find(whose, market)];
             const instrument_id in{market};
             if (held.position != model_.position_of(whose, in)) return "a position is wrong";
