@@ -177,12 +177,12 @@ TEST_CASE("a coroutine runs on a strand from its first to its last line, whateve
             look();
             static_cast<void>(co_await when_all(sleep_for(1ms), sleep_for(2ms)));
             look();
+            const auto child = [&]() -> task<> {
+                look();
+                co_await yield();
+                look();
+            };
             const auto body = [&](task_group& group) -> task<> {
-                const auto child = [&]() -> task<> {
-                    look();
-                    co_await yield();
-                    look();
-                };
                 group.spawn(child());
                 look();
                 co_return;
