@@ -258,13 +258,13 @@ TEST_CASE("a loop that watches over short items does what is posted to it alone"
         }};
         std::atomic<int> done = 0;
 
-        for (int message = 0; message < 200; ++message) {
+        for (int message = 0; message < 50; ++message) {
             for (std::size_t each = 0; each < pool.size(); ++each) {
                 pool[each].post([&done] { ++done; });
             }
             std::this_thread::yield();
         }
-        const bool done_meanwhile = eventually([&done] { return done.load() == 400; });
+        const bool done_meanwhile = eventually([&done] { return done.load() == 100; });
         posted = true;
         poster.join();
         pool.wait();
