@@ -6,9 +6,9 @@
 // `exchange` like any other: repeating, interleaving and judging are its business.
 #include <exchange/bench/measurement.hpp>
 
-#include <lab/allocations.hpp>
-#include <lab/fail.hpp>
-#include <lab/kernel_counts.hpp>
+#include <lab/kit/allocations.hpp>
+#include <lab/kit/fail.hpp>
+#include <lab/kit/kernel_counts.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// gyre as its users write it, on io_uring or on epoll.
+//
+// Plain reads and writes in loops, as in the other contenders; a posted lambda stands for the bare
+// continuation, a launched task for the spawned coroutine. Nothing here is private to the library.
+#include <lab/in_process/gyre/contender.hpp>
+
+#include <lab/kit/fail.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace {
+
+struct figures {
+    std::uint64_t visits = 0;
+    std::uint64_t wakeups = 0;
+    std::uint64_t rearms = 0;
+    std::uint64_t shortages = 0;
+    std::uint64_t blocks_made = 0;
+    std::uint64_t stolen = 0;
+
+    void add(gyre::io_context& loop) {
+        const gyre::loop_counters of = loop.counters();
+        visits += of.visits;
+        wakeups += of.wakeups;
+        rearms += of.rearms;
+        shortages += of.shortages;
+    }
+
+    [[nodiscard]] std::vector<lab::counter> named() const {
+        return {{"visits", visits},       {"wakeups", wakeups},         {"rearms", rearms},
+                {"shortages", shortages}, {"blocks_made", blocks_made}, {"stolen", stolen}};
+    }
+};
+
+class gyre_contender : public lab::contender {
+public:
+    gyre_contender(std::string name, const gyre_lab::options& how)
+        : name_{std::move(name)}, options_{how} {}
+
+    [[nodiscard]] lab::identity about() const override {
+        const gyre::io_context loop{options_};
+        return {name_, "gyre", "0.1.0",
+                std::string{describe(loop.backend().kind)} + ": " + loop.backend().reason};
+    }
+
+    [[nodiscard]] lab::preparation prepare(const lab::work& what) const override {
+        if (const auto* work = std::get_if<lab::latency_case>(&what)) {
+            return gyre_lab::prepare(options_, *work);
+        }
+        return lab::cannot_run{"not written yet"};
+    }
+
+private:
+    std::string name_;
+    gyre_lab::options options_;
+};
+
+}  // namespace
+
+std::vector<lab::counter> gyre_lab::counted_by(gyre::io_context& loop) {
+    figures all;
+    all.add(loop);
+    all.blocks_made = loop.receive_memory().blocks_made;  // For the thread of the loop only.
+    return all.named();
+}
+
+std::vector<lab::counter> gyre_lab::counted_by(gyre::io_pool& pool) {
+    figures all;
+    for (std::size_t each = 0; each < pool.size(); ++each) all.add(pool[each]);
+    all.stolen = pool.counters().stolen;
+    return all.named();
+}
+
+std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
+    require(backend == "uring" || backend == "epoll", "gyre runs on --backend uring or epoll");
+    gyre_lab::options how;
+    how.backend = backend == "epoll" ? gyre::backend_choice::epoll : gyre::backend_choice::uring;
+    return std::make_unique<gyre_contender>("gyre_" + std::string{backend}, how);
+}
