@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A server from the outside: /proc, process clocks and pidfd_getfd, and how a program is started.
-#include <lab/server_process.hpp>
+#include <lab/load/server_process.hpp>
 
-#include <lab/fail.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -159,22 +159,27 @@ struct streams_of_child {
     descriptor complaints;
 };
 
-[[noreturn]] void become(const std::vector<std::string>& command, const cpu_set_t& cores,
-                         const streams_of_child& streams) {
+// Only returns if it cannot.
+void execute(const std::vector<std::string>& command) {
     std::vector<char*> arguments;
     for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
     arguments.push_back(nullptr);
+    ::execvp(arguments.front(), arguments.data());
+}
 
+[[noreturn]] void become(const std::vector<std::string>& command, const server_start& wanted,
+                         const streams_of_child& streams) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setpgid(0, 0);  // So that what it starts can be ended with it.
     ::dup2(streams.output.get(), STDOUT_FILENO);
     ::dup2(streams.complaints.get(), STDERR_FILENO);
-    if (::sched_setaffinity(0, sizeof(cores), &cores) != 0) {
+    for (const std::string& each : wanted.environment) ::putenv(const_cast<char*>(each.c_str()));
+    if (::sched_setaffinity(0, sizeof(wanted.cores), &wanted.cores) != 0) {
         ::dprintf(STDERR_FILENO, "sched_setaffinity: %s\n", std::strerror(errno));
         ::_exit(126);
     }
-    ::execvp(arguments.front(), arguments.data());
-    ::dprintf(STDERR_FILENO, "%s: %s\n", arguments.front(), std::strerror(errno));
+    execute(command);
+    ::dprintf(STDERR_FILENO, "%s: %s\n", command.front().c_str(), std::strerror(errno));
     ::_exit(127);
 }
 
@@ -186,6 +191,16 @@ std::string last_line_of(const descriptor& file) {
     std::string_view all{text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
     while (all.ends_with('\n')) all.remove_suffix(1);
     return std::string{all.substr(all.rfind('\n') + 1)};
+}
+
+std::string read_to_end(const descriptor& from) {
+    std::string found;
+    std::array<char, 4'096> space{};
+    for (;;) {
+        const ssize_t count = ::read(from.get(), space.data(), space.size());
+        if (count <= 0) return found;
+        found.append(space.data(), static_cast<std::size_t>(count));
+    }
 }
 
 // Whether the line `ready` has come; not if the program has closed its output before.
@@ -228,8 +243,11 @@ core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads,
     return {allowed, cores_between(cores, cores.size() - 1, cores.size())};
 }
 
-server_process::server_process(server_process&& other) noexcept
-    : id_{std::exchange(other.id_, -1)} {}
+core_split cores_for(std::size_t server_threads) {
+    cpu_set_t allowed;
+    require(::sched_getaffinity(0, sizeof(allowed), &allowed) == 0, "echo: sched_getaffinity");
+    return split_cores(allowed, server_threads);
+}
 
 server_process::~server_process() {
     if (id_ < 0) return;
@@ -310,13 +328,6 @@ std::optional<int> server_process::exit_status() {
     return WIFEXITED(status) ? std::optional{WEXITSTATUS(status)} : std::nullopt;
 }
 
-void server_process::wait_for_end() {
-    int status = 0;
-    require(::waitpid(id_, &status, 0) == id_, "echo: waitpid");
-    id_ = -1;
-    require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "echo: the server failed");
-}
-
 void server_process::stop() {
     const descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, id_, 0))};
     require(handle.get() >= 0, "echo: pidfd_open");
@@ -326,14 +337,35 @@ void server_process::stop() {
     const bool obeys = ::poll(&ended, 1, patience) == 1;
     end_descendants();
     require(obeys, "echo: the server does not end when told to");
-    wait_for_end();
+    int status = 0;
+    require(::waitpid(id_, &status, 0) == id_, "echo: waitpid");
+    id_ = -1;
+    require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "echo: the server failed");
 }
 
-// Its own group has its number, and keeps it until the last of them has ended. Children of ours that have not
-// become programs are in our own group, and have started nobody.
+// Its own group has its number, and keeps it until the last of them has ended.
 void server_process::end_descendants() const noexcept {
     if (::getpgid(id_) == id_) ::kill(-id_, SIGKILL);
 }
+
+server_watch::server_watch(const server_process& server)
+    : server_{&server},
+      calls_{server.id()},
+      switches_{server.context_switches()},
+      processor_{server.processor_time()},
+      began_{clock::now()} {}
+
+server_cost server_watch::stop() const {
+    server_cost spent;
+    spent.wall = clock::now() - began_;
+    spent.processor = used_between(processor_, server_->processor_time());
+    spent.context_switches = switches_between(switches_, server_->context_switches());
+    spent.system_calls = calls_.so_far();
+    spent.memory_megabytes = server_->peak_memory_megabytes();
+    return spent;
+}
+
+std::string started_server::rest_of_output() const { return read_to_end(output); }
 
 namespace {
 
@@ -343,11 +375,15 @@ struct failed_start {
     bool port_may_be_taken;
 };
 
-std::variant<started_program, failed_start> start_on(const sockaddr_in& address,
-                                                     std::vector<std::string> command,
-                                                     const cpu_set_t& cores) {
-    command.push_back("--port");
-    command.push_back(std::to_string(ntohs(address.sin_port)));
+std::variant<started_server, failed_start> start_on(const sockaddr_in& address,
+                                                    const server_start& wanted) {
+    std::vector<std::string> command = wanted.command;
+    for (const std::string& each :
+         {std::string{"--workload"}, std::string{wanted.workload}, std::string{"--threads"},
+          std::to_string(wanted.threads), std::string{"--port"},
+          std::to_string(ntohs(address.sin_port))}) {
+        command.push_back(each);
+    }
 
     std::array<int, 2> ends{};
     require(::pipe2(ends.data(), O_CLOEXEC) == 0, "echo: pipe2");
@@ -358,11 +394,11 @@ std::variant<started_program, failed_start> start_on(const sockaddr_in& address,
 
     const pid_t child = ::fork();
     require(child >= 0, "echo: fork");
-    if (child == 0) become(command, cores, streams);
+    if (child == 0) become(command, wanted, streams);
     server_process process{child};
     streams.output = descriptor{-1};
     if (wait_until_ready(output)) {
-        return started_program{std::move(process), address, std::move(output)};
+        return started_server{std::move(process), address, std::move(output)};
     }
     const bool taken = process.exit_status() == 1;
     const std::string last = last_line_of(streams.complaints);
@@ -371,22 +407,34 @@ std::variant<started_program, failed_start> start_on(const sockaddr_in& address,
 
 }  // namespace
 
-std::variant<started_program, not_started> start_program(const std::vector<std::string>& command,
-                                                         std::string_view workload,
-                                                         std::size_t threads,
-                                                         const cpu_set_t& cores) {
-    std::vector<std::string> whole = command;
-    for (std::string each : {std::string{"--workload"}, std::string{workload},
-                             std::string{"--threads"}, std::to_string(threads)}) {
-        whole.push_back(std::move(each));
-    }
-
+std::variant<started_server, not_started> start_server(const server_start& wanted) {
     for (int attempt = 0;; ++attempt) {
-        auto started = start_on(free_address(), whole, cores);
-        if (auto* const ready = std::get_if<started_program>(&started)) return std::move(*ready);
+        auto started = start_on(free_address(), wanted);
+        if (auto* const ready = std::get_if<started_server>(&started)) return std::move(*ready);
         auto& [why, port_may_be_taken] = std::get<failed_start>(started);
         if (!port_may_be_taken || attempt > 0) return std::move(why);
     }
+}
+
+std::vector<std::string> identity_of(std::vector<std::string> command) {
+    command.emplace_back("--version");
+    std::array<int, 2> ends{};
+    require(::pipe2(ends.data(), O_CLOEXEC) == 0, "echo: pipe2");
+    const descriptor output{ends[0]};
+    descriptor input{ends[1]};
+    const pid_t child = ::fork();
+    require(child >= 0, "echo: fork");
+    if (child == 0) {
+        ::dup2(input.get(), STDOUT_FILENO);
+        execute(command);
+        ::_exit(127);
+    }
+    input = descriptor{-1};
+    std::istringstream words{read_to_end(output)};
+    ::waitpid(child, nullptr, 0);
+    std::vector<std::string> found;
+    for (std::string word; words >> word;) found.push_back(word);
+    return found;
 }
 
 }  // namespace lab

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// As much of HTTP as all servers of the suite share: where a request ends, and what is said to it.
-#include <lab/baseline/requests.hpp>
+// As much of HTTP as all servers share: where a request ends, and what is said to it.
+#include <lab/servers/answers.hpp>
 
 #include <algorithm>
 
-namespace baseline {
+namespace servers {
 namespace {
 
 constexpr std::string_view end_of_request = "\r\n\r\n";
@@ -42,7 +42,7 @@ bool stays_after(std::string_view request) noexcept {
     return stays;
 }
 
-std::string_view request_scanner::answer_to(std::string_view arrived) {
+std::string_view http_answers::answer_to(std::string_view arrived) {
     if (closes_) return {};
     const std::size_t end = arrived.find(end_of_request);
     const bool whole = unfinished_.empty() && arrived.size() <= request_bytes_max && end != none &&
@@ -52,7 +52,7 @@ std::string_view request_scanner::answer_to(std::string_view arrived) {
     return closes_ ? closing_response : staying_response;
 }
 
-std::string_view request_scanner::answer_slowly(std::string_view arrived) {
+std::string_view http_answers::answer_slowly(std::string_view arrived) {
     unfinished_.append(arrived);
     responses_.clear();
     std::size_t begin = 0;
@@ -69,4 +69,4 @@ std::string_view request_scanner::answer_slowly(std::string_view arrived) {
     return responses_;
 }
 
-}  // namespace baseline
+}  // namespace servers

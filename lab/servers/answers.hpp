@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// As much of HTTP as all servers of the suite share: where a request ends, and what is said to it.
+// What a server says to what has arrived: itself again (echo), or as much of HTTP as all servers share.
 //
-// It is not what is measured, so it is the same code for everybody, and its usual case, a request that
-// arrives alone and whole, copies nothing.
+// HTTP is not what is measured, so it is the same code for every contender, and its usual case, a request
+// that arrives alone and whole, copies nothing.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace baseline {
+namespace servers {
 
-/// The one response, as it is for those who stay and for those who are sent away; of the same length.
+/// What comes goes back.
+class echo_answers {
+public:
+    [[nodiscard]] static std::string_view answer_to(std::string_view arrived) noexcept {
+        return arrived;
+    }
+    [[nodiscard]] static bool closes() noexcept { return false; }
+};
+
+/// The one response, before requests that keep the connection and before its end; of the same length.
 inline constexpr std::string_view staying_response =
     "HTTP/1.1 404 Not Found\r\n"
     "Connection: keep-alive\r\n"
@@ -30,9 +39,9 @@ inline constexpr std::string_view closing_response =
 static_assert(staying_response.size() == 120 && closing_response.size() == 120);
 
 /// What a connection has asked so far. Whatever is cut or joined on its way makes no difference.
-class request_scanner {
+class http_answers {
 public:
-    static constexpr std::size_t request_bytes_max = 8 * 1024;
+    static constexpr std::size_t request_bytes_max = 16 * 1024;
 
     /// Takes what has arrived, and returns what is to be sent now: a response to each request that has
     /// ended, nothing if none has. Valid until the next call. After a request that ends the connection, or
@@ -54,4 +63,4 @@ private:
 /// `close`, HTTP/1.0 if it says `keep-alive`.
 [[nodiscard]] bool stays_after(std::string_view request) noexcept;
 
-}  // namespace baseline
+}  // namespace servers

@@ -8,9 +8,9 @@
 // these, so that a stall shows up once for every message that it kept waiting.
 #pragma once
 
-#include <lab/histogram.hpp>
-#include <lab/load.hpp>
-#include <lab/scenario.hpp>
+#include <lab/kit/histogram.hpp>
+#include <lab/kit/payloads.hpp>
+#include <lab/kit/sockets.hpp>
 
 #include <netinet/in.h>
 #include <sys/epoll.h>
@@ -25,11 +25,21 @@
 
 namespace lab {
 
-/// Where in the stream of load.hpp a message begins: elsewhere for every connection, and for as many of its
+struct echo_case {
+    std::size_t message_bytes = 0;
+    std::size_t connections = 1;
+    std::size_t threads = 1;                ///< Of the server.
+    std::size_t buffer_bytes = 0;           ///< What the server reads at most at once.
+    std::uint64_t messages_per_second = 0;  ///< Over all connections, in turns; 0: a closed loop.
+    std::chrono::milliseconds warm_up{};
+    std::chrono::milliseconds measured{};
+};
+
+/// Where in the stream of payloads.hpp a message begins: elsewhere for every connection, and for as many of its
 /// messages as the stream has bytes.
 ///
 /// A thousand connections that are no more than three messages apart send nothing twice: so neither an old
-/// answer nor one that belongs to somebody else can pass for the right one.
+/// answer nor one that belongs to another connection can pass for the right one.
 [[nodiscard]] constexpr std::uint64_t message_position(std::size_t connection,
                                                        std::uint64_t round) noexcept {
     constexpr std::uint64_t stride = 1'009;  // Prime, and more than there are connections.
@@ -76,12 +86,12 @@ private:
 /// All connections of a case, driven by level-triggered epoll on the calling thread, which is simple and
 /// the same for every contender. Fails if the server hangs up, is silent for ten seconds or answers
 /// with other bytes than it was sent.
-class echo_load {
+class echo_clients {
 public:
     using clock = echo_client::clock;
 
     /// Connects `work.connections` times to `server`, with TCP_NODELAY.
-    echo_load(const echo_case& work, const sockaddr_in& server);
+    echo_clients(const echo_case& work, const sockaddr_in& server);
 
     /// Plays for `length`, and then until nothing is under way. What was due by then is sent, however
     /// late; so this may take longer, but leaves nothing out.

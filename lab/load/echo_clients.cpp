@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The clients of the suite in which a server is measured alone: one thread, one epoll.
-#include <lab/echo_load.hpp>
+#include <lab/load/echo_clients.hpp>
 
-#include <lab/fail.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -16,7 +16,8 @@
 namespace lab {
 namespace {
 
-constexpr auto silence_max = std::chrono::seconds{10};  // A server that answers nobody has failed.
+constexpr auto silence_max =
+    std::chrono::seconds{10};  // A server that is silent for longer has failed.
 
 timespec timespec_of(std::chrono::nanoseconds span) noexcept {
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(span);
@@ -61,7 +62,7 @@ std::span<const std::byte> echo_client::message(const stream_content& from) cons
     return from.at(message_position(index_, round_), size_);
 }
 
-echo_load::echo_load(const echo_case& work, const sockaddr_in& server)
+echo_clients::echo_clients(const echo_case& work, const sockaddr_in& server)
     : message_bytes_{work.message_bytes},
       content_{work.message_bytes},
       space_(std::max<std::size_t>(work.message_bytes, 64 * 1024)),
@@ -74,7 +75,7 @@ echo_load::echo_load(const echo_case& work, const sockaddr_in& server)
     for (std::size_t i = 0; i < work.connections; ++i) connect(server);
 }
 
-void echo_load::play(clock::duration length, histogram& latency) {
+void echo_clients::play(clock::duration length, histogram& latency) {
     latency_ = &latency;
     began_ = clock::now();
     end_ = began_ + length;
@@ -91,7 +92,7 @@ void echo_load::play(clock::duration length, histogram& latency) {
     while (under_way_ > 0) step();
 }
 
-std::vector<std::uint16_t> echo_load::ports() const {
+std::vector<std::uint16_t> echo_clients::ports() const {
     std::vector<std::uint16_t> all;
     for (const echo_client& each : clients_) {
         sockaddr_in local{};
@@ -103,7 +104,7 @@ std::vector<std::uint16_t> echo_load::ports() const {
     return all;
 }
 
-void echo_load::connect(const sockaddr_in& server) {
+void echo_clients::connect(const sockaddr_in& server) {
     descriptor socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     const auto* const address = reinterpret_cast<const sockaddr*>(&server);
     require(::connect(socket.get(), address, sizeof(server)) == 0, "echo: connect");
@@ -112,24 +113,24 @@ void echo_load::connect(const sockaddr_in& server) {
     watch(clients_.size() - 1, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-void echo_load::watch(std::size_t index, int how, std::uint32_t events) {
+void echo_clients::watch(std::size_t index, int how, std::uint32_t events) {
     epoll_event event{events, {.u64 = index}};
     require(::epoll_ctl(poller_.get(), how, clients_[index].number(), &event) == 0,
             "echo: epoll_ctl");
 }
 
-void echo_load::begin_round(std::size_t index, clock::time_point began) {
+void echo_clients::begin_round(std::size_t index, clock::time_point began) {
     ++under_way_;
     clients_[index].begin_round(content_, began);
     if (clients_[index].waiting_to_send()) watch(index, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
 }
 
-echo_load::clock::time_point echo_load::due(std::uint64_t message) const noexcept {
+echo_clients::clock::time_point echo_clients::due(std::uint64_t message) const noexcept {
     return began_ + message * interval_;
 }
 
 // A connection that is busy sends its message when it has got the last one back; see finish_round.
-void echo_load::begin_what_is_due() {
+void echo_clients::begin_what_is_due() {
     const auto now = std::min(clock::now(), end_ - clock::duration{1});
     for (; due(next_) <= now; ++next_) {
         const std::size_t index = next_ % clients_.size();
@@ -139,12 +140,12 @@ void echo_load::begin_what_is_due() {
     }
 }
 
-echo_load::clock::duration echo_load::patience() const {
+echo_clients::clock::duration echo_clients::patience() const {
     if (!open() || due(next_) >= end_) return silence_max;
     return std::max(due(next_) - clock::now(), clock::duration::zero());
 }
 
-void echo_load::step() {
+void echo_clients::step() {
     const auto wait = patience();
     const timespec time_out = timespec_of(wait);
     const int count = ::epoll_pwait2(poller_.get(), events_.data(),
@@ -164,7 +165,7 @@ void echo_load::step() {
     }
 }
 
-void echo_load::finish_round(std::size_t index) {
+void echo_clients::finish_round(std::size_t index) {
     const auto now = clock::now();
     const std::chrono::nanoseconds taken = now - clients_[index].began();
     latency_->record(static_cast<std::uint64_t>(taken.count()));

@@ -2,14 +2,12 @@
 //
 // A server that is measured from the outside, be it ours or a program that knows nothing of the lab.
 //
-// Whatever is asked of it here is asked of the kernel, the same way for everyone: nobody counts his own
-// costs. The seam to foreign programs is four sentences: `--workload W --threads N --port P` on
-// 127.0.0.1; the line `ready` on standard output when it accepts; TCP_NODELAY on every connection; it ends
-// with status 0 soon after SIGTERM.
+// All that is asked here is asked of the kernel, the same way for every server: none counts its own costs.
+// servers/seam.hpp has the command line that all of them keep to.
 #pragma once
 
-#include <lab/kernel_counts.hpp>
-#include <lab/load.hpp>
+#include <lab/kit/kernel_counts.hpp>
+#include <lab/kit/sockets.hpp>
 
 #include <netinet/in.h>
 #include <sched.h>
@@ -24,13 +22,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace lab {
 
-/// Which cores are whose. Where there are enough of them, the server has one for each of its threads and
-/// the load one of its own; where there are not, the server may use all and the load shares the last.
+/// Which cores server and load run on. Where there are enough of them, the server has one for each of its
+/// threads and the load one of its own; where there are not, the server may use all and the load shares the
+/// last.
 struct core_split {
     cpu_set_t server;
     cpu_set_t load;
@@ -46,6 +46,9 @@ using core_of_processor = std::function<int(int)>;
 [[nodiscard]] core_split split_cores(const cpu_set_t& allowed, std::size_t server_threads,
                                      const core_of_processor& core_of = physical_core_of);
 
+/// Of the processors that this process may use.
+[[nodiscard]] core_split cores_for(std::size_t server_threads);
+
 /// What processes have used by a moment: each one that lives, and together those that have ended and were
 /// waited for.
 struct processor_times {
@@ -54,7 +57,7 @@ struct processor_times {
 };
 
 /// What they have used from one reading to the next. The kernel hands over the time of those that have ended
-/// in hundredths of a second; whom nobody has waited for, it forgets, and that part is missing here.
+/// in hundredths of a second; of those that were not waited for it forgets it, and that part is missing here.
 [[nodiscard]] std::chrono::nanoseconds used_between(const processor_times& before,
                                                     const processor_times& after);
 
@@ -64,13 +67,13 @@ class server_process {
 public:
     /// @param id  A child of this process. Taken charge of.
     explicit server_process(pid_t id) noexcept : id_{id} {}
-    server_process(server_process&& other) noexcept;
+    server_process(server_process&& other) noexcept : id_{std::exchange(other.id_, -1)} {}
     server_process& operator=(server_process&&) = delete;
     ~server_process();
 
     [[nodiscard]] pid_t id() const noexcept { return id_; }
 
-    /// The status with which it ends within a second; none if it does not. Whatever it has started is killed.
+    /// The status with which it ends within a second; none if it does not. All that it has started is killed.
     [[nodiscard]] std::optional<int> exit_status();
 
     /// User and system time of all threads of all its processes. Fails if it has ended.
@@ -88,9 +91,6 @@ public:
     ///         this one may not trace.
     [[nodiscard]] bool require_no_delay(std::span<const std::uint16_t> ports) const;
 
-    /// Waits until it has ended by itself. Fails unless its status is 0.
-    void wait_for_end();
-
     /// Asks it to end with SIGTERM. Fails unless it does so within five seconds, with status 0. What a
     /// program has left running by then is killed.
     void stop();
@@ -102,25 +102,61 @@ private:
     pid_t id_;  // -1: nothing to wait for any more.
 };
 
+/// What a server has used between two moments.
+struct server_cost {
+    std::chrono::nanoseconds wall{};
+    std::chrono::nanoseconds processor{};
+    std::optional<std::uint64_t> context_switches{};  ///< None where threads ended meanwhile.
+    std::optional<std::uint64_t> system_calls{};      ///< Where they are counted.
+    double memory_megabytes = 0;                      ///< The peak.
+};
+
+/// From its construction on.
+class server_watch {
+public:
+    /// @param server  Borrowed.
+    explicit server_watch(const server_process& server);
+
+    [[nodiscard]] server_cost stop() const;
+
+private:
+    const server_process* server_;
+    system_call_counter calls_;
+    switches_by_thread switches_;
+    processor_times processor_;
+    std::chrono::steady_clock::time_point began_;
+};
+
+/// How a server is started.
+struct server_start {
+    std::vector<std::string> command;  ///< The program and its first arguments; the rest is added.
+    std::string_view workload;         ///< `echo` or `http`.
+    std::size_t threads = 1;
+    cpu_set_t cores;
+    std::vector<std::string> environment{};  ///< NAME=VALUE; added to that of this process.
+};
+
 /// A program that is ready.
-struct started_program {
+struct started_server {
     server_process process;
     sockaddr_in address;
     descriptor output;  ///< Its standard output, kept open for as long as it may print.
+
+    /// What it has printed since; to be called when it has ended.
+    [[nodiscard]] std::string rest_of_output() const;
 };
 
-/// Why there is none: what it said on standard error last.
+/// Why there is none: the last line that it wrote on standard error.
 struct not_started {
     std::string reason;
 };
 
-/// Starts a server that keeps to the seam, on a free port, and waits at most 30 s until it is ready. Tries a
-/// second port if it ends with 1, as it should if somebody else has taken the first one.
-///
-/// @param command   The program and its first arguments; those of the seam are added.
-/// @param workload  `echo` or `http`.
-[[nodiscard]] std::variant<started_program, not_started> start_program(
-    const std::vector<std::string>& command, std::string_view workload, std::size_t threads,
-    const cpu_set_t& cores);
+/// Starts a server on a free port, and waits at most 30 s until it is ready. Tries a second port if it ends
+/// with 1, as it should if another program has taken the first one.
+[[nodiscard]] std::variant<started_server, not_started> start_server(const server_start& wanted);
+
+/// What a server prints when it is asked for its `--version`: library, version and backend, if it is as it
+/// should be.
+[[nodiscard]] std::vector<std::string> identity_of(std::vector<std::string> command);
 
 }  // namespace lab

@@ -2,7 +2,7 @@
 //
 // Counts the allocations of a program that knows nothing of it: LD_PRELOAD names this library, and
 // LAB_ALLOCATIONS a file of eight bytes, in which the count stands while the program runs.
-#include <lab/counting_malloc.hpp>
+#include <lab/kit/counting_malloc.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
