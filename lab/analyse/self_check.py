@@ -1,76 +1,56 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
 #
 # Does the lab see differences where there are none?
-"""self_check.py FILE.json: everybody against itself, from a run with `--twins`.
+"""run.py self-check SUITE...: each contender against itself.
 
-In such a run each contender took part twice in each round, the second time as its own twin. So the true
-ratio of each pair is 1, and an interval of 95 % has to contain it 95 times in 100. Prints how often that
-was so, for each suite and together, which pairs are farthest apart, and what was left out; the exit code is 1
-if it was less often than chance explains, or if nobody has a twin. Void cases count like all others.
+Each contender takes part twice, the second time as its own twin. The true ratio of such a pair is 1, and an
+interval of 95 % has to contain it 95 times in 100. Prints how often that was so and how wide the intervals are,
+for each suite and together, as they are in a report: widened by the control. Ends with 1 if fewer contain 1 than
+chance explains.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import evidence
-from evidence import Run
+import numpy
 
-SHARE = 1 - evidence.SIGNIFICANCE
+from analyse import stats
+from analyse.frame import Run, load, original
+from analyse.stats import Estimate
+from measure.processes import TWIN
+
+SHARE = 1 - stats.SIGNIFICANCE
 CHANCE = 0.001
 SHOWN_MAX = 10
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A contender and its twin, in one judged metric of one case."""
-
     suite: str
     case: str
-    metric: str
     contender: str
-    low: float
-    high: float
-    p: float
+    own: Estimate
+    widened: Estimate
 
     @property
     def agrees(self) -> bool:
-        return self.low <= 1 <= self.high
+        return self.widened.low <= 1 <= self.widened.high
 
 
-def check(run: Run) -> tuple[list[Pair], dict[str, list[str]]]:
-    """Pairs in judged metrics that have more than one round; and of what else is judged, by the reason why it
-    was left out, the suites."""
-    pairs, left_out = [], {}
-    for row in run.document["rows"]:
-        suite, case, metric, contender = (row[each] for each in ("suite", "case", "metric", "contender"))
-        judged = evidence.judged_metrics(suite, case) or (evidence.HEADLINES[suite],)
-        if metric not in judged or contender.endswith((evidence.TWIN_SUFFIX, evidence.CONTROL_SUFFIX)):
-            continue
-        twin = run.row(suite, case, metric, contender + evidence.TWIN_SUFFIX)
-        ratios = evidence.paired_ratios(row["samples"], twin["samples"], row["better"]) if twin else []
-        if run.row(suite, case, metric, contender) is None:
-            left_out.setdefault("saturated", []).append(suite)
-        elif twin is None:
-            left_out.setdefault("without a twin", []).append(suite)
-        elif len(ratios) < 2:
-            left_out.setdefault("of fewer than two rounds", []).append(suite)
-        else:
-            pairs.append(Pair(suite, case, metric, contender, *evidence.interval(ratios),
-                              evidence.paired_p_value(ratios)))
-    return pairs, left_out
-
-
-def left_out_lines(left_out: dict[str, list[str]]) -> list[str]:
-    return [f"left out: {len(suites)} {reason} ("
-            f"{', '.join(f'{suites.count(each)} of {each}' for each in dict.fromkeys(suites))})"
-            for reason, suites in left_out.items()]
+def pairs_of(run: Run) -> list[Pair]:
+    found = []
+    for suite in run.suites:
+        for case in run.cases(suite):
+            metric = run.headline(suite, case)
+            for name in run.contenders:
+                own = run.ratio(suite, case, metric, name + TWIN, original(name))
+                if own is not None and not math.isinf(own.half):
+                    found.append(Pair(suite, case, name, own, own.widened(run.control(suite, case, metric))))
+    return found
 
 
 def fewest_expected(count: int) -> int:
@@ -78,49 +58,38 @@ def fewest_expected(count: int) -> int:
     less than one of a thousand runs (binomial distribution)."""
     total = 0.0
     for agreeing in range(count + 1):
-        total += math.exp(math.lgamma(count + 1) - math.lgamma(agreeing + 1)
-                          - math.lgamma(count - agreeing + 1)
-                          + agreeing * math.log(SHARE) + (count - agreeing) * math.log(1 - SHARE))
+        total += math.comb(count, agreeing) * SHARE ** agreeing * (1 - SHARE) ** (count - agreeing)
         if total > CHANCE:
             return agreeing
     return count
 
 
-def line_of(title: str, pairs: list[Pair]) -> str:
-    agreeing = sum(each.agrees for each in pairs)
-    return f"{title:<18} {len(pairs):>6} {agreeing:>6} {100 * agreeing / len(pairs):>7.1f} %"
+def line_of(title: str, pairs: Iterable[Pair]) -> str:
+    pairs = list(pairs)
+    halves = [100 * math.expm1(each.widened.half) for each in pairs]
+    agree = sum(each.agrees for each in pairs)
+    alone = sum(each.own.low <= 1 <= each.own.high for each in pairs)
+    return (f"{title:<12} {len(pairs):>6} {100 * agree / len(pairs):>12.1f} % {100 * alone / len(pairs):>12.1f} % "
+            f"{numpy.median(halves):>12.2f} % {numpy.percentile(halves, 90):>10.2f} %")
 
 
-def report_of(pairs: list[Pair]) -> list[str]:
-    lines = [f"{'suite':<18} {'pairs':>6} {'agree':>6} {'share':>9}"]
+def lines(pairs: list[Pair]) -> list[str]:
+    found = [f"{'suite':<12} {'pairs':>6} {'contain 1':>14} {'not widened':>14} {'median half':>14} {'90 % of':>12}"]
     for suite in dict.fromkeys(each.suite for each in pairs):
-        lines.append(line_of(suite, [each for each in pairs if each.suite == suite]))
-    lines.append(line_of("all", pairs))
-    apart = sorted((each for each in pairs if not each.agrees), key=lambda each: each.p)
-    for each in apart[:SHOWN_MAX]:
-        lines.append(f"  {each.suite} {each.case} {each.metric}, {each.contender}: "
-                     f"{each.low:.3f} to {each.high:.3f}")
-    if len(apart) > SHOWN_MAX:
-        lines.append(f"  and {len(apart) - SHOWN_MAX} more, less far apart")
-    return lines
+        found.append(line_of(suite, (each for each in pairs if each.suite == suite)))
+    found.append(line_of("all", pairs))
+    apart = sorted((each for each in pairs if not each.agrees), key=lambda each: each.widened.p)
+    found += [f"  {each.suite} {each.case}, {each.contender}: {stats.interval_text(each.widened, 3)}"
+              for each in apart[:SHOWN_MAX]]
+    return found + ([f"  and {len(apart) - SHOWN_MAX} more"] if len(apart) > SHOWN_MAX else [])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Compares everybody with itself.")
-    parser.add_argument("file", type=Path, metavar="FILE.json", help="of a run with --twins")
-    path = parser.parse_args().file
-    try:
-        pairs, left_out = check(Run(json.loads(path.read_text(encoding="utf-8"))))
-    except (OSError, json.JSONDecodeError, KeyError) as error:
-        sys.exit(f"self_check: {path}: {error}")
+def report(path: Path) -> int:
+    pairs = pairs_of(load(path))
     if not pairs:
-        sys.exit(f"self_check: {path}: nobody has a twin; run with --twins and two rounds at least")
-    print("\n".join(report_of(pairs) + left_out_lines(left_out)))
-    agreeing, fewest = sum(each.agrees for each in pairs), fewest_expected(len(pairs))
-    reaches = "reaches" if agreeing >= SHARE * len(pairs) else "does not reach"
-    print(f"the share {reaches} {100 * SHARE:.0f} %; chance explains {fewest} of {len(pairs)} and more")
-    return 0 if agreeing >= fewest else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        print(f"self-check: {path} has no contender with a twin and two blocks")
+        return 1
+    agree, fewest = sum(each.agrees for each in pairs), fewest_expected(len(pairs))
+    print(*lines(pairs), sep="\n")
+    print(f"{agree} of {len(pairs)} intervals contain 1; chance explains {fewest} and more")
+    return 0 if agree >= fewest else 1

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
 #
-# Does a comparison of two runs see what is there, and only that? Nobody knows of a real change how large it
-# is, so one is planted whose size is known.
-"""planted.py FOLDER [--repetitions N] [--turns N]: a slowdown that compare.py must name, and a no-op.
+# Does a comparison of two runs see what is there, and only that? Of a real change the size is unknown, so one is
+# planted whose size is known.
+"""run.py sensitivity FOLDER [--blocks N]: a slowdown that `compare` must name, and a no-op.
 
 Copies the sources to FOLDER and builds the lab three times: as it is, with each of gyre's sends to a socket
 made to take a tenth longer, and with an instruction in the same place that does nothing. Measures each, with
@@ -20,10 +20,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import compare
-from evidence import Run
+from analyse import compare
+from analyse.frame import Run, load
 
-HERE = Path(__file__).resolve().parent
+LAB = Path(__file__).resolve().parents[1]
 FILE = "src/runtime/perform.cpp"
 SEND = """    return outcome(::send(on.number, op.data, on.portion_of(op.size), MSG_DONTWAIT | MSG_NOSIGNAL));
 """
@@ -42,13 +42,13 @@ VARIANTS = {
 """ + SEND,
 }
 CONTENDERS = "gyre_uring,gyre_epoll,asio_callback,asio_coroutine"
-SUITES, CASES = ("latency", "echo"), "*64*"  # Messages of 64 bytes: what a send costs is most of them.
+SUITES, CASES = ("latency",), "*64*"  # Messages of 64 bytes: what a send costs is most of them.
 
 
 def planted(source: str, variant: str) -> str:
     """Raises ValueError if the source has changed, so that nothing would be planted."""
     if source.count(SEND) != 1:
-        raise ValueError(f"{FILE} does not send as planted.py knows it")
+        raise ValueError(f"{FILE} does not send as sensitivity.py knows it")
     return source.replace(SEND, VARIANTS[variant])
 
 
@@ -58,7 +58,7 @@ def run(command: list[str], **how) -> subprocess.CompletedProcess:
 
 
 def copy_sources(to: Path) -> None:
-    root = HERE.parent
+    root = LAB.parent
     names = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], check=True, capture_output=True,
                            text=True).stdout.split("\0")
     for name in filter(None, names):
@@ -81,11 +81,12 @@ def build(sources: Path, folder: Path) -> None:
     (sources / FILE).write_text(source, encoding="utf-8")
 
 
-def measure(folder: Path, variant: str, repetitions: int, turns: int) -> Path:
-    path = folder / f"{variant}.json"
-    run([sys.executable, "-B", str(HERE / "run.py"), *SUITES, "--build", str(folder / variant), "--quick",
-         "--case", CASES, "--contenders", CONTENDERS, "--repetitions", str(repetitions),
-         "--turns", str(turns), "--json", str(path)], stdout=subprocess.DEVNULL)
+def measure(folder: Path, variant: str, blocks: int) -> Path:
+    path = folder / f"{variant}.jsonl"
+    path.unlink(missing_ok=True)
+    run([sys.executable, "-B", str(LAB / "run.py"), *SUITES, "--build", str(folder / variant), "--quick",
+         "--case", CASES, "--contenders", CONTENDERS, "--blocks", str(blocks), "--no-system-calls",
+         "--json", str(path)], stdout=subprocess.DEVNULL)
     return path
 
 
@@ -96,29 +97,22 @@ def verdicts(before: Run, after: Run) -> Counter:
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="run.py sensitivity", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--repetitions", type=int, default=10, metavar="N")
-    parser.add_argument("--turns", type=int, default=4, metavar="N")
-    arguments = parser.parse_args()
-    folder = arguments.folder.resolve()
-    sources = folder / "sources"
-    copy_sources(sources)
-    build(sources, folder)
-    results = {each: measure(folder, each, arguments.repetitions, arguments.turns) for each in VARIANTS}
+    parser.add_argument("--blocks", type=int, default=12, metavar="N")
+    asked = parser.parse_args(words)
+    folder = asked.folder.resolve()
+    copy_sources(folder / "sources")
+    build(folder / "sources", folder)
+    results = {each: measure(folder, each, asked.blocks) for each in VARIANTS}
     found = {}
     for variant in ("slower", "no_op"):
         print(f"== {variant}", flush=True)
-        pair = results["as_it_is"], results[variant]
-        subprocess.run([sys.executable, "-B", str(HERE / "compare.py"), *map(str, pair), "--all"],
-                       check=False)
-        found[variant] = verdicts(*map(compare.load, pair))
+        before, after = load(results["as_it_is"]), load(results[variant])
+        compare.report(before, after, False, True)
+        found[variant] = verdicts(before, after)
     named = found["slower"]["worse"] > 0
     quiet = found["no_op"]["worse"] == found["no_op"]["better"] == 0
     print(f"the slowdown {'is' if named else 'is NOT'} named; the no-op {'is not' if quiet else 'IS'}")
     return 0 if named and quiet else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
