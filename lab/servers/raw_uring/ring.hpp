@@ -6,7 +6,7 @@
 // against. One thread, one ring with deferred completions, no error that is survived.
 #pragma once
 
-#include <lab/fail.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <linux/time_types.h>
 // Needs the line above on Debian 12.
@@ -25,7 +25,7 @@
 
 namespace raw {
 
-/// Who hands entries to the kernel: a call of ours, or a thread of the kernel's that looks for them.
+/// How entries get to the kernel: by a call of ours, or by a thread of the kernel's that looks for them.
 enum class submission : std::uint8_t { by_calls, by_the_kernel };
 
 // Younger than Debian 12's <linux/io_uring.h>.
@@ -54,7 +54,7 @@ public:
         number_ = static_cast<int>(::syscall(SYS_io_uring_setup, 2048, &asked));
         lab::require(number_ >= 0, "raw_uring: io_uring_setup");
         entered_ = number_;
-        // Who waits for clients does not wait for a disk, and the processor's frequency need not rise for it.
+        // Waiting for clients is not waiting for a disk: the processor's frequency need not rise for it.
         if ((asked.features & feature_no_iowait) != 0) wait_flags_ |= enter_no_iowait;
         register_number();
 

@@ -3,47 +3,39 @@
 // The best plain server on io_uring that we can write for small messages and many clients.
 //
 // One accept stays armed and yields all connections. A connection always has one receive or one send in
-// the ring, and one call into the kernel submits everybody's next step and fetches everybody's last;
-// at a hundred clients and a kilobyte that beats multishot receives (see lab/README.md). Where the
-// connection ends with the answer, sending and closing go into the ring together, as a chain.
-#include <lab/baseline/requests.hpp>
-#include <lab/baseline/seam.hpp>
-#include <lab/contenders/raw_ring.hpp>
+// the ring, and one call into the kernel submits the next step of all connections and fetches their last;
+// at a hundred clients and a kilobyte that beats multishot receives. Where the connection ends with the answer,
+// sending and closing go into the ring together, as a chain.
+#pragma once
 
-#include <lab/fail.hpp>
+#include <lab/kit/fail.hpp>
+#include <lab/servers/raw_uring/ring.hpp>
+#include <lab/servers/seam.hpp>
 
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-namespace {
-
-constexpr std::string_view with_polling = "io_uring_sqpoll";
+namespace raw_uring {
 
 enum class step : std::uint8_t { receiving, sending, closing };
 
-struct connection {
-    int number = -1;
-    step now = step::receiving;
-    std::string_view unsent{};
-    baseline::request_scanner requests{};
-    std::array<char, 4096> space;
-};
-
+/// @tparam Answers  One for each connection; see answers.hpp.
+template <class Answers>
 class server {
 public:
-    server(const baseline::job& wanted, lab::descriptor listener)
-        : answers_{wanted.what},
-          ring_{wanted.backend == with_polling ? raw::submission::by_the_kernel
-                                               : raw::submission::by_calls,
+    explicit server(const servers::job& wanted)
+        : buffer_bytes_{wanted.buffer_bytes},
+          ring_{wanted.backend.ends_with("_sqpoll") ? raw::submission::by_the_kernel
+                                                    : raw::submission::by_calls,
                 wanted.polling_core},
-          listener_{std::move(listener)} {}
+          listener_{servers::listen_on(wanted)} {
+        servers::say_ready(wanted);
+    }
 
     [[noreturn]] void run() {
         accept();
@@ -59,12 +51,21 @@ public:
     }
 
 private:
+    struct connection {
+        explicit connection(std::size_t buffer_bytes) : space(buffer_bytes) {}
+        int number = -1;
+        step now = step::receiving;
+        std::string_view unsent{};
+        Answers answers{};
+        std::vector<char> space;
+    };
+
     static constexpr std::uint64_t accepting = 0;
 
     void accept() {
         io_uring_sqe& to = ring_.entry();
         to.opcode = IORING_OP_ACCEPT;
-        to.fd = listener_.get();
+        to.fd = listener_;
         to.ioprio = IORING_ACCEPT_MULTISHOT;
         to.accept_flags = SOCK_CLOEXEC;
         to.user_data = accepting;
@@ -80,10 +81,10 @@ private:
 
     // Connections are used again and not freed: where they come and go, that is what a pool is for.
     connection& spare() {
-        if (spares_.empty()) return *new connection;
+        if (spares_.empty()) return *new connection{buffer_bytes_};
         connection& it = *spares_.back();
         spares_.pop_back();
-        it.requests = {};
+        it.answers = {};
         return it;
     }
 
@@ -136,9 +137,8 @@ private:
     void received(connection& it, std::int32_t result) {
         if (result <= 0) return close(it);
         const std::string_view arrived{it.space.data(), static_cast<std::size_t>(result)};
-        const bool asked = answers_ == baseline::workload::http;
-        it.unsent = asked ? it.requests.answer_to(arrived) : arrived;
-        if (it.requests.closes()) {
+        it.unsent = it.answers.answer_to(arrived);
+        if (it.answers.closes()) {
             it.unsent.empty() ? close(it) : send_and_close(it);
         } else {
             it.unsent.empty() ? receive(it) : static_cast<void>(send(it));
@@ -158,18 +158,16 @@ private:
         close(it);
     }
 
-    baseline::workload answers_;
+    std::size_t buffer_bytes_;
     raw::ring ring_;
-    lab::descriptor listener_;
+    int listener_;
     std::vector<connection*> spares_;
 };
 
-}  // namespace
-
-int main(int count, char** arguments) {
-    const baseline::identity about{"none", "-", {"io_uring", with_polling}};
-    return baseline::run(count, arguments, about,
-                         [](const baseline::job& wanted, lab::descriptor listener) {
-                             server{wanted, std::move(listener)}.run();
-                         });
+template <class Answers>
+int serve(const servers::job& wanted) {
+    return servers::serve_on_threads(wanted,
+                                     [](const servers::job& each) { server<Answers>{each}.run(); });
 }
+
+}  // namespace raw_uring

@@ -8,11 +8,9 @@
 // with a buffer for each receive. What arrived is sent back by a call on the spot and done with at once;
 // only what a full socket did not take waits, in its buffer, for the ring.
 // Where the buffers run out, as many receives are armed again as there are buffers by the next turn.
-#include <lab/contenders/raw_ring.hpp>
-
-#include <lab/contender.hpp>
-#include <lab/fail.hpp>
-#include <lab/load.hpp>
+#include <lab/kit/fail.hpp>
+#include <lab/servers/raw_uring/ring.hpp>
+#include <lab/servers/seam.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,10 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -127,15 +121,17 @@ struct connection {
 
 class server {
 public:
-    server(const lab::echo_case& work, lab::descriptor listener)
-        : connections_{work.connections},
-          buffers_{ring_, std::min<std::size_t>(work.buffer_bytes, 32 * 1024)},
-          listener_{std::move(listener)} {}
+    explicit server(const servers::job& wanted)
+        : buffers_{ring_, std::min<std::size_t>(wanted.buffer_bytes, 32 * 1024)},
+          listener_{servers::listen_on(wanted)} {
+        servers::say_ready(wanted);
+    }
 
-    void run() {
-        for (std::size_t i = 0; i < connections_; ++i) accept();
-        for (open_ = connections_; open_ > 0;) {
+    [[noreturn]] void run() {
+        accept();
+        for (;;) {
             ring_.turn([this](const io_uring_cqe& result) {
+                if (result.user_data == accepting) return accepted(result);
                 auto& it = *reinterpret_cast<connection*>(result.user_data & ~sending);
                 if ((result.user_data & sending) != 0) {
                     sent(it, result.res);
@@ -148,11 +144,22 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t accepting = 0;
     static constexpr std::uint64_t sending = 1;
 
     void accept() {
-        const int number = lab::accept_connection(listener_).release();
-        receive(*new connection{number});
+        io_uring_sqe& to = ring_.entry();
+        to.opcode = IORING_OP_ACCEPT;
+        to.fd = listener_;
+        to.ioprio = IORING_ACCEPT_MULTISHOT;
+        to.accept_flags = SOCK_CLOEXEC;
+        to.user_data = accepting;
+    }
+
+    void accepted(const io_uring_cqe& result) {
+        lab::require(result.res >= 0, "raw_uring_multishot: accept");
+        if ((result.flags & IORING_CQE_F_MORE) == 0) accept();
+        receive(*new connection{result.res});
     }
 
     void receive(connection& it) {
@@ -188,9 +195,10 @@ private:
         if (it.unsent.empty()) {
             const ssize_t count =
                 ::send(it.number, what.bytes, what.size, MSG_DONTWAIT | MSG_NOSIGNAL);
-            lab::require(count > 0 || errno == EAGAIN, "raw_uring_multishot: send");
             if (count > 0) shorten(what, count);
-            if (what.size == 0) return buffers_.done_with(what.buffer);
+            // The client has gone: the receive that is armed will tell.
+            if (what.size == 0 || (count < 0 && errno != EAGAIN))
+                return buffers_.done_with(what.buffer);
             it.unsent.push_back(what);
             send_first(it);
         } else {
@@ -215,10 +223,9 @@ private:
     }
 
     void sent(connection& it, std::int32_t result) {
-        lab::require(result > 0, "raw_uring_multishot: a send failed");
         piece& what = it.unsent.front();
-        shorten(what, result);
-        if (what.size == 0) {
+        if (result > 0) shorten(what, result);
+        if (what.size == 0 || result <= 0) {
             buffers_.done_with(what.buffer);
             it.unsent.pop_front();
         }
@@ -240,34 +247,16 @@ private:
         if (!it.ended || !it.unsent.empty()) return;
         ::close(it.number);
         delete &it;
-        --open_;
     }
 
     raw::ring ring_;
-    std::size_t connections_;
     buffer_ring buffers_;
-    lab::descriptor listener_;
+    int listener_;
     std::deque<connection*> starving_;
-    std::size_t open_ = 0;
-};
-
-class raw_uring_multishot : public lab::contender {
-public:
-    lab::identity about() const override {
-        return {"raw_uring_multishot", "none", "", "io_uring, multishot receives"};
-    }
-
-    void echo(const lab::echo_case& work, lab::descriptor listener) override {
-        server{work, std::move(listener)}.run();
-    }
-    std::string refusal_to_echo(const lab::echo_case& work) const override {
-        return lab::refuse_threads(work);
-    }
 };
 
 }  // namespace
 
-std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
-    require(backend.empty(), "raw_uring_multishot has no backends to choose from");
-    return std::make_unique<raw_uring_multishot>();
+int servers::serve_echo(const job& wanted) {
+    return serve_on_threads(wanted, [](const job& each) { server{each}.run(); });
 }
