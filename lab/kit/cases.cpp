@@ -149,11 +149,12 @@ work read_http(fields& from) {
 }
 
 work read_timers(fields& from) {
-    const auto use = from.one_of<timer_use>("kind", {{"cancel_waited", timer_use::cancel_waited},
-                                                     {"cancel_unwaited", timer_use::cancel_unwaited},
-                                                     {"fire_in_a_row", timer_use::fire_in_a_row},
-                                                     {"fire_together", timer_use::fire_together},
-                                                     {"push_back", timer_use::push_back}});
+    const auto use =
+        from.one_of<timer_use>("kind", {{"cancel_waited", timer_use::cancel_waited},
+                                        {"cancel_unwaited", timer_use::cancel_unwaited},
+                                        {"fire_in_a_row", timer_use::fire_in_a_row},
+                                        {"fire_together", timer_use::fire_together},
+                                        {"push_back", timer_use::push_back}});
     timers_case what{use};
     if (use == timer_use::fire_together || use == timer_use::push_back) {
         what.timers = from.count("timers");

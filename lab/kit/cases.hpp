@@ -177,9 +177,9 @@ struct fan_out_case {
     std::size_t children_per_group;
 };
 
-using work = std::variant<dispatch_case, shared_dispatch_case, throughput_case,
-                          threads_throughput_case, latency_case, http_case, threads_http_case,
-                          timers_case, churn_case, fan_out_case>;
+using work =
+    std::variant<dispatch_case, shared_dispatch_case, throughput_case, threads_throughput_case,
+                 latency_case, http_case, threads_http_case, timers_case, churn_case, fan_out_case>;
 
 struct case_record {
     work what;

@@ -53,9 +53,8 @@ json summary_with_buckets(const histogram& latency) {
     json all = summary_of(latency);
     if (all.is_null()) return all;
     json& buckets = all["buckets"] = json::array();
-    latency.for_each_bucket([&](std::uint64_t value, std::uint64_t count) {
-        buckets.push_back({value, count});
-    });
+    latency.for_each_bucket(
+        [&](std::uint64_t value, std::uint64_t count) { buckets.push_back({value, count}); });
     return all;
 }
 
@@ -90,7 +89,8 @@ private:
     }
 
     json prepare(const std::string& suite, const nlohmann::json& record) {
-        require(session_ == nullptr, "driver: a case is prepared already");
+        require(!prepared_, "driver: a process plays one case");
+        prepared_ = true;
         const case_record read = read_case(suite, record);
         preparation made = who_->prepare(read.what);
         if (const auto* refusal = std::get_if<cannot_run>(&made)) {
@@ -99,7 +99,6 @@ private:
         session_ = std::move(std::get<std::unique_ptr<session>>(made));
         unit_ = unit_of(read.what);
         one_thread_ = is_played_by_one_thread(read.what);
-        latency_ = {};
         if (read.warm_up > 0) {
             slice warm_up{read.warm_up, verification::every_byte};
             play(warm_up);
@@ -112,6 +111,7 @@ private:
         const stopwatch watch;
         session_->play(now);
         const cost spent = watch.stop();
+        session_->conclude(now);
         require(now.done == now.operations, "driver: " + std::to_string(now.done) + " of " +
                                                 std::to_string(now.operations) +
                                                 " operations were done");
@@ -152,6 +152,7 @@ private:
     std::unique_ptr<contender> who_;
     std::unique_ptr<session> session_;
     std::uint64_t unit_ = 1;
+    bool prepared_ = false;
     bool one_thread_ = true;
     histogram latency_;
 };

@@ -49,6 +49,9 @@ public:
     /// Plays exactly `operations` of the case. This is what is timed.
     virtual void play(slice& now) = 0;
 
+    /// What may be left until the clock has stopped: adding up.
+    virtual void conclude(slice&) {}
+
     /// What has been counted so far: always the same counters, from wherever they started.
     [[nodiscard]] virtual std::vector<counter> counted() { return {}; }
 };
@@ -93,9 +96,9 @@ public:
 /// What a slice took.
 struct cost {
     std::chrono::nanoseconds wall{};
-    std::chrono::nanoseconds processor{};  ///< User and system time of all threads.
-    std::uint64_t allocations = 0;         ///< Made by the thread that holds the stopwatch.
-    std::uint64_t context_switches = 0;    ///< Of all threads.
+    std::chrono::nanoseconds processor{};         ///< User and system time of all threads.
+    std::uint64_t allocations = 0;                ///< Made by the thread that holds the stopwatch.
+    std::uint64_t context_switches = 0;           ///< Of all threads.
     std::optional<std::uint64_t> system_calls{};  ///< Where they are counted (kernel_counts.hpp).
 };
 

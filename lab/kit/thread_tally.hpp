@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Counting on several threads without measuring the counter.
+// Counting what has run, on one thread or on several, without measuring the counter.
 //
 // One number that all threads add to would travel between their cores with every item, and cost more
 // than what the items are posted to measure.
@@ -15,7 +15,17 @@
 
 namespace lab {
 
-/// What all threads of a run have done. Add on any of them, read when they have ended.
+/// What one thread has done; the same interface as below.
+class tally {
+public:
+    void add() noexcept { ++count_; }
+    [[nodiscard]] std::uint64_t sum() const noexcept { return count_; }
+
+private:
+    std::uint64_t count_ = 0;
+};
+
+/// What all threads of a session have done. Add on any of them, read while none is working.
 class thread_tally {
 public:
     void add() noexcept { ++counts_[place_of_this_thread()].value; }

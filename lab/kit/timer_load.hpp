@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace lab {
 
@@ -23,7 +24,7 @@ inline constexpr std::uint64_t pushes_per_turn = 64;
 inline constexpr std::chrono::milliseconds push_tick{10};
 
 /// The time for contenders whose loop does not keep it: read once in `pushes_per_turn` operations, as a busy
-/// loop reads it once in a turn. So a row compares timers, not how often somebody asks for the time.
+/// loop reads it once in a turn. So a row compares timers, not readings of the clock.
 class turn_clock {
 public:
     [[nodiscard]] std::chrono::steady_clock::time_point now() noexcept {
@@ -31,9 +32,28 @@ public:
         return now_;
     }
 
+    /// The next reading is a new one.
+    void begin_turn() noexcept { asked_ = 0; }
+
 private:
     std::uint64_t asked_ = 0;
     std::chrono::steady_clock::time_point now_{};
+};
+
+/// When pending timeouts have to be armed anew, because a session that pauses between its slices would
+/// see some fire.
+class freshness {
+public:
+    /// Whether a third of the timeout is over since this was last so; at first it is.
+    [[nodiscard]] bool is_over(std::chrono::nanoseconds timeout) noexcept {
+        const auto now = std::chrono::steady_clock::now();
+        if (armed_ && now - *armed_ < timeout / 3) return false;
+        armed_ = now;
+        return true;
+    }
+
+private:
+    std::optional<std::chrono::steady_clock::time_point> armed_;
 };
 
 /// A linear congruential generator (Knuth's MMIX constants); its upper half is used.

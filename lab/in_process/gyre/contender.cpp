@@ -50,10 +50,8 @@ public:
     }
 
     [[nodiscard]] lab::preparation prepare(const lab::work& what) const override {
-        if (const auto* work = std::get_if<lab::latency_case>(&what)) {
-            return gyre_lab::prepare(options_, *work);
-        }
-        return lab::cannot_run{"not written yet"};
+        return std::visit([this](const auto& work) { return gyre_lab::prepare(options_, work); },
+                          what);
     }
 
 private:

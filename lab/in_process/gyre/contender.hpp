@@ -11,6 +11,7 @@
 #include <gyre/runtime/io_pool.hpp>
 
 #include <cstddef>
+#include <deque>
 #include <vector>
 
 namespace gyre_lab {
@@ -45,7 +46,8 @@ protected:
 };
 
 /// A session on several threads: an io_pool. What is posted goes to the pool, for whichever loop comes
-/// first; a connection stays with one loop, to which its tasks are launched.
+/// first; a connection, which is a `Place`, stays with one loop, to which its tasks are launched.
+template <class Place>
 class pool_session : public lab::session {
 public:
     pool_session(const options& how, std::size_t threads) : pool_{pool_of(how, threads)} {}
@@ -61,6 +63,8 @@ private:
     }
 
 protected:
+    // They outlive the pool: a socket that no loop is using any more may be closed on any thread.
+    std::deque<Place> places_;
     gyre::io_pool pool_;
 };
 

@@ -18,9 +18,7 @@ using gyre::task;
 
 struct ping_pong_pair {
     ping_pong_pair(gyre::io_context& loop, const lab::latency_case& work)
-        : sockets{loop, work.via},
-          message{work.message_bytes},
-          at_server(work.message_bytes) {}
+        : sockets{loop, work.via}, message{work.message_bytes}, at_server(work.message_bytes) {}
 
     gyre_lab::socket_pair sockets;
     lab::ping message;

@@ -55,8 +55,8 @@ public:
 
 private:
     void add(int from, int to) {
-        directions_.push_back({from, to, lab::outgoing_stream{buffer_bytes_},
-                               lab::incoming_stream{buffer_bytes_}});
+        directions_.push_back(
+            {from, to, lab::outgoing_stream{buffer_bytes_}, lab::incoming_stream{buffer_bytes_}});
     }
 
     std::size_t buffer_bytes_;

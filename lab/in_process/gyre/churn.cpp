@@ -4,18 +4,12 @@
 //
 // `gyre::serve` would add its bound, its counters and its drain; like the others' servers, this one
 // knows how many connections will come.
-#include <lab/contenders/gyre_counters.hpp>
-#include <lab/contenders/gyre_suites.hpp>
+#include <lab/in_process/gyre/contender.hpp>
 
-#include <lab/churn_load.hpp>
-#include <lab/contender.hpp>
-#include <lab/fail.hpp>
-#include <lab/load.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/acceptor.hpp>
-#include <gyre/io/stream_socket.hpp>
-#include <gyre/runtime/io_context.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/task_group.hpp>
 
@@ -29,7 +23,6 @@
 
 namespace {
 
-using gyre::io_context;
 using gyre::stream_socket;
 using gyre::task;
 
@@ -39,7 +32,7 @@ struct port {
 };
 
 struct churn {
-    churn(io_context& loop, const lab::churn_case& what) : work{what} {
+    churn(gyre::io_context& loop, const lab::churn_case& what) : work{what} {
         for (lab::listener& each : lab::listen_on_loopback(work.listeners)) {
             ports.push_back({gyre::tcp_acceptor::adopt(loop, each.socket.release()),
                              gyre::endpoint{gyre::ipv4::loopback(), each.port()}});
@@ -48,7 +41,7 @@ struct churn {
 
     port& next_port() { return ports[next++ % ports.size()]; }
 
-    const lab::churn_case& work;
+    lab::churn_case work;
     std::vector<port> ports;
     std::size_t next = 0;
     lab::byte_tally tally;
@@ -182,30 +175,29 @@ task<> send_bursts(churn& all, std::uint64_t connections, lab::histogram& latenc
     co_await gyre::with_group(body);
 }
 
-void run(io_context& loop, churn& all, std::uint64_t connections, lab::histogram& latency) {
-    if (all.work.play == lab::churn_play::one_actor) {
-        launch(loop, play_alone(all, connections, latency), gyre::or_terminate{});
-    } else {
-        launch(loop, serve_bursts(all, connections), gyre::or_terminate{});
-        launch(loop, send_bursts(all, connections, latency), gyre::or_terminate{});
+class churn_session final : public gyre_lab::loop_session {
+public:
+    churn_session(const gyre_lab::options& how, const lab::churn_case& work)
+        : loop_session{how}, all_{loop_, work} {}
+
+    void play(lab::slice& now) override {
+        if (all_.work.play == lab::churn_play::one_actor) {
+            launch(loop_, play_alone(all_, now.operations, now.latency), gyre::or_terminate{});
+        } else {
+            launch(loop_, serve_bursts(all_, now.operations), gyre::or_terminate{});
+            launch(loop_, send_bursts(all_, now.operations, now.latency), gyre::or_terminate{});
+        }
+        loop_.run();
+        all_.tally.check();
+        now.done = now.latency.count();
     }
-    loop.run();
-    all.tally.check();
-}
+
+private:
+    churn all_;
+};
 
 }  // namespace
 
-lab::outcome gyre_lab::measure_churn(const gyre::io_context_options& options,
-                                     const lab::churn_case& work) {
-    io_context loop{options};
-    churn all{loop, work};
-    lab::histogram warm_up;
-    run(loop, all, work.warm_up_connections, warm_up);
-
-    lab::measurement result;
-    const gyre_lab::counting_watch watch{loop};
-    run(loop, all, work.connections, result.latency);
-    result.spent = watch.stop();
-    result.amount = result.latency.count();
-    return result;
+lab::preparation gyre_lab::prepare(const options& loop, const lab::churn_case& work) {
+    return lab::prepared<churn_session>(loop, work);
 }

@@ -5,13 +5,9 @@
 // A parent that forks again and again keeps its group and joins it each time; what forks once, inside
 // a nested fork, has a group for that. `when_all` of a vector of tasks was tried for both: equal from
 // 64 children on, slower below, as it allocates twice for each fork.
-#include <lab/contenders/gyre_counters.hpp>
-#include <lab/contenders/gyre_suites.hpp>
-
-#include <lab/contender.hpp>
+#include <lab/in_process/gyre/contender.hpp>
 
 #include <gyre/coro/launch.hpp>
-#include <gyre/runtime/io_context.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 
@@ -20,7 +16,6 @@
 
 namespace {
 
-using gyre::io_context;
 using gyre::task;
 
 // All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
@@ -60,23 +55,25 @@ task<> parent(const lab::fan_out_case& work, std::uint64_t forks, std::uint64_t&
     co_await gyre::with_group(body);
 }
 
-std::uint64_t run(io_context& loop, const lab::fan_out_case& work, std::uint64_t forks) {
-    std::uint64_t ended = 0;
-    for (std::size_t i = 0; i < work.parents; ++i) {
-        launch(loop, parent(work, forks, ended), gyre::or_terminate{});
+class fan_out_session final : public gyre_lab::loop_session {
+public:
+    fan_out_session(const gyre_lab::options& how, const lab::fan_out_case& work)
+        : loop_session{how}, work_{work} {}
+
+    void play(lab::slice& now) override {
+        const std::uint64_t forks = now.operations / lab::unit_of(work_);
+        for (std::size_t i = 0; i < work_.parents; ++i) {
+            launch(loop_, parent(work_, forks, now.done), gyre::or_terminate{});
+        }
+        loop_.run();
     }
-    loop.run();
-    return ended;
-}
+
+private:
+    lab::fan_out_case work_;
+};
 
 }  // namespace
 
-lab::outcome gyre_lab::measure_fan_out(const gyre::io_context_options& options,
-                                       const lab::fan_out_case& work) {
-    io_context loop{options};
-    run(loop, work, work.warm_up_forks_per_parent);
-
-    const gyre_lab::counting_watch watch{loop};
-    const std::uint64_t ended = run(loop, work, work.forks_per_parent);
-    return lab::measurement{.spent = watch.stop(), .amount = ended};
+lab::preparation gyre_lab::prepare(const options& loop, const lab::fan_out_case& work) {
+    return lab::prepared<fan_out_session>(loop, work);
 }

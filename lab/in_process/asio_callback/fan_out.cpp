@@ -2,11 +2,8 @@
 //
 // Forks and joins with handlers: a child is a handler that was posted, a join is a counter.
 //
-// The last child of a fork calls its parent, as handlers do; nobody needs a post for that.
-#include <lab/contenders/asio_sockets.hpp>
-#include <lab/contenders/asio_suites.hpp>
-
-#include <lab/contender.hpp>
+// The last child of a fork calls its parent, as handlers do; that needs no post.
+#include <lab/in_process/asio/sessions.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -84,25 +81,29 @@ private:
     std::uint64_t forks_left_ = 0;
 };
 
-void run(asio::io_context& context, std::deque<parent>& parents, std::uint64_t forks) {
-    for (parent& each : parents) each.begin(forks);
-    context.restart();
-    context.run();
-}
+class fan_out_session final : public asio_lab::loop_session {
+public:
+    explicit fan_out_session(const lab::fan_out_case& work) : work_{work} {
+        for (std::size_t i = 0; i < work.parents; ++i) {
+            parents_.emplace_back(context_.get_executor(), work_, ended_);
+        }
+    }
+
+    void play(lab::slice& now) override {
+        ended_ = 0;
+        for (parent& each : parents_) each.begin(now.operations / lab::unit_of(work_));
+        run();
+        now.done = ended_;
+    }
+
+private:
+    lab::fan_out_case work_;
+    std::uint64_t ended_ = 0;
+    std::deque<parent> parents_;
+};
 
 }  // namespace
 
-lab::outcome asio_lab::measure_fan_out(const lab::fan_out_case& work) {
-    asio::io_context context{single_threaded};
-    std::uint64_t ended = 0;
-    std::deque<parent> parents;
-    for (std::size_t i = 0; i < work.parents; ++i) {
-        parents.emplace_back(context.get_executor(), work, ended);
-    }
-    run(context, parents, work.warm_up_forks_per_parent);
-
-    ended = 0;
-    const lab::stopwatch watch;
-    run(context, parents, work.forks_per_parent);
-    return lab::measurement{.spent = watch.stop(), .amount = ended};
+lab::preparation asio_lab::prepare(layout, const lab::fan_out_case& work) {
+    return lab::prepared<fan_out_session>(work);
 }

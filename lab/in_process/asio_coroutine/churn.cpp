@@ -4,18 +4,12 @@
 //
 // The next burst is begun by the completion handler of the last client, which costs less than a
 // coroutine that waits for a counter.
-#include <lab/contenders/asio_sockets.hpp>
-#include <lab/contenders/asio_suites.hpp>
+#include <lab/in_process/asio/sessions.hpp>
+#include <lab/in_process/asio_coroutine/spawn.hpp>
 
-#include <lab/churn_load.hpp>
-#include <lab/contender.hpp>
-#include <lab/fail.hpp>
-#include <lab/load.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 
 #include <array>
 #include <cstddef>
@@ -32,12 +26,9 @@ namespace {
 namespace asio = boost::asio;
 
 using asio_lab::buffer_of;
-using asio_lab::executor;
 using asio_lab::port;
 using asio_lab::stream;
-using task = asio::awaitable<void, executor>;
-
-void expect_success(std::exception_ptr error) { lab::require(!error, "asio: a coroutine threw"); }
+using asio_lab::task;
 
 struct churn {
     churn(asio::io_context& on, const lab::churn_case& what)
@@ -47,7 +38,7 @@ struct churn {
     port& next_port() { return ports[next++ % ports.size()]; }
 
     asio::io_context& context;
-    const lab::churn_case& work;
+    lab::churn_case work;
     std::deque<port> ports;
     std::size_t next = 0;
     lab::byte_tally tally{};
@@ -136,9 +127,9 @@ task answer(stream peer) {
 
 void begin_session(churn& all, stream peer) {
     if (all.http()) {
-        asio::co_spawn(all.context, answer(std::move(peer)), expect_success);
+        asio_lab::spawn(all.context, answer(std::move(peer)));
     } else {
-        asio::co_spawn(all.context, take_byte(all, std::move(peer)), expect_success);
+        asio_lab::spawn(all.context, take_byte(all, std::move(peer)));
     }
 }
 
@@ -168,7 +159,7 @@ private:
         for (std::size_t i = 0; i < all_.work.at_once; ++i) {
             asio::co_spawn(all_.context, all_.http() ? ask(all_) : bring_byte(all_),
                            [this](std::exception_ptr error) {
-                               expect_success(error);
+                               asio_lab::expect_success(error);
                                client_ended();
                            });
         }
@@ -185,31 +176,29 @@ private:
     std::size_t under_way_ = 0;
 };
 
-void run(churn& all, bursts& clients, std::uint64_t connections, lab::histogram& latency) {
-    if (all.work.play == lab::churn_play::one_actor) {
-        asio::co_spawn(all.context, play_alone(all, connections, latency), expect_success);
-    } else {
-        asio::co_spawn(all.context, serve_bursts(all, connections), expect_success);
-        clients.begin(connections, latency);
+class churn_session final : public asio_lab::loop_session {
+public:
+    explicit churn_session(const lab::churn_case& work) : all_{context_, work}, clients_{all_} {}
+
+    void play(lab::slice& now) override {
+        if (all_.work.play == lab::churn_play::one_actor) {
+            asio_lab::spawn(context_, play_alone(all_, now.operations, now.latency));
+        } else {
+            asio_lab::spawn(context_, serve_bursts(all_, now.operations));
+            clients_.begin(now.operations, now.latency);
+        }
+        run();
+        all_.tally.check();
+        now.done = now.latency.count();
     }
-    all.context.restart();
-    all.context.run();
-    all.tally.check();
-}
+
+private:
+    churn all_;
+    bursts clients_;
+};
 
 }  // namespace
 
-lab::outcome asio_lab::measure_churn(const lab::churn_case& work) {
-    asio::io_context context{single_threaded};
-    churn all{context, work};
-    bursts clients{all};
-    lab::histogram warm_up;
-    run(all, clients, work.warm_up_connections, warm_up);
-
-    lab::measurement result;
-    const lab::stopwatch watch;
-    run(all, clients, work.connections, result.latency);
-    result.spent = watch.stop();
-    result.amount = result.latency.count();
-    return result;
+lab::preparation asio_lab::prepare(layout, const lab::churn_case& work) {
+    return lab::prepared<churn_session>(work);
 }

@@ -4,13 +4,9 @@
 //
 // Clients are as many as begin at once, and are used again for the next burst; sessions are made for
 // each connection and end themselves, as servers do it.
-#include <lab/contenders/asio_sockets.hpp>
-#include <lab/contenders/asio_suites.hpp>
+#include <lab/in_process/asio/sessions.hpp>
 
-#include <lab/churn_load.hpp>
-#include <lab/contender.hpp>
-#include <lab/fail.hpp>
-#include <lab/load.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <array>
 #include <cstddef>
@@ -25,15 +21,27 @@ namespace {
 namespace asio = boost::asio;
 
 using asio_lab::buffer_of;
+using asio_lab::error_code;
 using asio_lab::port;
 using asio_lab::stream;
-using error_code = boost::system::error_code;
+
+// What clients and sessions share.
+struct churn {
+    churn(asio::io_context& on, const lab::churn_case& what)
+        : context{on}, work{what}, ports{asio_lab::listen(on, what.listeners)} {}
+
+    [[nodiscard]] bool http() const noexcept { return work.play == lab::churn_play::http_1_0; }
+
+    asio::io_context& context;
+    lab::churn_case work;
+    std::deque<port> ports;
+    lab::byte_tally tally{};
+};
 
 // Connects, sends and receives a byte, and closes both ends, by itself.
 class lone_actor {
 public:
-    lone_actor(asio::io_context& context, std::deque<port>& ports, lab::byte_tally& tally)
-        : ports_{ports}, tally_{tally}, client_{context}, server_{context} {}
+    explicit lone_actor(churn& all) : all_{all}, client_{all.context}, server_{all.context} {}
 
     void begin(std::uint64_t connections, lab::histogram& latency) {
         left_ = connections;
@@ -44,7 +52,7 @@ public:
 private:
     void next() {
         if (left_-- == 0) return;
-        port& at = ports_[turn_++ % ports_.size()];
+        port& at = all_.ports[turn_++ % all_.ports.size()];
         asio_lab::open(client_);
         client_.async_connect(at.address, [this, &at](error_code error) {
             lab::require(!error, "asio: connect");
@@ -60,7 +68,7 @@ private:
     }
 
     void send() {
-        byte_ = tally_.next();
+        byte_ = all_.tally.next();
         client_.async_write_some(buffer_of(std::span<const std::byte>{byte_}),
                                  [this](error_code error, std::size_t) {
                                      lab::require(!error, "asio: write");
@@ -72,7 +80,7 @@ private:
         server_.async_read_some(buffer_of(std::span<std::byte>{arrived_}),
                                 [this](error_code error, std::size_t) {
                                     lab::require(!error, "asio: read");
-                                    tally_.received(arrived_);
+                                    all_.tally.received(arrived_);
                                     server_.close();
                                     client_.close();
                                     timer_->lap();
@@ -80,8 +88,7 @@ private:
                                 });
     }
 
-    std::deque<port>& ports_;
-    lab::byte_tally& tally_;
+    churn& all_;
     stream client_;
     stream server_;
     std::size_t turn_ = 0;
@@ -89,19 +96,6 @@ private:
     std::array<std::byte, 1> arrived_{};
     std::optional<lab::lap_timer> timer_;
     std::uint64_t left_ = 0;
-};
-
-// What clients and sessions of bursts share.
-struct churn {
-    churn(asio::io_context& on, const lab::churn_case& what)
-        : context{on}, work{what}, ports{asio_lab::listen(on, what.listeners)} {}
-
-    [[nodiscard]] bool http() const noexcept { return work.play == lab::churn_play::http_1_0; }
-
-    asio::io_context& context;
-    const lab::churn_case& work;
-    std::deque<port> ports;
-    lab::byte_tally tally{};
 };
 
 // The server's end of one connection; owns itself until it has answered.
@@ -245,34 +239,27 @@ private:
 };
 
 template <class Player>
-lab::measurement measure(churn& all, Player& player) {
-    lab::histogram warm_up;
-    player.begin(all.work.warm_up_connections, warm_up);
-    all.context.run();
+class churn_session final : public asio_lab::loop_session {
+public:
+    explicit churn_session(const lab::churn_case& work) : all_{context_, work}, player_{all_} {}
 
-    lab::measurement result;
-    const lab::stopwatch watch;
-    player.begin(all.work.connections, result.latency);
-    all.context.restart();
-    all.context.run();
-    result.spent = watch.stop();
-    result.amount = result.latency.count();
-    return result;
-}
+    void play(lab::slice& now) override {
+        player_.begin(now.operations, now.latency);
+        run();
+        all_.tally.check();
+        now.done = now.latency.count();
+    }
+
+private:
+    churn all_;
+    Player player_;
+};
 
 }  // namespace
 
-lab::outcome asio_lab::measure_churn(const lab::churn_case& work) {
-    asio::io_context context{single_threaded};
-    churn all{context, work};
-    lab::measurement result;
+lab::preparation asio_lab::prepare(layout, const lab::churn_case& work) {
     if (work.play == lab::churn_play::one_actor) {
-        lone_actor actor{context, all.ports, all.tally};
-        result = measure(all, actor);
-    } else {
-        bursts clients{all};
-        result = measure(all, clients);
+        return lab::prepared<churn_session<lone_actor>>(work);
     }
-    all.tally.check();
-    return result;
+    return lab::prepared<churn_session<bursts>>(work);
 }

@@ -8,9 +8,7 @@
 // https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/reference/basic_stream_socket.html
 #pragma once
 
-#include <lab/churn_load.hpp>
-#include <lab/load.hpp>
-#include <lab/scenario.hpp>
+#include <lab/kit/sockets.hpp>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
@@ -19,7 +17,6 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/version.hpp>
 
 #include <netinet/in.h>
 
@@ -27,13 +24,13 @@
 #include <cstddef>
 #include <deque>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace asio_lab {
 
 namespace asio = boost::asio;
 
+using error_code = boost::system::error_code;
 using executor = asio::io_context::executor_type;
 using stream = asio::basic_stream_socket<asio::generic::stream_protocol, executor>;
 using timer = asio::basic_waitable_timer<std::chrono::steady_clock,
@@ -41,18 +38,6 @@ using timer = asio::basic_waitable_timer<std::chrono::steady_clock,
 
 inline constexpr int single_threaded = BOOST_ASIO_CONCURRENCY_HINT_UNSAFE;
 inline constexpr int one_thread_runs = 1;  // Others may still post.
-
-/// As in "1.81".
-[[nodiscard]] inline std::string version() {
-    return std::to_string(BOOST_VERSION / 100'000) + "." +
-           std::to_string(BOOST_VERSION / 100 % 1'000);
-}
-
-/// The hint for an `io_context` that is to run `work`.
-[[nodiscard]] constexpr int hint_for(const lab::dispatch_case& work) noexcept {
-    const bool foreign = work.order == lab::dispatch_order::from_another_thread;
-    return foreign ? one_thread_runs : single_threaded;
-}
 
 struct stream_pair {
     stream_pair(asio::io_context& context, lab::transport via)
@@ -74,12 +59,6 @@ private:
 
 using acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol, executor>;
 
-/// Takes charge of a listening TCP socket.
-[[nodiscard]] inline acceptor adopt_listener(asio::io_context& context, lab::descriptor listener) {
-    const asio::generic::stream_protocol tcp{AF_INET, IPPROTO_TCP};
-    return acceptor{context.get_executor(), tcp, listener.release()};
-}
-
 /// A listener of `churn`, and where clients find it.
 struct port {
     acceptor listening;
@@ -88,19 +67,18 @@ struct port {
 
 [[nodiscard]] inline std::deque<port> listen(asio::io_context& context, std::size_t count) {
     std::deque<port> all;
+    const asio::generic::stream_protocol tcp{AF_INET, IPPROTO_TCP};
     for (lab::listener& each : lab::listen_on_loopback(count)) {
         const asio::ip::tcp::endpoint address{asio::ip::address_v4::loopback(), each.port()};
-        all.push_back({adopt_listener(context, std::move(each.socket)), address});
+        all.push_back({acceptor{context.get_executor(), tcp, each.socket.release()}, address});
     }
     return all;
 }
 
-inline void set_no_delay(stream& socket) { socket.set_option(asio::ip::tcp::no_delay{true}); }
-
 /// A new TCP socket for a client of `churn`.
 inline void open(stream& socket) {
     socket.open(asio::generic::stream_protocol{AF_INET, IPPROTO_TCP});
-    set_no_delay(socket);
+    socket.set_option(asio::ip::tcp::no_delay{true});
     lab::set_reset_on_close(socket.native_handle());
 }
 

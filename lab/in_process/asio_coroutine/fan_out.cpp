@@ -5,15 +5,9 @@
 // Of the documented ways this is the fastest. A timer that the last child cancels took up to twice as
 // long; `experimental::make_parallel_group` was a quarter faster for a single child, equal for 4, and
 // slower from 16 on.
-#include <lab/contenders/asio_sockets.hpp>
-#include <lab/contenders/asio_suites.hpp>
+#include <lab/in_process/asio/sessions.hpp>
+#include <lab/in_process/asio_coroutine/spawn.hpp>
 
-#include <lab/contender.hpp>
-#include <lab/fail.hpp>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/post.hpp>
 
@@ -27,9 +21,7 @@ namespace {
 namespace asio = boost::asio;
 
 using asio_lab::executor;
-using task = asio::awaitable<void, executor>;
-
-void expect_success(std::exception_ptr error) { lab::require(!error, "asio: a coroutine threw"); }
+using asio_lab::task;
 
 // All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
 
@@ -46,7 +38,7 @@ public:
     void spawn(task it) {
         ++left_;
         asio::co_spawn(queue_, std::move(it), [this](std::exception_ptr error) {
-            expect_success(error);
+            asio_lab::expect_success(error);
             if (--left_ == 0) all_ended_.try_send(boost::system::error_code{});
         });
     }
@@ -87,23 +79,25 @@ task parent(executor queue, const lab::fan_out_case& work, std::uint64_t forks,
     }
 }
 
-std::uint64_t run(asio::io_context& context, const lab::fan_out_case& work, std::uint64_t forks) {
-    std::uint64_t ended = 0;
-    for (std::size_t i = 0; i < work.parents; ++i) {
-        asio::co_spawn(context, parent(context.get_executor(), work, forks, ended), expect_success);
+class fan_out_session final : public asio_lab::loop_session {
+public:
+    explicit fan_out_session(const lab::fan_out_case& work) : work_{work} {}
+
+    void play(lab::slice& now) override {
+        const std::uint64_t forks = now.operations / lab::unit_of(work_);
+        const executor queue = context_.get_executor();
+        for (std::size_t i = 0; i < work_.parents; ++i) {
+            asio_lab::spawn(queue, parent(queue, work_, forks, now.done));
+        }
+        run();
     }
-    context.restart();
-    context.run();
-    return ended;
-}
+
+private:
+    lab::fan_out_case work_;
+};
 
 }  // namespace
 
-lab::outcome asio_lab::measure_fan_out(const lab::fan_out_case& work) {
-    asio::io_context context{single_threaded};
-    run(context, work, work.warm_up_forks_per_parent);
-
-    const lab::stopwatch watch;
-    const std::uint64_t ended = run(context, work, work.forks_per_parent);
-    return lab::measurement{.spent = watch.stop(), .amount = ended};
+lab::preparation asio_lab::prepare(layout, const lab::fan_out_case& work) {
+    return lab::prepared<fan_out_session>(work);
 }
