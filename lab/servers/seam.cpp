@@ -18,7 +18,6 @@
 #include <cstring>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace servers {
 namespace {
@@ -68,10 +67,9 @@ int serve_on_threads(const job& wanted, void (*serve)(const job&)) {
     std::signal(SIGPIPE, SIG_IGN);
     // A shared port could be joined, even if another program's server is there by mistake.
     if (wanted.threads > 1) expect_free_port(wanted);
-    std::vector<std::thread> others;
-    for (unsigned i = 1; i < wanted.threads; ++i) others.emplace_back(serve, wanted);
+    // They serve until the process ends.
+    for (unsigned i = 1; i < wanted.threads; ++i) std::thread{serve, wanted}.detach();
     serve(wanted);
-    for (std::thread& each : others) each.detach();
     return 0;
 }
 

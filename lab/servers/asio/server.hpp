@@ -19,6 +19,7 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <csignal>
+#include <optional>
 
 namespace servers {
 
@@ -48,9 +49,11 @@ using acceptor = asio::basic_socket_acceptor<tcp, executor>;
 template <void (*accept_all)(acceptor&, const job&)>
 void serve_here(const job& wanted) {
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};
-    asio::signal_set signals{context};
-    if (wanted.threads == 1) signals.add(SIGTERM);  // Without locks there can only be one such set.
-    signals.async_wait([&](auto, auto) { context.stop(); });
+    std::optional<asio::signal_set> signals;
+    if (wanted.threads == 1) {  // Without locks no two contexts can have one.
+        signals.emplace(context, SIGTERM);
+        signals->async_wait([&](auto, auto) { context.stop(); });
+    }
     acceptor from = listen(context, wanted);
     accept_all(from, wanted);
     say_ready(wanted);

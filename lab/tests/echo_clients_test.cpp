@@ -2,10 +2,9 @@
 //
 // The clients must notice what a server does to them: other bytes, silence, and above all waiting. A load
 // that asks less of a server while it stalls would call the stall a single slow message.
-#include <lab/echo_load.hpp>
+#include <lab/load/echo_clients.hpp>
 
-#include <lab/churn_load.hpp>
-#include <lab/scenario.hpp>
+#include <lab/kit/sockets.hpp>
 
 #include <doctest/doctest.h>
 
@@ -83,7 +82,7 @@ lab::echo_case case_of(std::size_t connections, std::uint64_t messages_per_secon
 lab::histogram play(const lab::echo_case& work, clock::duration length, bool stalls) {
     const server at{lab::listen_on_loopback(), work.connections, stalls};
     lab::histogram latency;
-    lab::echo_load{work, at.address()}.play(length, latency);
+    lab::echo_clients{work, at.address()}.play(length, latency);
     return latency;
 }
 
@@ -146,7 +145,7 @@ TEST_CASE("a connection repeats itself only after as many messages as the conten
 TEST_CASE("the ports are those of the clients' ends") {
     const lab::echo_case work = case_of(2, 0);
     const lab::listener at = lab::listen_on_loopback();
-    lab::echo_load load{work, at.address};
+    lab::echo_clients load{work, at.address};
 
     for (const std::uint16_t port : load.ports()) {
         sockaddr_in peer{};

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A server that answers too early, too late or not at all would be measured at other work.
-#include <lab/baseline/requests.hpp>
+#include <lab/servers/answers.hpp>
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <string_view>
 
-using baseline::closing_response;
-using baseline::request_scanner;
-using baseline::staying_response;
-using baseline::stays_after;
+using servers::closing_response;
+using servers::http_answers;
+using servers::staying_response;
+using servers::stays_after;
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr std::string_view last = "GET /404 HTTP/1.1\r\nConnection: close\r\n\r\
 }  // namespace
 
 TEST_CASE("a request that arrives whole is answered at once") {
-    request_scanner scanner;
+    http_answers scanner;
 
     CHECK(scanner.answer_to(modern) == staying_response);
     CHECK(!scanner.closes());
@@ -31,7 +31,7 @@ TEST_CASE("a request that arrives whole is answered at once") {
 TEST_CASE("a request that is cut anywhere is answered when its last byte has come") {
     for (std::size_t cut = 1; cut < modern.size(); ++cut) {
         CAPTURE(cut);
-        request_scanner scanner;
+        http_answers scanner;
         CHECK(scanner.answer_to(modern.substr(0, cut)).empty());
         CHECK(scanner.answer_to(modern.substr(cut)) == staying_response);
         CHECK(scanner.answer_to(modern) == staying_response);
@@ -39,7 +39,7 @@ TEST_CASE("a request that is cut anywhere is answered when its last byte has com
 }
 
 TEST_CASE("requests that arrive together are answered in one go") {
-    request_scanner scanner;
+    http_answers scanner;
     const std::string three = std::string{modern} + std::string{modern} + std::string{modern};
 
     const std::string_view answers = scanner.answer_to(three.substr(0, three.size() - 1));
@@ -48,22 +48,22 @@ TEST_CASE("requests that arrive together are answered in one go") {
 }
 
 TEST_CASE("after a request that ends the connection nothing more is answered") {
-    request_scanner scanner;
+    http_answers scanner;
     const std::string both = std::string{last} + std::string{modern};
 
     CHECK(scanner.answer_to(both) == closing_response);
     CHECK(scanner.closes());
     CHECK(scanner.answer_to(modern).empty());
 
-    request_scanner alone;
+    http_answers alone;
     CHECK(alone.answer_to(last) == closing_response);
     CHECK(alone.answer_to(modern).empty());
 }
 
 TEST_CASE("a request without an end is given up") {
-    request_scanner scanner;
+    http_answers scanner;
 
-    CHECK(scanner.answer_to(std::string(request_scanner::request_bytes_max, 'a')).empty());
+    CHECK(scanner.answer_to(std::string(http_answers::request_bytes_max, 'a')).empty());
     CHECK(!scanner.closes());
     CHECK(scanner.answer_to("a").empty());
     CHECK(scanner.closes());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Cores are dealt out before anything is measured; what is seen of a server's process is held to account in
-// echo_test.cpp.
-#include <lab/server_process.hpp>
+// Cores are dealt out before anything is measured; what is seen of a server's process is tested in
+// measure_echo_test.cpp.
+#include <lab/load/server_process.hpp>
 
 #include <doctest/doctest.h>
 
@@ -74,7 +74,7 @@ TEST_CASE("the time of processes that have ended is counted from where it was se
 }
 
 TEST_CASE(
-    "the time of a process for which nobody has waited is missing, and nobody else's is less") {
+    "the time of a process that was not waited for is missing, and that of others is not less") {
     using namespace std::chrono_literals;
     const lab::processor_times before{{{1, 500ms}, {2, 30ms}}, 100ms};
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A server that keeps to the seam of server_process.hpp, or breaks it in one way that is asked for.
+// A server that keeps to the rules of servers/seam.hpp, or breaks one in one way that is asked for.
 //
-// Tests need both, and a smoke run of the lab needs a peer that is always there. It is no contender: a thread
-// for each connection is not the fastest of anything.
+// It is no contender: a thread for each connection is not the fastest of anything.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

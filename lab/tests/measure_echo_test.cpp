@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Whoever is measured in `echo` has done what was asked: held to peer_fixture.cpp, which keeps to the
-// seam or breaks it.
-#include <lab/echo.hpp>
+// A server that is measured has done what was asked: tried with peer_fixture.cpp, which keeps to the rules of
+// servers/seam.hpp or breaks one of them.
+#include <lab/load/measure_echo.hpp>
 
-#include <lab/server_process.hpp>
+#include <lab/load/server_process.hpp>
+
+#include <lab/kit/fail.hpp>
 
 #include <doctest/doctest.h>
 
@@ -27,8 +29,10 @@ using namespace std::chrono_literals;
 
 const lab::echo_case small_case{1'000, 3, 1, 4'096, 0, 20ms, 100ms};
 
-lab::outcome measure(const std::string& fault, const lab::echo_case& work = small_case) {
-    return lab::measure_echo({PEER_FIXTURE, "--fault", fault}, work);
+using outcome = std::variant<lab::echo_result, lab::not_started>;
+
+outcome measure(const std::string& fault, const lab::echo_case& work = small_case) {
+    return lab::measure_echo(work, {{PEER_FIXTURE, "--fault", fault}, ""});
 }
 
 // Runs in a child, since what is wrong ends the process. Returns what it says on standard error.
@@ -47,7 +51,7 @@ std::string complaint_about(const std::string& fault, const lab::echo_case& work
     ::close(ends[0]);
     int status = 0;
     ::waitpid(child, &status, 0);
-    CHECK(WEXITSTATUS(status) == 2);
+    CHECK(WEXITSTATUS(status) == lab::failed);
     return said;
 }
 
@@ -58,93 +62,93 @@ bool contains(const std::string& text, const char* part) {
 }  // namespace
 
 TEST_CASE("a program that keeps to the seam is measured from outside") {
-    const lab::outcome found = measure("none");
+    const outcome found = measure("none");
 
-    REQUIRE(std::holds_alternative<lab::measurement>(found));
-    const auto& result = std::get<lab::measurement>(found);
-    CHECK(result.amount > 0);
-    CHECK(result.latency.count() == result.amount);
+    REQUIRE(std::holds_alternative<lab::echo_result>(found));
+    const auto& result = std::get<lab::echo_result>(found);
+    CHECK(result.latency.count() > 0);
     CHECK(result.spent.wall >= 100ms);
     CHECK(result.spent.processor > 0ns);
-    CHECK(result.spent.load_processor > 0ns);
-    CHECK(result.spent.load_processor <= result.spent.wall);
+    CHECK(result.load_processor > 0ns);
+    CHECK(result.load_processor <= result.spent.wall);
     CHECK(result.spent.context_switches.value_or(0) > 0);
     CHECK(result.spent.memory_megabytes > 0.5);
-    CHECK(result.spent.no_delay_seen);
+    CHECK(result.no_delay_seen);
 }
 
 TEST_CASE("context switches are not known where threads come and go") {
-    const lab::outcome found = measure("threads_take_turns");
+    const outcome found = measure("threads_take_turns");
 
-    REQUIRE(std::holds_alternative<lab::measurement>(found));
-    CHECK_FALSE(std::get<lab::measurement>(found).spent.context_switches.has_value());
+    REQUIRE(std::holds_alternative<lab::echo_result>(found));
+    CHECK_FALSE(std::get<lab::echo_result>(found).spent.context_switches.has_value());
 }
 
 TEST_CASE("what children have used that end meanwhile is counted") {
     lab::echo_case longer = small_case;
     longer.measured = 300ms;
-    const lab::outcome found = measure("children_take_turns", longer);
+    const outcome found = measure("children_take_turns", longer);
 
-    REQUIRE(std::holds_alternative<lab::measurement>(found));
-    const auto& result = std::get<lab::measurement>(found);
-    CHECK(result.spent.processor > result.amount * 3us);  // More than the parent needs to fork.
+    REQUIRE(std::holds_alternative<lab::echo_result>(found));
+    const auto& result = std::get<lab::echo_result>(found);
+    CHECK(result.spent.processor >
+          result.latency.count() * 3us);  // More than the parent needs to fork.
 }
 
 TEST_CASE("what a program's children use is counted as its own") {
-    const lab::outcome found = measure("in_a_child");
+    const outcome found = measure("in_a_child");
 
-    REQUIRE(std::holds_alternative<lab::measurement>(found));
-    const auto& result = std::get<lab::measurement>(found);
+    REQUIRE(std::holds_alternative<lab::echo_result>(found));
+    const auto& result = std::get<lab::echo_result>(found);
     // A message takes a microsecond at the very least; the parent sleeps all the time.
-    CHECK(result.spent.processor > result.amount * 1us);
-    CHECK(result.spent.no_delay_seen);
-    const double alone = std::get<lab::measurement>(measure("none")).spent.memory_megabytes;
+    CHECK(result.spent.processor > result.latency.count() * 1us);
+    CHECK(result.no_delay_seen);
+    const double alone = std::get<lab::echo_result>(measure("none")).spent.memory_megabytes;
     CHECK(result.spent.memory_megabytes > 1.2 * alone);
 }
 
 TEST_CASE("a program that cannot do a case says so itself") {
     lab::echo_case two = small_case;
     two.threads = 2;
-    const lab::outcome found = measure("one_thread", two);
+    const outcome found = measure("one_thread", two);
 
-    REQUIRE(std::holds_alternative<lab::cannot_run>(found));
-    CHECK(std::get<lab::cannot_run>(found).reason == "peer_fixture: has one thread only");
+    REQUIRE(std::holds_alternative<lab::not_started>(found));
+    CHECK(std::get<lab::not_started>(found).reason == "peer_fixture: has one thread only");
 }
 
 TEST_CASE("a program that is not there, or never ready, is a row that says so") {
-    const lab::outcome absent = lab::measure_echo({"/nowhere/at_all"}, small_case);
-    REQUIRE(std::holds_alternative<lab::cannot_run>(absent));
-    CHECK(contains(std::get<lab::cannot_run>(absent).reason, "/nowhere/at_all: No such file"));
+    const outcome absent = lab::measure_echo(small_case, {{"/nowhere/at_all"}, ""});
+    REQUIRE(std::holds_alternative<lab::not_started>(absent));
+    CHECK(contains(std::get<lab::not_started>(absent).reason, "/nowhere/at_all: No such file"));
 
-    const lab::outcome late = measure("never_ready");
-    REQUIRE(std::holds_alternative<lab::cannot_run>(late));
-    CHECK(std::get<lab::cannot_run>(late).reason == "peer_fixture: never ready");
+    const outcome late = measure("never_ready");
+    REQUIRE(std::holds_alternative<lab::not_started>(late));
+    CHECK(std::get<lab::not_started>(late).reason == "peer_fixture: never ready");
 }
 
-TEST_CASE("a port that somebody has taken meanwhile is followed by another, once") {
+TEST_CASE("a port that another program has taken meanwhile is followed by another, once") {
     const auto sign =
         std::filesystem::temp_directory_path() / ("lab_echo_test_" + std::to_string(::getpid()));
-    const lab::outcome second = measure("taken " + sign.string());
+    const outcome second = measure("taken " + sign.string());
     CHECK(std::filesystem::remove(sign));
-    CHECK(std::holds_alternative<lab::measurement>(second));
+    CHECK(std::holds_alternative<lab::echo_result>(second));
 
-    const lab::outcome never = measure("taken");
-    REQUIRE(std::holds_alternative<lab::cannot_run>(never));
-    CHECK(std::get<lab::cannot_run>(never).reason == "peer_fixture: the port is taken");
+    const outcome never = measure("taken");
+    REQUIRE(std::holds_alternative<lab::not_started>(never));
+    CHECK(std::get<lab::not_started>(never).reason == "peer_fixture: the port is taken");
 }
 
 TEST_CASE("a program gets a port that no client can have, and the cores that are meant for it") {
     cpu_set_t here;
     REQUIRE(::sched_getaffinity(0, sizeof(here), &here) == 0);
-    const auto started = lab::start_program({PEER_FIXTURE}, "echo", 1, here);
-    REQUIRE(std::holds_alternative<lab::started_program>(started));
-    const auto port = ntohs(std::get<lab::started_program>(started).address.sin_port);
+    const auto started = lab::start_server({{PEER_FIXTURE}, "echo", 1, here});
+    REQUIRE(std::holds_alternative<lab::started_server>(started));
+    const auto port = ntohs(std::get<lab::started_server>(started).address.sin_port);
     CHECK(port >= 20'000);
     CHECK(port < 32'000);
 
     cpu_set_t nowhere;
     CPU_ZERO(&nowhere);
-    const auto refused = lab::start_program({PEER_FIXTURE}, "echo", 1, nowhere);
+    const auto refused = lab::start_server({{PEER_FIXTURE}, "echo", 1, nowhere});
     REQUIRE(std::holds_alternative<lab::not_started>(refused));
     CHECK(contains(std::get<lab::not_started>(refused).reason, "sched_setaffinity"));
 }

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# What a program costs those who build it and those who run it, seen from outside: by the compiler's clock,
-# in its file, in /proc, and with a malloc that counts.
-"""One function for each case of the suite `cost`; each returns its figures by name."""
+# A turn of the suite `cost`: what a minimal echo program of a library costs to compile and to run, seen from
+# outside: by the compiler's clock, in its file, in /proc, and with a malloc that counts.
+"""play(case, contender, cores): looks at the contender's `lab_echo_*` program.
+
+A case is {"probe": "compile_time" | "program_size" | "idle_connections" | "steady_state", "connections",
+"seconds", "bytes", "count_system_calls"}; a contender is an entry of build_info.json with the "folder" of programs.
+"""
 
 from __future__ import annotations
 
@@ -15,35 +19,16 @@ import socket
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from baseline import CALL_COUNTER, CallCounter, cores
-from baseline_server import ANSWER_SECONDS_MAX, Child, Refused, Unusable
+from measure.baseline import run_echo_load
+from measure.watched import Refused, Unusable, Watched, command_of, connect, identity
 
-STEADY_LOAD = "lab_steady_load"
-ALLOCATION_COUNTER = "liblab_allocation_counter.so"
-
-STEADY_CONNECTIONS = 16
-STEADY_MESSAGE_BYTES = 64
+UNITS = {"compile": "s", "compile_wall": "s", "text_and_data": "KiB", "file": "KiB",
+         "per_connection": "B", "rss": "MiB", "rss_with_all": "MiB", "rss_busy": "MiB",
+         "allocations": "1/op", "system_calls": "1/op"}
 DESCRIPTORS_BESIDE = 200  # Of a server and of its clients, apart from connections.
-
-
-@dataclass(frozen=True)
-class Program:
-    """One of minimal_echo/, as it was built."""
-
-    folder: Path  # Where it is, and the lab's other programs.
-    name: str
-    environment: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def file(self) -> Path:
-        return self.folder / self.name
-
-    def start(self, environment: dict[str, str] | None = None) -> Child:
-        """On the server's core, and any port, which it says."""
-        return Child([str(self.file), "0"], cores()[0], self.environment | (environment or {}))
+SOURCE = "/echo"  # The one translation unit that counts: servers/<library>/echo*.cpp.
 
 
 # --- what it costs to build ----------------------------------------------------------------------
@@ -54,7 +39,8 @@ def compile_command(database: list[dict], program: str) -> tuple[list[str], str]
 
     By the program's folder of objects: one source may be in several programs, with other definitions.
     """
-    found = next((each for each in database if f"/{program}.dir/" in each["command"]), None)
+    found = next((each for each in database if f"/{program}.dir/" in each["command"]
+                  and SOURCE in each["file"]), None)
     if found is None:
         raise Unusable(f"the build does not compile {program}")
     words = shlex.split(found["command"])
@@ -64,9 +50,10 @@ def compile_command(database: list[dict], program: str) -> tuple[list[str], str]
     return [*words[:at], *words[at + 2:], "-O2"], found["directory"]
 
 
-def compile_time(program: Program) -> dict[str, float]:
-    """Of its one translation unit, by nobody's cache."""
-    database = json.loads((program.folder.parent / "compile_commands.json").read_text(encoding="utf-8"))
+def compile_time(program: Path) -> dict[str, float]:
+    """Without a cache."""
+    build = program.parent.parent
+    database = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     command, folder = compile_command(database, program.name)
     with tempfile.NamedTemporaryFile(suffix=".o") as output:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -90,14 +77,14 @@ def parse_size(text: str) -> int:
         raise Unusable(f"size has printed {text!r}") from error
 
 
-def program_size(program: Program) -> dict[str, float]:
+def program_size(program: Path) -> dict[str, float]:
     """Without symbols. Shared libraries are not in it."""
     for tool in ("size", "strip"):
         if shutil.which(tool) is None:
             raise Refused(f"{tool} is not installed (Debian package binutils)")
     with tempfile.TemporaryDirectory() as folder:
         stripped = Path(folder, program.name)
-        subprocess.run(["strip", "-o", str(stripped), str(program.file)], check=True)
+        subprocess.run(["strip", "-o", str(stripped), str(program)], check=True)
         sizes = subprocess.run(["size", str(stripped)], check=True, capture_output=True, text=True).stdout
         return {"text_and_data": parse_size(sizes) / 1024, "file": stripped.stat().st_size / 1024}
 
@@ -129,10 +116,6 @@ def raise_descriptor_limit(connections: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=ANSWER_SECONDS_MAX)
-
-
 def speak(connection: socket.socket) -> None:
     """Raises Unusable unless a byte comes back."""
     connection.sendall(b"?")
@@ -140,24 +123,26 @@ def speak(connection: socket.socket) -> None:
         raise Unusable("a byte did not come back")
 
 
-def idle_connections(program: Program, connections: int) -> dict[str, float]:
-    """All but the last never say a word. That one's byte comes back when all have been accepted."""
+def idle_connections(folder: str, command: list[str], connections: int,
+                     cores: set[int] | None = None) -> dict[str, float]:
+    """All but the last are silent. That one's byte comes back when all have been accepted."""
     raise_descriptor_limit(connections)
-    with program.start() as server:
-        port = int(server.said)
-        with connect(port) as first:
+    ours = os.sched_getaffinity(0)
+    with Watched(folder, command, "echo", cores=cores) as server:
+        with connect(server.port) as first:
             speak(first)  # What is made once is there from now on.
-        os.sched_setaffinity(0, cores()[1])
         before = memory_of(server.id)
         clients: list[socket.socket] = []
         try:
+            os.sched_setaffinity(0, server.load_cores)
             while len(clients) < connections:
-                clients.append(connect(port))
+                clients.append(connect(server.port))
             speak(clients[-1])
             after = memory_of(server.id)
         except OSError as error:
             raise Unusable(f"with {len(clients):,} connections: {error}") from error
         finally:
+            os.sched_setaffinity(0, ours)
             for each in clients:
                 each.close()
         server.stop()
@@ -165,44 +150,40 @@ def idle_connections(program: Program, connections: int) -> dict[str, float]:
             "rss": before["Rss"] / 2**20, "rss_with_all": after["Rss"] / 2**20}
 
 
-@dataclass(frozen=True)
-class SteadyCost:
-    figures: dict[str, float]
-    system_calls_not_counted: str | None = None
+def steady_state(case: dict, folder: str, command: list[str], cores: set[int] | None = None) -> dict:
+    """What a request takes of a server that has been busy for a while: figures, and why system calls were not
+    counted if they were to be."""
+    report = run_echo_load(case | {"warm_up_seconds": case["seconds"] / 2}, folder, command, cores,
+                           "--count-allocations")
+    found = {each["metric"]: each["value"] for each in report["metrics"]}
+    figures = {"allocations": found["allocations"], "rss_busy": found["rss"]}
+    if "system_calls" in found:
+        figures["system_calls"] = found["system_calls"]
+    return {"figures": figures} | {name: report[name] for name in ("system_calls_not_counted",)
+                                   if name in report}
 
 
-def start_load(program: Program, port: str, seconds: float) -> Child:
-    """Warms up, and plays for `seconds` when it is asked to."""
-    times = [str(round(1000 * each)) for each in (seconds / 2, seconds)]
+def probe(case: dict, folder: str, command: list[str], cores: set[int] | None) -> dict:
+    if case["probe"] == "steady_state":
+        return steady_state(case, folder, command, cores)
+    if case.get("count_system_calls"):
+        return {"figures": {}}  # A compiler's calls, or those of silent connections, are of no interest.
+    if case["probe"] == "idle_connections":
+        return {"figures": idle_connections(folder, command, case["connections"], cores)}
+    of_program = {"compile_time": compile_time, "program_size": program_size}[case["probe"]]
+    return {"figures": of_program(Path(command[0]))}
+
+
+def play(case: dict, contender: dict, cores: set[int] | None = None) -> dict:
+    """Raises Unusable if something is broken."""
+    command = command_of(contender)
+    if not Path(command[0]).is_file():
+        raise Unusable(f"{command[0]} was not built")
     try:
-        return Child([str(program.folder / STEADY_LOAD), port, str(STEADY_CONNECTIONS),
-                      str(STEADY_MESSAGE_BYTES), *times], cores()[1])
-    except Refused as error:  # What it says, it says of the server.
-        raise Unusable(f"the load: {error}") from error
-
-
-def steady_state(program: Program, seconds: float, counts_calls: bool) -> SteadyCost:
-    """What a request takes of a server that has been busy for a while."""
-    with tempfile.NamedTemporaryFile() as count:
-        count.write(bytes(8))
-        count.flush()
-
-        def allocations() -> int:
-            return int.from_bytes(Path(count.name).read_bytes(), "little")
-
-        counting = {"LD_PRELOAD": str(program.folder / ALLOCATION_COUNTER), "LAB_ALLOCATIONS": count.name}
-        with program.start(counting) as server:
-            with start_load(program, server.said, seconds) as clients:
-                calls = CallCounter(program.folder / CALL_COUNTER, server.id) if counts_calls else None
-                before = allocations()
-                if before == 0:  # Every program has made some by now: a zero would be ours.
-                    raise Unusable(f"{ALLOCATION_COUNTER} does not count")
-                requests = int(clients.ask())
-                made = allocations() - before
-                called = calls.read() if calls else None
-                resident = memory_of(server.id)["Rss"]
-            server.stop()
-    figures = {"allocations": made / requests, "rss_busy": resident / 2**20}
-    if called is not None:
-        figures["system_calls"] = called / requests
-    return SteadyCost(figures, calls.refusal if calls else None)
+        about = identity(command)  # Of a library that is lacking, the program says so.
+        found = probe(case, contender["folder"], command, cores)
+    except Refused as refusal:
+        return {"cannot_run": str(refusal)}
+    metrics = [{"metric": name, "unit": UNITS[name], "better": "lower", "value": value}
+               for name, value in found.pop("figures").items()]
+    return about | {"metrics": metrics} | found
