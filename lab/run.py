@@ -91,7 +91,7 @@ class Run:
     def _case(self, case: suites.Case, seed: int, sitting: str, progress: Progress) -> None:
         lines = self._journal.of_case(*case.key)
         if not lines:
-            self._journal.add(described(case))
+            self._journal.add(suites.described(case))
         done = [each for each in lines if each["kind"] in ("block", "round")]
         players = [each for each in self._contenders if each.takes_part(case)]
         for number in range(parts_of(case)):
@@ -120,12 +120,6 @@ class Run:
 
 def parts_of(case: suites.Case) -> int:
     return case.blocks if case.mode == suites.SLICES else case.rounds
-
-
-def described(case: suites.Case) -> dict:
-    return {"kind": "case", "suite": case.suite, "case": case.name, "title": case.title, "mode": case.mode,
-            "headline": case.headline, "judged": case.judged, "why": case.why, "record": case.record,
-            "operations": case.operations, "threads": case.threads, "turns": case.turns}
 
 
 def still_able(players: list[Contender], done: list[dict]) -> list[Contender]:
@@ -287,6 +281,7 @@ def show(path: Path, html: Path | None, tables: bool, costs: bool, screen: bool 
     if tables or costs:
         print(terminal.everything(run, costs))
     if html:
+        from analyse import report
         print(f"report: {report.write(run, html)}")
 
 

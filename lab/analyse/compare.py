@@ -69,7 +69,7 @@ def logarithms(run: Run, key: tuple[str, str, str, str], reference: str | None) 
         return run.values(*key, reference)
     row = run.row(*key)
     sign = 1.0 if row.better == "higher" else -1.0
-    return [sign * float(numpy.median(numpy.log(each))) for each in row.blocks.values() if (each > 0).all()]
+    return [sign * stats.middle(numpy.log(each)) for each in row.blocks.values() if (each > 0).all()]
 
 
 def change_of(before: Run, after: Run, key: tuple, absolute: bool) -> Change | None:

@@ -206,7 +206,9 @@ class Run:
             blocks = dict(zip(part["block"], part["samples"]))
             samples = numpy.concatenate(list(blocks.values()))
             value = self._shown(key, blocks)
-            spread = float(numpy.subtract(*numpy.percentile(samples, [75, 25]))) / 2 / value if value else 0.0
+            samples.sort()
+            quarter = len(samples) // 4
+            spread = float(samples[-1 - quarter] - samples[quarter]) / 2 / value if value else 0.0
             found[key] = Row(part["unit"].iloc[0], part["better"].iloc[0], blocks, value, spread)
         saturated = {key[:2] + key[3:] for key, row in found.items() if key[2] == "saturated" and row.value >= 0.5}
         self.saturated = saturated
@@ -222,7 +224,7 @@ class Run:
             value = stats.quantile_of(whole, QUANTILES[metric])
             if value is not None:
                 return value / 1000
-        middles = numpy.array([numpy.median(each) for each in blocks.values()])
+        middles = numpy.array([stats.middle(each) for each in blocks.values()])
         if metric in ("min", "max"):
             return float(middles.min() if metric == "min" else middles.max())
         if (middles > 0).all():
@@ -324,6 +326,7 @@ class Run:
                  if each in two.blocks)
         return [sign * each for each in found if each is not None]
 
+    @functools.lru_cache(maxsize=None)
     def ratio(self, suite: str, case: str, metric: str, contender: str, reference: str) -> Estimate | None:
         """With its own interval, not widened."""
         values = self.values(suite, case, metric, contender, reference)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy
+
 from analyse import stats, tables
 from analyse.frame import Run
 from measure import suites
@@ -129,7 +131,7 @@ def _rise(run: Run, goal: dict) -> list[Finding]:
             best = [run.best(suite, each, "throughput", run.ours) for each in (before, after)]
             if None in best:
                 continue
-            logs = [[float(stats.numpy.median(stats.numpy.log(each)))
+            logs = [[stats.middle(numpy.log(each))
                      for each in run.row(suite, case, "throughput", who).blocks.values()]
                     for case, who in zip((before, after), best)]
             change = stats.difference(logs[1], logs[0]).widened(run.control(suite, after, "throughput"))

@@ -88,7 +88,13 @@ def block_value(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
     pairs = min(len(ours), len(theirs))
     mine, other = (numpy.asarray(each[:pairs], dtype=float) for each in (ours, theirs))
     usable = (mine > 0) & (other > 0)
-    return float(numpy.median(numpy.log(mine[usable] / other[usable]))) if usable.any() else None
+    return middle(numpy.log(mine[usable] / other[usable])) if usable.any() else None
+
+
+def middle(values: numpy.ndarray) -> float:
+    """The median; of a handful of values much sooner than numpy's."""
+    ordered = numpy.sort(values)
+    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def estimate(values: Iterable[float]) -> Estimate:

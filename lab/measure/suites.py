@@ -73,6 +73,13 @@ def listed_case(name: str, line: dict, scale: str) -> Case:
                 turns=max(1, int(line.get("turns", 1))), judged=its.get("judged", True), why=its.get("why", ""))
 
 
+def described(case: Case) -> dict:
+    """As a line of a run's file."""
+    return {"kind": "case", "suite": case.suite, "case": case.name, "title": case.title, "mode": case.mode,
+            "headline": case.headline, "judged": case.judged, "why": case.why, "record": case.record,
+            "operations": case.operations, "threads": case.threads, "turns": case.turns}
+
+
 def _cases_of(name: str, scale: str) -> list[Case]:
     its, found = suite(name), []
     for pattern in its.get("cases", []):
@@ -89,7 +96,7 @@ def _case(name: str, of: dict, scale: str) -> Case:
     its, scales = suite(name), document()["scales"][scale]
     slices, smoke = its["mode"] == SLICES, scale == "smoke"
     rounds = scales["rounds" if slices else "turn_rounds"]
-    return Case(name, of["name"], of["title"], its["mode"], of.get("headline", its["headline"]), of["case"],
+    return Case(name, str(of["name"]), str(of["title"]), its["mode"], of.get("headline", its["headline"]), of["case"],
                 operations=of.get("operations", 0),
                 threads=of.get("threads", 1) + of.get("other_threads", 0),
                 blocks=scales["blocks"] if smoke else of.get("blocks", scales["blocks"]),
