@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the lab's histogram says about values that somebody else has made: histogram_judge.py compares it with
+// What the lab's histogram says about given values: test_histogram_judge.py compares it with
 // what another histogram says about the same ones.
 //
 // Reads unsigned integers of 64 bits, in this machine's order, from standard input until its end; prints one

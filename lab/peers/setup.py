@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # The lab's peers come from five registries and need four toolchains. Few machines have them all, so
-# each peer is got by itself, and what cannot be got keeps nobody from the rest.
+# each peer is fetched by itself, and one that cannot be had does not keep the others away.
 """Builds the peers that are missing, and writes down which there are.
 
     setup.py [--build DIR]
 
-Sources are lab/peers/*, programs DIR/lab/peers/* (DIR is build/release unless told). A program is built if
+Sources stand beside this file, programs are DIR/lab/peers/* (DIR is build/release unless told). A program is built if
 its sources, its tools or how it is built have changed, then started once. DIR/lab/peers/peers.json lists
 all peers: {"name", "family", "command", "workloads", "threads_max": number or null, "missing": reason or
 null, "version", "fingerprint"}. README.md says how such a command is used.
@@ -22,7 +22,6 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -33,12 +32,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SOURCES = Path(__file__).resolve().parent / "peers"
+SOURCES = Path(__file__).resolve().parent
 WORKLOADS = ["echo", "http"]
 STEP_SECONDS_MAX = 900.0   # A registry that says nothing at all.
 START_SECONDS_MAX = 60.0
 REASON_LENGTH_MAX = 160
-STARTERS = "start"  # The folder of programs that start a peer each, by its name.
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Program:
     tools: tuple[str, ...]
     steps: tuple[tuple[str, ...], ...]
     peers: tuple[Peer, ...]
-    shares: tuple[str, ...] = ()  # Folders of sources that are others', too.
+    shares: tuple[str, ...] = ()  # Folders of sources that other programs use, too.
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -112,7 +110,7 @@ PROGRAMS = (
         steps=VENV,
         peers=(Peer("uvloop", "uvloop", ("{target}/venv/bin/python", "-B", "{source}/server.py"),
                     threads_max=1),)),
-    Program(folder="hdrhistogram", tools=(PYTHON,), steps=VENV, peers=()),  # For histogram_judge.py.
+    Program(folder="hdrhistogram", tools=(PYTHON,), steps=VENV, peers=()),  # For test_histogram_judge.py.
 )
 
 
@@ -278,17 +276,8 @@ class Workshop:
                 "fingerprint": self._fingerprint if missing is None else None}
 
 
-def write_starter(targets: Path, name: str, command: Sequence[str]) -> None:
-    """Some peers are started by several words; whoever knows but one, as baseline.py does, takes this. What
-    it starts takes its place, so that signals and costs are the peer's."""
-    path = targets / STARTERS / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
-    path.chmod(0o755)
-
-
 class Alarm:
-    """Ends a process that takes too long, so that whoever reads from it reads its end."""
+    """Ends a process that takes too long, so that a reader of its output reads the end."""
 
     def __init__(self, seconds: float, process: subprocess.Popen):
         self.rang = False
@@ -320,7 +309,7 @@ def set_up(program: Program, sources: Path, targets: Path) -> list[dict]:
     done, unbuilt = "", None
     try:
         done = workshop.make()
-    except (CannotBuild, OSError) as error:  # The latter keeps nobody from the rest either.
+    except (CannotBuild, OSError) as error:  # Nor does the latter keep the others away.
         unbuilt = str(error)
     if not program.peers:
         print(f"    {program.folder:<16}{f'missing: {unbuilt}' if unbuilt else done}", flush=True)
@@ -331,7 +320,6 @@ def set_up(program: Program, sources: Path, targets: Path) -> list[dict]:
         if missing is None:
             try:
                 version = workshop.version(peer)
-                write_starter(targets, peer.name, fill(peer.command, workshop.source, workshop.target))
             except (CannotBuild, OSError) as error:
                 version, missing = None, str(error)
         records.append(workshop.record(peer, version, missing))
