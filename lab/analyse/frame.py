@@ -236,7 +236,7 @@ class Run:
     @functools.cached_property
     def contenders(self) -> list[str]:
         """Those of the tables, in their order: no controls, no twins."""
-        there = {original(key[3]) for key in self._found} | {key[2] for key in self.refused}
+        there = {original(key[3]) for key in self._found} | {key[2] for key in self.refused | self.broken}
         order = [each for each in self.families if each in there]
         return sorted(order, key=lambda each: list(self.families).index(each))
 

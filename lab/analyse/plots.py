@@ -42,7 +42,9 @@ ASIO = [("#c0392b", "#ff8f86"), ("#d9730d", "#ffb26b"), ("#a8326e", "#ff9ecb"), 
 FLOORS = [("#3d4650", "#c9d1da"), ("#6b7681", "#98a3b0"), ("#8a94a0", "#7d8894"), ("#a4adb7", "#646f7b")]
 OTHERS = [("#7b2fa8", "#d59bff"), ("#00796b", "#66d9c6"), ("#5d4037", "#c9a99a"), ("#33691e", "#a5d67a"),
           ("#ad1457", "#ff80b4"), ("#01579b", "#80c4ff"), ("#827717", "#dce37a")]
-MARKERS = "oDs^vP*X"
+SHAPES = {"o": "circle", "D": "diamond", "s": "square", "^": "triangle", "v": "triangle pointing down", "P": "plus",
+          "*": "star", "X": "cross"}
+MARKERS = "".join(SHAPES)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,6 @@ class Sheet:
         self.axes.tick_params(colors=SOFT, labelcolor=SOFT, width=0.6, length=3)
         for spine in self.axes.spines.values():
             spine.set_color(SOFT)
-        self.used: dict[str, None] = {}
         self._hovers: dict[str, str] = {}
 
     def hover(self, text: str) -> str:
@@ -202,7 +203,7 @@ def interval(sheet: Sheet, at: float, of: Comparison, ends: tuple[float, float],
             f"{of.reference}, {of.metric}: {of.verdict or 'not judged'}")
     sheet.axes.plot([max(its.low, ends[0]), min(its.high, ends[1])], [at, at], color=colour, linewidth=0.22 * size,
                     solid_capstyle="butt", zorder=2)
-    sheet.axes.plot([min(max(of.ratio, ends[0]), ends[1])], [at], marker=marker, markersize=size,
+    sheet.axes.plot([min(max(of.ratio, ends[0]), ends[1])], [at], color=colour, marker=marker, markersize=size,
                     markerfacecolor=PAPER if of.verdict == OPEN else colour, markeredgecolor=colour,
                     markeredgewidth=0.2 * size, gid=sheet.hover(text), zorder=3)
 
@@ -287,7 +288,6 @@ def ratios(run: Run, suite: str) -> Group | None:
                 at = -row + 0.3 - 0.6 * (lane + 0.5) / len(of_case)
                 style = sheet.styles[each.contender]
                 interval(sheet, at, each, ends, style.marker, 3.4)
-                sheet.used[each.contender] = None
         sheet.axes.set_ylim(-(last - first) + 0.45, 0.55)
         sheet.axes.set_yticks([-each for each in range(last - first)], cases[first:last])
         sheet.axes.tick_params(axis="y", length=0, labelsize=9)
@@ -295,10 +295,13 @@ def ratios(run: Run, suite: str) -> Group | None:
         part = f", {first + 1} to {last} of {len(cases)}" if last - first < len(cases) else ""
         pictures.append(Picture(f"{suite}{part}", sheet.svg(f"{suite}{part}"),
                                 f"{suite}-ratio" if first == 0 else ""))
+    styles = styles_of(run)
+    shapes = ", ".join(f"{SHAPES[styles[each].marker]}: {each}" for each in run.ours
+                       if any(one.contender == each for one in found))
     return Group(f"{suite}-ratios", "Against the best library of others",
                  "Right of 1 gyre is better, whatever the metric's direction. Lines: 95 % intervals, widened by the "
-                 "control, whose own distance from 1 is shaded. Hollow: open.", pictures,
-                 [each for each in run.ours if any(one.contender == each for one in found)]) if pictures else None
+                 f"control, whose own distance from 1 is shaded. Hollow: open. Marks: {shapes}.", pictures
+                 ) if pictures else None
 
 
 # ---------------------------------------------------------------------------------------------
@@ -391,7 +394,7 @@ def values(run: Run, suite: str, title: str, metric: str, cases: dict[str, str])
             style, value = sheet.styles[name], shown(row.value, row.unit)
             found.append(value)
             text = f"{cases[case]}, {name}: {tables.format_value(row.value, row.unit)} ±{100 * row.spread:.0f} %"
-            sheet.axes.plot([value], [-place], marker=style.marker, markersize=4.2, markerfacecolor=style.colour,
+            sheet.axes.plot([value], [-place], color=style.colour, marker=style.marker, markersize=4.2, markerfacecolor=style.colour,
                             markeredgecolor=PAPER, markeredgewidth=0.4, linestyle="none", gid=sheet.hover(text))
     one = next(iter(rows[there[0]].values()))
     sheet.axes.set_xscale("log")

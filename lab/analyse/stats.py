@@ -116,7 +116,7 @@ def difference(after: Sequence[float], before: Sequence[float]) -> Estimate:
     if sum(parts) == 0.0:
         return Estimate(centre, 0.0, 1)
     degrees = sum(parts) ** 2 / sum(part ** 2 / (len(each) - 1) for part, each in zip(parts, (one, two)))
-    degrees = max(1.0, math.floor(10 * degrees) / 10)  # Rounded, so that quantiles are computed once.
+    degrees = max(1.0, math.floor(2 * degrees) / 2 if degrees < 10 else math.floor(degrees))  # So that few differ.
     return Estimate(centre, student_quantile(degrees) * math.sqrt(sum(parts)), degrees)
 
 
