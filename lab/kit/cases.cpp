@@ -145,7 +145,9 @@ work read_latency(fields& from) {
 work read_http(fields& from) {
     if (from.kind() == "http") return http_case{from.count("connections")};
     if (from.kind() != "http_threads") from.reject("no such kind");
-    return threads_http_case{from.count("threads"), from.count("connections")};
+    const threads_http_case what{from.count("threads"), from.count("connections")};
+    if (what.connections % what.threads != 0) from.reject("the threads have unequal shares");
+    return what;
 }
 
 work read_timers(fields& from) {
@@ -175,7 +177,11 @@ work read_churn(fields& from) {
     const auto play = from.one_of<churn_play>("play", {{"one_actor", churn_play::one_actor},
                                                        {"bursts", churn_play::bursts},
                                                        {"http_1_0", churn_play::http_1_0}});
-    return churn_case{play, from.count("listeners"), from.count("at_once")};
+    const churn_case what{play, from.count("listeners"), from.count("at_once")};
+    if (play == churn_play::one_actor && what.at_once != 1) from.reject("one actor is one client");
+    if (play != churn_play::one_actor && what.listeners != 1)
+        from.reject("bursts go to 1 listener");
+    return what;
 }
 
 work read_fan_out(fields& from) {

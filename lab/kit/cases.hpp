@@ -113,7 +113,7 @@ struct http_case {
 /// The same with the connections spread evenly over several threads, both ends of one on the same thread,
 /// unless the threads share everything.
 ///
-/// suite "http": {"kind": "http_threads", "threads", "connections"}
+/// suite "http": {"kind": "http_threads", "threads", "connections": a multiple of it}
 struct threads_http_case {
     std::size_t threads;
     std::size_t connections;
@@ -156,7 +156,8 @@ enum class churn_play {
 /// `set_reset_on_close`.
 ///
 /// suite "churn": {"kind": "churn", "play": as above, "listeners": which connections take in turns,
-///                 "at_once": clients that begin together; the next ones begin when all are over}
+///                 1 unless `one_actor`, "at_once": clients that begin together; the next ones begin
+///                 when all are over; 1 of `one_actor`}
 /// Operation: a connection. Unit: `at_once`.
 struct churn_case {
     churn_play play;

@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// `main` of every in-process contender: one line of JSON in, one line of JSON out, until the input ends.
-//
-//   {"do": "about"}                                   -> name, library, version, backend
-//   {"do": "count_system_calls"}                      -> {"counting": true} or {"refused": why}
-//   {"do": "prepare", "suite": S, "case": record}     -> {"ready": true} or {"cannot_run": why}
-//   {"do": "play", "operations": N}                   -> what that slice took
-//   {"do": "finish"}                                  -> peak memory, and the latency of all slices
-//
-// Reading a request and waiting for it lie outside of what is timed. Choosing slices, mixing contenders
-// and judging belong to run.py. A mistake of any kind is a line on standard error and the end.
+// The clock, the counters and the words of the protocol.
+#include <lab/kit/driver.hpp>
+
 #include <lab/kit/allocations.hpp>
 #include <lab/kit/fail.hpp>
-#include <lab/kit/session.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <time.h>
 
-#include <exception>
-#include <iostream>
+#include <istream>
+#include <ostream>
 #include <string>
 #include <utility>
 
@@ -60,7 +52,7 @@ json summary_with_buckets(const histogram& latency) {
 
 class driver {
 public:
-    explicit driver(std::unique_ptr<contender> who) : who_{std::move(who)} {}
+    explicit driver(const contender& who) : who_{who} {}
 
     json answer(const nlohmann::json& request) {
         const std::string what = request.at("do");
@@ -75,7 +67,7 @@ public:
 
 private:
     [[nodiscard]] json about() const {
-        const identity it = who_->about();
+        const identity it = who_.about();
         return {{"name", it.name},
                 {"library", it.library},
                 {"version", it.version},
@@ -92,7 +84,7 @@ private:
         require(!prepared_, "driver: a process plays one case");
         prepared_ = true;
         const case_record read = read_case(suite, record);
-        preparation made = who_->prepare(read.what);
+        preparation made = who_.prepare(read.what);
         if (const auto* refusal = std::get_if<cannot_run>(&made)) {
             return {{"cannot_run", refusal->reason}};
         }
@@ -149,28 +141,13 @@ private:
                 {"latency", summary_with_buckets(latency_)}};
     }
 
-    std::unique_ptr<contender> who_;
+    const contender& who_;
     std::unique_ptr<session> session_;
     std::uint64_t unit_ = 1;
     bool prepared_ = false;
     bool one_thread_ = true;
     histogram latency_;
 };
-
-int drive(int argument_count, char** arguments) {
-    std::string backend;
-    if (argument_count == 3 && std::string_view{arguments[1]} == "--backend") {
-        backend = arguments[2];
-    } else {
-        require(argument_count == 1, "usage: [--backend NAME], then one line of JSON a request");
-    }
-
-    driver all{make_contender(backend)};
-    for (std::string line; std::getline(std::cin, line);) {
-        std::cout << all.answer(nlohmann::json::parse(line)).dump() << std::endl;
-    }
-    return 0;
-}
 
 }  // namespace
 
@@ -192,10 +169,11 @@ cost stopwatch::stop() const noexcept {
             context_switches() - switches_before_, calls};
 }
 
-}  // namespace lab
-
-int main(int argument_count, char** arguments) try {
-    return lab::drive(argument_count, arguments);
-} catch (const std::exception& error) {
-    lab::fail(std::string{"driver: "} + error.what());
+void drive(const contender& who, std::istream& requests, std::ostream& replies) {
+    driver all{who};
+    for (std::string line; std::getline(requests, line);) {
+        replies << all.answer(nlohmann::json::parse(line)).dump() << std::endl;
+    }
 }
+
+}  // namespace lab

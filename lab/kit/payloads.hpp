@@ -21,8 +21,9 @@
 
 namespace lab {
 
-/// A buffer's worth of the endless stream that `throughput` sends, and of which `echo` sends parts. The stream repeats after a prime number of bytes, so that a lost, repeated or moved block shows
-/// up whatever the buffer size is.
+/// A buffer's worth of the endless stream that `throughput` sends, and of which `echo` sends parts. It
+/// repeats after a prime number of bytes, so that a lost, repeated or moved block shows up whatever the
+/// buffer size is.
 class stream_content {
 public:
     static constexpr std::size_t period = 4'093;

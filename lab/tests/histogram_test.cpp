@@ -154,3 +154,19 @@ TEST_CASE("each power of two and its neighbours is at most 1/256 off") {
         }
     }
 }
+
+TEST_CASE("buckets hold every value, and the same values again make the same buckets") {
+    lab::histogram first;
+    for (const std::uint64_t value : {3u, 3u, 1'000u, 5'000'000u}) first.record(value);
+
+    lab::histogram second;
+    first.for_each_bucket([&](std::uint64_t value, std::uint64_t count) {
+        for (; count > 0; --count) second.record(value);
+    });
+
+    CHECK(second.count() == 4);
+    CHECK(second.quantile(0.5) == first.quantile(0.5));
+    std::uint64_t same = 0;
+    second.for_each_bucket([&](std::uint64_t, std::uint64_t count) { same += count; });
+    CHECK(same == 4);
+}

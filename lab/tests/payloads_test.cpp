@@ -1,37 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Every contender's claim to have done the work is checked by load.hpp, so load.hpp is checked
+// Every contender's claim to have done the work is checked by payloads.hpp, so that is checked
 // here: that it accepts what was sent in whatever pieces it arrives, and nothing else.
 #include <lab/kit/payloads.hpp>
 
-#include <doctest/doctest.h>
+#include <lab/tests/fails.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
+#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 namespace {
-
-// Whether `run` ends its process as lab::fail does.
-template <class Run>
-bool fails(Run run) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        std::fclose(stderr);  // The complaint is expected.
-        run();
-        std::_Exit(0);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 2;
-}
 
 // Moves at most `step` bytes from one stream to the other.
 std::size_t move_some(lab::outgoing_stream& from, lab::incoming_stream& to, std::size_t step) {
@@ -136,13 +119,25 @@ TEST_CASE("a message with a wrong body ends the run") {
     }));
 }
 
-TEST_CASE("the two ends of a pair are connected") {
-    for (const auto via : {lab::transport::tcp, lab::transport::unix_stream}) {
-        const lab::connected_pair pair = lab::connect_pair(via);
-        char received = 0;
+TEST_CASE("bytes may arrive in any order, but all of them must") {
+    lab::byte_tally tally;
+    const auto first = tally.next();
+    const auto second = tally.next();
 
-        CHECK(::write(pair.client.get(), "x", 1) == 1);
-        CHECK(::read(pair.server.get(), &received, 1) == 1);
-        CHECK(received == 'x');
-    }
+    tally.received(second);
+    CHECK(fails([&] { tally.check(); }));
+
+    tally.received(first);
+    tally.check();
+}
+
+TEST_CASE("a byte that was changed, or came twice, ends the run") {
+    lab::byte_tally tally;
+    const auto first = tally.next();
+    static_cast<void>(tally.next());
+    tally.received(first);
+
+    tally.received(first);
+
+    CHECK(fails([&] { tally.check(); }));
 }

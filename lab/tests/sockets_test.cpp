@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A byte that got lost must not make a contender look fast, nor a port that did not come back make
-// the next one look slow.
+// A port that did not come back must not make the next contender look slow.
 #include <lab/kit/sockets.hpp>
 
 #include <doctest/doctest.h>
 
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-
 namespace {
-
-// Whether `run` ends its process as lab::fail does.
-template <class Run>
-bool fails(Run run) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        std::fclose(stderr);  // The complaint is expected.
-        run();
-        std::_Exit(0);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 2;
-}
 
 lab::descriptor connect_to(const lab::listener& at) {
     lab::descriptor client{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -39,29 +18,6 @@ lab::descriptor connect_to(const lab::listener& at) {
 }
 
 }  // namespace
-
-TEST_CASE("bytes may arrive in any order, but all of them must") {
-    lab::byte_tally tally;
-    const auto first = tally.next();
-    const auto second = tally.next();
-
-    tally.received(second);
-    CHECK(fails([&] { tally.check(); }));
-
-    tally.received(first);
-    tally.check();
-}
-
-TEST_CASE("a byte that was changed, or came twice, ends the run") {
-    lab::byte_tally tally;
-    const auto first = tally.next();
-    static_cast<void>(tally.next());
-    tally.received(first);
-
-    tally.received(first);
-
-    CHECK(fails([&] { tally.check(); }));
-}
 
 TEST_CASE("each listener accepts at a port of its own") {
     const auto all = lab::listen_on_loopback(2);
@@ -89,4 +45,15 @@ TEST_CASE("nothing remains of a connection that the server closed first") {
     const lab::descriptor again{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     const auto* const address = reinterpret_cast<const sockaddr*>(&at.address);
     CHECK(::bind(again.get(), address, sizeof(at.address)) == 0);
+}
+
+TEST_CASE("the two ends of a pair are connected") {
+    for (const auto via : {lab::transport::tcp, lab::transport::unix_stream}) {
+        const lab::connected_pair pair = lab::connect_pair(via);
+        char received = 0;
+
+        CHECK(::write(pair.client.get(), "x", 1) == 1);
+        CHECK(::read(pair.server.get(), &received, 1) == 1);
+        CHECK(received == 'x');
+    }
 }

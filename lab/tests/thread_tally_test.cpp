@@ -36,3 +36,12 @@ TEST_CASE("a thread that adds to two tallies adds to each") {
     CHECK(first.sum() == 1);
     CHECK(second.sum() == 2);
 }
+
+TEST_CASE("the tally of one thread counts as that of several does") {
+    lab::tally one;
+
+    one.add();
+    one.add();
+
+    CHECK(one.sum() == 2);
+}

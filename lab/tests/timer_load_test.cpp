@@ -31,17 +31,23 @@ TEST_CASE("numbers stay below their bound and reach every part of it") {
     }
 }
 
-TEST_CASE("delays lie between the shortest and the longest of the case") {
-    const lab::timers_case spread{lab::timer_use::fire_together, 10, 100, 0, 1ms, 3ms, 0};
-    const lab::timers_case fixed{lab::timer_use::fire_in_a_row, 1, 100, 0, 7us, 7us, 0};
+TEST_CASE("delays lie between the shortest and the longest") {
     lab::random_numbers random;
 
     for (int i = 0; i < 1'000; ++i) {
-        const auto delay = random.delay_of(spread);
+        const auto delay = random.between(1ms, 3ms);
         CHECK(delay >= 1ms);
         CHECK(delay < 3ms);
-        CHECK(random.delay_of(fixed) == 7us);
+        CHECK(random.between(7us, 7us) == 7us);
     }
+}
+
+TEST_CASE("timeouts are armed anew at first, and when a third of their time is over") {
+    lab::freshness fresh;
+
+    CHECK(fresh.is_over(1h));
+    CHECK_FALSE(fresh.is_over(1h));
+    CHECK(fresh.is_over(0ns));
 }
 
 TEST_CASE("lateness is counted from the deadline") {
@@ -60,5 +66,15 @@ TEST_CASE("a turn has one time, and the next turn a later one") {
         CHECK(clock.now() == first);
 
     while (std::chrono::steady_clock::now() <= first) continue;
+    CHECK(clock.now() > first);
+}
+
+TEST_CASE("a session that has paused reads the clock at once") {
+    lab::turn_clock clock;
+    const auto first = clock.now();
+    while (std::chrono::steady_clock::now() <= first) continue;
+
+    clock.begin_turn();
+
     CHECK(clock.now() > first);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ping-pong with handlers.
+// Ping-pong with handlers: a round is a chain of four, or each side has a chain of its own.
 #include <lab/in_process/asio/sessions.hpp>
 #include <lab/in_process/asio_callback/chains.hpp>
 

@@ -175,13 +175,13 @@ private:
     }
 
     void push_some(lab::slice& now) {
+        if (now.done == now.operations) return context_.stop();
         const bool paced = work_.per_tick > 0;
         const std::uint64_t at_once = paced ? work_.per_tick : lab::pushes_per_turn;
         const std::uint64_t end = std::min(now.done + at_once, now.operations);
         for (; now.done < end; ++now.done) {
             arm(timers_[random_.below(timers_.size())], work_.delay_max);
         }
-        if (now.done == now.operations) return context_.stop();
         if (!paced) return asio::post(context_, [this, &now] { push_some(now); });
 
         ticker_.expires_at(ticker_.expiry() + lab::push_tick);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ping-pong with coroutines.
+// Ping-pong with coroutines: one plays both sides, or each side has one.
 #include <lab/in_process/asio/sessions.hpp>
 #include <lab/in_process/asio_coroutine/spawn.hpp>
 
