@@ -470,6 +470,8 @@ def why_forbidden(layers: Layers, here: Place, there: Place) -> str:
     if there.kind in {"application", "part"}:
         if here.kind not in {"application", "part"}:
             return f"the library may not include anything of {there.name}/"
+        if there.name == "lab" != here.name and there.folder != "lab/kit":
+            return "of the lab, other folders include lab/kit only"
         return "only tests include tests" if is_test(there) and not is_test(here) else ""
     if there.kind == "private":
         return why_private_forbidden(layers, here, there)

@@ -143,6 +143,8 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             | {"exchange/tests/core/model.hpp": header()},
             includes("src/base/check.cpp", '"../../exchange/core/slab.hpp"')
             | module("exchange/core/slab.hpp", header()),
+            includes("exchange/bench/driver.cpp", "<lab/load/clients.hpp>")
+            | {"lab/load/clients.hpp": header()},
             module("include/gyre/plumbing/pipe.hpp", header()),
             {"include/gyre/version.hpp": header()},
         ],
@@ -163,6 +165,10 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             | module("exchange/core/slab.hpp", header()),
             includes("exchange/tests/codec/sbe_test.cpp", '"../core/model.hpp"')
             | {"exchange/tests/core/model.hpp": header()},
+            includes("exchange/bench/driver.cpp", "<lab/kit/fail.hpp>")
+            | {"lab/kit/fail.hpp": header()},
+            includes("lab/load/clients.cpp", "<lab/load/clients.hpp>")
+            | {"lab/load/clients.hpp": header()},
         ],
     ),
     "kernel-header": (
