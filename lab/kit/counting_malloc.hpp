@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Stands in front of the C library's malloc, for whoever counts.
+// Stands in front of the C library's malloc, to count its calls.
 //
 // Replacing `operator new` would miss libraries that call malloc themselves. These definitions win over the
 // C library's for everything in the process, and hand over to the names under which glibc exports the same

@@ -34,7 +34,7 @@ struct counter {
 struct slice {
     std::uint64_t operations;
     verification how = verification::edges;
-    std::uint64_t done = 0;  ///< Set by whoever plays: must be `operations` in the end.
+    std::uint64_t done = 0;  ///< Set while playing: must be `operations` in the end.
     histogram latency{};     ///< Nanoseconds; empty where there is none.
 };
 

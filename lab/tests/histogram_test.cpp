@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What the lab's latency tables rest on: a histogram that is wrong by one bucket would shift every
-// percentile of every contender, and nobody would notice.
+// percentile of every contender, unnoticed.
 #include <lab/kit/histogram.hpp>
 
 #include <doctest/doctest.h>

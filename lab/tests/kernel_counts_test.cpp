@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Counts are compared between contenders, so they must be neither missing nor somebody else's.
+// Counts are compared between contenders, so they must be neither missing nor those of another process.
 #include <lab/kit/kernel_counts.hpp>
 
 #include <doctest/doctest.h>
@@ -37,10 +37,10 @@ TEST_CASE("switches are not known when a thread has ended, or its number is anot
 }
 
 TEST_CASE("a process that has ended has neither threads nor memory") {
-    constexpr pid_t nobody = 0x7fffffff;
+    constexpr pid_t no_process = 0x7fffffff;
 
-    CHECK(lab::context_switches_of(nobody).empty());
-    CHECK(lab::peak_memory_megabytes(nobody) == 0);
+    CHECK(lab::context_switches_of(no_process).empty());
+    CHECK(lab::peak_memory_megabytes(no_process) == 0);
     CHECK(lab::peak_memory_megabytes(0) > 0);
     // Reading takes memory, too, and the kernel sums it up roughly.
     const doctest::Approx ours =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ping-pong with bare system calls. The four calls of a round do not depend on who makes them, so
+// Ping-pong with bare system calls. The four calls of a round are the same for one actor and for two, so
 // `two_sides` is the same here.
 #include <lab/in_process/raw_syscalls/contender.hpp>
 
