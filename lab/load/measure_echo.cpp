@@ -43,7 +43,7 @@ public:
     explicit allocation_count(std::string library) : library_{std::move(library)} {
         if (library_.empty()) return;
         file_ = descriptor{::memfd_create("allocations", MFD_CLOEXEC)};
-        require(file_.get() >= 0 && ::ftruncate(file_.get(), sizeof(std::uint64_t)) == 0,
+        require(file_.get() >= 0 && ::ftruncate(file_.get(), 2 * sizeof(std::uint64_t)) == 0,
                 "echo: memfd_create");
     }
 

@@ -25,8 +25,9 @@ from measure.baseline import run_echo_load
 from measure.watched import Refused, Unusable, Watched, command_of, connect, identity
 
 UNITS = {"compile": "s", "compile_wall": "s", "text_and_data": "KiB", "file": "KiB",
-         "per_connection": "B", "rss": "MiB", "rss_with_all": "MiB", "rss_busy": "MiB",
+         "per_connection": "B", "allocated_each": "B", "rss": "MiB", "rss_with_all": "MiB", "rss_busy": "MiB",
          "allocations": "1/op", "system_calls": "1/op"}
+ALLOCATION_COUNTER = "liblab_allocation_counter.so"
 DESCRIPTORS_BESIDE = 200  # Of a server and of its clients, apart from connections.
 SOURCE = "/echo"  # The one translation unit that counts: servers/<library>/echo*.cpp.
 
@@ -125,28 +126,39 @@ def speak(connection: socket.socket) -> None:
 
 def idle_connections(folder: str, command: list[str], connections: int,
                      cores: set[int] | None = None) -> dict[str, float]:
-    """All but the last are silent. That one's byte comes back when all have been accepted."""
+    """All but the last are silent. That one's byte comes back when all have been accepted. `per_connection` is
+    what is resident, `allocated_each` what the server has of malloc."""
     raise_descriptor_limit(connections)
     ours = os.sched_getaffinity(0)
-    with Watched(folder, command, "echo", cores=cores) as server:
-        with connect(server.port) as first:
-            speak(first)  # What is made once is there from now on.
-        before = memory_of(server.id)
-        clients: list[socket.socket] = []
-        try:
-            os.sched_setaffinity(0, server.load_cores)
-            while len(clients) < connections:
-                clients.append(connect(server.port))
-            speak(clients[-1])
-            after = memory_of(server.id)
-        except OSError as error:
-            raise Unusable(f"with {len(clients):,} connections: {error}") from error
-        finally:
-            os.sched_setaffinity(0, ours)
-            for each in clients:
-                each.close()
-        server.stop()
+    with tempfile.NamedTemporaryFile() as count:
+        count.write(bytes(16))
+        count.flush()
+        counting = ["env", f"LD_PRELOAD={Path(folder, ALLOCATION_COUNTER)}", f"LAB_ALLOCATIONS={count.name}",
+                    "LAB_ALLOCATED=1"]
+
+        def allocated() -> int:
+            return int.from_bytes(Path(count.name).read_bytes()[8:], "little")
+
+        with Watched(folder, [*counting, *command], "echo", cores=cores) as server:
+            with connect(server.port) as first:
+                speak(first)  # What is made once is there from now on.
+            before, allocated_before = memory_of(server.id), allocated()
+            clients: list[socket.socket] = []
+            try:
+                os.sched_setaffinity(0, server.load_cores)
+                while len(clients) < connections:
+                    clients.append(connect(server.port))
+                speak(clients[-1])
+                after, allocated_after = memory_of(server.id), allocated()
+            except OSError as error:
+                raise Unusable(f"with {len(clients):,} connections: {error}") from error
+            finally:
+                os.sched_setaffinity(0, ours)
+                for each in clients:
+                    each.close()
+            server.stop()
     return {"per_connection": (after["Anonymous"] - before["Anonymous"]) / connections,
+            "allocated_each": (allocated_after - allocated_before) / connections,
             "rss": before["Rss"] / 2**20, "rss_with_all": after["Rss"] / 2**20}
 
 

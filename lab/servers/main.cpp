@@ -4,6 +4,7 @@
 #include <lab/servers/seam.hpp>
 
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -82,6 +83,7 @@ int main(int count, char** arguments) {
         return 0;
     }
     if (!port_given) misuse("missing", "--port");
+    std::signal(SIGPIPE, SIG_IGN);  // Of clients that have gone, and of a reader of our output.
     try {
         return serve(workload, wanted);
     } catch (const std::exception& error) {

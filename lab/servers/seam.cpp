@@ -64,7 +64,6 @@ void say_ready(const job& wanted) {
 
 int serve_on_threads(const job& wanted, void (*serve)(const job&)) {
     std::signal(SIGTERM, [](int) { ::_exit(0); });
-    std::signal(SIGPIPE, SIG_IGN);
     // A shared port could be joined, even if another program's server is there by mistake.
     if (wanted.threads > 1) expect_free_port(wanted);
     // They serve until the process ends.

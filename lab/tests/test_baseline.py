@@ -41,12 +41,6 @@ Time per request:       7.995 [ms] (mean)
 Time per request:       0.080 [ms] (mean, across all concurrent requests)
 Transfer rate:          1465.68 [Kbytes/sec] received
 
-Connection Times (ms)
-              min  mean[+/-sd] median   max
-Connect:        0    3   1.7      3       9
-Processing:     0    5   2.2      5      11
-Waiting:        0    3   1.8      2       9
-Total:          2    8   2.0      8      13
 """
 AB_KEEPALIVE = """\
 Concurrency Level:      100
@@ -263,62 +257,8 @@ def test_the_core_for_the_kernel_is_none_of_those_granted():
 FOLDER = Path(os.environ.get("LAB_BUILD", LAB.parent / "build/release"), "lab")
 needs_watcher = pytest.mark.skipif(not (FOLDER / watched.WATCHER).is_file(), reason="the lab is not built")
 
-PROGRAM = r"""
-import selectors, signal, socket, sys
-
-fault, port = sys.argv[1], int(sys.argv[sys.argv.index("--port") + 1])
-sys.path.insert(0, sys.argv[2])
-from measure.watched import response
-
-def answer(connection, asked):
-    while b"\r\n\r\n" in asked:
-        request, asked = asked.split(b"\r\n\r\n", 1)
-        old = b"HTTP/1.0" in request and b"Keep-Alive" not in request
-        stays = not old and b"close" not in request
-        reply = response(stays)
-        if fault == "another body":
-            reply = reply.replace(b"nothing", b"NOTHING")
-        if fault == "a byte more":
-            reply += b"!"
-        connection.sendall(reply)
-        if fault == "one answer only":
-            asked = b""
-        if not stays and fault != "never closes":
-            forget(connection)
-            return b""
-    return b"" if fault == "whole requests only" else asked
-
-def forget(connection):
-    connections.unregister(connection)
-    connection.close()
-
-if fault == "ends at once":
-    sys.exit("no such ring")
-status = 3 if fault == "ends badly" else 0
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(status))
-listener = socket.create_server(("127.0.0.1", port))
-print("ready", flush=True)
-connections = selectors.DefaultSelector()
-connections.register(listener, selectors.EVENT_READ)
-unfinished = {}
-while True:
-    for key, _ in connections.select():
-        if key.fileobj is listener:
-            accepted = listener.accept()[0]
-            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, fault != "small messages wait")
-            connections.register(accepted, selectors.EVENT_READ)
-            continue
-        arrived = key.fileobj.recv(4096)
-        asked = unfinished.pop(key.fileobj, b"") + arrived
-        if arrived:
-            unfinished[key.fileobj] = answer(key.fileobj, asked)
-        else:
-            forget(key.fileobj)
-"""
-
-
 def command(fault: str) -> list[str]:
-    return [sys.executable, "-c", PROGRAM, fault, str(LAB)]
+    return [sys.executable, "-B", str(LAB / "tests/fake_server.py"), "--fault", fault]
 
 
 def start(fault: str) -> Watched:
@@ -342,9 +282,9 @@ def test_a_server_that_is_right_is_accepted_and_its_costs_are_its_own():
 
 @needs_watcher
 @pytest.mark.parametrize("fault, why", [
-    ("small messages wait", "the server does not set TCP_NODELAY"), ("another body", "There is NOTHING here."),
-    ("a byte more", "keep-alive: b'!HTTP"), ("one answer only", "verifying: timed out"),
-    ("whole requests only", "verifying: timed out"), ("never closes", "verifying: timed out")])
+    ("delays", "the server does not set TCP_NODELAY"), ("another_body", "There is NOTHING here."),
+    ("a_byte_more", "keep-alive: b'!HTTP"), ("one_answer_only", "verifying: timed out"),
+    ("whole_requests_only", "verifying: timed out"), ("never_closes", "verifying: timed out")])
 def test_a_server_that_does_other_work_is_unusable(fault, why, monkeypatch):
     monkeypatch.setattr(watched, "ANSWER_SECONDS_MAX", 1.0)
     with start(fault) as server, pytest.raises(Unusable, match=why):
@@ -353,7 +293,7 @@ def test_a_server_that_does_other_work_is_unusable(fault, why, monkeypatch):
 
 @needs_watcher
 def test_a_server_that_does_other_work_is_not_timed():
-    contender = {"command": command("another body"), "folder": str(FOLDER)}
+    contender = {"command": command("another_body"), "folder": str(FOLDER)}
     with mock.patch.object(clients, "missing", return_value=None), mock.patch.object(baseline, "load") as load, \
             mock.patch.object(baseline, "identity", return_value={}), pytest.raises(Unusable, match="NOTHING"):
         baseline.play(http_case("ab", True), contender)
@@ -362,19 +302,19 @@ def test_a_server_that_does_other_work_is_not_timed():
 
 @needs_watcher
 def test_a_server_that_says_why_it_cannot_has_a_row_that_says_so():
-    with pytest.raises(Refused, match="^no such ring$"):
-        start("ends at once")
+    with pytest.raises(Refused, match="^fake_server: no such ring$"):
+        start("ends_at_once")
     with pytest.raises(Refused, match="/nowhere/at/all: No such file"):
         Watched(FOLDER, ["/nowhere/at/all"])
-    contender = {"command": command("ends at once"), "folder": str(FOLDER)}
+    contender = {"command": command("ends_at_once"), "folder": str(FOLDER)}
     with mock.patch.object(clients, "missing", return_value=None), \
             mock.patch.object(baseline, "identity", return_value={}):
-        assert baseline.play(http_case("ab", True), contender) == {"cannot_run": "no such ring"}
+        assert baseline.play(http_case("ab", True), contender) == {"cannot_run": "fake_server: no such ring"}
 
 
 @needs_watcher
 def test_a_server_that_ends_badly_is_an_error():
-    with start("ends badly") as server, pytest.raises(Unusable, match="the server failed"):
+    with start("ends_badly") as server, pytest.raises(Unusable, match="the server failed"):
         server.stop()
 
 

@@ -97,40 +97,17 @@ def test_a_tool_that_is_missing_is_named():
 
 # --- running ---------------------------------------------------------------------------------------
 
-# Sends back what comes, and keeps some memory for each connection.
-SERVER = r"""
-import selectors, signal, socket, sys
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-answer, bytes_each = sys.argv[1], int(sys.argv[2])
-listener = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), backlog=1000)
-print("ready", flush=True)
-waiting = selectors.DefaultSelector()
-waiting.register(listener, selectors.EVENT_READ)
-kept = []
-while True:
-    for key, _ in waiting.select():
-        if key.fileobj is listener:
-            accepted = listener.accept()[0]
-            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            waiting.register(accepted, selectors.EVENT_READ)
-            kept.append(b"x" * bytes_each)
-        elif arrived := key.fileobj.recv(64):
-            key.fileobj.sendall(arrived if answer == "right" else b"!")
-        else:
-            waiting.unregister(key.fileobj)
-            key.fileobj.close()
-"""
 
-
-def server(answer: str = "right", bytes_each: int = 0) -> list[str]:
-    return [sys.executable, "-c", SERVER, answer, str(bytes_each)]
+def server(fault: str = "none") -> list[str]:
+    return [sys.executable, "-B", str(LAB / "tests/fake_server.py"), "--fault", fault]
 
 
 @needs_lab
 def test_memory_is_that_of_each_connection():
     few = cost.idle_connections(str(FOLDER), server(), 200)
-    many = cost.idle_connections(str(FOLDER), server(bytes_each=20_000), 200)
-    assert 20_000 < many["per_connection"] - few["per_connection"] < 30_000
+    many = cost.idle_connections(str(FOLDER), server("keeps_20000"), 200)
+    for figure in ("per_connection", "allocated_each"):
+        assert 19_000 < many[figure] - few[figure] < 30_000
     assert many["rss_with_all"] - many["rss"] > 3.8
 
 
@@ -169,12 +146,12 @@ def test_every_call_of_malloc_is_counted(tmp_path):
     def count(calls: int) -> int:
         """Of an interpreter that asks for memory by ctypes."""
         file = tmp_path / "count"
-        file.write_bytes(bytes(8))
+        file.write_bytes(bytes(16))
         subprocess.run([sys.executable, "-c", "import ctypes; f = ctypes.CDLL(None).malloc;"
                         f"f.argtypes = [ctypes.c_size_t]; [f(64) for _ in range({calls})]"], check=True,
                        env=os.environ | {"LD_PRELOAD": str(FOLDER / "liblab_allocation_counter.so"),
                                          "LAB_ALLOCATIONS": str(file), "PYTHONHASHSEED": "0"})
-        return int.from_bytes(file.read_bytes(), "little")
+        return int.from_bytes(file.read_bytes()[:8], "little")
 
     assert count(51_000) - count(1_000) == pytest.approx(50_000, abs=2_000)  # The interpreter makes some.
 
