@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Counts the allocations of a program that knows nothing of it: LD_PRELOAD names this library, and
-// LAB_ALLOCATIONS a file of sixteen bytes, in which two numbers stand while the program runs: how often it has
-// asked for memory, and, if LAB_ALLOCATED is set, how many bytes it had at the last time it asked.
+// LAB_ALLOCATIONS a file of sixteen bytes, in which two numbers stand while the program runs: how often it
+// has asked for memory, and, if LAB_ALLOCATED is set, how many bytes it had at the last time it asked.
 #include <lab/kit/counting_malloc.hpp>
 
 #include <fcntl.h>

@@ -35,8 +35,8 @@ struct echo_case {
     std::chrono::milliseconds measured{};
 };
 
-/// Where in the stream of payloads.hpp a message begins: elsewhere for every connection, and for as many of its
-/// messages as the stream has bytes.
+/// Where in the stream of payloads.hpp a message begins: elsewhere for every connection, and for as many of
+/// its messages as the stream has bytes.
 ///
 /// A thousand connections that are no more than three messages apart send nothing twice: so neither an old
 /// answer nor one that belongs to another connection can pass for the right one.

@@ -3,8 +3,9 @@
 # A turn of the suite `baseline`: a server, loaded by a client that is not of the library's making.
 """play(case, contender, cores): starts the server, verifies it, loads it, and tells what was seen.
 
-A case is {"client": "ab" | "wrk" | "echo", "keep_alive", "connections", "requests" (ab), "seconds" (wrk, echo),
-"bytes" (echo), "count_system_calls"}; a contender is an entry of build_info.json with the "folder" of programs.
+A case is {"client": "ab" | "wrk" | "echo", "keep_alive", "connections", "requests" (ab), "seconds" (wrk,
+echo), "bytes" (echo), "count_system_calls"}; a contender is an entry of build_info.json with the "folder"
+of programs.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def warm_up(case: dict, port: int, cores: set[int]) -> None:
 
 
 def metrics_of(seen: Figures, cost: dict) -> list[dict]:
-    """`busy` tells who was the bottleneck: a server that was not waited for its clients."""
+    """`busy` tells where the bottleneck was: a server with little of it has waited for its clients."""
     found = [("throughput", "ops/s", "higher", seen.per_second),
              ("transfer", "MB/s", "higher", seen.bytes_per_second / 1e6),
              *((name, "us", "lower", value) for name, value in seen.latency_us.items()),

@@ -5,7 +5,8 @@
 """play(case, contender, cores): looks at the contender's `lab_echo_*` program.
 
 A case is {"probe": "compile_time" | "program_size" | "idle_connections" | "steady_state", "connections",
-"seconds", "bytes", "count_system_calls"}; a contender is an entry of build_info.json with the "folder" of programs.
+"seconds", "bytes", "count_system_calls"}; a contender is an entry of build_info.json with the "folder" of
+programs.
 """
 
 from __future__ import annotations
@@ -126,8 +127,8 @@ def speak(connection: socket.socket) -> None:
 
 def idle_connections(folder: str, command: list[str], connections: int,
                      cores: set[int] | None = None) -> dict[str, float]:
-    """All but the last are silent. That one's byte comes back when all have been accepted. `per_connection` is
-    what is resident, `allocated_each` what the server has of malloc."""
+    """All but the last are silent. That one's byte comes back when all have been accepted.
+    `per_connection` is what is resident, `allocated_each` what the server has of malloc."""
     raise_descriptor_limit(connections)
     ours = os.sched_getaffinity(0)
     with tempfile.NamedTemporaryFile() as count:

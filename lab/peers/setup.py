@@ -7,10 +7,10 @@
 
     setup.py [--build DIR]
 
-Sources stand beside this file, programs are DIR/lab/peers/* (DIR is build/release unless told). A program is built if
-its sources, its tools or how it is built have changed, then started once. DIR/lab/peers/peers.json lists
-all peers: {"name", "family", "command", "workloads", "threads_max": number or null, "missing": reason or
-null, "version", "fingerprint"}. README.md says how such a command is used.
+Sources stand beside this file, programs are DIR/lab/peers/* (DIR is build/release unless told). A program
+is built if its sources, its tools or how it is built have changed, then started once.
+DIR/lab/peers/peers.json lists all peers: {"name", "family", "command", "workloads", "threads_max": number
+or null, "missing": reason or null, "version", "fingerprint"}. README.md says how such a command is used.
 
 Ends with 0 whatever is missing: one line per peer tells, and where the whole story is.
 """

@@ -8,11 +8,11 @@
 // soon after SIGTERM. A port that is taken is one line on standard error and status 1, an argument that
 // it does not know is one and status 2. `--version` prints LIBRARY VERSION BACKEND.
 //
-// Each folder here is a library: `echo.cpp` is the echo session with its listener and its loop, and all that a
-// user of the library would write for it; `http.cpp` is the other workload. The suite `cost` compiles
-// echo.cpp alone and links it with main.cpp into `lab_echo_<library>`, so the program whose compile time,
-// size and memory are measured holds no line that an echo server does not need, and is yet the same code that
-// `echo` and `baseline` load as `lab_server_<library>`.
+// Each folder here is a library: `echo.cpp` is the echo session with its listener and its loop, and all
+// that a user of the library would write for it; `http.cpp` is the other workload. The suite `cost`
+// compiles echo.cpp alone and links it with main.cpp into `lab_echo_<library>`, so the program whose
+// compile time, size and memory are measured holds no line that an echo server does not need, and is yet
+// the same code that `echo` and `baseline` load as `lab_server_<library>`.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ struct job {
     std::optional<unsigned> polling_core;
 };
 
-/// Serve until the process ends or is told to end, and return its status. Each library defines the first; the
-/// second, if it takes part in `baseline`.
+/// Serve until the process ends or is told to end, and return its status. Each library defines them;
+/// no_http.cpp stands in for the second where there is none.
 int serve_echo(const job& wanted);
 int serve_http(const job& wanted);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# What ab and wrk print was captured from real runs: a figure that is read wrongly is believed by every reader.
-# And what fails must not look like what cannot be done, or the reverse.
+# What ab and wrk print was captured from real runs: a figure that is read wrongly is believed by every
+# reader. And what fails must not look like what cannot be done, or the reverse.
 """Tests of measure/baseline.py, baseline_clients.py and watched.py; servers are made up."""
 
 import json
@@ -203,7 +203,8 @@ def test_a_hundred_clients_ask_with_and_without_keep_alive(keeps):
     (http_case("wrk", False, seconds=1), ("ab", 1_500)),
     (http_case("wrk", True, seconds=1), ("ab", 5_000))])
 def test_a_quarter_is_played_before_by_the_same_client_unless_that_takes_too_long(case, first):
-    with mock.patch.object(baseline, "load") as load, mock.patch.object(clients, "missing", return_value=None):
+    with mock.patch.object(clients, "missing", return_value=None), \
+            mock.patch.object(baseline, "load") as load:
         baseline.warm_up(case, 1, {0})
     [call] = load.call_args_list
     assert (call.args[0]["client"], call.args[0]["requests" if first[0] == "ab" else "seconds"]) == first
@@ -294,8 +295,10 @@ def test_a_server_that_does_other_work_is_unusable(fault, why, monkeypatch):
 @needs_watcher
 def test_a_server_that_does_other_work_is_not_timed():
     contender = {"command": command("another_body"), "folder": str(FOLDER)}
-    with mock.patch.object(clients, "missing", return_value=None), mock.patch.object(baseline, "load") as load, \
-            mock.patch.object(baseline, "identity", return_value={}), pytest.raises(Unusable, match="NOTHING"):
+    with mock.patch.object(clients, "missing", return_value=None), \
+            mock.patch.object(baseline, "load") as load, \
+            mock.patch.object(baseline, "identity", return_value={}), \
+            pytest.raises(Unusable, match="NOTHING"):
         baseline.play(http_case("ab", True), contender)
     load.assert_not_called()
 

@@ -31,7 +31,8 @@ def found_in(words: str, program: str = "lab_echo_gyre") -> tuple[list[str], str
     others = [{"command": "no -o CMakeFiles/lab_echo_gyre_leases.dir/x.o", "file": "gyre/echo_leases.cpp"},
               {"command": "no -o CMakeFiles/lab_echo_gyre.dir/y.o", "file": "/servers/main.cpp"}]
     wanted = {"command": words.replace("OUT", f"CMakeFiles/{program}.dir/x.o"), "file": "/gyre/echo.cpp"}
-    return cost.compile_command([each | {"directory": "/build"} for each in [*others, wanted]], "lab_echo_gyre")
+    database = [each | {"directory": "/build"} for each in [*others, wanted]]
+    return cost.compile_command(database, "lab_echo_gyre")
 
 
 def test_the_build_s_command_without_its_output_at_o2():
@@ -119,7 +120,7 @@ def test_connections_that_were_not_accepted_are_no_figure():
 
 def test_too_few_descriptors_are_a_reason():
     with mock.patch("resource.getrlimit", return_value=(1024, 4096)), \
-            pytest.raises(Refused, match="10,000 connections need 10,200 descriptors, and the hard limit is 4,096"):
+            pytest.raises(Refused, match="10,000 connections need 10,200 descriptors, .* limit is 4,096"):
         cost.raise_descriptor_limit(10_000)
 
 

@@ -2,7 +2,7 @@
 #
 # A histogram that is tested by its author alone may be wrong twice in the same way: here it is compared with
 # PyPI's hdrhistogram, on the same values. `./dev lab setup` gets that one.
-"""Skipped without hdrhistogram or lab_histogram_reader. LAB_HISTOGRAM_VALUES: how many (ten million: a minute)."""
+"""Skipped without hdrhistogram or lab_histogram_reader. LAB_HISTOGRAM_VALUES: ten million take a minute."""
 
 import array
 import json
@@ -42,7 +42,8 @@ def like_latencies(count: int, seed: int = 20_110) -> array.array:
 def test_both_say_the_same():
     hdrh = pytest.importorskip("hdrh.histogram", reason="no hdrhistogram here; `./dev lab setup` gets it")
     values = like_latencies(COUNT)
-    ours = json.loads(subprocess.run([READER], input=values.tobytes(), stdout=subprocess.PIPE, check=True).stdout)
+    said = subprocess.run([READER], input=values.tobytes(), stdout=subprocess.PIPE, check=True).stdout
+    ours = json.loads(said)
     them = hdrh.HdrHistogram(1, HIGHEST, DIGITS)
     for each in values:
         them.record_value(each)

@@ -142,8 +142,8 @@ def test_other_shared_sources_tools_and_ways_build_again(place, monkeypatch):
 
 
 def test_steps_have_their_environment(place):
-    place.set_up(program("one", ("cp", "server", "{target}/server"), ("sh", "-c", "echo $LEVEL >{target}/level"),
-                         environment={"LEVEL": "2"}))
+    place.set_up(program("one", ("cp", "server", "{target}/server"),
+                         ("sh", "-c", "echo $LEVEL >{target}/level"), environment={"LEVEL": "2"}))
     assert (place.targets / "one/level").read_text(encoding="utf-8") == "2\n"
 
 
@@ -202,7 +202,8 @@ def test_a_step_that_does_not_end_is_ended_with_all_that_it_started(place, monke
     os.mkfifo(held)
     reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
     monkeypatch.setattr(setup, "STEP_SECONDS_MAX", 0.2)
-    assert place.missing(program("one", ("sh", "-c", f"sleep 60 >{held} & wait"))).startswith("`sh` took more")
+    waiting = program("one", ("sh", "-c", f"sleep 60 >{held} & wait"))
+    assert place.missing(waiting).startswith("`sh` took more")
     left = select.poll()
     left.register(reader)  # It tells as soon as the other side is closed by all that held it.
     assert left.poll(10_000) == [(reader, select.POLLHUP)]

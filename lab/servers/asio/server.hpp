@@ -2,9 +2,9 @@
 //
 // What all servers on Boost.Asio agree on: how its fastest configuration is spelled.
 //
-// The context gets the concurrency hint that switches locking off, as one thread does all of its work; several
-// threads have a context and a listener each. Executors and sockets have their concrete types, so that nothing
-// is type-erased. See
+// The context gets the concurrency hint that switches locking off, as one thread does all of its work;
+// several threads have a context and a listener each. Executors and sockets have their concrete types, so
+// that nothing is type-erased. See
 // https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/overview/core/concurrency_hint.html
 // https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/reference/basic_stream_socket.html
 #pragma once
@@ -44,8 +44,8 @@ using acceptor = asio::basic_socket_acceptor<tcp, executor>;
     return from;
 }
 
-/// Runs a context on which `accept_all(acceptor&, job)` has begun, until SIGTERM. A context that spins is asked
-/// without end, as by programs that cannot wait until they are woken; Asio has no option for that.
+/// Runs a context on which `accept_all(acceptor&, job)` has begun, until SIGTERM. A context that spins is
+/// asked without end, as by programs that cannot wait until they are woken; Asio has no option for that.
 template <void (*accept_all)(acceptor&, const job&)>
 void serve_here(const job& wanted) {
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What comes goes back.
+// The echo server on Boost.Asio with completion handlers: what comes on a connection goes back.
 #include <lab/servers/asio_callback/server.hpp>
 
 #include <lab/servers/answers.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The server as a user of Boost.Asio writes it with completion handlers: a connection owns itself and is freed
-// when its last handler says so. asio/server.hpp has the rest of the configuration.
+// The server as a user of Boost.Asio writes it with completion handlers: a connection owns itself and is
+// freed when its last handler says so. asio/server.hpp has the rest of the configuration.
 #pragma once
 
 #include <lab/servers/asio/server.hpp>

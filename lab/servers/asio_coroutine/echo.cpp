@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What comes goes back.
+// The echo server on Boost.Asio with coroutines: what comes on a connection goes back.
 #include <lab/servers/asio_coroutine/server.hpp>
 
 #include <vector>

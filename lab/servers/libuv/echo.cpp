@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The least a libuv echo server can be, for the suite `cost`; peers/libuv is the fastest. What is written must
-// stay where it is until it has been, so a connection has a buffer of its own and reads on when that is free
-// again.
+// The least a libuv echo server can be, for the suite `cost`; peers/libuv is the fastest. What is written
+// must stay where it is until it has been, so a connection has a buffer of its own and reads on when that
+// is free again.
 #include <lab/servers/seam.hpp>
 
 #include <uv.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What comes goes back.
+// The echo server on plain epoll: what comes on a connection goes back.
 #include <lab/servers/raw_epoll/server.hpp>
 
 #include <lab/servers/answers.hpp>

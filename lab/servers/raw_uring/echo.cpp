@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What comes goes back.
+// The echo server on plain io_uring: what comes on a connection goes back.
 #include <lab/servers/raw_uring/server.hpp>
 
 #include <lab/servers/answers.hpp>

@@ -2,9 +2,9 @@
 //
 // The best plain server on io_uring that we can write for small messages and many clients.
 //
-// One accept stays armed and yields all connections. A connection always has one receive or one send in
-// the ring, and one call into the kernel submits the next step of all connections and fetches their last;
-// at a hundred clients and a kilobyte that beats multishot receives. Where the connection ends with the answer,
+// One accept stays armed and yields all connections. A connection always has one receive or one send in the
+// ring, and one call into the kernel submits the next step of all connections and fetches their last; at a
+// hundred clients and a kilobyte that beats multishot receives. Where the connection ends with the answer,
 // sending and closing go into the ring together, as a chain.
 #pragma once
 
