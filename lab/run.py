@@ -27,7 +27,7 @@ from pathlib import Path
 
 from measure import machine, slices, suites, system_calls, turns
 from measure.journal import Journal, OtherConditions
-from measure.processes import CONTROL, FLOOR_FAMILY, TWIN, Broken, Build, Contender
+from measure.processes import FLOOR_FAMILY, TWIN, Broken, Build, Contender
 
 BROKEN_MAX = 1  # So many blocks or rounds of a case may lack a contender that broke in them.
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
-
 from analyse import stats, tables
 from analyse.frame import Run, load
 from analyse.stats import AHEAD, BEHIND, OPEN, Estimate

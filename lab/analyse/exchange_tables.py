@@ -12,7 +12,6 @@ import re
 from dataclasses import dataclass
 
 import numpy
-
 from analyse import tables as shared
 from analyse.frame import Run
 from analyse.tables import Cell, Row, Table, format_value, make_table

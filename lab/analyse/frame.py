@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy
 import pandas
-
 from analyse import stats
 from analyse.stats import Estimate
 from measure import journal, suites
@@ -145,18 +144,22 @@ class Run:
         if "wall_ns" not in columns:
             return []
         operations = columns["operations"]
+        # Without the time for which another program had the processor, where that is known: of one thread.
+        own = columns["wall_ns"] - columns.get("kept_ns", 0.0)
         found = [("cpu", "ns/op", "lower", columns["cpu_ns"] / operations)]
         rate = suites.suite(place[0])["rate"]
         if has_speed(case["record"]):
             amount = operations * (case["record"]["bytes"] if rate.get("of_bytes") else 1)
             found.append(("throughput", rate["unit"], "higher",
-                          amount / columns["wall_ns"] * 1e9 / rate["per_second"]))
-            found.append(("time", "ns", "lower", columns["wall_ns"] / operations))
+                          amount / own * 1e9 / rate["per_second"]))
+            found.append(("time", "ns", "lower", own / operations))
         for key, each in columns.items():
             if key in ("allocations", "context_switches"):
                 found.append((key, "1/op", "lower", each / operations))
             elif key.startswith("counter "):
                 found.append((key.removeprefix("counter "), "1/op", "lower", each / operations))
+            elif key == "latency mean":  # In a closed loop it is as much longer as the slice.
+                found.append(("mean", "us", "lower", each / 1000 * own / columns["wall_ns"]))
             elif key.startswith("latency "):
                 found.append((key.removeprefix("latency "), "us", "lower", each / 1000))
         return found + self._of_finish(place, told["finish"])
@@ -326,13 +329,13 @@ class Run:
                  if each in two.blocks)
         return [sign * each for each in found if each is not None]
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def ratio(self, suite: str, case: str, metric: str, contender: str, reference: str) -> Estimate | None:
         """With its own interval, not widened."""
         values = self.values(suite, case, metric, contender, reference)
         return stats.estimate(values) if values else None
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def control(self, suite: str, case: str, metric: str) -> Estimate | None:
         """A contender against itself."""
         title = next((each for each in self.families if self.row(suite, case, metric, each + CONTROL)), None)

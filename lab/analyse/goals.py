@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass
 
 import numpy
-
 from analyse import stats, tables
 from analyse.frame import Run
 from measure import suites

@@ -16,12 +16,11 @@ import re
 from dataclasses import dataclass, field
 
 import matplotlib
-from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
 from analyse import exchange_tables, server_tables, tables
 from analyse.frame import Comparison, Row, Run, spins
 from analyse.stats import AHEAD, BEHIND, OPEN, interval_text
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from measure.processes import FLOOR_FAMILY, OUR_FAMILY, REFERENCE_FAMILY
 
 matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "gyre", "font.size": 10, "axes.linewidth": 0.6,

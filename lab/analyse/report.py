@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import jinja2
-
 from analyse import goals, plots, tables, terminal
 from analyse.frame import Run
 from analyse.stats import AHEAD, BEHIND, OPEN, interval_text

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
-
 from analyse import stats
 from analyse.frame import Run, load, original
 from analyse.stats import Estimate

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 from analyse import goals, tables
 from analyse.frame import Comparison, Run
 from analyse.stats import AHEAD, BEHIND, OPEN, interval_text
@@ -112,23 +114,31 @@ def everything(run: Run, with_costs: bool = False) -> str:
 
 def screen(run: Run) -> str:
     """At most 30 lines: by suite, then what was lost."""
-    lines = [machine_line(run)[:110], "", "gyre against the best library of others (ratio above 1: gyre is better)",
-             f"  {'suite':<11}{'rows':>5}{'ahead':>7}{'open':>6}{'behind':>8}   median ratio, worst"]
+    lines = [machine_line(run)[:110], "", "gyre against the best library of others (above 1x gyre is better)",
+             f"  {'suite':<11}{'rows':>5}{'ahead':>7}{'open':>6}{'behind':>8}   middle, and farthest behind"]
     for suite in run.suites:
-        found = [each for each in run.of_suite(suite) if each.judged]
-        if not found:
-            continue
-        ratios = sorted(found, key=lambda each: each.ratio)
-        middle, worst = ratios[len(ratios) // 2], ratios[0]
-        lines.append(f"  {suite:<11}{len(found):>5}{count(found, AHEAD):>7}{count(found, OPEN):>6}"
-                     f"{count(found, BEHIND):>8}   {tables.format_ratio(middle.ratio):>6}, "
-                     f"{tables.format_ratio(worst.ratio)} ({interval_text(worst.estimate)}) in {worst.case}")
-    every = [each for each in run.comparisons if each.judged]
+        found = sorted((each for each in run.of_suite(suite) if each.judged), key=lambda each: each.ratio)
+        if found:
+            lines.append(suite_line(suite, found))
+    every = [each for each in run.comparisons if each.judged and not math.isinf(each.estimate.half)]
+    if not every:
+        return "\n".join([*lines, "", "Measured once: ratios have no intervals, and nothing is claimed."])
     lost = losses(every)
     below = sum(each.estimate.high < 1 for each in every)
-    lines += ["", control_line(run), f"{below} of {len(every)} intervals lie below 1. gyre loses in {len(lost)} rows"
-              + (":" if lost else ".")]
+    close = sum(each.verdict == OPEN and each.estimate.is_close for each in every)
+    lines += ["", control_line(run), f"{below} of {len(every)} intervals lie below 1; of the open ones {close} within "
+              f"3 % of 1. gyre loses in {len(lost)} rows" + (":" if lost else ".")]
     lines += [loss_line(each).split(";")[0] for each in lost[:SCREEN_LOSSES]]
     if len(lost) > SCREEN_LOSSES:
         lines.append(f"  and {len(lost) - SCREEN_LOSSES} more, in the report")
     return "\n".join(lines)
+
+
+def suite_line(suite: str, found: list[Comparison]) -> str:
+    middle, worst = found[len(found) // 2], found[0]
+    if all(math.isinf(each.estimate.half) for each in found):
+        return f"  {suite:<11}{len(found):>5}{'-':>7}{'-':>6}{'-':>8}   {tables.format_ratio(middle.ratio):>6}, " \
+               f"{tables.format_ratio(worst.ratio)} in {worst.case}"
+    return (f"  {suite:<11}{len(found):>5}{count(found, AHEAD):>7}{count(found, OPEN):>6}{count(found, BEHIND):>8}"
+            f"   {tables.format_ratio(middle.ratio):>6}, {tables.format_ratio(worst.ratio)} "
+            f"({interval_text(worst.estimate)}) in {worst.case}")

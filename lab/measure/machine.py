@@ -106,6 +106,15 @@ class StealMeter:
         return round(100.0 * (stolen - self._before[0]) / elapsed, 2) if elapsed else 0.0
 
 
+def run_delay(process: int) -> int | None:
+    """Nanoseconds for which the first thread of a process was ready to run, and kept from it by others."""
+    try:
+        with open(f"/proc/{process}/schedstat", "rb", buffering=0) as file:
+            return int(file.read().split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
 def physical_core_of(processor: int) -> int:
     """The first of the processors that share its core; itself if the kernel does not say."""
     path = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")

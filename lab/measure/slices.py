@@ -11,6 +11,8 @@ lies, is drawn anew with each block. Estimates and intervals are analyse/stats.p
 
 from __future__ import annotations
 
+import math
+import os
 import random
 import time
 
@@ -39,7 +41,7 @@ class Slices:
         self.about: dict = {}
 
     def add(self, reply: dict) -> None:
-        flat = {key: reply.get(key) for key in ("wall_ns", "cpu_ns", "operations", "allocations",
+        flat = {key: reply.get(key) for key in ("wall_ns", "cpu_ns", "kept_ns", "operations", "allocations",
                                                 "context_switches")}
         flat |= {f"counter {key}": each for key, each in (reply.get("counters") or {}).items()}
         flat |= {f"latency {key}": each for key, each in (reply.get("latency") or {}).items()
@@ -72,6 +74,7 @@ class Player:
         self.cores = machine.cores_for(case.threads)
         self.played = Slices()
         self._process: SliceProcess | None = None
+        self._outside = math.inf  # The least that a request and its answer have taken beside the slice.
 
     def start(self) -> None:
         self._process = SliceProcess(self.contender, self.cores)
@@ -83,12 +86,28 @@ class Player:
     def slice(self) -> None:
         if self._process is None:
             self.start()
-        reply = self._process.ask({"do": "play", "operations": self.case.operations})
+        reply = self._play()
         if not reply.get("wall_ns", 0) > 0 or reply.get("operations") != self.case.operations:
             raise Broken(f"answered {str(reply)[:80]} where {self.case.operations} operations were asked for")
         self.played.add(reply)
         if self.case.apart:
             self.finish()
+
+    def _play(self) -> dict:
+        """Adds `kept_ns`: how long other programs kept the contender from its processor while it played.
+
+        The kernel counts that for a thread; what it waited before the slice began is not part of it. That is
+        what passed between request and answer beside the slice, less what this process waited itself.
+        """
+        mine, its, started = machine.run_delay(os.getpid()), self._process.run_delay(), time.perf_counter_ns()
+        reply = self._process.ask({"do": "play", "operations": self.case.operations})
+        passed = time.perf_counter_ns() - started
+        if self.case.threads == 1 and None not in (mine, its) and "wall_ns" in reply:
+            outside = passed - reply["wall_ns"] - (machine.run_delay(os.getpid()) - mine)
+            self._outside = min(self._outside, outside)
+            waited = self._process.run_delay() - its - (outside - self._outside)
+            reply["kept_ns"] = max(0, min(waited, reply["wall_ns"] - reply["cpu_ns"]))
+        return reply
 
     def finish(self) -> None:
         if self._process is not None:

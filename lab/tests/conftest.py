@@ -13,7 +13,6 @@ LAB = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(LAB), str(LAB / "tests")]
 
 import sample_run  # noqa: E402
-
 from analyse.frame import Run  # noqa: E402
 from measure.suites import Case  # noqa: E402
 

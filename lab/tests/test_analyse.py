@@ -8,7 +8,6 @@ import re
 
 import pytest
 import sample_run
-
 from analyse import compare, goals, report, self_check, sensitivity, server_tables, tables, terminal
 from analyse.frame import Run
 from measure import suites

@@ -7,10 +7,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from conftest import FAKE, case_of, fake
-
 import run
 from analyse.frame import load
+from conftest import FAKE, case_of, fake
 from measure import processes, slices, suites, turns
 from measure.journal import Journal, OtherConditions, fingerprint, read
 from measure.processes import CONTROL, Broken, Build, Contender, SliceProcess

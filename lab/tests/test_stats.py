@@ -7,7 +7,6 @@ import math
 
 import numpy
 import pytest
-
 from analyse import stats
 from analyse.stats import AHEAD, BEHIND, OPEN, Estimate
 
