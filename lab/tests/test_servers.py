@@ -95,29 +95,21 @@ def title_of(way: Way) -> str:
     return f"{way[0].title} on {way[1]}"
 
 
-@pytest.fixture(scope="module")
-def running():
-    """Most tests share a server: starting a JVM takes longer than they do."""
-    with contextlib.ExitStack() as stack:
-        servers: dict = {}
-
-        def serve(way: Way, workload: str) -> Watched:
-            if (way, workload) not in servers:
-                servers[way, workload] = stack.enter_context(Watched(FOLDER, list(way[0].command), workload,
-                                                                     way[1]))
-            return servers[way, workload]
-
-        yield serve
+# The tests of a server are run together and share it: starting a JVM takes longer than they do, and one that
+# spins must not do so beside others.
+@pytest.fixture(scope="module", params=WAYS, ids=title_of)
+def echo(request):
+    program, threads = request.param
+    with Watched(FOLDER, list(program.command), "echo", threads) as server:
+        server.threads = threads
+        yield server
 
 
-@pytest.fixture(params=WAYS, ids=title_of)
-def echo(request, running) -> Watched:
-    return running(request.param, "echo")
-
-
-@pytest.fixture(params=[way for way in WAYS if "http" in way[0].workloads], ids=title_of)
-def http(request, running) -> Watched:
-    return running(request.param, "http")
+@pytest.fixture(scope="module", params=[way for way in WAYS if "http" in way[0].workloads], ids=title_of)
+def http(request):
+    program, threads = request.param
+    with Watched(FOLDER, list(program.command), "http", threads) as server:
+        yield server
 
 
 def connect(server: Watched, receive_buffer_bytes: int | None = None) -> socket.socket:
@@ -226,26 +218,24 @@ def processor_time(pid: int) -> dict[str, tuple[str, int]]:
     return found
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way[1] > 1], ids=title_of)
-def test_all_threads_serve(way, running):
-    server = running(way, "echo")
+def test_all_threads_serve(echo):
     message = noise(16_381, 3)
     with contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(connect(server)) for _ in range(60)]
-        before = processor_time(server.id)
+        clients = [stack.enter_context(connect(echo)) for _ in range(60)]
+        before = processor_time(echo.id)
         for _ in range(30):
             for client in clients:
                 client.sendall(message)
             for client in clients:
                 read_exactly(client, len(message))
-        after = processor_time(server.id)
+        after = processor_time(echo.id)
     by_name: dict[str, list[int]] = {}
     for thread, (name, ran) in after.items():
         by_name.setdefault(name.split("/")[0], []).append(ran - before.get(thread, (name, 0))[1])
     # Threads that serve have one name in each of the servers, apart from a number. A collector of garbage has
     # another.
-    shares = [sorted(each)[-way[1]] / max(each) for each in by_name.values()
-              if len(each) >= way[1] and max(each) > 0]
+    shares = [sorted(each)[-echo.threads] / max(each) for each in by_name.values()
+              if len(each) >= echo.threads and max(each) > 0]
     assert max(shares, default=0) > 0.1, by_name
 
 
@@ -253,7 +243,7 @@ def test_all_threads_serve(way, running):
 
 
 def test_requests_are_answered_however_they_are_asked(http):
-    assert http.verify()
+    http.verify()
     for _ in range(200):  # More connections than it can have prepared for.
         connect(http).close()
     verify_http(http.port)
