@@ -10,8 +10,8 @@
     run.py self-check SUITE... --build DIR [--quick] [--json FILE]
     run.py sensitivity FOLDER
 
-A run is a file of JSON lines that grows while it lasts; the same command with the same --json takes up one that
-was interrupted. README.md tells how measuring and judging work.
+A run is a file of JSON lines that grows while it lasts; the same command with the same --json takes up one
+that was interrupted. README.md tells how measuring and judging work.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Progress:
         self._done = min(self._done + of, self._all)
         gone = time.monotonic() - self._started
         left = gone / max(self._done, 1) * (self._all - self._done)
-        line = f"{100 * self._done // self._all:3d} %  {minutes(gone)} gone, about {minutes(left)} left  {what}"
+        share = 100 * self._done // self._all
+        line = f"{share:3d} %  {minutes(gone)} gone, about {minutes(left)} left  {what}"
         if self._rewrites:
             print(f"\r\033[K{line[:110]}", end="", file=sys.stderr, flush=True)
         elif self._done * 20 // self._all > self._printed:
@@ -161,8 +162,8 @@ def choose_contenders(build: Build, wanted: str | None) -> list[Contender]:
 
 
 def smoke(build: Build, contenders: list[Contender], cases: list[suites.Case], named: list[str]) -> int:
-    """Lets each contender play once in each of its suites: the first case that it does not refuse. Returns 1 if
-    one is broken, or if none runs in a suite that the build takes part in."""
+    """Lets each contender play once in each of its suites: the first case that it does not refuse. Returns 1
+    if one is broken, or if none runs in a suite that the build takes part in."""
     ran = refused = 0
     faults: list[str] = []
     player = turns.Turns(build, "quick")
@@ -185,7 +186,8 @@ def smoke(build: Build, contenders: list[Contender], cases: list[suites.Case], n
                 refused += bool(mine)
         if ran == before and (part or suite in named):
             faults.append(f"{suite}: no contender ran")
-    print(*faults, f"smoke: {ran} ran, {refused} refused all cases of a suite, {len(faults)} faults", sep="\n")
+    print(*faults, f"smoke: {ran} ran, {refused} refused all cases of a suite, {len(faults)} faults",
+          sep="\n")
     return 1 if faults or not ran else 0
 
 
@@ -212,7 +214,8 @@ def arguments_of(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--turns", type=int, metavar="N", help="of each contender in a round of turns")
     parser.add_argument("--contenders", metavar="a,b", help="only these")
     parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
-    parser.add_argument("--twins", action="store_true", help="each contender takes part twice, for self-check")
+    parser.add_argument("--twins", action="store_true",
+                        help="each contender takes part twice, for self-check")
     parser.add_argument("--no-system-calls", action="store_true", help="do not count them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the run's file (else one in lab/results)")
     parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
@@ -245,9 +248,11 @@ def measure(words: list[str]) -> Path:
     conditions = {"scale": scale, "suites": asked.suites, "case": asked.case, "blocks": asked.blocks,
                   "rounds": asked.repetitions, "turns": asked.turns, "twins": asked.twins,
                   "contenders": sorted({each.name for each in contenders}),
-                  "programs": build.fingerprint([each for each in contenders if any(map(each.takes_part, cases))]),
+                  "programs": build.fingerprint([each for each in contenders
+                                                 if any(map(each.takes_part, cases))]),
                   "machine": machine.identity()}
-    facts = {"machine": machine.facts(build.info), "seed": asked.seed or random.SystemRandom().randrange(1 << 32),
+    facts = {"machine": machine.facts(build.info), "seed": asked.seed
+             or random.SystemRandom().randrange(1 << 32),
              "started": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
              "contenders": [{"name": name, "family": family} for name, family in
                             dict.fromkeys((each.name, each.family) for each in contenders)]}

@@ -7,10 +7,10 @@ The same machine is not equally fast at two times, so values of two runs say lit
 many times better a contender was than the best Asio row of the same case, beside which it ran: the machine's
 speed cancels. Where there is no such row, or with --absolute, values themselves are compared.
 
-Judged are gyre's rows in the headline of each case with two blocks at least in both runs; those of a suite are
-one family. What became of all other contenders is told apart: their programs are the same, so it tells whether
-the machine is. Rows of gyre that are not there any more, as it is saturated now, refuses or breaks, are worse,
-too. Ends with 1 if something has become worse, so that it can guard a change.
+Judged are gyre's rows in the headline of each case with two blocks at least in both runs; those of a suite
+are one family. What became of all other contenders is told apart: their programs are the same, so it tells
+whether the machine is. Rows of gyre that are not there any more, as it is saturated now, refuses or breaks,
+are worse, too. Ends with 1 if something has become worse, so that it can guard a change.
 """
 
 from __future__ import annotations
@@ -146,7 +146,8 @@ def differences(before: Run, after: Run) -> list[str]:
                   if one.get(name) != two.get(name)]
     versions = [{name: f"{each['library']} {each['version']}" for name, each in run.identities.items()}
                 for run in (before, after)]
-    found += [f"library of {name} was {version}, is {versions[1][name]}" for name, version in versions[0].items()
+    found += [f"library of {name} was {version}, is {versions[1][name]}" for name, version
+              in versions[0].items()
               if versions[1].get(name, version) != version]
     for key, case in before.cases_by_key.items():
         other = after.cases_by_key.get(key)
@@ -179,7 +180,8 @@ def report(before: Run, after: Run, absolute: bool, everything: bool) -> int:
                       key=lambda each: -abs(each.estimate.centre))
         if rows:
             print(f"{word}:", *map(describe, rows), sep="\n")
-    counts = ", ".join(f"{sum(each.verdict == word for each in found)} {word}" for word in ("worse", "better", "open"))
+    counts = ", ".join(f"{sum(each.verdict == word for each in found)} {word}" for word
+                       in ("worse", "better", "open"))
     print(f"{len(found)} rows of gyre, judged together with those of the same suite: {counts}")
     print(*drift(before, after, absolute), sep="\n")
     return 1 if lost or any(each.verdict == "worse" for each in found) else 0

@@ -158,7 +158,8 @@ def control_table(run: Run) -> Table | None:
     """What a contender differs from itself: what is smaller says nothing."""
     rows = []
     for case in cases_of(run):
-        title = next((each for each in run.contenders if run.row(SUITE, case.name, "events_rate", each + CONTROL)),
+        title = next((each for each in run.contenders
+                      if run.row(SUITE, case.name, "events_rate", each + CONTROL)),
                      None)
         row = delta_row(run, case, title + CONTROL, title) if title else None
         if row is not None:
@@ -186,7 +187,8 @@ SECOND_P999 = 2  # Where p99.9 stands among what the driver writes of each secon
 
 def jitter_table(run: Run) -> Table | None:
     """How far the seconds of a run lie apart."""
-    columns = [each for each in run.contenders if any(seconds_of(run, case.name, each) for case in cases_of(run))]
+    columns = [each for each in run.contenders
+               if any(seconds_of(run, case.name, each) for case in cases_of(run))]
     rows = []
     for case in cases_of(run):
         found = [seconds_of(run, case.name, each) for each in columns]

@@ -3,9 +3,9 @@
 # A stored run, read once: everything that is drawn or claimed asks here.
 """From the lines of a run's file to a pandas frame of blocks, and to comparisons.
 
-A row of the frame is one metric of one contender in one block of one case, with its samples. What is compared:
-every contender of gyre's with the best library of others, in the one metric that is judged in a case, and in
-further ones without a verdict.
+A row of the frame is one metric of one contender in one block of one case, with its samples. What is
+compared: every contender of gyre's with the best library of others, in the one metric that is judged in a
+case, and in further ones without a verdict.
 """
 
 from __future__ import annotations
@@ -128,12 +128,14 @@ class Run:
                 if (line["suite"], line["case"], original(title)) in self.broken:
                     continue
                 place = (line["suite"], line["case"], title)
-                of = self._of_block(place, told, case) if line["kind"] == "block" else self._of_round(place, told)
+                of = self._of_block(place, told, case) if line["kind"] == "block" else self._of_round(place,
+                                                                                                      told)
                 rows += [(*place, metric, unit, better, line["number"], numpy.asarray(samples, dtype=float))
                          for metric, unit, better, samples in of]
         for line in self.lines:
             if line["kind"] == "calls":
-                rows += [(line["suite"], line["case"], name, "system_calls", "1/op", "lower", 0, numpy.array([calls]))
+                rows += [(line["suite"], line["case"], name, "system_calls", "1/op", "lower", 0,
+                          numpy.array([calls]))
                          for name, calls in line["per_operation"].items()]
         return rows
 
@@ -213,7 +215,8 @@ class Run:
             quarter = len(samples) // 4
             spread = float(samples[-1 - quarter] - samples[quarter]) / 2 / value if value else 0.0
             found[key] = Row(part["unit"].iloc[0], part["better"].iloc[0], blocks, value, spread)
-        saturated = {key[:2] + key[3:] for key, row in found.items() if key[2] == "saturated" and row.value >= 0.5}
+        saturated = {key[:2] + key[3:] for key, row in found.items() if key[2] == "saturated"
+                     and row.value >= 0.5}
         self.saturated = saturated
         # How long something took that grew longer and longer says nothing but that.
         return {key: row for key, row in found.items()
@@ -341,7 +344,8 @@ class Run:
         title = next((each for each in self.families if self.row(suite, case, metric, each + CONTROL)), None)
         return self.ratio(suite, case, metric, title + CONTROL, title) if title else None
 
-    def compare(self, suite: str, case: str, metric: str, contender: str, reference: str) -> Comparison | None:
+    def compare(self, suite: str, case: str, metric: str, contender: str,
+                reference: str) -> Comparison | None:
         found = self.ratio(suite, case, metric, contender, reference)
         if found is None:
             return None

@@ -116,13 +116,14 @@ def _bound(run: Run, goal: dict) -> list[Finding]:
                 value, unit = rows[worst].value, rows[worst].unit
                 found.append(Finding(case, MET if value <= goal["bound"] else MISSED,
                                      goal["bound"] / value if value else math.inf,
-                                     f"{worst} {tables.format_value(value, '')} {unit}, at most {goal['bound']:,.0f}"))
+                                     f"{worst} {tables.format_value(value, '')} {unit}, "
+                                     f"at most {goal['bound']:,.0f}"))
     return found
 
 
 def _rise(run: Run, goal: dict) -> list[Finding]:
-    """From each number of threads to the next. Different cases share no rounds, so blocks are compared as those
-    of two runs are."""
+    """From each number of threads to the next. Different cases share no rounds, so blocks are compared as
+    those of two runs are."""
     suite, found = goal["suite"], []
     for pattern in goal["rise"]:
         for fewer, more in zip(tables.THREADS, tables.THREADS[1:]):
@@ -136,8 +137,9 @@ def _rise(run: Run, goal: dict) -> list[Finding]:
             change = stats.difference(logs[1], logs[0]).widened(run.control(suite, after, "throughput"))
             verdict = MISSED if change.high < 1 else MET
             found.append(Finding(after, verdict, change.ratio,
-                                 f"{best[1]} {tables.format_ratio(change.ratio)} ({stats.interval_text(change)}) of "
-                                 f"{fewer} threads"))
+                                 f"{best[1]} {tables.format_ratio(change.ratio)} "
+                                 f"({stats.interval_text(change)}) "
+                                 f"of {fewer} threads"))
     return found
 
 

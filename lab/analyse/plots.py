@@ -2,8 +2,8 @@
 #
 # Which pictures a suite has: shapes that a table hides, such as where two curves cross.
 #
-# matplotlib draws them with placeholder colours, which become CSS variables: the same picture serves light and
-# dark screens and paper. Text stays text.
+# matplotlib draws them with placeholder colours, which become CSS variables: the same picture serves light
+# and dark screens and paper. Text stays text.
 """From a run to pictures, each as SVG that stands in a page by itself."""
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from measure.processes import FLOOR_FAMILY, OUR_FAMILY, REFERENCE_FAMILY
 
-matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "gyre", "font.size": 10, "axes.linewidth": 0.6,
-                            "font.family": "DejaVu Sans", "axes.spines.top": False, "axes.spines.right": False})
+matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "gyre", "font.size": 10,
+                            "axes.linewidth": 0.6,
+                            "font.family": "DejaVu Sans", "axes.spines.top": False,
+                            "axes.spines.right": False})
 WIDTH = 5.0  # Inches of 72 units: a phone shows it at about its own size.
 ROWS_MAX = 24  # Of one picture with a row for each case; the others stand beside it.
 
@@ -41,7 +43,8 @@ ASIO = [("#c0392b", "#ff8f86"), ("#d9730d", "#ffb26b"), ("#a8326e", "#ff9ecb"), 
 FLOORS = [("#3d4650", "#c9d1da"), ("#6b7681", "#98a3b0"), ("#8a94a0", "#7d8894"), ("#a4adb7", "#646f7b")]
 OTHERS = [("#7b2fa8", "#d59bff"), ("#00796b", "#66d9c6"), ("#5d4037", "#c9a99a"), ("#33691e", "#a5d67a"),
           ("#ad1457", "#ff80b4"), ("#01579b", "#80c4ff"), ("#827717", "#dce37a")]
-SHAPES = {"o": "circle", "D": "diamond", "s": "square", "^": "triangle", "v": "triangle pointing down", "P": "plus",
+SHAPES = {"o": "circle", "D": "diamond", "s": "square", "^": "triangle", "v": "triangle pointing down",
+          "P": "plus",
           "*": "star", "X": "cross"}
 MARKERS = "".join(SHAPES)
 
@@ -73,7 +76,8 @@ def style_sheet(run: Run) -> str:
     """Of the contenders' colours."""
     def rules(which: str) -> str:
         return "".join(f"--c-{name}:{getattr(style, which)};" for name, style in styles_of(run).items())
-    return (f":root{{{rules('light')}}}@media screen and (prefers-color-scheme:dark){{:root{{{rules('dark')}}}}}")
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{rules('dark')}}}}}"
+    return f":root{{{rules('light')}}}{dark}"
 
 
 @dataclass
@@ -136,7 +140,8 @@ class Sheet:
         for placeholder, variable in colours.items():
             text = text.replace(placeholder, variable)
         mark = f"p{next(Sheet._numbers)}-"
-        text = re.sub(r' id="([^"]+)"', lambda each: "" if re.match(r"(figure|patch|axes|text|line2d|xtick|ytick|"
+        text = re.sub(r' id="([^"]+)"', lambda each: ""
+                      if re.match(r"(figure|patch|axes|text|line2d|xtick|ytick|"
                       r"matplotlib|PathCollection|FillBetween|LineCollection)", each[1])
                       else f' id="{mark}{each[1]}"', text)
         text = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{mark}", text)
@@ -158,7 +163,8 @@ def ratio_axis(sheet: Sheet, values: list[float]) -> tuple[float, float]:
     span = high / low
     steps = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if span > 30 else \
         (0.125, 0.25, 0.5, 1, 2, 4, 8, 16) if span > 5 else \
-        (0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 4) if span > 2 else (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8)
+        (0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 4) if span > 2 else \
+        (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8)
     sheet.axes.set_xscale("log")
     sheet.axes.set_xlim(low, high)
     sheet.axes.xaxis.set_major_locator(FixedLocator([each for each in steps if low <= each <= high]))
@@ -184,7 +190,8 @@ def value_axis(axis, low: float, high: float) -> None:
     factors = (1,) if decades > 3.5 else (1, 3) if decades > 2 else (1, 2, 5) if decades > 0.7 else \
         (1, 1.2, 1.4, 1.7, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
     first = math.floor(math.log10(low)) if low > 0 else 0
-    ticks = [factor * 10.0 ** power for power in range(first, first + math.ceil(decades) + 2) for factor in factors]
+    ticks = [factor * 10.0 ** power for power in range(first, first + math.ceil(decades) + 2) for factor
+             in factors]
     inside = [each for each in ticks if low <= each <= high]
     axis.set_major_locator(FixedLocator(inside[::max(1, -(-len(inside) // 7))]))
     axis.set_minor_locator(NullLocator())
@@ -195,21 +202,24 @@ def value_axis(axis, low: float, high: float) -> None:
 # Ratios
 # ---------------------------------------------------------------------------------------------
 
-def interval(sheet: Sheet, at: float, of: Comparison, ends: tuple[float, float], marker: str, size: float) -> None:
+def interval(sheet: Sheet, at: float, of: Comparison, ends: tuple[float, float], marker: str,
+             size: float) -> None:
     """A mark with its interval, cut off where the picture ends."""
     its, colour = of.estimate, VERDICT_INK[of.verdict or OPEN]
     text = (f"{of.suite} {of.case}: {of.contender} {tables.format_ratio(of.ratio)} ({interval_text(its)}) of "
             f"{of.reference}, {of.metric}: {of.verdict or 'not judged'}")
-    sheet.axes.plot([max(its.low, ends[0]), min(its.high, ends[1])], [at, at], color=colour, linewidth=0.22 * size,
+    sheet.axes.plot([max(its.low, ends[0]), min(its.high, ends[1])], [at, at], color=colour, linewidth=0.22
+                    * size,
                     solid_capstyle="butt", zorder=2)
-    sheet.axes.plot([min(max(of.ratio, ends[0]), ends[1])], [at], color=colour, marker=marker, markersize=size,
+    sheet.axes.plot([min(max(of.ratio, ends[0]), ends[1])], [at], color=colour, marker=marker,
+                    markersize=size,
                     markerfacecolor=PAPER if of.verdict == OPEN else colour, markeredgecolor=colour,
                     markeredgewidth=0.2 * size, gid=sheet.hover(text), zorder=3)
 
 
 def headliners(run: Run, peer: str) -> list[str]:
-    """Of gyre's contenders those that a first look is about: one for each backend, that sleeps or spins as the
-    peer does."""
+    """Of gyre's contenders those that a first look is about: one for each backend, that sleeps or spins as
+    the peer does."""
     alike = [each for each in run.ours if spins(each) == spins(peer) and not each.endswith("_leases")]
     return alike[:2]
 
@@ -221,7 +231,8 @@ def overview(run: Run, suite: str) -> Picture | None:
         names = headliners(run, peer)
         found = [each for each in run.against(suite, peer) if each.contender in names
                  and not math.isinf(each.estimate.half)]
-        rows = [[each for each in found if each.case == case] for case in dict.fromkeys(one.case for one in found)]
+        rows = [[each for each in found if each.case == case] for case
+                in dict.fromkeys(one.case for one in found)]
         if rows:
             lanes.append((peer, sorted(rows, key=lambda row: -row[0].ratio)))
     if not lanes:
@@ -255,7 +266,8 @@ def overview(run: Run, suite: str) -> Picture | None:
 
 
 def lane_text(sheet: Sheet, x: float, y: float, text: str, colour: str, side: str) -> None:
-    sheet.axes.text(x, y, text, color=colour, fontsize=9.5, fontweight="bold" if side == "left" else "normal", ha=side,
+    sheet.axes.text(x, y, text, color=colour, fontsize=9.5, fontweight="bold" if side == "left"
+                    else "normal", ha=side,
                     va="center", transform=sheet.axes.get_yaxis_transform(),
                     bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}, zorder=4)
 
@@ -298,8 +310,9 @@ def ratios(run: Run, suite: str) -> Group | None:
     shapes = ", ".join(f"{SHAPES[styles[each].marker]}: {each}" for each in run.ours
                        if any(one.contender == each for one in found))
     return Group(f"{suite}-ratios", "Against the best library of others",
-                 "Right of 1 gyre is better, whatever the metric's direction. Lines: 95 % intervals, widened by the "
-                 f"control, whose own distance from 1 is shaded. Hollow: open. Marks: {shapes}.", pictures
+                 "Right of 1 gyre is better, whatever the metric's direction. Lines: 95 % intervals, "
+                 f"widened by the control, whose own distance from 1 is shaded. Hollow: open. Marks: {shapes}.",
+                 pictures
                  ) if pictures else None
 
 
@@ -392,9 +405,12 @@ def values(run: Run, suite: str, title: str, metric: str, cases: dict[str, str])
         for name, row in rows[case].items():
             style, value = sheet.styles[name], shown(row.value, row.unit)
             found.append(value)
-            text = f"{cases[case]}, {name}: {tables.format_value(row.value, row.unit)} ±{100 * row.spread:.0f} %"
-            sheet.axes.plot([value], [-place], color=style.colour, marker=style.marker, markersize=4.2, markerfacecolor=style.colour,
-                            markeredgecolor=PAPER, markeredgewidth=0.4, linestyle="none", gid=sheet.hover(text))
+            text = (f"{cases[case]}, {name}: {tables.format_value(row.value, row.unit)} "
+                    f"±{100 * row.spread:.0f} %")
+            sheet.axes.plot([value], [-place], color=style.colour, marker=style.marker, markersize=4.2,
+                            markerfacecolor=style.colour,
+                            markeredgecolor=PAPER, markeredgewidth=0.4, linestyle="none",
+                            gid=sheet.hover(text))
     one = next(iter(rows[there[0]].values()))
     sheet.axes.set_xscale("log")
     low, high = min(found) / 1.2, max(found) * 1.2
@@ -425,11 +441,13 @@ def _threads(run: Run, suite: str) -> list[tuple]:
 
 
 def _dispatch(run: Run) -> list[tuple]:
-    kinds = {"continuations posted": ("post", "post_batched", "interleaved_post", "foreign_post", "concurrent_post",
+    kinds = {"continuations posted": ("post", "post_batched", "interleaved_post", "foreign_post",
+                                      "concurrent_post",
                                       "threads_4_from_4"),
              "coroutines spawned": ("spawn", "spawn_batched", "interleaved_spawn", "foreign_spawn",
                                     "concurrent_spawn", "threads_4_from_4_spawn")}
-    return [("values", "Items per second", ABOUT, [values(run, "dispatch", title, "throughput", {each: each for each in cases})
+    return [("values", "Items per second", ABOUT,
+             [values(run, "dispatch", title, "throughput", {each: each for each in cases})
                                                    for title, cases in kinds.items()]),
             *_threads(run, "dispatch")]
 
@@ -470,7 +488,8 @@ def _http(run: Run) -> list[tuple]:
 def _echo(run: Run) -> list[tuple]:
     messages = {each: f"{each} B".replace("K B", " KiB") for each in server_tables.MESSAGES}
     found = [(metric, title, ABOUT, [stepwise(run, "echo", label, "connections", metric,
-                                              {str(each): f"{message}_{each}" for each in server_tables.CONNECTIONS})
+                                              {str(each): f"{message}_{each}" for each
+                                               in server_tables.CONNECTIONS})
                                      for message, label in messages.items()])
              for metric, title in (("cpu", "Processor time of the server per request"),
                                    ("throughput", "Requests per second by connections"))]
@@ -483,9 +502,11 @@ def _echo(run: Run) -> list[tuple]:
 def _timers(run: Run) -> list[tuple]:
     together = {label: case for case, label in tables.TIMERS_TOGETHER.items()}
     alone = {case: case for case in run.cases("timers") if case not in tables.TIMERS_TOGETHER}
-    return [("values", "Processor time of a timer", ABOUT, [values(run, "timers", "one by one", "cpu", alone)]),
+    return [("values", "Processor time of a timer", ABOUT,
+             [values(run, "timers", "one by one", "cpu", alone)]),
             ("pending", "By number of pending timers", ABOUT,
-             [stepwise(run, "timers", "processor time from arming to firing", "timers pending", "cpu", together),
+             [stepwise(run, "timers", "processor time from arming to firing", "timers pending", "cpu",
+                       together),
               stepwise(run, "timers", "how late they fire, p99", "timers pending", "p99", together)])]
 
 
@@ -506,7 +527,8 @@ def _fan_out(run: Run) -> list[tuple]:
 def _baseline(run: Run) -> list[tuple]:
     return [("values", "Plain servers and libraries", ABOUT,
              [values(run, "baseline", title, metric, {case: case for case in server_tables.UTILITIES})
-              for metric, title in (("throughput", "requests per second"), ("cpu", "processor time per request"))]),
+              for metric, title
+              in (("throughput", "requests per second"), ("cpu", "processor time per request"))]),
             _quantiles(run, "baseline", server_tables.UTILITIES, "Latency that clients see, by quantile")]
 
 
@@ -516,16 +538,18 @@ def _exchange(run: Run) -> list[tuple]:
     rates: list[Picture | None] = []
     for group in exchange_tables.groups_of(run):
         paced = [each for each in group if each.rate != "∞"]
-        reached = [each for each in paced if any(run.row("exchange", each.name, "p50", name) for name in run.contenders)]
+        reached = [each for each in paced
+                   if any(run.row("exchange", each.name, "p50", name) for name in run.contenders)]
         if reached and reached[-1].book == "filled":
             cases[reached[-1].name] = f"{reached[-1].scenario}, filled, {reached[-1].rate}/s"
-            rates.append(stepwise(run, "exchange", f"{reached[-1].scenario}, filled, p99", "events per second",
+            rates.append(stepwise(run, "exchange", f"{reached[-1].scenario}, filled, p99",
+                                  "events per second",
                                   "wire_p99", {each.rate: each.name for each in paced}))
     return [_quantiles(run, "exchange", cases, "Inside the facility, by quantile"),
             _quantiles(run, "exchange", cases, "To the client's last message, by quantile", "wire_"),
             ("rates", "To the client's last message, by rate", ABOUT, rates),
             ("seconds", "p99.9 over time, to the client's last message",
-             "Of each second, the middle of the rounds; of short turns each, in the order in which they were taken.",
+             "Of each second, the middle of the rounds; of short turns each, as they followed each other.",
              [_seconds(run, case, label) for case, label in cases.items()])]
 
 
@@ -551,7 +575,8 @@ def _headlines(run: Run, suite: str) -> list[tuple]:
 
 
 SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http, "echo": _echo,
-          "timers": _timers, "churn": _churn, "fan_out": _fan_out, "baseline": _baseline, "exchange": _exchange}
+          "timers": _timers, "churn": _churn, "fan_out": _fan_out, "baseline": _baseline,
+          "exchange": _exchange}
 
 
 def groups_of(run: Run, suite: str) -> list[Group]:

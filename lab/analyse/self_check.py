@@ -4,9 +4,9 @@
 """run.py self-check SUITE...: each contender against itself.
 
 Each contender takes part twice, the second time as its own twin. The true ratio of such a pair is 1, and an
-interval of 95 % has to contain it 95 times in 100. Prints how often that was so and how wide the intervals are,
-for each suite and together, as they are in a report: widened by the control. Ends with 1 if fewer contain 1 than
-chance explains.
+interval of 95 % has to contain it 95 times in 100. Prints how often that was so and how wide the intervals
+are, for each suite and together, as they are in a report: widened by the control. Ends with 1 if fewer
+contain 1 than chance explains.
 """
 
 from __future__ import annotations
@@ -68,12 +68,14 @@ def line_of(title: str, pairs: Iterable[Pair]) -> str:
     halves = [100 * math.expm1(each.widened.half) for each in pairs]
     agree = sum(each.agrees for each in pairs)
     alone = sum(each.own.low <= 1 <= each.own.high for each in pairs)
-    return (f"{title:<12} {len(pairs):>6} {100 * agree / len(pairs):>12.1f} % {100 * alone / len(pairs):>12.1f} % "
+    return (f"{title:<12} {len(pairs):>6} {100 * agree / len(pairs):>12.1f} % "
+            f"{100 * alone / len(pairs):>12.1f} % "
             f"{numpy.median(halves):>12.2f} % {numpy.percentile(halves, 90):>10.2f} %")
 
 
 def lines(pairs: list[Pair]) -> list[str]:
-    found = [f"{'suite':<12} {'pairs':>6} {'contain 1':>14} {'not widened':>14} {'median half':>14} {'90 % of':>12}"]
+    found = [f"{'suite':<12} {'pairs':>6} {'contain 1':>14} {'not widened':>14} {'median half':>14} "
+             f"{'90 % of':>12}"]
     for suite in dict.fromkeys(each.suite for each in pairs):
         found.append(line_of(suite, (each for each in pairs if each.suite == suite)))
     found.append(line_of("all", pairs))

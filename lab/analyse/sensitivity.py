@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
 #
-# Does a comparison of two runs see what is there, and only that? Of a real change the size is unknown, so one is
-# planted whose size is known.
+# Does a comparison of two runs see what is there, and only that? Of a real change the size is unknown, so one
+# is planted whose size is known.
 """run.py sensitivity FOLDER [--blocks N]: a slowdown that `compare` must name, and a no-op.
 
 Copies the sources to FOLDER and builds the lab three times: as it is, with each of gyre's sends to a socket

@@ -16,7 +16,8 @@ from analyse.frame import Run
 from analyse.tables import Cell, Row, Table, find_winner, format_cell, format_ratio, format_value, make_table
 from measure.processes import FLOOR_FAMILY
 
-# ---- echo ----------------------------------------------------------------------------------------------------
+# ---- echo
+# ----------------------------------------------------------------------------------------------------
 
 CEILING = "load_ceiling"  # A floor that is no server: it never sleeps.
 MESSAGES = ("64", "1K", "16K", "100K")
@@ -67,7 +68,8 @@ def _block_table(run: Run, case: str) -> Table | None:
     for each in sorted(rates, key=rates.__getitem__, reverse=True):
         reference = run.reference("echo", case, "throughput", each)
         ratio = run.ratio("echo", case, "throughput", each, reference) if reference else None
-        rate = Cell(format_value(rates[each], "ops/s"), format_ratio(ratio.ratio) if ratio else "", each == winner)
+        rate = Cell(format_value(rates[each], "ops/s"), format_ratio(ratio.ratio) if ratio else "",
+                    each == winner)
         rows.append(Row(each, [rate, *(_figure(run, case, each, *column) for column in COLUMNS)]))
     return Table(f"Echo, {heading(case)}: latencies and what they cost", "Server",
                  ["Kops/s", *(header for _, header, _ in COLUMNS)], rows, "") if rows else None
@@ -152,7 +154,8 @@ def _block(run: Run, case: str, contender: str) -> str | None:
     ])
 
 
-# ---- baseline ------------------------------------------------------------------------------------------------
+# ---- baseline
+# ------------------------------------------------------------------------------------------------
 
 UTILITIES = {
     "ab_close": "apache bench (120 bytes)",
@@ -225,7 +228,8 @@ def baseline(run: Run) -> list[Table | None]:
             _busy_table(run)]
 
 
-# ---- cost ----------------------------------------------------------------------------------------------------
+# ---- cost
+# ----------------------------------------------------------------------------------------------------
 
 COMPILED = "asio_coroutine"  # Compile times are shares of its own.
 # Header, case and metric of each column; after the first, compile time as a share.

@@ -75,7 +75,8 @@ class Estimate:
         return student_tail(self.centre / self.half * student_quantile(self.degrees), self.degrees)
 
     def widened(self, control: Estimate | None) -> Estimate:
-        """By how far the control was from its true ratio, which is 1: both add up as independent errors do."""
+        """By how far the control was from its true ratio, which is 1: both add up as independent errors
+        do."""
         return self if control is None else replace(self, half=math.hypot(self.half, control.centre))
 
     @property
@@ -116,7 +117,8 @@ def difference(after: Sequence[float], before: Sequence[float]) -> Estimate:
     if sum(parts) == 0.0:
         return Estimate(centre, 0.0, 1)
     degrees = sum(parts) ** 2 / sum(part ** 2 / (len(each) - 1) for part, each in zip(parts, (one, two)))
-    degrees = max(1.0, math.floor(2 * degrees) / 2 if degrees < 10 else math.floor(degrees))  # So that few differ.
+    degrees = max(1.0, math.floor(2 * degrees) / 2 if degrees < 10
+                  else math.floor(degrees))  # So that few differ.
     return Estimate(centre, student_quantile(degrees) * math.sqrt(sum(parts)), degrees)
 
 

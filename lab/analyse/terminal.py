@@ -13,9 +13,9 @@ from analyse.stats import AHEAD, BEHIND, OPEN, interval_text
 from measure import suites
 
 LEGEND = """\
-Cells: the value, then how many times better it is than the best Asio row (1x), ± half of the 95 % interval, which
-the control (a contender beside itself) has widened. Winner: against the best of any other library; `tie` where the
-interval holds 1. raw_* and load_ceiling are floors, not libraries: they never win."""
+Cells: the value, then how many times better it is than the best Asio row (1x), ± half of the 95 % interval,
+which the control (a contender beside itself) has widened. Winner: against the best of any other library;
+`tie` where the interval holds 1. raw_* and load_ceiling are floors, not libraries: they never win."""
 SCREEN_LOSSES = 9
 
 
@@ -34,9 +34,9 @@ def count(found: list[Comparison], verdict: str) -> int:
 def verdict_line(found: list[Comparison]) -> str:
     """With how many intervals lie below 1, always."""
     close = sum(each.verdict == OPEN and each.estimate.is_close for each in found)
-    return (f"{len(found)} rows: {count(found, AHEAD)} ahead, {count(found, OPEN)} open ({close} of them within 3 % "
-            f"either way), {count(found, BEHIND)} behind; {sum(each.estimate.high < 1 for each in found)} intervals "
-            "lie below 1")
+    below = sum(each.estimate.high < 1 for each in found)
+    return (f"{len(found)} rows: {count(found, AHEAD)} ahead, {count(found, OPEN)} open ({close} of them "
+            f"within 3 % either way), {count(found, BEHIND)} behind; {below} intervals lie below 1")
 
 
 def losses(found: list[Comparison]) -> list[Comparison]:
@@ -64,8 +64,9 @@ def control_line(run: Run) -> str:
     if not found:
         return "A/A control: none in this run."
     apart = sorted(abs(each.ratio - 1) for each in found)
-    return (f"A/A control, a contender beside itself in {len(found)} cases: off by {100 * apart[len(apart) // 2]:.1f} % "
-            f"in the middle, {100 * apart[-1]:.1f} % at most; it widens every interval of its case.")
+    middle = 100 * apart[len(apart) // 2]
+    return (f"A/A control, a contender beside itself in {len(found)} cases: off by {middle:.1f} % in the "
+            f"middle, {100 * apart[-1]:.1f} % at most; it widens every interval of its case.")
 
 
 def without_row(run: Run) -> list[str]:
@@ -104,7 +105,8 @@ def everything(run: Run, with_costs: bool = False) -> str:
         found = tables.tables_of(run, suite) + (tables.cost_tables_of(run, suite) if with_costs else [])
         parts += [tables.draw(each) for each in found] + tables.blocks_of(run, suite)
     lost = losses(run.comparisons)
-    parts += [LEGEND, "\n".join([control_line(run), *call_lines(run), *no_delay_lines(run), *without_row(run)]),
+    parts += [LEGEND,
+              "\n".join([control_line(run), *call_lines(run), *no_delay_lines(run), *without_row(run)]),
               "\n".join(["gyre against the best library of others:",
                          *(f"  {suite}: {verdict_line(run.of_suite(suite))}" for suite in run.suites),
                          f"Where gyre loses: {len(lost)} rows", *map(loss_line, lost)]),
@@ -126,7 +128,8 @@ def screen(run: Run) -> str:
     lost = losses(every)
     below = sum(each.estimate.high < 1 for each in every)
     close = sum(each.verdict == OPEN and each.estimate.is_close for each in every)
-    lines += ["", control_line(run), f"{below} of {len(every)} intervals lie below 1; of the open ones {close} within "
+    lines += ["", control_line(run),
+              f"{below} of {len(every)} intervals lie below 1; of the open ones {close} within "
               f"3 % of 1. gyre loses in {len(lost)} rows" + (":" if lost else ".")]
     lines += [loss_line(each).split(";")[0] for each in lost[:SCREEN_LOSSES]]
     if len(lost) > SCREEN_LOSSES:
@@ -136,9 +139,9 @@ def screen(run: Run) -> str:
 
 def suite_line(suite: str, found: list[Comparison]) -> str:
     middle, worst = found[len(found) // 2], found[0]
-    if all(math.isinf(each.estimate.half) for each in found):
-        return f"  {suite:<11}{len(found):>5}{'-':>7}{'-':>6}{'-':>8}   {tables.format_ratio(middle.ratio):>6}, " \
-               f"{tables.format_ratio(worst.ratio)} in {worst.case}"
-    return (f"  {suite:<11}{len(found):>5}{count(found, AHEAD):>7}{count(found, OPEN):>6}{count(found, BEHIND):>8}"
-            f"   {tables.format_ratio(middle.ratio):>6}, {tables.format_ratio(worst.ratio)} "
-            f"({interval_text(worst.estimate)}) in {worst.case}")
+    known = not all(math.isinf(each.estimate.half) for each in found)
+    counts = [str(count(found, each)) if known else "-" for each in (AHEAD, OPEN, BEHIND)]
+    interval = f" ({interval_text(worst.estimate)})" if known else ""
+    return (f"  {suite:<11}{len(found):>5}{counts[0]:>7}{counts[1]:>6}{counts[2]:>8}   "
+            f"{tables.format_ratio(middle.ratio):>6}, {tables.format_ratio(worst.ratio)}{interval} "
+            f"in {worst.case}")

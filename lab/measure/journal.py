@@ -2,7 +2,8 @@
 #
 # A run is a file of JSON lines that only grows. Whatever ends a run early takes away the block that was being
 # measured, and no other; the same command takes it up again.
-"""The result file of a run: its conditions in the first line, then a line for each finished block or round."""
+"""The result file of a run: its conditions in the first line, then a line for each finished block or
+round."""
 
 from __future__ import annotations
 

@@ -170,7 +170,8 @@ class SliceProcess:
             raise Broken(f"printed what is no JSON: {error}") from error
 
     def run_delay(self) -> int | None:
-        """Nanoseconds for which its first thread was ready to run and another program ran; None if unknown."""
+        """Nanoseconds for which its first thread was ready to run and another program ran; None if
+        unknown."""
         return machine.run_delay(self._process.pid)
 
     def _line(self, deadline: float) -> bytes:

@@ -122,7 +122,8 @@ class Player:
 
 
 def play_block(contenders: list[Contender], case: Case, number: int, seed: int) -> dict:
-    """One line of the journal. Contenders that refuse or break are named with the reason, and have no slices."""
+    """One line of the journal. Contenders that refuse or break are named with the reason, and have no
+    slices."""
     dice = random.Random(f"{seed} {case.suite} {case.name} {number}")
     players = {each.title: Player(each, case) for each in contenders}
     refused: dict[str, str] = {}

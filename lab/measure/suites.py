@@ -70,7 +70,8 @@ def listed_case(name: str, line: dict, scale: str) -> Case:
     rounds = document()["scales"][scale]["turn_rounds"]
     return Case(name, str(line["case"]), str(line["description"]), TURNS, its["headline"], {},
                 threads=int(line["threads"]), rounds=min(rounds, int(line.get("rounds_max", 0)) or rounds),
-                turns=max(1, int(line.get("turns", 1))), judged=its.get("judged", True), why=its.get("why", ""))
+                turns=max(1, int(line.get("turns", 1))), judged=its.get("judged", True),
+                why=its.get("why", ""))
 
 
 def described(case: Case) -> dict:
@@ -96,7 +97,8 @@ def _case(name: str, of: dict, scale: str) -> Case:
     its, scales = suite(name), document()["scales"][scale]
     slices, smoke = its["mode"] == SLICES, scale == "smoke"
     rounds = scales["rounds" if slices else "turn_rounds"]
-    return Case(name, str(of["name"]), str(of["title"]), its["mode"], of.get("headline", its["headline"]), of["case"],
+    return Case(name, str(of["name"]), str(of["title"]), its["mode"], of.get("headline", its["headline"]),
+                of["case"],
                 operations=of.get("operations", 0),
                 threads=of.get("threads", 1) + of.get("other_threads", 0),
                 blocks=scales["blocks"] if smoke else of.get("blocks", scales["blocks"]),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# Counting system calls makes each of them slower, so it is done once per case, in runs of which nothing else is
-# kept.
+# Counting system calls makes each of them slower, so it is done once per case, in runs of which nothing else
+# is kept.
 """One more line of the journal for a case: the system calls of each contender, per operation."""
 
 from __future__ import annotations

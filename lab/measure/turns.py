@@ -4,8 +4,9 @@
 """Plays a round of a case in turns: every second pass in the opposite order, and each with a control.
 
 What is short may have several turns in a round: then all contenders take their first one, then, in the
-opposite order, their second, and so on, and the sample of a round is the median of a contender's turns. A turn
-that broke is taken once more, at once: one transient failure must not cost a contender all of its rounds.
+opposite order, their second, and so on, and the sample of a round is the median of a contender's turns. A
+turn that broke is taken once more, at once: one transient failure must not cost a contender all of its
+rounds.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class Turns:
                        "--", *contender.command]
         else:
             scale = "quick" if counting else self._scale
-            command = [*contender.command, "--suite", case.suite, "--case", case.name, "--scale", scale, *count]
+            command = [*contender.command, "--suite", case.suite, "--case", case.name, "--scale", scale,
+                       *count]
         return json.loads(run_once(command, cores))
 
 

@@ -4,9 +4,9 @@
 # A contender whose speed is known, so that what the lab says about it can be checked.
 """fake_contender.py NAME [SPEED [NOISE [BIAS [SPIKES]]]]: speaks the requests of lab/kit/driver.cpp.
 
-A slice "takes" OPERATIONS x 1000 ns / SPEED, times exp of normal noise, times what this process has by accident
-(BIAS), and now and then 4 ms more (SPIKES: how often). It does not really wait: figures are made up. A case of
-the kind `refuse` is refused, one of the kind `break` ends the process.
+A slice "takes" OPERATIONS x 1000 ns / SPEED, times exp of normal noise, times what this process has by
+accident (BIAS), and now and then 4 ms more (SPIKES: how often). It does not really wait: figures are made up.
+A case of the kind `refuse` is refused, one of the kind `break` ends the process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
 #
-# A run that was never measured: for tests of the analysis, and for looking at a report without waiting for hours.
+# A run that was never measured: for tests of the analysis, and for looking at a report without waiting for
+# hours.
 #
 # It has what real runs have and what breaks pages: every suite and case, many contenders, a noisy case, rows
 # that some refuse, rates that were not reached, intervals of very different width. Its figures mean nothing.
@@ -27,7 +28,8 @@ CONTENDERS = {
     "gyre_uring": ("gyre", 1.9), "gyre_epoll": ("gyre", 1.3), "gyre_uring_leases": ("gyre", 1.8),
     "gyre_uring_spin": ("gyre", 5.7), "asio_callback": ("asio", 1.0), "asio_coroutine": ("asio", 0.9),
     "asio_callback_uring": ("asio", 0.96), "asio_coroutine_uring": ("asio", 0.83),
-    "asio_callback_per_thread": ("asio", 1.3), "asio_callback_spin": ("asio", 5.0), "asio_spawn": ("asio", 0.85),
+    "asio_callback_per_thread": ("asio", 1.3), "asio_callback_spin": ("asio", 5.0),
+              "asio_spawn": ("asio", 0.85),
     "libuv": ("libuv", 1.35), "go": ("go", 0.7), "tokio": ("tokio", 1.1), "monoio": ("monoio", 1.7),
     "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
     "raw_syscalls": ("floor", 2.2), "raw_epoll": ("floor", 1.5), "raw_uring": ("floor", 1.97),
@@ -43,8 +45,10 @@ SHAPE = {"min": 0.6, "p25": 0.85, "p50": 0.95, "p75": 1.1, "p90": 1.3, "p95": 1.
 FACILITY = ("min", "p50", "p95", "p99", "p99.9", "p99.99", "max", "mean")
 COSTS = {"compile_time": {"compile": ("s", 2.0), "compile_wall": ("s", 2.1)},
          "program_size": {"text_and_data": ("KiB", 300.0), "file": ("KiB", 400.0)},
-         "idle_connections": {"per_connection": ("B", 900.0), "rss": ("MiB", 5.0), "rss_with_all": ("MiB", 20.0)},
-         "steady_state": {"rss_busy": ("MiB", 6.0), "allocations": ("1/op", 0.5), "system_calls": ("1/op", 1.1)}}
+         "idle_connections": {"per_connection": ("B", 900.0), "rss": ("MiB", 5.0),
+                              "rss_with_all": ("MiB", 20.0)},
+         "steady_state": {"rss_busy": ("MiB", 6.0), "allocations": ("1/op", 0.5),
+                          "system_calls": ("1/op", 1.1)}}
 
 
 def exchange_cases(suite: str) -> list[suites.Case]:
@@ -52,7 +56,8 @@ def exchange_cases(suite: str) -> list[suites.Case]:
               for book in ("empty", "filled") for rate in ("1000", "10000", "100000", "200000", "unbounded")
               if (scenario, book) != ("2b", "empty") and not (scenario == "8" and rate[1:] == "00000")]
     tuned = ["1_filled_1000", "1_filled_100000", "4_filled_10000", "8_filled_unbounded"]
-    return [suites.listed_case(suite, {"case": each, "description": f"{each}, 100000 events", "threads": 2}, "full")
+    return [suites.listed_case(suite, {"case": each, "description": f"{each}, 100000 events", "threads": 2},
+                               "full")
             for each in (wanted if suite == "exchange" else tuned)]
 
 
@@ -71,7 +76,8 @@ def contenders_of(case: suites.Case) -> tuple[str, ...]:
         return (*BOTH, "bare")
     if case.name.startswith("threads"):
         return (*LIBRARIES, "asio_callback_per_thread")
-    return (*LIBRARIES, "raw_syscalls") if case.suite in ("throughput", "latency", "http", "churn") else LIBRARIES
+    return (*LIBRARIES, "raw_syscalls") if case.suite in ("throughput", "latency", "http",
+                                                          "churn") else LIBRARIES
 
 
 class Maker:
@@ -84,7 +90,8 @@ class Maker:
 
     def speed(self, case: suites.Case, name: str) -> float:
         luck = random.Random(zlib.crc32(f"{self.seed} {case.suite} {case.name} {name}".encode()))
-        base = 1 + 0.06 * (CONTENDERS[name][1] - 1) if case.suite.startswith("exchange") else CONTENDERS[name][1]
+        base = CONTENDERS[name][1]
+        base = 1 + 0.06 * (base - 1) if case.suite.startswith("exchange") else base
         return base * math.exp(luck.gauss(0, 0.03 if case.suite.startswith("exchange") else 0.2))
 
     def block(self, case: suites.Case, name: str) -> dict:
@@ -113,7 +120,8 @@ class Maker:
             {"metric": metric, "unit": unit, "better": better, "value": value * self.around(0.003)}
             for metric, (unit, better, value) in found.items()]}
         if case.suite == "exchange":
-            report["by_second"] = [[20.0, 60.0, 300.0 + 40 * self.dice.random(), 700.0, 900.0] for _ in range(9)]
+            report["by_second"] = [[20.0, 60.0, 300.0 + 40 * self.dice.random(), 700.0, 900.0] for _
+                                   in range(9)]
         return report | ({"no_delay_seen": True} if case.suite == "echo" else {})
 
     def server(self, speed: float) -> dict:
@@ -129,16 +137,19 @@ class Maker:
         full = case.name.endswith("unbounded")
         rate = 400_000.0 if full else float(case.name.rsplit("_", 1)[1])
         shape = {prefix + name: ("us", "lower", base * SHAPE[name] / speed)
-                 for prefix, base in (("", 12 + rate / 8000), ("wire_", 60 + rate / 3000)) for name in FACILITY}
+                 for prefix, base in (("", 12 + rate / 8000), ("wire_", 60 + rate / 3000)) for name
+                 in FACILITY}
         return shape | {"net": ("us", "lower", 9.0 / speed), "core": ("us", "lower", 1.6),
-                        "worst_second_p99.9": ("us", "lower", 700.0), "saturated": ("share", "lower", float(full)),
+                        "worst_second_p99.9": ("us", "lower", 700.0),
+                        "saturated": ("share", "lower", float(full)),
                         "orders_rate": ("ops/s", "higher", rate * (speed if full else 1)),
                         "events_rate": ("ops/s", "higher", rate), "system_calls": ("1/op", "lower", 0.4)}
 
 
 def lines(seed: int = 11, wanted: list[str] | None = None) -> list[dict]:
     make = Maker(seed)
-    found = [{"kind": "run", "conditions": {"scale": "full"}, "seed": seed, "started": "2026-01-02T03:04:05+00:00",
+    found = [{"kind": "run", "conditions": {"scale": "full"}, "seed": seed,
+              "started": "2026-01-02T03:04:05+00:00",
               "machine": {"cpu": "A made-up processor", "cores": 2, "kernel": "Linux 6.18.5",
                           "compiler": "Clang 19.1.7", "flags": "-O2 -DNDEBUG", "build_type": "Release"},
               "contenders": [{"name": name, "family": family} for name, (family, _) in CONTENDERS.items()]}]

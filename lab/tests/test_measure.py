@@ -18,7 +18,8 @@ OURS = Contender("gyre_uring", "gyre", "slices", (*FAKE, "gyre_uring", "2.0"), (
 ASIO = Contender("asio_callback", "asio", "slices", (*FAKE, "asio_callback", "1.0"), ("latency",))
 
 
-# ---- slices ----------------------------------------------------------------------------------------------------
+# ---- slices
+# ----------------------------------------------------------------------------------------------------
 
 def test_a_block_plays_each_contender_once_in_each_round_in_an_order_that_the_seed_decides():
     contenders = slices.with_control([OURS, ASIO])
@@ -68,7 +69,8 @@ def test_system_calls_are_counted_in_a_run_of_their_own():
     assert slices.count_system_calls(OURS, case_of()) == {"per_operation": 4.0}
 
 
-# ---- turns -----------------------------------------------------------------------------------------------------
+# ---- turns
+# -----------------------------------------------------------------------------------------------------
 
 class Played(turns.Turns):
     """Turns of programs that do not exist; some break once."""
@@ -130,7 +132,8 @@ def test_a_peer_that_setup_has_seen_serve_may_not_refuse_what_it_has_threads_for
     assert play.take(replace(peer, absent="not built"), case_of()) == {"cannot_run": "not built"}
 
 
-# ---- journal and whole runs ------------------------------------------------------------------------------------
+# ---- journal and whole runs
+# ------------------------------------------------------------------------------------
 
 def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
     path = tmp_path / "run.jsonl"
@@ -207,7 +210,8 @@ def test_a_contender_that_has_refused_is_not_asked_again():
 
 
 def test_smoke_names_what_breaks_and_suites_without_a_row(fake_build, capsys):
-    build = Build(fake_build(fake("gyre_uring", "gyre", 2.0), fake("asio_callback", "asio", suites=("http",))))
+    build = Build(fake_build(fake("gyre_uring", "gyre", 2.0),
+                             fake("asio_callback", "asio", suites=("http",))))
     cases = [case_of("refuse"), case_of(), replace(case_of("break"), suite="http")]
 
     assert run.smoke(build, build.contenders, cases, ["latency", "http"]) == 1

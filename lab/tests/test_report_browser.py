@@ -6,10 +6,9 @@
 import pytest
 import report_browser
 import sample_run
-from report_browser import DESK, PHONE, View
-
 from analyse import report
 from analyse.frame import Run
+from report_browser import DESK, PHONE, View
 
 PROGRAM = report_browser.browser()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium")

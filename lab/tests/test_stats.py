@@ -14,8 +14,8 @@ BLOCKS, ROUNDS = 6, 7  # A quick run's.
 
 
 class Machine:
-    """Slices of 10 ms: what a process has by accident, noise, preemption, steal, bursts that last some 100 ms, and
-    a clock that drifts."""
+    """Slices of 10 ms: what a process has by accident, noise, preemption, steal, bursts that last some 100
+    ms, and a clock that drifts."""
 
     def __init__(self, seed: int, busy: float = 0.0):
         self.dice = numpy.random.default_rng(seed)
@@ -100,7 +100,8 @@ def test_pairs_with_a_zero_have_no_ratio():
     assert stats.block_value([0.0], [1.0]) is None
 
 
-@pytest.mark.parametrize(("degrees", "quantile"), [(1, 12.706), (4, 2.776), (5, 2.571), (7.5, 2.334), (30, 2.042)])
+@pytest.mark.parametrize(("degrees", "quantile"),
+                         [(1, 12.706), (4, 2.776), (5, 2.571), (7.5, 2.334), (30, 2.042)])
 def test_students_quantiles_are_those_of_the_tables(degrees, quantile):
     assert stats.student_quantile(degrees) == pytest.approx(quantile, abs=0.001)
 

@@ -16,7 +16,8 @@ SLICED = ("dispatch", "throughput", "latency", "http", "timers", "churn", "fan_o
 
 
 def names_of(suite: str) -> list[str]:
-    listed = sample_run.exchange_cases(suite) if suites.suite(suite).get("listed") else suites.cases([suite], "full")
+    listed = sample_run.exchange_cases(suite) if suites.suite(suite).get("listed") else suites.cases([suite],
+                                                                                                     "full")
     return [each.name for each in listed]
 
 
