@@ -3,7 +3,7 @@
 // `make_contender` for one style of Asio; contender.cpp of the style says which.
 #pragma once
 
-#include <lab/in_process/asio/sessions.hpp>
+#include <lab/in_process/asio/library.hpp>
 
 #include <lab/kit/fail.hpp>
 

@@ -3,7 +3,7 @@
 // Chains of completion handlers that several suites begin: send all, receive all, receive a message.
 #pragma once
 
-#include <lab/in_process/asio/sockets.hpp>
+#include <lab/in_process/asio/library.hpp>
 
 #include <lab/kit/fail.hpp>
 #include <lab/kit/payloads.hpp>

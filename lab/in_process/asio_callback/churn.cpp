@@ -4,7 +4,8 @@
 //
 // Clients are as many as begin at once, and are used again for the next burst; sessions are made for
 // each connection and end themselves, as servers do it.
-#include <lab/in_process/asio/sessions.hpp>
+#include <lab/in_process/asio/library.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <lab/kit/fail.hpp>
 
@@ -22,13 +23,14 @@ namespace asio = boost::asio;
 
 using asio_lab::buffer_of;
 using asio_lab::error_code;
-using asio_lab::port;
+using asio_lab::library;
 using asio_lab::stream;
+using port = library::port;
 
 // What clients and sessions share.
 struct churn {
     churn(asio::io_context& on, const lab::churn_case& what)
-        : context{on}, work{what}, ports{asio_lab::listen(on, what.listeners)} {}
+        : context{on}, work{what}, ports{library::listen(on, what.listeners)} {}
 
     [[nodiscard]] bool http() const noexcept { return work.play == lab::churn_play::http_1_0; }
 
@@ -53,7 +55,7 @@ private:
     void next() {
         if (left_-- == 0) return;
         port& at = all_.ports[turn_++ % all_.ports.size()];
-        asio_lab::open(client_);
+        library::open(client_);
         client_.async_connect(at.address, [this, &at](error_code error) {
             lab::require(!error, "asio: connect");
             accept(at);
@@ -154,7 +156,7 @@ public:
     client(churn& all, Over over) : all_{all}, over_{over}, socket_{all.context} {}
 
     void begin() {
-        asio_lab::open(socket_);
+        library::open(socket_);
         socket_.async_connect(all_.ports.front().address, [this](error_code error) {
             lab::require(!error, "asio: connect");
             if (all_.http()) return write(lab::bytes_of(lab::http_1_0_request));
@@ -238,17 +240,18 @@ private:
     std::size_t under_way_ = 0;
 };
 
+// A player with what it plays on.
 template <class Player>
-class churn_session final : public asio_lab::loop_session {
+class own_churn {
 public:
-    explicit churn_session(const lab::churn_case& work) : all_{context_, work}, player_{all_} {}
+    own_churn(asio::io_context& context, const lab::churn_case& work)
+        : all_{context, work}, player_{all_} {}
 
-    void play(lab::slice& now) override {
-        player_.begin(now.operations, now.latency);
-        run();
-        all_.tally.check();
-        now.done = now.latency.count();
+    void begin(std::uint64_t connections, lab::histogram& latency) {
+        player_.begin(connections, latency);
     }
+
+    void check() const { all_.tally.check(); }
 
 private:
     churn all_;
@@ -257,9 +260,9 @@ private:
 
 }  // namespace
 
-lab::preparation asio_lab::prepare(layout, const lab::churn_case& work) {
+lab::preparation asio_lab::prepare(layout how, const lab::churn_case& work) {
     if (work.play == lab::churn_play::one_actor) {
-        return lab::prepared<churn_session<lone_actor>>(work);
+        return lab::prepared<lab::churn_session<library, own_churn<lone_actor>>>(how, work);
     }
-    return lab::prepared<churn_session<bursts>>(work);
+    return lab::prepared<lab::churn_session<library, own_churn<bursts>>>(how, work);
 }

@@ -4,7 +4,7 @@
 //
 // Every handler captures little enough for Asio's recycling allocator, which it gives to handlers
 // without one of their own, and reads and writes are resumed by hand instead of through the composed
-// operations. ../asio/sockets.hpp has the rest of the configuration. See
+// operations. ../asio/library.hpp has the rest of the configuration. See
 // https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/overview/core/allocation.html
 // https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/reference/recycling_allocator.html
 #include <lab/in_process/asio/contender.hpp>

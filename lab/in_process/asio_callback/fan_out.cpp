@@ -3,7 +3,8 @@
 // Forks and joins with handlers: a child is a handler that was posted, a join is a counter.
 //
 // The last child of a fork calls its parent, as handlers do; that needs no post.
-#include <lab/in_process/asio/sessions.hpp>
+#include <lab/in_process/asio/library.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -81,18 +82,19 @@ private:
     std::uint64_t forks_left_ = 0;
 };
 
-class fan_out_session final : public asio_lab::loop_session {
+class fan_out_session final : public lab::loop_session<asio_lab::library> {
 public:
-    explicit fan_out_session(const lab::fan_out_case& work) : work_{work} {
+    fan_out_session(asio_lab::layout how, const lab::fan_out_case& work)
+        : loop_session{how}, work_{work} {
         for (std::size_t i = 0; i < work.parents; ++i) {
-            parents_.emplace_back(context_.get_executor(), work_, ended_);
+            parents_.emplace_back(loop_.context().get_executor(), work_, ended_);
         }
     }
 
     void play(lab::slice& now) override {
         ended_ = 0;
         for (parent& each : parents_) each.begin(now.operations / lab::unit_of(work_));
-        run();
+        loop_.run();
         now.done = ended_;
     }
 
@@ -104,6 +106,6 @@ private:
 
 }  // namespace
 
-lab::preparation asio_lab::prepare(layout, const lab::fan_out_case& work) {
-    return lab::prepared<fan_out_session>(work);
+lab::preparation asio_lab::prepare(layout how, const lab::fan_out_case& work) {
+    return lab::prepared<fan_out_session>(how, work);
 }

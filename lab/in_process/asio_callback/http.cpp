@@ -2,8 +2,8 @@
 //
 // Requests and responses with handlers. Handlers of one chain follow each other, so connections need no
 // strand even where any thread may run any handler.
-#include <lab/in_process/asio/sessions.hpp>
 #include <lab/in_process/asio_callback/chains.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -44,7 +44,7 @@ private:
         });
     }
 
-    asio_lab::stream_pair sockets_;
+    asio_lab::library::stream_pair sockets_;
     lab::http_inbox requests_{lab::http_request};
     lab::http_inbox responses_{lab::http_response};
     std::optional<lab::lap_timer> timer_;
@@ -54,11 +54,11 @@ private:
 
 }  // namespace
 
-lab::preparation asio_lab::prepare(layout, const lab::http_case& work) {
-    return lab::prepared<rounds_session<http_connection>>(work.connections);
+lab::preparation asio_lab::prepare(layout how, const lab::http_case& work) {
+    return lab::prepared<lab::rounds_session<library, http_connection>>(how, work.connections);
 }
 
 lab::preparation asio_lab::prepare(layout how, const lab::threads_http_case& work) {
-    return lab::prepared<threads_rounds_session<http_connection>>(how, work.threads,
-                                                                  work.connections);
+    return lab::prepared<lab::threads_rounds_session<library, http_connection>>(how, work.threads,
+                                                                                work.connections);
 }

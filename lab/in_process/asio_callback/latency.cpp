@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Ping-pong with handlers: a round is a chain of four, or each side has a chain of its own.
-#include <lab/in_process/asio/sessions.hpp>
 #include <lab/in_process/asio_callback/chains.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -67,7 +67,7 @@ private:
         timer_->lap();
     }
 
-    asio_lab::stream_pair sockets_;
+    asio_lab::library::stream_pair sockets_;
     lab::ping_pong played_by_;
     lab::ping message_;
     std::vector<std::byte> at_server_;
@@ -78,6 +78,6 @@ private:
 
 }  // namespace
 
-lab::preparation asio_lab::prepare(layout, const lab::latency_case& work) {
-    return lab::prepared<rounds_session<ping_pong_pair>>(work.pairs, work);
+lab::preparation asio_lab::prepare(layout how, const lab::latency_case& work) {
+    return lab::prepared<lab::rounds_session<library, ping_pong_pair>>(how, work.pairs, work);
 }

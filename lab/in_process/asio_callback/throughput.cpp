@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Streams with handlers: each direction is two independent chains.
-#include <lab/in_process/asio/sessions.hpp>
+#include <lab/in_process/asio/library.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <lab/kit/fail.hpp>
 
@@ -47,10 +48,11 @@ struct direction {
 
 }  // namespace
 
-lab::preparation asio_lab::prepare(layout, const lab::throughput_case& work) {
-    return lab::prepared<throughput_session<direction>>(work);
+lab::preparation asio_lab::prepare(layout how, const lab::throughput_case& work) {
+    return lab::prepared<lab::throughput_session<library, direction>>(how, work);
 }
 
 lab::preparation asio_lab::prepare(layout how, const lab::threads_throughput_case& work) {
-    return prepare_pairs<direction>(how, work);
+    if (how == layout::shared) return pairs_need_a_strand();
+    return lab::prepared<lab::threads_throughput_session<library, direction>>(how, work);
 }

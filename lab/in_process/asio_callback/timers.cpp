@@ -5,7 +5,8 @@
 // A wait begins with an expiry and `async_wait` and ends in its handler, cancelled or not; each class
 // here is one chain of such handlers, small enough for Asio's recycling allocator. `expires_after` reads
 // the clock, so it stands only where the clock has moved: behind a wait that was not cancelled.
-#include <lab/in_process/asio/sessions.hpp>
+#include <lab/in_process/asio/library.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <lab/kit/fail.hpp>
 #include <lab/kit/timer_load.hpp>
@@ -23,16 +24,18 @@ namespace {
 namespace asio = boost::asio;
 
 using asio_lab::error_code;
-using asio_lab::loop_session;
+using asio_lab::layout;
 using asio_lab::timer;
+using loop_session = lab::loop_session<asio_lab::library>;
 
 class cancel_session final : public loop_session {
 public:
-    explicit cancel_session(const lab::timers_case&) : timer_{context_} {}
+    cancel_session(layout how, const lab::timers_case&)
+        : loop_session{how}, timer_{loop_.context()} {}
 
     void play(lab::slice& now) override {
         next(now);
-        run();
+        loop_.run();
     }
 
 private:
@@ -53,7 +56,8 @@ private:
 
 class cancel_unwaited_session final : public loop_session {
 public:
-    explicit cancel_unwaited_session(const lab::timers_case&) : timer_{context_} {}
+    cancel_unwaited_session(layout how, const lab::timers_case&)
+        : loop_session{how}, timer_{loop_.context()} {}
 
     void play(lab::slice& now) override {
         for (; now.done < now.operations; ++now.done) {
@@ -68,12 +72,12 @@ private:
 
 class repeat_session final : public loop_session {
 public:
-    explicit repeat_session(const lab::timers_case& work)
-        : timer_{context_}, delay_{work.delay_max} {}
+    repeat_session(layout how, const lab::timers_case& work)
+        : loop_session{how}, timer_{loop_.context()}, delay_{work.delay_max} {}
 
     void play(lab::slice& now) override {
         next(now);
-        run();
+        loop_.run();
     }
 
 private:
@@ -94,8 +98,9 @@ private:
 // Timers that fire again and again, at moments that do not depend on when the last one was noticed.
 class crowd_session final : public loop_session {
 public:
-    explicit crowd_session(const lab::timers_case& work) : work_{work} {
-        for (std::size_t i = 0; i < work.timers; ++i) members_.push_back({timer{context_}, 0});
+    crowd_session(layout how, const lab::timers_case& work) : loop_session{how}, work_{work} {
+        for (std::size_t i = 0; i < work.timers; ++i)
+            members_.push_back({timer{loop_.context()}, 0});
     }
 
     void play(lab::slice& now) override {
@@ -104,7 +109,7 @@ public:
             each.left = now.operations / members_.size();
             wait(each, began, now);
         }
-        run();
+        loop_.run();
         now.done = now.latency.count();
     }
 
@@ -131,27 +136,27 @@ private:
 // The timeouts of idle connections: setting a new moment cancels the wait for the old one.
 class push_back_session final : public loop_session {
 public:
-    explicit push_back_session(const lab::timers_case& work) : work_{work}, ticker_{context_} {
-        for (std::size_t i = 0; i < work.timers; ++i) timers_.emplace_back(context_);
+    push_back_session(layout how, const lab::timers_case& work)
+        : loop_session{how}, work_{work}, ticker_{loop_.context()} {
+        for (std::size_t i = 0; i < work.timers; ++i) timers_.emplace_back(loop_.context());
     }
 
     ~push_back_session() override {
         for (timer& each : timers_) each.cancel();
-        run();
+        loop_.run();
     }
 
     void get_ready(lab::slice&) override {
         clock_.begin_turn();
         if (freshness_.is_over(work_.delay_max)) arm_from(0);
-        context_.restart();
-        context_.poll();
+        loop_.poll();
     }
 
     // Neither a wait nor a push ends the run by itself here: all waits are pending.
     void play(lab::slice& now) override {
         ticker_.expires_after(std::chrono::nanoseconds{0});
-        asio::post(context_, [this, &now] { push_some(now); });
-        run();
+        asio::post(loop_.context(), [this, &now] { push_some(now); });
+        loop_.run();
     }
 
 private:
@@ -164,7 +169,7 @@ private:
             arm(timers_[i], work_.delay_max);
         }
         if (end == timers_.size()) return;
-        asio::post(context_, [this, end] { arm_from(end); });
+        asio::post(loop_.context(), [this, end] { arm_from(end); });
     }
 
     void arm(timer& it, std::chrono::nanoseconds delay) {
@@ -175,14 +180,14 @@ private:
     }
 
     void push_some(lab::slice& now) {
-        if (now.done == now.operations) return context_.stop();
+        if (now.done == now.operations) return loop_.context().stop();
         const bool paced = work_.per_tick > 0;
         const std::uint64_t at_once = paced ? work_.per_tick : lab::pushes_per_turn;
         const std::uint64_t end = std::min(now.done + at_once, now.operations);
         for (; now.done < end; ++now.done) {
             arm(timers_[random_.below(timers_.size())], work_.delay_max);
         }
-        if (!paced) return asio::post(context_, [this, &now] { push_some(now); });
+        if (!paced) return asio::post(loop_.context(), [this, &now] { push_some(now); });
 
         ticker_.expires_at(ticker_.expiry() + lab::push_tick);
         ticker_.async_wait([this, &now](error_code) { push_some(now); });
@@ -198,13 +203,14 @@ private:
 
 }  // namespace
 
-lab::preparation asio_lab::prepare(layout, const lab::timers_case& work) {
+lab::preparation asio_lab::prepare(layout how, const lab::timers_case& work) {
     switch (work.use) {
-        case lab::timer_use::cancel_waited: return lab::prepared<cancel_session>(work);
-        case lab::timer_use::cancel_unwaited: return lab::prepared<cancel_unwaited_session>(work);
-        case lab::timer_use::fire_in_a_row: return lab::prepared<repeat_session>(work);
-        case lab::timer_use::fire_together: return lab::prepared<crowd_session>(work);
-        case lab::timer_use::push_back: return lab::prepared<push_back_session>(work);
+        case lab::timer_use::cancel_waited: return lab::prepared<cancel_session>(how, work);
+        case lab::timer_use::cancel_unwaited:
+            return lab::prepared<cancel_unwaited_session>(how, work);
+        case lab::timer_use::fire_in_a_row: return lab::prepared<repeat_session>(how, work);
+        case lab::timer_use::fire_together: return lab::prepared<crowd_session>(how, work);
+        case lab::timer_use::push_back: return lab::prepared<push_back_session>(how, work);
     }
     lab::fail("asio: an unknown use of timers");
 }

@@ -1,13 +1,42 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Boost.Asio as its coroutine users write it: `awaitable`, `co_spawn`, `deferred`.
-//
-// Awaiting `deferred` operations is the variant without a coroutine frame per operation. A short
-// write or read is continued in the loop that awaits it, which spares the composed operations.
-// ../asio/sockets.hpp has the rest of the configuration. See
-// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/reference/deferred.html
-// https://www.boost.org/doc/libs/1_81_0/doc/html/boost_asio/overview/composition/cpp20_coroutines.html
+// Asio's coroutines. Suites with sockets are those of ../coroutines.hpp; the others have a file here. A
+// coroutine is one chain of handlers, so connections need no strand even where any thread may run any
+// handler.
 #include <lab/in_process/asio/contender.hpp>
+#include <lab/in_process/asio_coroutine/library.hpp>
+#include <lab/in_process/coroutines.hpp>
+
+namespace {
+
+using library = asio_lab::coroutine_library;
+
+}  // namespace
+
+lab::preparation asio_lab::prepare(layout how, const lab::throughput_case& work) {
+    return lab::prepare_coroutines<::library>(how, work);
+}
+
+lab::preparation asio_lab::prepare(layout how, const lab::threads_throughput_case& work) {
+    if (how == layout::shared) return pairs_need_a_strand();
+    return lab::prepare_coroutines<::library>(how, work);
+}
+
+lab::preparation asio_lab::prepare(layout how, const lab::latency_case& work) {
+    return lab::prepare_coroutines<::library>(how, work);
+}
+
+lab::preparation asio_lab::prepare(layout how, const lab::http_case& work) {
+    return lab::prepare_coroutines<::library>(how, work);
+}
+
+lab::preparation asio_lab::prepare(layout how, const lab::threads_http_case& work) {
+    return lab::prepare_coroutines<::library>(how, work);
+}
+
+lab::preparation asio_lab::prepare(layout how, const lab::churn_case& work) {
+    return lab::prepare_coroutines<::library>(how, work);
+}
 
 std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
     return asio_lab::make("asio_coroutine", backend);

@@ -5,8 +5,8 @@
 // Of the documented ways this is the fastest. A timer that the last child cancels took up to twice as
 // long; `experimental::make_parallel_group` was a quarter faster for a single child, equal for 4, and
 // slower from 16 on.
-#include <lab/in_process/asio/sessions.hpp>
-#include <lab/in_process/asio_coroutine/spawn.hpp>
+#include <lab/in_process/asio_coroutine/library.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/post.hpp>
@@ -79,17 +79,19 @@ task parent(executor queue, const lab::fan_out_case& work, std::uint64_t forks,
     }
 }
 
-class fan_out_session final : public asio_lab::loop_session {
+class fan_out_session final : public lab::loop_session<asio_lab::library> {
 public:
-    explicit fan_out_session(const lab::fan_out_case& work) : work_{work} {}
+    fan_out_session(asio_lab::layout how, const lab::fan_out_case& work)
+        : loop_session{how}, work_{work} {}
 
     void play(lab::slice& now) override {
         const std::uint64_t forks = now.operations / lab::unit_of(work_);
-        const executor queue = context_.get_executor();
+        const executor queue = loop_.context().get_executor();
         for (std::size_t i = 0; i < work_.parents; ++i) {
-            asio_lab::spawn(queue, parent(queue, work_, forks, now.done));
+            asio_lab::coroutine_library::spawn(loop_.context(),
+                                               parent(queue, work_, forks, now.done));
         }
-        run();
+        loop_.run();
     }
 
 private:
@@ -98,6 +100,6 @@ private:
 
 }  // namespace
 
-lab::preparation asio_lab::prepare(layout, const lab::fan_out_case& work) {
-    return lab::prepared<fan_out_session>(work);
+lab::preparation asio_lab::prepare(layout how, const lab::fan_out_case& work) {
+    return lab::prepared<fan_out_session>(how, work);
 }

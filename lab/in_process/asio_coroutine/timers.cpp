@@ -6,8 +6,8 @@
 // cancellation first. The alternative, `timer.async_wait(...) || something` of
 // awaitable_operators, makes coroutines of both sides, which is slower. As in ../asio_callback/timers.cpp,
 // `expires_after`, which reads the clock, stands only where the clock has moved.
-#include <lab/in_process/asio/sessions.hpp>
-#include <lab/in_process/asio_coroutine/spawn.hpp>
+#include <lab/in_process/asio_coroutine/library.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <lab/kit/fail.hpp>
 #include <lab/kit/timer_load.hpp>
@@ -25,19 +25,22 @@ namespace {
 
 namespace asio = boost::asio;
 
-using asio_lab::loop_session;
+using asio_lab::layout;
 using asio_lab::task;
 using asio_lab::timer;
+using library = asio_lab::coroutine_library;
+using loop_session = lab::loop_session<library>;
 
 // All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
 
 class one_timer_session final : public loop_session {
 public:
-    explicit one_timer_session(const lab::timers_case& work) : work_{work}, timer_{context_} {}
+    one_timer_session(layout how, const lab::timers_case& work)
+        : loop_session{how}, work_{work}, timer_{loop_.context()} {}
 
     void play(lab::slice& now) override {
-        asio_lab::spawn(context_, uses(now));
-        run();
+        library::spawn(loop_.context(), uses(now));
+        loop_.run();
     }
 
 private:
@@ -51,7 +54,7 @@ private:
         constexpr auto result_of = asio::as_tuple(asio::deferred);
         for (; now.done < now.operations; ++now.done) {
             timer_.expires_at(clock_.now() + lab::far_away);
-            asio::post(context_, [this] { timer_.cancel(); });
+            asio::post(loop_.context(), [this] { timer_.cancel(); });
             const auto [error] = co_await timer_.async_wait(result_of);
             lab::require(error == asio::error::operation_aborted, "asio: a timer fired");
         }
@@ -80,27 +83,27 @@ private:
 // Making the coroutines is not what is measured: they exist, and wait, when the clock starts.
 class crowd_session final : public loop_session {
 public:
-    explicit crowd_session(const lab::timers_case& work) : work_{work}, begin_{context_} {}
+    crowd_session(layout how, const lab::timers_case& work)
+        : loop_session{how}, work_{work}, begin_{loop_.context()} {}
 
     void get_ready(lab::slice& now) override {
         begin_.expires_after(lab::far_away);
         for (std::size_t i = 0; i < work_.timers; ++i) {
-            asio_lab::spawn(context_, fire_again_and_again(now));
+            library::spawn(loop_.context(), fire_again_and_again(now));
         }
-        context_.restart();
-        context_.poll();
+        loop_.poll();
     }
 
     void play(lab::slice& now) override {
         began_ = std::chrono::steady_clock::now();
         begin_.cancel();
-        run();
+        loop_.run();
         now.done = now.latency.count();
     }
 
 private:
     task fire_again_and_again(lab::slice& now) {
-        timer it{context_};
+        timer it{loop_.context()};
         constexpr auto result_of = asio::as_tuple(asio::deferred);
         co_await begin_.async_wait(result_of);
         it.expires_at(began_);
@@ -121,25 +124,24 @@ private:
 // The timeouts of idle connections. No coroutine is suspended on them, so they have handlers here too.
 class push_back_session final : public loop_session {
 public:
-    explicit push_back_session(const lab::timers_case& work) : work_{work} {
-        for (std::size_t i = 0; i < work.timers; ++i) timers_.emplace_back(context_);
+    push_back_session(layout how, const lab::timers_case& work) : loop_session{how}, work_{work} {
+        for (std::size_t i = 0; i < work.timers; ++i) timers_.emplace_back(loop_.context());
     }
 
     ~push_back_session() override {
         for (timer& each : timers_) each.cancel();
-        run();
+        loop_.run();
     }
 
     void get_ready(lab::slice&) override {
         clock_.begin_turn();
-        if (freshness_.is_over(work_.delay_max)) asio_lab::spawn(context_, arm_all());
-        context_.restart();
-        context_.poll();
+        if (freshness_.is_over(work_.delay_max)) library::spawn(loop_.context(), arm_all());
+        loop_.poll();
     }
 
     void play(lab::slice& now) override {
-        asio_lab::spawn(context_, push_back(now));
-        run();
+        library::spawn(loop_.context(), push_back(now));
+        loop_.run();
     }
 
 private:
@@ -148,14 +150,14 @@ private:
         for (std::size_t i = 0; i < timers_.size(); ++i) {
             arm(timers_[i], std::chrono::nanoseconds{random_.below(timeout >> 8) << 8});
             arm(timers_[i], work_.delay_max);
-            if (i % lab::pushes_per_turn == 0) co_await asio::post(context_, asio::deferred);
+            if (i % lab::pushes_per_turn == 0) co_await asio::post(loop_.context(), asio::deferred);
         }
     }
 
     task push_back(lab::slice& now) {
         const bool paced = work_.per_tick > 0;
         const std::uint64_t at_once = paced ? work_.per_tick : lab::pushes_per_turn;
-        timer ticker{context_, std::chrono::nanoseconds{0}};
+        timer ticker{loop_.context(), std::chrono::nanoseconds{0}};
         while (now.done < now.operations) {
             const std::uint64_t end = std::min(now.done + at_once, now.operations);
             for (; now.done < end; ++now.done) {
@@ -165,10 +167,10 @@ private:
                 ticker.expires_at(ticker.expiry() + lab::push_tick);
                 co_await ticker.async_wait(asio::deferred);
             } else {
-                co_await asio::post(context_, asio::deferred);
+                co_await asio::post(loop_.context(), asio::deferred);
             }
         }
-        context_.stop();  // The timeouts are still waited for.
+        loop_.context().stop();  // The timeouts are still waited for.
     }
 
     void arm(timer& it, std::chrono::nanoseconds delay) {
@@ -187,10 +189,10 @@ private:
 
 }  // namespace
 
-lab::preparation asio_lab::prepare(layout, const lab::timers_case& work) {
+lab::preparation asio_lab::prepare(layout how, const lab::timers_case& work) {
     switch (work.use) {
-        case lab::timer_use::fire_together: return lab::prepared<crowd_session>(work);
-        case lab::timer_use::push_back: return lab::prepared<push_back_session>(work);
-        default: return lab::prepared<one_timer_session>(work);
+        case lab::timer_use::fire_together: return lab::prepared<crowd_session>(how, work);
+        case lab::timer_use::push_back: return lab::prepared<push_back_session>(how, work);
+        default: return lab::prepared<one_timer_session>(how, work);
     }
 }

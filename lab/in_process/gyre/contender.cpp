@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// gyre as its users write it, on io_uring or on epoll.
-//
-// Plain reads and writes in loops, as in the other contenders; a posted lambda stands for the bare
-// continuation, a launched task for the spawned coroutine. Nothing here is private to the library.
-#include <lab/in_process/gyre/contender.hpp>
+// gyre on io_uring or on epoll. Suites with sockets are those of ../coroutines.hpp; the others have a file
+// here.
+#include <lab/in_process/gyre/library.hpp>
+
+#include <lab/in_process/coroutines.hpp>
 
 #include <lab/kit/fail.hpp>
 
@@ -40,23 +40,30 @@ struct figures {
 
 class gyre_contender : public lab::contender {
 public:
-    gyre_contender(std::string name, const gyre_lab::options& how)
-        : name_{std::move(name)}, options_{how} {}
+    gyre_contender(std::string name, const gyre_lab::library::settings& how)
+        : name_{std::move(name)}, settings_{how} {}
 
     [[nodiscard]] lab::identity about() const override {
-        const gyre::io_context loop{options_};
+        const gyre::io_context loop{settings_};
         return {name_, "gyre", "0.1.0",
                 std::string{describe(loop.backend().kind)} + ": " + loop.backend().reason};
     }
 
     [[nodiscard]] lab::preparation prepare(const lab::work& what) const override {
-        return std::visit([this](const auto& work) { return gyre_lab::prepare(options_, work); },
-                          what);
+        return std::visit(
+            [this](const auto& work) {
+                if constexpr (requires { gyre_lab::prepare(settings_, work); }) {
+                    return gyre_lab::prepare(settings_, work);
+                } else {
+                    return lab::prepare_coroutines<gyre_lab::library>(settings_, work);
+                }
+            },
+            what);
     }
 
 private:
     std::string name_;
-    gyre_lab::options options_;
+    gyre_lab::library::settings settings_;
 };
 
 }  // namespace
@@ -77,7 +84,7 @@ std::vector<lab::counter> gyre_lab::counted_by(gyre::io_pool& pool) {
 
 std::unique_ptr<lab::contender> lab::make_contender(std::string_view backend) {
     require(backend == "uring" || backend == "epoll", "gyre runs on --backend uring or epoll");
-    gyre_lab::options how;
+    gyre_lab::library::settings how;
     how.backend = backend == "epoll" ? gyre::backend_choice::epoll : gyre::backend_choice::uring;
     return std::make_unique<gyre_contender>("gyre_" + std::string{backend}, how);
 }

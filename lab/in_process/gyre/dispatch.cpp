@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Posting and spawning with gyre, on one loop and on the pool of several threads.
-#include <lab/in_process/gyre/contender.hpp>
+// Posting and spawning with gyre: a posted lambda is the bare continuation, a launched task the coroutine.
+// On several threads they go to the pool, for whichever loop comes first.
+#include <lab/in_process/gyre/library.hpp>
 
-#include <lab/kit/crew.hpp>
-#include <lab/kit/thread_tally.hpp>
+#include <lab/in_process/sessions.hpp>
 
-#include <gyre/coro/launch.hpp>
 #include <gyre/sync/sleep.hpp>
 
 #include <cstdint>
@@ -18,6 +17,7 @@ namespace {
 using gyre::io_context;
 using gyre::io_pool;
 using gyre::task;
+using gyre_lab::library;
 
 // All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
 
@@ -27,83 +27,48 @@ task<> item(Tally& tally) {
     co_return;
 }
 
-// `Runner` is a loop or a pool.
-template <class Runner, class Tally>
-void queue_items(Runner& runner, lab::dispatch_item kind, std::uint64_t items, Tally& tally) {
-    if (kind == lab::dispatch_item::continuation) {
-        for (std::uint64_t i = 0; i < items; ++i) runner.post([&tally] { tally.add(); });
-    } else {
-        for (std::uint64_t i = 0; i < items; ++i) launch(runner, item(tally), gyre::or_terminate{});
-    }
-}
-
-class dispatch_session final : public gyre_lab::loop_session {
+class items {
 public:
-    dispatch_session(const gyre_lab::options& how, const lab::dispatch_case& work)
-        : loop_session{how},
-          work_{work},
-          from_outside_{has_poster(work), [this](std::size_t) {
-                            queue_items(loop_, work_.item, items_, tally_);
-                            posting_.reset();
-                        }} {}
+    explicit items(lab::dispatch_item kind) : kind_{kind} {}
 
-    void play(lab::slice& now) override {
-        const std::uint64_t before = tally_.sum();
-        items_ = now.operations;
-        switch (work_.order) {
-            case lab::dispatch_order::all_then_run:
-                queue_items(loop_, work_.item, items_, tally_);
-                loop_.run();
-                break;
-            case lab::dispatch_order::batches_from_inside:
-                launch(loop_, queue_batches(items_), gyre::or_terminate{});
-                loop_.run();
-                break;
-            case lab::dispatch_order::interleaved:
-                for (std::uint64_t queued = 0; queued < items_; queued += work_.batch) {
-                    queue_items(loop_, work_.item, work_.batch, tally_);
-                    loop_.poll();
-                }
-                break;
-            case lab::dispatch_order::from_another_thread:
-                posting_.emplace(loop_);
-                from_outside_.go();
-                loop_.run();
-                from_outside_.wait();
-                break;
+    // `Runner` is a loop or a pool.
+    template <class Runner, class Tally>
+    void post(Runner& to, std::uint64_t count, Tally& tally) const {
+        if (kind_ == lab::dispatch_item::continuation) {
+            for (std::uint64_t i = 0; i < count; ++i) to.post([&tally] { tally.add(); });
+        } else {
+            for (std::uint64_t i = 0; i < count; ++i) launch(to, item(tally), gyre::or_terminate{});
         }
-        now.done = tally_.sum() - before;
+    }
+
+    void begin_batches(io_context& loop, std::uint64_t batch, std::uint64_t count,
+                       lab::tally& tally) const {
+        library::spawn(loop, post_batches(loop, batch, count, tally));
     }
 
 private:
-    static std::size_t has_poster(const lab::dispatch_case& work) {
-        return work.order == lab::dispatch_order::from_another_thread ? 1 : 0;
-    }
-
-    task<> queue_batches(std::uint64_t items) {
-        for (std::uint64_t queued = 0; queued < items; queued += work_.batch) {
-            queue_items(loop_, work_.item, work_.batch, tally_);
+    task<> post_batches(io_context& loop, std::uint64_t batch, std::uint64_t count,
+                        lab::tally& tally) const {
+        for (std::uint64_t posted = 0; posted < count; posted += batch) {
+            post(loop, batch, tally);
             co_await gyre::yield();
         }
     }
 
-    lab::dispatch_case work_;
-    lab::tally tally_;
-    std::uint64_t items_ = 0;
-    std::optional<io_context::work_guard> posting_;
-    lab::crew from_outside_;
+    lab::dispatch_item kind_;
 };
 
 // One of several in the same pool: posts a batch, and itself behind it.
 struct sharing_poster {
     io_pool& pool;
-    const lab::shared_dispatch_case& work;
+    items what;
+    std::uint64_t batch;
     lab::thread_tally& tally;
     std::uint64_t left;
 
     void operator()() const {
-        queue_items(pool, work.item, work.batch, tally);
-        if (left > work.batch) pool.post(sharing_poster{pool, work, tally, left - work.batch});
+        what.post(pool, batch, tally);
+        if (left > batch) pool.post(sharing_poster{pool, what, batch, tally, left - batch});
     }
 };
 
@@ -127,72 +92,75 @@ private:
     std::latch released_{1};
 };
 
-class shared_dispatch_session final : public gyre_lab::pool_session<lab::thread_tally> {
+class shared_dispatch_session final : public lab::session {
 public:
-    shared_dispatch_session(const gyre_lab::options& how, const lab::shared_dispatch_case& work)
-        : pool_session{how, work.threads},
-          work_{work},
-          tally_{places_.emplace_back()},
-          others_{further_posters(work),
-                  [this](auto) { queue_items(pool_, work_.item, share_, tally_); }} {}
+    shared_dispatch_session(const library::settings& how, const lab::shared_dispatch_case& work)
+        : work_{work},
+          items_{work.item},
+          all_{how, work.threads},
+          others_{
+              work.posters == 0 ? 0 : work.posters - 1,  // One is the thread with the stopwatch.
+              [this](std::size_t) { items_.post(all_.pool, share_, tally_); }} {}
 
     void get_ready(lab::slice& now) override {
         before_ = tally_.sum();
         if (work_.order != lab::shared_order::queued) return;
-        hold_.emplace(pool_);
-        queue_items(pool_, work_.item, now.operations, tally_);
+        hold_.emplace(all_.pool);
+        items_.post(all_.pool, now.operations, tally_);
     }
 
     void play(lab::slice& now) override {
         post(now.operations);
-        pool_.wait();
+        all_.finish();
     }
 
     void conclude(lab::slice& now) override { now.done = tally_.sum() - before_; }
 
-private:
-    // The thread with the stopwatch is one itself.
-    static std::size_t further_posters(const lab::shared_dispatch_case& work) {
-        return work.posters == 0 ? 0 : work.posters - 1;
-    }
+    std::vector<lab::counter> counted() override { return all_.counted(); }
 
-    void post(std::uint64_t items) {
+private:
+    void post(std::uint64_t count) {
+        share_ = count / work_.threads;
         switch (work_.order) {
             case lab::shared_order::from_outside:
-                share_ = items / work_.posters;
+                share_ = count / work_.posters;
                 others_.go();
-                queue_items(pool_, work_.item, share_, tally_);
+                items_.post(all_.pool, share_, tally_);
                 others_.wait();
                 break;
             case lab::shared_order::batches_from_inside:
                 for (std::size_t each = 0; each < work_.threads; ++each) {
-                    pool_.post(sharing_poster{pool_, work_, tally_, items / work_.threads});
+                    all_.pool.post(sharing_poster{all_.pool, items_, work_.batch, tally_, share_});
                 }
                 break;
             case lab::shared_order::post_then_run:
-                share_ = items / work_.threads;
                 for (std::size_t each = 0; each < work_.threads; ++each) {
-                    pool_[each].post([this] { queue_items(pool_, work_.item, share_, tally_); });
+                    all_.context(each).post([this] { items_.post(all_.pool, share_, tally_); });
                 }
                 break;
             case lab::shared_order::queued: hold_->release(); break;
         }
     }
 
+    struct nothing {};
+
     lab::shared_dispatch_case work_;
-    lab::thread_tally& tally_;
+    items items_;
+    lab::thread_tally tally_;
     std::uint64_t before_ = 0;
     std::uint64_t share_ = 0;
+    library::team<nothing> all_;
     std::optional<held_pool> hold_;
     lab::crew others_;
 };
 
 }  // namespace
 
-lab::preparation gyre_lab::prepare(const options& loop, const lab::dispatch_case& work) {
-    return lab::prepared<dispatch_session>(loop, work);
+lab::preparation gyre_lab::prepare(const library::settings& how, const lab::dispatch_case& work) {
+    return lab::prepared<lab::dispatch_session<library, items>>(how, work);
 }
 
-lab::preparation gyre_lab::prepare(const options& loop, const lab::shared_dispatch_case& work) {
-    return lab::prepared<shared_dispatch_session>(loop, work);
+lab::preparation gyre_lab::prepare(const library::settings& how,
+                                   const lab::shared_dispatch_case& work) {
+    return lab::prepared<shared_dispatch_session>(how, work);
 }

@@ -5,9 +5,10 @@
 // A parent that forks again and again keeps its group and joins it each time; what forks once, inside
 // a nested fork, has a group for that. `when_all` of a vector of tasks was tried for both: equal from
 // 64 children on, slower below, as it allocates twice for each fork.
-#include <lab/in_process/gyre/contender.hpp>
+#include <lab/in_process/gyre/library.hpp>
 
-#include <gyre/coro/launch.hpp>
+#include <lab/in_process/sessions.hpp>
+
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 
@@ -55,15 +56,17 @@ task<> parent(const lab::fan_out_case& work, std::uint64_t forks, std::uint64_t&
     co_await gyre::with_group(body);
 }
 
-class fan_out_session final : public gyre_lab::loop_session {
+using gyre_lab::library;
+
+class fan_out_session final : public lab::loop_session<library> {
 public:
-    fan_out_session(const gyre_lab::options& how, const lab::fan_out_case& work)
+    fan_out_session(const library::settings& how, const lab::fan_out_case& work)
         : loop_session{how}, work_{work} {}
 
     void play(lab::slice& now) override {
         const std::uint64_t forks = now.operations / lab::unit_of(work_);
         for (std::size_t i = 0; i < work_.parents; ++i) {
-            launch(loop_, parent(work_, forks, now.done), gyre::or_terminate{});
+            library::spawn(loop_.context(), parent(work_, forks, now.done));
         }
         loop_.run();
     }
@@ -74,6 +77,6 @@ private:
 
 }  // namespace
 
-lab::preparation gyre_lab::prepare(const options& loop, const lab::fan_out_case& work) {
-    return lab::prepared<fan_out_session>(loop, work);
+lab::preparation gyre_lab::prepare(const library::settings& how, const lab::fan_out_case& work) {
+    return lab::prepared<fan_out_session>(how, work);
 }

@@ -2,12 +2,13 @@
 //
 // Timers as gyre's users set them: sleeping where a coroutine waits, `io_context::arm` where none
 // does.
-#include <lab/in_process/gyre/contender.hpp>
+#include <lab/in_process/gyre/library.hpp>
+
+#include <lab/in_process/sessions.hpp>
 
 #include <lab/kit/fail.hpp>
 #include <lab/kit/timer_load.hpp>
 
-#include <gyre/coro/launch.hpp>
 #include <gyre/coro/timer.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -25,6 +26,7 @@ namespace {
 
 using gyre::io_context;
 using gyre::task;
+using gyre_lab::library;
 
 // All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
 
@@ -65,13 +67,13 @@ task<> fire_in_a_row(std::chrono::nanoseconds delay, std::uint64_t count, std::u
     }
 }
 
-class one_timer_session final : public gyre_lab::loop_session {
+class one_timer_session final : public lab::loop_session<library> {
 public:
-    one_timer_session(const gyre_lab::options& how, const lab::timers_case& work)
+    one_timer_session(const library::settings& how, const lab::timers_case& work)
         : loop_session{how}, work_{work} {}
 
     void play(lab::slice& now) override {
-        launch(loop_, uses(now), gyre::or_terminate{});
+        library::spawn(loop_.context(), uses(now));
         loop_.run();
     }
 
@@ -81,7 +83,7 @@ private:
             return cancel_waited(now.operations, now.done);
         }
         if (work_.use == lab::timer_use::cancel_unwaited) {
-            return cancel_unwaited(loop_, now.operations, now.done);
+            return cancel_unwaited(loop_.context(), now.operations, now.done);
         }
         return fire_in_a_row(work_.delay_max, now.operations, now.done);
     }
@@ -91,22 +93,22 @@ private:
 
 // Timers that fire again and again, each at moments that do not depend on when it was noticed. Making
 // the coroutines is not what is measured: they exist, and wait, when the clock starts.
-class crowd_session final : public gyre_lab::loop_session {
+class crowd_session final : public lab::loop_session<library> {
 public:
-    crowd_session(const gyre_lab::options& how, const lab::timers_case& work)
+    crowd_session(const library::settings& how, const lab::timers_case& work)
         : loop_session{how}, work_{work} {}
 
     void get_ready(lab::slice& now) override {
         begin_.reset();
         for (std::size_t i = 0; i < work_.timers; ++i) {
-            launch(loop_, fire_again_and_again(now), gyre::or_terminate{});
+            library::spawn(loop_.context(), fire_again_and_again(now));
         }
         loop_.poll();
     }
 
     void play(lab::slice& now) override {
         began_ = std::chrono::steady_clock::now();
-        loop_.post([this] { begin_.set(); });
+        loop_.context().post([this] { begin_.set(); });
         loop_.run();
         now.done = now.latency.count();
     }
@@ -133,9 +135,9 @@ private:
 
 // The timeouts of connections that no coroutine waits on directly; a read moves its own to a later
 // moment.
-class push_back_session final : public gyre_lab::loop_session {
+class push_back_session final : public lab::loop_session<library> {
 public:
-    push_back_session(const gyre_lab::options& how, const lab::timers_case& work)
+    push_back_session(const library::settings& how, const lab::timers_case& work)
         : loop_session{how}, work_{work}, timers_(work.timers, gyre::timer{&fail_on_fire}) {}
 
     ~push_back_session() override { run(disarm_all()); }
@@ -149,7 +151,7 @@ public:
 
 private:
     void run(task<> it) {
-        launch(loop_, std::move(it), gyre::or_terminate{});
+        library::spawn(loop_.context(), std::move(it));
         loop_.run();
     }
 
@@ -158,9 +160,9 @@ private:
         const auto timeout = static_cast<std::uint64_t>(work_.delay_max.count());
         for (std::size_t i = 0; i < timers_.size(); ++i) {
             const std::chrono::nanoseconds earlier{random_.below(timeout >> 8) << 8};
-            loop_.disarm(timers_[i]);
-            loop_.arm(timers_[i], loop_.now() + earlier);
-            loop_.arm(timers_[i], loop_.now() + work_.delay_max);
+            loop_.context().disarm(timers_[i]);
+            loop_.context().arm(timers_[i], loop_.context().now() + earlier);
+            loop_.context().arm(timers_[i], loop_.context().now() + work_.delay_max);
             if (i % lab::pushes_per_turn == 0) co_await gyre::yield();
         }
     }
@@ -172,7 +174,8 @@ private:
         while (now.done < now.operations) {
             const std::uint64_t end = std::min(now.done + at_once, now.operations);
             for (; now.done < end; ++now.done) {
-                loop_.arm(timers_[random_.below(timers_.size())], loop_.now() + work_.delay_max);
+                loop_.context().arm(timers_[random_.below(timers_.size())],
+                                    loop_.context().now() + work_.delay_max);
             }
             if (paced) {
                 const auto slept = co_await gyre::sleep_until(tick += lab::push_tick);
@@ -184,7 +187,7 @@ private:
     }
 
     task<> disarm_all() {
-        for (gyre::timer& each : timers_) loop_.disarm(each);
+        for (gyre::timer& each : timers_) loop_.context().disarm(each);
         co_return;
     }
 
@@ -196,10 +199,10 @@ private:
 
 }  // namespace
 
-lab::preparation gyre_lab::prepare(const options& loop, const lab::timers_case& work) {
+lab::preparation gyre_lab::prepare(const library::settings& how, const lab::timers_case& work) {
     switch (work.use) {
-        case lab::timer_use::fire_together: return lab::prepared<crowd_session>(loop, work);
-        case lab::timer_use::push_back: return lab::prepared<push_back_session>(loop, work);
-        default: return lab::prepared<one_timer_session>(loop, work);
+        case lab::timer_use::fire_together: return lab::prepared<crowd_session>(how, work);
+        case lab::timer_use::push_back: return lab::prepared<push_back_session>(how, work);
+        default: return lab::prepared<one_timer_session>(how, work);
     }
 }
