@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Asio's words for ../sessions.hpp, the same for both of its styles: how its fastest configuration is spelled.
+// Asio's words for ../sessions.hpp, the same for both of its styles: its fastest configuration.
 //
 // The context gets the concurrency hint that switches locking off wherever one thread does all the
 // work. Executors and sockets have their concrete types, so that nothing is type-erased. See
