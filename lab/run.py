@@ -1,309 +1,321 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
 #
-# Runs suites of the lab: contenders side by side, in turns, with a control, on pinned cores.
-"""One command from executables to tables, raw samples and a report.
+# The lab's only command: measures suites, and says what a stored run says.
+"""Gyre beside its peers, in one run.
 
-    run.py SUITE... --build DIR [--quick | --smoke] [--repetitions N] [--reruns N] [--contenders a,b]
-                    [--turns N] [--case GLOB] [--twins] [--json FILE] [--html DIR] [--tables] [--costs]
+    run.py SUITE... --build DIR [--quick | --smoke] [--json FILE] [--html DIR] ...
+    run.py report FILE [--html DIR] [--costs]
+    run.py compare BEFORE AFTER [--absolute] [--all]
+    run.py self-check SUITE... --build DIR [--quick] [--json FILE]
+    run.py sensitivity FOLDER
 
-Each case is measured in rounds. A round runs every contender once, and the next round runs them in
-the opposite order, so that whatever drifts favours nobody. Where turns are short, several of each,
-dealt out alternately, are a round, and their median is the sample. One contender takes part twice in every
-round, under a second name: what it differs from itself is what differences here are worth. A case
-in which that is more than 5 %, or unknown, is void and measured again.
-
-Cases that are finished stand in FILE.journal until all are. The same command takes a run up again that
-was interrupted; the turns of a case are never torn apart.
+A run is a file of JSON lines that grows while it lasts; the same command with the same --json takes up one
+that was interrupted. README.md tells how measuring and judging work.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import fnmatch
-import json
+import gc
+import random
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
-import evidence
-import machine
-from bench import NOBODY, Bench, Case, Contender
-from journal import Journal, OtherConditions
-from rounds import Progress, SystemCalls, measure_until_quiet, notes_of, refusals_of, rows_of
+from measure import machine, slices, suites, system_calls, turns
+from measure.journal import Journal, OtherConditions
+from measure.processes import FLOOR_FAMILY, TWIN, Broken, Build, Contender
+
+BROKEN_MAX = 1  # So many blocks or rounds of a case may lack a contender that broke in them.
 
 
-def described_once(contenders: list[Contender], identities: dict[str, dict]) -> list[dict]:
-    """A contender may be several programs, for different suites: it is one column all the same."""
-    found: dict[str, dict] = {}
-    for each in contenders:
-        found.setdefault(each.name, {"name": each.name, "family": each.family,
-                                     **identities.get(each.name, {})})
-    return list(found.values())
+class Progress:
+    """One line that is rewritten on a terminal; elsewhere a line for every twentieth."""
+
+    def __init__(self, steps: int):
+        self._all = max(steps, 1)
+        self._done = self._printed = 0
+        self._started = time.monotonic()
+        self._rewrites = sys.stderr.isatty()
+
+    def step(self, what: str, of: int = 1) -> None:
+        self._done = min(self._done + of, self._all)
+        gone = time.monotonic() - self._started
+        left = gone / max(self._done, 1) * (self._all - self._done)
+        share = 100 * self._done // self._all
+        line = f"{share:3d} %  {minutes(gone)} gone, about {minutes(left)} left  {what}"
+        if self._rewrites:
+            print(f"\r\033[K{line[:110]}", end="", file=sys.stderr, flush=True)
+        elif self._done * 20 // self._all > self._printed:
+            self._printed = self._done * 20 // self._all
+            print(line, file=sys.stderr, flush=True)
+
+    def say(self, line: str) -> None:
+        print(f"\r\033[K{line}" if self._rewrites else line, file=sys.stderr, flush=True)
+
+    def finish(self) -> None:
+        if self._rewrites:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def measure_case(bench: Bench, contenders: list[Contender], case: Case, rounds: int, reruns: int,
-                 progress: Progress, calls: SystemCalls) -> dict:
-    """All that is known of one case in the end."""
-    started = time.monotonic()
-    steal = machine.StealMeter()
-    identities: dict[str, dict] = {}
-    first, *others = measure_until_quiet(bench, contenders, case, rounds, reruns, progress,
-                                         identities)
-    counted_before = len(calls.failures)
-    calls.add_to(first, contenders, case)
-    uncounted = calls.failures[counted_before:]
-    for each in uncounted:
-        progress.say(f"{case.suite} {case.name}: the system calls of {each['contender']} were not counted: "
-                     f"{each['reason']}")
-    which = {"suite": case.suite, "case": case.name}
-    control = [which | {"spread": first.headline_spread(case),
-                        "contender": first.controlled, "attempts": 1 + len(others)}]
-    return which | {
-        "rows": rows_of(case, first),
-        "cannot_run": refusals_of(case, first),
-        "notes": notes_of(case, first),
-        "controls": control if first.controlled else [],
-        "by_second": [which | {"contender": name, "rounds": rounds_seen}
-                      for name, rounds_seen in first.seconds.items() if name in first.samples],
-        "no_delay": [which | {"contender": name, "seen": seen} for name, seen in first.no_delay.items()
-                     if name in first.samples],
-        "discarded": [row for each in others for row in rows_of(case, each)],
-        "identities": identities,
-        "system_calls_not_counted": calls.refusal,
-        "system_calls_failed": uncounted,
-        "seconds": time.monotonic() - started,
-        "steal_percent": steal.percent(),
-        "load_average": machine.load_average()[0],
-    }
+def minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def run_suites(bench: Bench, contenders: list[Contender], cases: list[Case], rounds: int,
-               reruns: int, scale: str, journal: Journal) -> dict:
-    """Measures everything that the journal lacks and returns the document that --json stores."""
-    started_at = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-    taking_part = {case: [each for each in contenders if each.takes_part(case)] for case in cases}
-    missing = [each for each in cases if journal.find(each.suite, each.name) is None]
-    progress = Progress(sum((len(taking_part[each]) + 1) * each.rounds(rounds) * each.turns
-                            for each in missing))
-    if len(missing) < len(cases):
-        progress.say(f"{len(cases) - len(missing)} of {len(cases)} cases are in {journal.path}")
-    calls = SystemCalls(bench, scale == "quick")
-    for case in missing:
-        journal.add(measure_case(bench, taking_part[case], case, case.rounds(rounds), reruns,
-                                 progress, calls) | {"sitting": started_at})
-    progress.finish()
+class Run:
+    """Measures what its journal lacks."""
 
-    records = [journal.find(each.suite, each.name) for each in cases]
-    sittings = sorted({each["sitting"] for each in records})
-    facts = machine.facts(bench.info) | machine.disturbances(records)
+    def __init__(self, build: Build, scale: str, contenders: list[Contender], journal: Journal,
+                 counts_calls: bool, twins: bool):
+        self._contenders = contenders
+        self._journal = journal
+        self._turns = turns.Turns(build, scale)
+        self._counts_calls = counts_calls
+        self._twins = twins
+        self._refused: str | None = next((each["refused"] for each in journal.lines
+                                          if each.get("kind") == "calls" and each["refused"]), None)
 
-    def all_of(what: str) -> list:
-        return [each for record in records for each in record[what]]
+    def measure(self, cases: list[suites.Case]) -> None:
+        progress = Progress(sum(map(parts_of, cases)))
+        sitting = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+        seed = self._journal.lines[0]["seed"]
+        gc.disable()
+        for case in cases:
+            self._case(case, seed, sitting, progress)
+            gc.collect()
+        self._journal.add({"kind": "end", "sitting": sitting})
+        progress.finish()
 
-    identities = {name: identity for record in records
-                  for name, identity in record["identities"].items()}
-    return {
-        "machine": facts,
-        "run": {"scale": scale, "repetitions": rounds, "reruns_max": reruns,
-                "started": sittings[0], "sittings": len(sittings),
-                "seconds": round(sum(each["seconds"] for each in records), 1)},
-        "contenders": described_once([each for each in contenders
-                                      if any(each in those for those in taking_part.values())],
-                                     identities),
-        "cases": [{"suite": each.suite, "case": each.name, "description": each.description,
-                   "threads": each.threads, "turns": each.turns} for each in cases],
-        "rows": all_of("rows"),
-        "cannot_run": all_of("cannot_run"),
-        "notes": all_of("notes"),
-        "controls": all_of("controls"),
-        "system_calls_not_counted": next((each["system_calls_not_counted"] for each in records
-                                          if each["system_calls_not_counted"]), None),
-        "system_calls_failed": all_of("system_calls_failed"),
-        "by_second": all_of("by_second"),
-        "no_delay": all_of("no_delay"),
-        "discarded": all_of("discarded"),
-    }
+    def _case(self, case: suites.Case, seed: int, sitting: str, progress: Progress) -> None:
+        lines = self._journal.of_case(*case.key)
+        if not lines:
+            self._journal.add(suites.described(case))
+        done = [each for each in lines if each["kind"] in ("block", "round")]
+        players = [each for each in self._contenders if each.takes_part(case)]
+        for number in range(parts_of(case)):
+            if number < len(done):
+                progress.step(f"{case.suite} {case.name}: known")
+                continue
+            able = still_able(players, done)
+            line = self._part(able, case, number, seed) if able else None
+            if line is not None:
+                done.append(self._journal.add(line | {"sitting": sitting}))
+            progress.step(f"{case.suite} {case.name}")
+        for title, reason in {**(done[-1]["broken"] if done else {})}.items():
+            progress.say(f"{case.suite} {case.name}: {title} is broken: {reason}")
+        if self._counts_calls and case.counts_calls and self._refused is None \
+                and not any(each["kind"] == "calls" for each in lines):
+            line = system_calls.count(still_able(players, done), case, self._turns)
+            self._refused = self._journal.add(line)["refused"]
 
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("suites", nargs="+", metavar="SUITE",
-                        help=f"any of: {', '.join(evidence.HEADLINES)}, or all")
-    parser.add_argument("--build", type=Path, required=True, metavar="DIR",
-                        help="the build folder; its target `lab` must be built")
-    parser.add_argument("--quick", action="store_true",
-                        help="less work, fewer rounds, void cases are not measured again: to look")
-    parser.add_argument("--smoke", action="store_true",
-                        help="does everybody run? Once, quickly, in each suite; measures nothing, and ends "
-                             "with 1 if somebody breaks, or nobody runs in a suite")
-    parser.add_argument("--repetitions", type=int, metavar="N",
-                        help="rounds (5; with --quick 3, all suites 2); ten or more to tell small "
-                             "differences")
-    parser.add_argument("--turns", type=int, metavar="N",
-                        help="so many of each contender are a round (1; in a full run of `exchange` 4)")
-    parser.add_argument("--reruns", type=int, metavar="N",
-                        help="how often a void case is measured again at most (2; with --quick 0)")
-    parser.add_argument("--contenders", metavar="a,b", help="only these; default: all")
-    parser.add_argument("--twins", action="store_true",
-                        help="everybody takes part twice; self_check.py then says whether the lab sees "
-                             "differences where there are none")
-    parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
-    parser.add_argument("--json", type=Path, metavar="FILE",
-                        help="write raw samples there (else to a new file in lab/results of the build); "
-                             "FILE.journal keeps finished cases meanwhile, and who names it goes on")
-    parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
-    parser.add_argument("--tables", action="store_true",
-                        help="print tables (the default if neither --json nor --html is given)")
-    parser.add_argument("--costs", action="store_true",
-                        help="print processor time, allocations, system calls and context switches")
-    return parser.parse_args()
+    def _part(self, able: list[Contender], case: suites.Case, number: int, seed: int) -> dict:
+        if self._twins:
+            able = able + [replace(each.called(TWIN), family=FLOOR_FAMILY) for each in able]
+        if case.mode == suites.SLICES:
+            return slices.play_block(slices.with_control(able), case, number, seed)
+        return turns.play_round(self._turns, able, case, number)
 
 
-def choose_contenders(bench: Bench, wanted: str | None) -> list[Contender]:
-    if wanted is None:
-        return bench.contenders
-    names = wanted.split(",")
-    unknown = set(names) - {each.name for each in bench.contenders}
+def parts_of(case: suites.Case) -> int:
+    return case.blocks if case.mode == suites.SLICES else case.rounds
+
+
+def still_able(players: list[Contender], done: list[dict]) -> list[Contender]:
+    """Without those that have refused the case, or broke in more parts of it than is forgiven."""
+    def is_able(each: Contender) -> bool:
+        broken = sum(each.title in line["broken"] for line in done)
+        return broken <= BROKEN_MAX and not any(each.title in line["refused"] for line in done)
+
+    return [each for each in players if is_able(each)]
+
+
+def choose_cases(build: Build, wanted: list[str], pattern: str, scale: str) -> list[suites.Case]:
+    known = suites.names()
+    names = known if "all" in wanted else wanted
+    unknown = [each for each in names if each not in known]
     if unknown:
-        known = ", ".join(each.name for each in bench.contenders)
-        sys.exit(f"run.py: no contender {', '.join(sorted(unknown))} in this build; it has {known}")
-    return [each for each in bench.contenders if each.name in names]
+        sys.exit(f"run.py: no suite {', '.join(unknown)}; there are {', '.join(known)}")
+    found = []
+    for name in names:
+        try:
+            listed = turns.Turns(build, scale).listed(name) if suites.suite(name).get("listed") \
+                else suites.cases([name], scale)
+        except Broken as error:
+            print(f"run.py: no case of {name}: {error}", file=sys.stderr)
+            continue
+        found += [each for each in listed if suites.matches(each.name, pattern)]
+    if not found:
+        sys.exit(f"run.py: no case of {', '.join(names)} matches {pattern}")
+    return found
 
 
-def with_twins(contenders: list[Contender]) -> list[Contender]:
-    """The twins come last, so that a pair's turns lie as far apart as those of two different programs. They
-    are of the family that wins nothing."""
-    return contenders + [replace(each, name=each.name + evidence.TWIN_SUFFIX, family=evidence.FLOOR_FAMILY)
-                         for each in contenders]
+def choose_contenders(build: Build, wanted: str | None) -> list[Contender]:
+    names = {each.name for each in build.contenders}
+    chosen = names if wanted is None else set(wanted.split(","))
+    if chosen - names:
+        sys.exit(f"run.py: no contender {', '.join(sorted(chosen - names))} in this build; it has "
+                 f"{', '.join(sorted(names))}")
+    return [each for each in build.contenders if each.name in chosen]
 
 
-def default_rounds(quick: bool, suites: list[str]) -> int:
-    """A quick look at everything shall be over within 25 minutes, so it looks twice."""
-    return 5 if not quick else 2 if "all" in suites else 3
-
-
-ROUNDS_OF_TWINS_MIN = 2  # Of one round there is no interval.
-
-
-def with_rounds(cases: list[Case], asked_for: bool, of_twins: bool) -> list[Case]:
-    """Long cases with as many rounds as they need: all that were asked for, and two for twins."""
-    if asked_for:
-        return [replace(each, rounds_max=0) for each in cases]
-    if of_twins:
-        return [replace(each, rounds_max=max(each.rounds_max, ROUNDS_OF_TWINS_MIN))
-                if each.rounds_max else each for each in cases]
-    return cases
-
-
-def choose_cases(bench: Bench, suites: list[str], pattern: str) -> tuple[list[Case], dict[str, str]]:
-    """Those that match, and why suites that were asked for have no case at all."""
-    wanted = list(evidence.HEADLINES) if "all" in suites else suites
-    unknown = set(wanted) - set(evidence.HEADLINES)
-    if unknown:
-        sys.exit(f"run.py: no suite {', '.join(sorted(unknown))}; "
-                 f"there are {', '.join(evidence.HEADLINES)}")
-    listed, missing = bench.cases(wanted)
-    for suite, reason in missing.items():
-        print(f"run.py: no case of {suite}: {reason}", file=sys.stderr)
-    cases = [each for each in listed if fnmatch.fnmatchcase(each.name, pattern)]
-    if not cases:
-        sys.exit(f"run.py: no case of {', '.join(wanted)} matches {pattern}")
-    return cases, missing
-
-
-def failures_of(missing: dict[str, str], suites: list[str]) -> list[str]:
-    """Suites of `missing` that should be there: they were named, or somebody takes part who broke."""
-    return [suite for suite, reason in missing.items() if reason != NOBODY or suite in suites]
-
-
-def smoke(bench: Bench, contenders: list[Contender], cases: list[Case]) -> int:
-    """Lets each contender run once in each of its suites: the first case that it does not refuse. Says who
-    breaks, and returns the exit code: 1 if somebody did, or if nobody ran in some suite."""
-    ran = refused = broken = 0
-    empty = []
-    refusals: dict[tuple[str, str], dict[str, None]] = {}  # By reason: who.
+def smoke(build: Build, contenders: list[Contender], cases: list[suites.Case], named: list[str]) -> int:
+    """Lets each contender play once in each of its suites: the first case that it does not refuse. Returns 1
+    if one is broken, or if none runs in a suite that the build takes part in."""
+    ran = refused = 0
+    faults: list[str] = []
+    player = turns.Turns(build, "quick")
     for suite in dict.fromkeys(each.suite for each in cases):
-        before = ran
+        before, part = ran, False
         for contender in contenders:
             mine = [each for each in cases if each.suite == suite and contender.takes_part(each)]
+            part = part or bool(mine)
             for case in mine:
-                report = bench.run(contender, case)
-                if "cannot_run" not in report:
+                single = replace(case, operations=max(1, case.operations), rounds=1)
+                reason, is_broken = _tried(player, contender, single)
+                if reason is None:
                     ran += 1
-                    break
-                if report.get("broken"):
-                    print(f"{suite} {case.name}: {contender.name}: {report['cannot_run']}")
-                    broken += 1
-                    break
-                refusals.setdefault((suite, report["cannot_run"]), {})[contender.name] = None
+                elif is_broken:
+                    faults.append(f"{suite} {case.name}: {contender.name}: {reason}")
+                else:
+                    continue
+                break
             else:
                 refused += bool(mine)
-        if ran == before:
-            empty.append(suite)
-            print(f"{suite}: nobody ran")
-    for (suite, reason), names in refusals.items():
-        print(f"{suite}: not run by {', '.join(names)}: {reason}")
-    print(f"smoke: {ran} ran, {refused} refused all that there is in a suite, {broken} broken")
-    return 1 if broken or empty or not ran else 0
+        if ran == before and (part or suite in named):
+            faults.append(f"{suite}: no contender ran")
+    print(*faults, f"smoke: {ran} ran, {refused} refused all cases of a suite, {len(faults)} faults",
+          sep="\n")
+    return 1 if faults or not ran else 0
 
 
-def new_result(build: Path) -> Path:
-    """Hours of measuring need a place, whether or not somebody has thought of one."""
-    now = datetime.datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
-    path = build / "lab/results" / f"{now}.json"
-    print(f"run.py: samples go to {path}", file=sys.stderr)
+def _tried(player: turns.Turns, contender: Contender, case: suites.Case) -> tuple[str | None, bool]:
+    """Why it did not run, and whether it is broken."""
+    if case.mode == suites.SLICES:
+        line = slices.play_block([contender], case, 0, 0)
+        return next(iter({**line["refused"], **line["broken"]}.values()), None), bool(line["broken"])
+    report = player.take(contender, case)
+    return report.get("cannot_run"), bool(report.get("broken"))
+
+
+def arguments_of(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="run.py", description=__doc__.splitlines()[0])
+    parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{', '.join(suites.names())}, or all")
+    parser.add_argument("--build", type=Path, required=True, metavar="DIR",
+                        help="the build folder; its target `lab` must be built")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter parts: to look")
+    parser.add_argument("--smoke", action="store_true",
+                        help="does each contender run? Once in each suite; measures nothing")
+    parser.add_argument("--blocks", type=int, metavar="N", help="of a case in slices")
+    parser.add_argument("--repetitions", type=int, metavar="N",
+                        help="rounds: of a block in slices, or of a case in turns")
+    parser.add_argument("--turns", type=int, metavar="N", help="of each contender in a round of turns")
+    parser.add_argument("--contenders", metavar="a,b", help="only these")
+    parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
+    parser.add_argument("--twins", action="store_true",
+                        help="each contender takes part twice, for self-check")
+    parser.add_argument("--no-system-calls", action="store_true", help="do not count them")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the run's file (else one in lab/results)")
+    parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
+    parser.add_argument("--seed", type=int, help="of the order of slices")
+    parser.add_argument("--tables", action="store_true", help="print tables (the default without --html)")
+    parser.add_argument("--costs", action="store_true", help="print what it cost as well")
+    parser.add_argument("--screen", action="store_true", help="print one screen in place of tables")
+    return parser.parse_args(words)
+
+
+def measure(words: list[str]) -> Path:
+    """Measures and draws. Returns the run's file."""
+    asked = arguments_of(words)
+    scale = "smoke" if asked.smoke else "quick" if asked.quick else "full"
+    try:
+        build = Build(asked.build)
+    except OSError as error:
+        sys.exit(f"run.py: {asked.build} holds no build of the lab: {error}")
+    if build.info["build_type"] != "Release":
+        print(f"run.py: warning: {asked.build} is a {build.info['build_type'] or 'plain'} build; its numbers "
+              "mean nothing", file=sys.stderr)
+    contenders = choose_contenders(build, asked.contenders)
+    cases = choose_cases(build, asked.suites, asked.case, scale)
+    if asked.smoke:
+        sys.exit(smoke(build, contenders, cases, asked.suites))
+    cases = [replace(each, blocks=asked.blocks or each.blocks, rounds=asked.repetitions or each.rounds,
+                     turns=asked.turns or each.turns) for each in cases]
+    cases = [each for each in cases if any(who.takes_part(each) for who in contenders)]
+    path = asked.json or new_result(build)
+    conditions = {"scale": scale, "suites": asked.suites, "case": asked.case, "blocks": asked.blocks,
+                  "rounds": asked.repetitions, "turns": asked.turns, "twins": asked.twins,
+                  "contenders": sorted({each.name for each in contenders}),
+                  "programs": build.fingerprint([each for each in contenders
+                                                 if any(map(each.takes_part, cases))]),
+                  "machine": machine.identity()}
+    facts = {"machine": machine.facts(build.info), "seed": asked.seed
+             or random.SystemRandom().randrange(1 << 32),
+             "started": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+             "contenders": [{"name": name, "family": family} for name, family in
+                            dict.fromkeys((each.name, each.family) for each in contenders)]}
+    try:
+        journal = Journal(path, conditions, facts)
+    except OtherConditions as error:
+        sys.exit(f"run.py: {error}")
+    print(f"run.py: seed {journal.lines[0]['seed']}", file=sys.stderr)
+    Run(build, scale, contenders, journal, not asked.no_system_calls, asked.twins).measure(cases)
+    if not asked.twins:
+        show(path, asked.html, asked.tables or not (asked.html or asked.json or asked.screen), asked.costs,
+             asked.screen)
     return path
 
 
+def new_result(build: Build) -> Path:
+    """Hours of measuring need a place, whether or not one was named."""
+    now = datetime.datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
+    path = build.folder / "results" / f"{now}.jsonl"
+    print(f"run.py: the run goes to {path}", file=sys.stderr)
+    return path
+
+
+def show(path: Path, html: Path | None, tables: bool, costs: bool, screen: bool = False) -> None:
+    from analyse import report, terminal  # Not at the top: a machine that only measures needs none of it.
+    from analyse.frame import load
+
+    run = load(path)
+    if screen:
+        print(terminal.screen(run))
+    if tables or costs:
+        print(terminal.everything(run, costs))
+    if html:
+        from analyse import report
+        print(f"report: {report.write(run, html)}")
+
+
+def draw(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="run.py report")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--html", type=Path, metavar="DIR")
+    parser.add_argument("--tables", action="store_true")
+    parser.add_argument("--costs", action="store_true")
+    parser.add_argument("--screen", action="store_true")
+    asked = parser.parse_args(words)
+    show(asked.file, asked.html, asked.tables or not (asked.html or asked.screen), asked.costs, asked.screen)
+
+
 def main() -> None:
-    arguments = parse_arguments()
-    scale = "quick" if arguments.quick or arguments.smoke else "full"
-    try:
-        bench = Bench(arguments.build, scale)
-    except OSError as error:
-        sys.exit(f"run.py: {arguments.build} holds no build of the lab: {error}")
-
-    if bench.info["build_type"] != "Release":
-        print(f"run.py: warning: {arguments.build} is a {bench.info['build_type'] or 'plain'} "
-              "build; its numbers mean nothing", file=sys.stderr)
-    contenders = choose_contenders(bench, arguments.contenders)
-    cases, missing = choose_cases(bench, arguments.suites, arguments.case)
-    if arguments.twins:
-        contenders = with_twins(contenders)
-    if arguments.smoke:
-        failed = failures_of(missing, arguments.suites)
-        sys.exit(smoke(bench, contenders, cases) or (1 if failed else 0))
-    stored = arguments.json or new_result(arguments.build)
-    rounds = arguments.repetitions or default_rounds(arguments.quick, arguments.suites)
-    cases = with_rounds(cases, bool(arguments.repetitions), arguments.twins)
-    if arguments.turns:
-        cases = [replace(each, turns=arguments.turns) for each in cases]
-    reruns = (0 if arguments.quick else 2) if arguments.reruns is None else arguments.reruns
-    conditions = {"scale": scale, "rounds": rounds, "reruns": reruns,
-                  "rounds_are_asked_for": bool(arguments.repetitions), "turns": arguments.turns,
-                  "suites": arguments.suites, "case": arguments.case,
-                  "contenders": [each.name for each in contenders],
-                  "programs": bench.fingerprint(contenders),
-                  "machine": machine.identity()}
-    try:
-        journal = Journal(stored, conditions)
-    except OtherConditions as error:
-        sys.exit(f"run.py: {error}")
-    document = run_suites(bench, contenders, cases, rounds, reruns, scale, journal)
-    document["suites_missing"] = [{"suite": suite, "reason": reason} for suite, reason in missing.items()]
-
-    stored.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    journal.finish()
-
-    import report  # Not at the top: whoever only measures needs none of it.
-
-    if arguments.tables or arguments.costs or not (arguments.json or arguments.html):
-        report.print_tables(document, arguments.costs)
-    if arguments.html:
-        print(f"report: {report.write_html(document, arguments.html)}")
+    verb, words = (sys.argv[1:] or ["--help"])[0], sys.argv[2:]
+    if verb == "report":
+        draw(words)
+    elif verb == "compare":
+        from analyse import compare
+        sys.exit(compare.main(words))
+    elif verb == "self-check":
+        from analyse import self_check
+        sys.exit(self_check.report(measure([*words, "--twins", "--no-system-calls"])))
+    elif verb == "sensitivity":
+        from analyse import sensitivity
+        sys.exit(sensitivity.main(words))
+    else:
+        measure(sys.argv[1:])
 
 
 if __name__ == "__main__":

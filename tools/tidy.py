@@ -227,6 +227,8 @@ def why_forbidden(layers: Layers, includer: str, included: str) -> str:
     allowed = layers.grants.get(name, set())
     if kind_there == "private" and kind != "private" and dirname(includer) not in layers.private_tests:
         return f"src/ is private; only {', '.join(sorted(layers.private_tests))} may look inside"
+    if re.match(r"lab/(?!kit/)", included) and not includer.startswith("lab/"):
+        return "of the lab, other folders include lab/kit only"
     if "/tests/" in f"/{included}" and "/tests/" not in f"/{includer}":
         return "only tests include tests"
     if kind_there == "umbrella" and kind:

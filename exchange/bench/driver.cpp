@@ -2,13 +2,13 @@
 //
 // `main` of every facility that is measured: finds the cell, has it played, and prints one line of JSON.
 //
-// The command line and the line of JSON are those of lab/driver.cpp, so lab/run.py treats the suite
-// `exchange` like any other: repeating, interleaving and judging are its business.
+// It runs once for each turn of the suite `exchange`: repeating, interleaving and judging are the business of
+// lab/run.py.
 #include <exchange/bench/measurement.hpp>
 
-#include <lab/allocations.hpp>
-#include <lab/fail.hpp>
-#include <lab/kernel_counts.hpp>
+#include <lab/kit/allocations.hpp>
+#include <lab/kit/fail.hpp>
+#include <lab/kit/kernel_counts.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 // See the header.
 #include <exchange/bench/loopback.hpp>
 
-#include <lab/fail.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <sched.h>
 #include <sys/socket.h>

@@ -6,7 +6,7 @@
 // What fails here ends the program: a benchmark without its sockets has nothing to say.
 #pragma once
 
-#include <lab/load.hpp>
+#include <lab/kit/sockets.hpp>
 
 #include <netinet/in.h>
 

@@ -3,7 +3,7 @@
 // See the header.
 #include <exchange/bench/order_client.hpp>
 
-#include <lab/fail.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <sys/socket.h>
 

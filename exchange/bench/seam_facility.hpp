@@ -13,7 +13,7 @@
 
 #include <gyre/io/endpoint.hpp>
 
-#include <lab/fail.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <array>
 #include <bit>

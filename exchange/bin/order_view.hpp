@@ -9,7 +9,7 @@
 
 #include <exchange/codec/event_codec.hpp>
 
-#include <lab/histogram.hpp>
+#include <lab/kit/histogram.hpp>
 
 #include <array>
 #include <cstdint>

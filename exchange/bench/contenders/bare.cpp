@@ -10,7 +10,7 @@
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
 
-#include <lab/fail.hpp>
+#include <lab/kit/fail.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>

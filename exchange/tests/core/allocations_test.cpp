@@ -3,7 +3,7 @@
 // The promise that nothing is allocated after the start, counted in front of malloc itself.
 #include <exchange/bench/scenarios.hpp>
 #include <exchange/core/partition.hpp>
-#include <lab/allocations.hpp>
+#include <lab/kit/allocations.hpp>
 
 #include <doctest/doctest.h>
 

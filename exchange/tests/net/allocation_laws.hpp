@@ -2,11 +2,11 @@
 //
 // What the seam promises of memory: once warm, nothing that a running exchange does allocates.
 //
-// malloc itself is counted (lab/allocations.hpp), so these are left out where sanitizers replace it.
+// malloc itself is counted (lab/kit/allocations.hpp), so these are left out where sanitizers replace it.
 #pragma once
 
 #include <exchange/tests/net/law.hpp>
-#include <lab/allocations.hpp>
+#include <lab/kit/allocations.hpp>
 
 #include <array>
 #include <chrono>

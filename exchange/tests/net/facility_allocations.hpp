@@ -9,7 +9,7 @@
 #include <exchange/net/gyre_traits.hpp>
 #include <exchange/tests/net/facility_floor.hpp>
 
-#include <lab/allocations.hpp>
+#include <lab/kit/allocations.hpp>
 #include <support/harness.hpp>
 
 #include <atomic>

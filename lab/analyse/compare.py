@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# What has changed between two stored runs: before and after a commit, one compiler and another.
+"""run.py compare BEFORE AFTER [--absolute] [--all]
+
+The same machine is not equally fast at two times, so values of two runs say little. What is compared is how
+many times better a contender was than the best Asio row of the same case, beside which it ran: the machine's
+speed cancels. Where there is no such row, or with --absolute, values themselves are compared.
+
+Judged are gyre's rows in the headline of each case with two blocks at least in both runs; those of a suite
+are one family. What became of all other contenders is told apart: their programs are the same, so it tells
+whether the machine is. Rows of gyre that are not there any more, as it is saturated now, refuses or breaks,
+are worse, too. Ends with 1 if something has become worse, so that it can guard a change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+from analyse import stats, tables
+from analyse.frame import Run, load
+from analyse.stats import AHEAD, BEHIND, OPEN, Estimate
+
+WORDS = {AHEAD: "better", BEHIND: "worse", OPEN: "open"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """`estimate`: how many times better it has become, widened by the controls of both runs."""
+
+    suite: str
+    case: str
+    metric: str
+    contender: str
+    reference: str | None  # None: values were compared.
+    before: float
+    after: float
+    unit: str
+    estimate: Estimate
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Vanished:
+    """What one of ours could do before, and cannot do now."""
+
+    suite: str
+    case: str
+    contender: str
+    reason: str
+
+
+def reference_of(before: Run, after: Run, suite: str, case: str, metric: str) -> str | None:
+    """The best Asio row of the first run, of those that the second has, too."""
+    asio = [each for each in before.libraries if before.family(each) == "asio"
+            and after.row(suite, case, metric, each)]
+    return before.best(suite, case, metric, asio)
+
+
+def logarithms(run: Run, key: tuple[str, str, str, str], reference: str | None) -> list[float]:
+    """Of how good each block was; more is better."""
+    if reference is not None:
+        return run.values(*key, reference)
+    row = run.row(*key)
+    sign = 1.0 if row.better == "higher" else -1.0
+    return [sign * stats.middle(numpy.log(each)) for each in row.blocks.values() if (each > 0).all()]
+
+
+def change_of(before: Run, after: Run, key: tuple, absolute: bool) -> Change | None:
+    suite, case, metric, contender = key
+    rows = [run.row(*key) for run in (before, after)]
+    if None in rows:
+        return None
+    reference = None if absolute else reference_of(before, after, suite, case, metric)
+    if reference == contender:
+        return None  # It is what the others are measured by.
+    first, second = (logarithms(run, key, reference) for run in (before, after))
+    if not first or not second:
+        return None
+    found = stats.difference(second, first)
+    for run in (before, after):
+        found = found.widened(run.control(suite, case, metric))
+    return Change(*key, reference, rows[0].value, rows[1].value, rows[0].unit, found)
+
+
+def judged(found: list[Change]) -> list[Change]:
+    """Those of a suite together."""
+    result = []
+    for suite in dict.fromkeys(each.suite for each in found):
+        family = [each for each in found if each.suite == suite and not math.isinf(each.estimate.half)]
+        adjusted = stats.benjamini_hochberg([each.estimate.p for each in family])
+        result += [Change(**{**each.__dict__, "verdict": WORDS[stats.verdict(each.estimate, p)]})
+                   for each, p in zip(family, adjusted)]
+    return result
+
+
+def changes(before: Run, after: Run, absolute: bool = False, of_ours: bool = True) -> list[Change]:
+    names = before.ours if of_ours else [*before.libraries, *before.floors]
+    keys = ((suite, case, before.headline(suite, case), name) for suite in before.suites
+            for case in before.cases(suite) if before.described(suite, case)["judged"] for name in names)
+    return judged([each for key in keys if (each := change_of(before, after, key, absolute)) is not None])
+
+
+def vanished(before: Run, after: Run) -> list[Vanished]:
+    found = []
+    for suite in before.suites:
+        for case in before.cases(suite):
+            for name in before.ours:
+                if before.row(suite, case, before.headline(suite, case), name) and \
+                        not after.row(suite, case, before.headline(suite, case), name):
+                    reason = (after.refused | after.broken).get((suite, case, name)) or (
+                        "saturated: it falls short of its rate now" if after.is_saturated(suite, case, name)
+                        else None)
+                    if reason is not None:
+                        found.append(Vanished(suite, case, name, reason))
+    return found
+
+
+def drift(before: Run, after: Run, absolute: bool = False) -> list[str]:
+    """What became of all but gyre: by value, and, where it is confirmed, as gyre's rows are."""
+    by_value = [each.estimate.ratio for each in changes(before, after, True, of_ours=False)]
+    lines = [f"the machine: peers are {numpy.median(by_value):.2f}x as good as before by value "
+             f"({min(by_value):.2f}x to {max(by_value):.2f}x, {len(by_value)} rows)"] if by_value else []
+    others = changes(before, after, absolute, of_ours=False)
+    for suite in dict.fromkeys(each.suite for each in others):
+        rows = [each for each in others if each.suite == suite]
+        moved = [each.estimate.ratio for each in rows if each.verdict != WORDS[OPEN]]
+        if moved:
+            lines.append(f"the machine differs: in {suite}, peers changed by {min(moved):.2f}x to "
+                         f"{max(moved):.2f}x in {len(moved)} of {len(rows)} rows")
+    return lines
+
+
+def differences(before: Run, after: Run) -> list[str]:
+    """Conditions that were not the same."""
+    found = []
+    for title, names in (("machine", ("cpu", "cores", "kernel", "compiler", "flags", "build_type")),
+                         ("conditions", ("scale", "blocks", "rounds", "turns"))):
+        one, two = getattr(before, title), getattr(after, title)
+        found += [f"{title}: {name} was {one.get(name)}, is {two.get(name)}" for name in names
+                  if one.get(name) != two.get(name)]
+    versions = [{name: f"{each['library']} {each['version']}" for name, each in run.identities.items()}
+                for run in (before, after)]
+    found += [f"library of {name} was {version}, is {versions[1][name]}" for name, version
+              in versions[0].items()
+              if versions[1].get(name, version) != version]
+    for key, case in before.cases_by_key.items():
+        other = after.cases_by_key.get(key)
+        for what in ("operations", "record", "turns"):
+            if other and other[what] != case[what]:
+                found.append(f"{what} of {' '.join(key)} was {case[what]}, is {other[what]}")
+    return found
+
+
+def describe(change: Change) -> str:
+    values = (f"{tables.format_value(change.before, change.unit)} -> "
+              f"{tables.format_value(change.after, change.unit)} {change.unit}")
+    against = f"against {change.reference}" if change.reference else "by itself"
+    return (f"  {change.suite:10} {change.case:28} {change.metric:12} {change.contender:22} "
+            f"{change.estimate.ratio:5.2f}x ({stats.interval_text(change.estimate)}) {against}; {values}")
+
+
+def report(before: Run, after: Run, absolute: bool, everything: bool) -> int:
+    found, lost = changes(before, after, absolute), vanished(before, after)
+    if not found and not lost:
+        sys.exit("compare: these runs have no row of gyre with two blocks in common")
+    for each in differences(before, after):
+        print(f"not the same, {each}")
+    if lost:
+        print("worse, and so much that there is no row any more:")
+    for each in lost:
+        print(f"  {each.suite:10} {each.case:28} {each.contender:22} {each.reason}")
+    for word in ("worse", "better", "open") if everything else ("worse", "better"):
+        rows = sorted((each for each in found if each.verdict == word),
+                      key=lambda each: -abs(each.estimate.centre))
+        if rows:
+            print(f"{word}:", *map(describe, rows), sep="\n")
+    counts = ", ".join(f"{sum(each.verdict == word for each in found)} {word}" for word
+                       in ("worse", "better", "open"))
+    print(f"{len(found)} rows of gyre, judged together with those of the same suite: {counts}")
+    print(*drift(before, after, absolute), sep="\n")
+    return 1 if lost or any(each.verdict == "worse" for each in found) else 0
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="run.py compare", description=__doc__.splitlines()[2])
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path)
+    parser.add_argument("--absolute", action="store_true", help="compare values, not ratios to Asio")
+    parser.add_argument("--all", action="store_true", help="name rows that have not changed, too")
+    asked = parser.parse_args(words)
+    try:
+        before, after = load(asked.before), load(asked.after)
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        sys.exit(f"compare: not a run of the lab: {error}")
+    return report(before, after, asked.absolute, asked.all)

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# A stored run, read once: everything that is drawn or claimed asks here.
+"""From the lines of a run's file to a pandas frame of blocks, and to comparisons.
+
+A row of the frame is one metric of one contender in one block of one case, with its samples. What is
+compared: every contender of gyre's with the best library of others, in the one metric that is judged in a
+case, and in further ones without a verdict.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+import pandas
+from analyse import stats
+from analyse.stats import Estimate
+from measure import journal, suites
+from measure.processes import CONTROL, FLOOR_FAMILY, OUR_FAMILY, REFERENCE_FAMILY, TWIN
+
+SPIN = "_spin"  # Of a contender that does not sleep when it has nothing to do.
+QUANTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
+EXTREMES = {"min": min, "max": max, "wire_min": min, "wire_max": max, "worst_second_p99.9": max}
+COLUMNS = ("suite", "case", "contender", "metric", "unit", "better", "block", "samples")
+BROKEN_MAX = 1
+
+# What gyre's loops count themselves.
+COUNTED = {
+    "visits": "Calls of io_uring_enter or epoll_wait per operation",
+    "wakeups": "Sleeping loops woken by another thread, per operation",
+    "rearms": "Operations begun again because nothing was there, per operation",
+    "shortages": "Leased reads without a block at hand, per operation",
+    "blocks_made": "Blocks fetched from malloc, per operation",
+    "stolen": "Items stolen from another loop, per operation",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One metric of one contender in one case; `value` is what a table shows."""
+
+    unit: str
+    better: str
+    blocks: dict[int, numpy.ndarray]
+    value: float
+    spread: float  # Half of the middle half of the samples, as a share of the value.
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How many times better a contender is than another one; the interval is widened by the control."""
+
+    suite: str
+    case: str
+    metric: str
+    contender: str
+    reference: str
+    estimate: Estimate
+    control: Estimate | None
+    judged: bool
+    verdict: str = ""  # Of what is judged.
+    p_adjusted: float = 1.0
+
+    @property
+    def ratio(self) -> float:
+        return self.estimate.ratio
+
+
+def original(title: str) -> str:
+    return title.removesuffix(CONTROL).removesuffix(TWIN)
+
+
+def spins(title: str) -> bool:
+    return original(title).endswith(SPIN)
+
+
+def load(path: Path) -> Run:
+    return Run(journal.read(path))
+
+
+class Run:
+    """A stored run, whole or not."""
+
+    def __init__(self, lines: list[dict]):
+        self.head = lines[0]
+        self.machine: dict = self.head.get("machine", {})
+        self.conditions: dict = self.head.get("conditions", {})
+        self.lines = lines
+        self.cases_by_key = {(each["suite"], each["case"]): each for each in lines if each["kind"] == "case"}
+        self.families = {each["name"]: each["family"] for each in self.head.get("contenders", [])}
+        self.parts = [each for each in lines if each["kind"] in ("block", "round")]
+        self.histograms: dict[tuple[str, str, str], dict[float, int]] = {}
+        self.identities: dict[str, dict] = {}
+        self.no_delay: dict[tuple[str, str, str], bool] = {}
+        self.seconds: dict[tuple[str, str, str], list] = {}  # Of the exchange: per round, by second.
+        self.refused, self.broken, self.retried = self._without_rows()
+        self.frame = pandas.DataFrame(self._rows(), columns=COLUMNS)
+        self._found = self._group()
+
+    # ---- reading -------------------------------------------------------------------------------------------
+
+    def _without_rows(self) -> tuple[dict, dict, dict]:
+        """Reasons, by suite, case and contender. A part that lacks a contender that broke in it is forgiven
+        once."""
+        refused, failed, retried = {}, {}, {}
+        for line in self.parts:
+            for title, reason in line["refused"].items():
+                refused[line["suite"], line["case"], title] = reason
+            for title, reason in line["broken"].items():
+                failed.setdefault((line["suite"], line["case"], title), []).append(reason)
+            for title, reason in line.get("retried", {}).items():
+                retried[line["suite"], line["case"], title] = reason
+        count = {key: sum((each["suite"], each["case"]) == key[:2] for each in self.parts) for key in failed}
+        broken = {key: reasons[-1] for key, reasons in failed.items()
+                  if len(reasons) > BROKEN_MAX or count[key] <= len(reasons)}
+        retried |= {key: reasons[-1] for key, reasons in failed.items() if key not in broken}
+        return refused, broken, retried
+
+    def _rows(self) -> list[tuple]:
+        rows: list[tuple] = []
+        for line in self.parts:
+            case = self.cases_by_key[line["suite"], line["case"]]
+            for title, told in line["contenders"].items():
+                if (line["suite"], line["case"], original(title)) in self.broken:
+                    continue
+                place = (line["suite"], line["case"], title)
+                of = self._of_block(place, told, case) if line["kind"] == "block" else self._of_round(place,
+                                                                                                      told)
+                rows += [(*place, metric, unit, better, line["number"], numpy.asarray(samples, dtype=float))
+                         for metric, unit, better, samples in of]
+        for line in self.lines:
+            if line["kind"] == "calls":
+                rows += [(line["suite"], line["case"], name, "system_calls", "1/op", "lower", 0,
+                          numpy.array([calls]))
+                         for name, calls in line["per_operation"].items()]
+        return rows
+
+    def _of_block(self, place: tuple, told: dict, case: dict) -> list[tuple]:
+        columns = {key: numpy.asarray(each, dtype=float) for key, each in told["slices"].items()
+                   if None not in each}
+        self.identities.setdefault(original(place[2]), told["about"])
+        if "wall_ns" not in columns:
+            return []
+        operations = columns["operations"]
+        # Without the time for which another program had the processor, where that is known: of one thread.
+        own = columns["wall_ns"] - columns.get("kept_ns", 0.0)
+        found = [("cpu", "ns/op", "lower", columns["cpu_ns"] / operations)]
+        rate = suites.suite(place[0])["rate"]
+        if has_speed(case["record"]):
+            amount = operations * (case["record"]["bytes"] if rate.get("of_bytes") else 1)
+            found.append(("throughput", rate["unit"], "higher",
+                          amount / own * 1e9 / rate["per_second"]))
+            found.append(("time", "ns", "lower", own / operations))
+        for key, each in columns.items():
+            if key in ("allocations", "context_switches"):
+                found.append((key, "1/op", "lower", each / operations))
+            elif key.startswith("counter "):
+                found.append((key.removeprefix("counter "), "1/op", "lower", each / operations))
+            elif key == "latency mean":  # In a closed loop it is as much longer as the slice.
+                found.append(("mean", "us", "lower", each / 1000 * own / columns["wall_ns"]))
+            elif key.startswith("latency "):
+                found.append((key.removeprefix("latency "), "us", "lower", each / 1000))
+        return found + self._of_finish(place, told["finish"])
+
+    def _of_finish(self, place: tuple, finish: dict) -> list[tuple]:
+        """One value of a block each; extremes and tails of all blocks together are the histogram's."""
+        found = [("memory", "MB", "lower", [finish["memory_mb"]])] if finish.get("memory_mb") else []
+        buckets = {float(value): count for value, count in finish.get("buckets", [])}
+        self._merge(place, buckets)
+        for name in ("min", "max"):
+            if finish.get(name) is not None:
+                found.append((name, "us", "lower", [finish[name] / 1000]))
+        for name in ("p90", "p99", "p99.9"):
+            value = stats.quantile_of(buckets, QUANTILES[name])
+            if value is not None:
+                found.append((name, "us", "lower", [value / 1000]))
+        return found
+
+    def _merge(self, place: tuple, buckets: dict[float, int]) -> None:
+        whole = self.histograms.setdefault(place, {}) if buckets else {}
+        for value, count in buckets.items():
+            whole[value] = whole.get(value, 0) + count
+
+    def _of_round(self, place: tuple, reports: list[dict]) -> list[tuple]:
+        values: dict[str, list[float]] = {}
+        about: dict[str, dict] = {}
+        for report in reports:
+            for each in report["metrics"]:
+                values.setdefault(each["metric"], []).append(each["value"])
+                about[each["metric"]] = each
+            self._merge(place, {float(value): count for value, count in report.get("latency_buckets", [])})
+            if "library" in report:
+                self.identities.setdefault(original(place[2]), {key: report.get(key, "") for key in
+                                                                ("library", "version", "backend")})
+            if "no_delay_seen" in report:
+                self.no_delay[place] = self.no_delay.get(place, True) and bool(report["no_delay_seen"])
+        by_second = [second for report in reports for second in report.get("by_second", [])]
+        if by_second:
+            self.seconds.setdefault(place, []).append(by_second)
+        return [(name, about[name]["unit"], about[name]["better"],
+                 [EXTREMES[name](samples)] if name in EXTREMES else samples)
+                for name, samples in values.items() if len(samples) == len(reports)]
+
+    def _group(self) -> dict[tuple[str, str, str, str], Row]:
+        found = {}
+        for key, part in self.frame.groupby(["suite", "case", "metric", "contender"], sort=False):
+            blocks = dict(zip(part["block"], part["samples"]))
+            samples = numpy.concatenate(list(blocks.values()))
+            value = self._shown(key, blocks)
+            samples.sort()
+            quarter = len(samples) // 4
+            spread = float(samples[-1 - quarter] - samples[quarter]) / 2 / value if value else 0.0
+            found[key] = Row(part["unit"].iloc[0], part["better"].iloc[0], blocks, value, spread)
+        saturated = {key[:2] + key[3:] for key, row in found.items() if key[2] == "saturated"
+                     and row.value >= 0.5}
+        self.saturated = saturated
+        # How long something took that grew longer and longer says nothing but that.
+        return {key: row for key, row in found.items()
+                if row.unit != "us" or key[:2] + key[3:] not in saturated}
+
+    def _shown(self, key: tuple, blocks: dict[int, numpy.ndarray]) -> float:
+        """The middle of the blocks' middles, as ratios are; of tails, what all blocks have seen together."""
+        suite, case, metric, title = key
+        whole = self.histograms.get((suite, case, title))
+        if whole and metric in QUANTILES:
+            value = stats.quantile_of(whole, QUANTILES[metric])
+            if value is not None:
+                return value / 1000
+        middles = numpy.array([stats.middle(each) for each in blocks.values()])
+        if metric in ("min", "max"):
+            return float(middles.min() if metric == "min" else middles.max())
+        if (middles > 0).all():
+            return float(math.exp(numpy.log(middles).mean()))
+        return float(middles.mean())
+
+    # ---- asking --------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def contenders(self) -> list[str]:
+        """Those of the tables, in their order: no controls, no twins."""
+        there = {original(key[3]) for key in self._found} | {key[2] for key in self.refused | self.broken}
+        order = [each for each in self.families if each in there]
+        return sorted(order, key=lambda each: list(self.families).index(each))
+
+    def family(self, title: str) -> str:
+        return self.families.get(original(title), "")
+
+    @functools.cached_property
+    def ours(self) -> list[str]:
+        return [each for each in self.contenders if self.family(each) == OUR_FAMILY]
+
+    @functools.cached_property
+    def libraries(self) -> list[str]:
+        """Of others; a floor is no library."""
+        return [each for each in self.contenders if self.family(each) not in (OUR_FAMILY, FLOOR_FAMILY)]
+
+    @functools.cached_property
+    def floors(self) -> list[str]:
+        return [each for each in self.contenders if self.family(each) == FLOOR_FAMILY]
+
+    @functools.cached_property
+    def suites(self) -> list[str]:
+        measured = {each["suite"] for each in self.parts}
+        return [each for each in suites.names() if each in measured]
+
+    def cases(self, suite: str) -> list[str]:
+        return self._cases.get(suite, [])
+
+    @functools.cached_property
+    def _cases(self) -> dict[str, list[str]]:
+        found: dict[str, dict[str, None]] = {}
+        for each in self.parts:
+            found.setdefault(each["suite"], {})[each["case"]] = None
+        return {suite: list(names) for suite, names in found.items()}
+
+    def described(self, suite: str, case: str) -> dict:
+        return self.cases_by_key[suite, case]
+
+    def row(self, suite: str, case: str, metric: str, contender: str) -> Row | None:
+        return self._found.get((suite, case, metric, contender))
+
+    def value(self, suite: str, case: str, metric: str, contender: str) -> float | None:
+        row = self.row(suite, case, metric, contender)
+        return None if row is None else row.value
+
+    def metrics(self, suite: str, case: str) -> list[str]:
+        return list(dict.fromkeys(key[2] for key in self._found if key[:2] == (suite, case)))
+
+    def is_saturated(self, suite: str, case: str, contender: str) -> bool:
+        """Whether it fell short of the rate that was asked for, in most rounds."""
+        return (suite, case, contender) in self.saturated
+
+    def headline(self, suite: str, case: str) -> str:
+        """The metric that is judged. Where gyre falls short of its rate there is no latency to judge."""
+        mine = [each for each in self.ours if (suite, case, each) in self.saturated]
+        if mine and len(mine) == len([each for each in self.ours if self._takes_part(suite, case, each)]):
+            return suites.suite(suite).get("saturated_headline", self.described(suite, case)["headline"])
+        return self.described(suite, case)["headline"]
+
+    def _takes_part(self, suite: str, case: str, contender: str) -> bool:
+        return any(key[:2] == (suite, case) and key[3] == contender for key in self._found)
+
+    def best(self, suite: str, case: str, metric: str, among: list[str]) -> str | None:
+        rows = {each: row for each in among if (row := self.row(suite, case, metric, each)) is not None}
+        if not rows:
+            return None
+        higher = next(iter(rows.values())).better == "higher"
+        return (max if higher else min)(rows, key=lambda each: rows[each].value)
+
+    def best_alike(self, suite: str, case: str, metric: str, among: list[str], of: str = "") -> str | None:
+        """The best of those that spin, or do not, as `of`: that buys latency with processor time, so neither
+        kind is a measure of the other. The best of all where none is of its kind."""
+        alike = [each for each in among if spins(each) == spins(of)]
+        return self.best(suite, case, metric, alike) or self.best(suite, case, metric, among)
+
+    def reference(self, suite: str, case: str, metric: str, of: str = "") -> str | None:
+        """The best row of Asio, for the contender `of`."""
+        asio = [each for each in self.libraries if self.family(each) == REFERENCE_FAMILY]
+        return self.best_alike(suite, case, metric, asio, of)
+
+    def values(self, suite: str, case: str, metric: str, contender: str, reference: str) -> list[float]:
+        """A number for each block that has both: the logarithm of how many times better `contender` is."""
+        one, two = (self.row(suite, case, metric, each) for each in (contender, reference))
+        if one is None or two is None:
+            return []
+        sign = 1.0 if one.better == "higher" else -1.0
+        found = (stats.block_value(one.blocks[each], two.blocks[each]) for each in one.blocks
+                 if each in two.blocks)
+        return [sign * each for each in found if each is not None]
+
+    @functools.cache
+    def ratio(self, suite: str, case: str, metric: str, contender: str, reference: str) -> Estimate | None:
+        """With its own interval, not widened."""
+        values = self.values(suite, case, metric, contender, reference)
+        return stats.estimate(values) if values else None
+
+    @functools.cache
+    def control(self, suite: str, case: str, metric: str) -> Estimate | None:
+        """A contender against itself."""
+        title = next((each for each in self.families if self.row(suite, case, metric, each + CONTROL)), None)
+        return self.ratio(suite, case, metric, title + CONTROL, title) if title else None
+
+    def compare(self, suite: str, case: str, metric: str, contender: str,
+                reference: str) -> Comparison | None:
+        found = self.ratio(suite, case, metric, contender, reference)
+        if found is None:
+            return None
+        control = self.control(suite, case, metric)
+        judged = metric == self.headline(suite, case) and self.described(suite, case)["judged"]
+        return Comparison(suite, case, metric, contender, reference, found.widened(control), control, judged)
+
+    @functools.cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Gyre's rows against the best library of others, with verdicts: those of a suite are one family."""
+        found = []
+        for suite in self.suites:
+            rows = [each for case in self.cases(suite) for mine in self.ours
+                    if (each := self._against_best(suite, case, mine)) is not None]
+            judged = [each for each in rows if each.judged]
+            adjusted = stats.benjamini_hochberg([each.estimate.p for each in judged])
+            found += [judged_as(each, p) for each, p in zip(judged, adjusted)]
+        return found
+
+    def _against_best(self, suite: str, case: str, mine: str) -> Comparison | None:
+        metric = self.headline(suite, case)
+        peer = self.best_alike(suite, case, metric, self.libraries, mine)
+        return self.compare(suite, case, metric, mine, peer) if peer else None
+
+    def of_suite(self, suite: str) -> list[Comparison]:
+        return [each for each in self.comparisons if each.suite == suite]
+
+    def against(self, suite: str, reference: str) -> list[Comparison]:
+        """Every case, against one contender, in the headline; judged together."""
+        rows = []
+        for case in self.cases(suite):
+            metric = self.headline(suite, case)
+            rows += [each for mine in self.ours if spins(mine) == spins(reference)
+                     and (each := self.compare(suite, case, metric, mine, reference)) is not None]
+        adjusted = stats.benjamini_hochberg([each.estimate.p for each in rows])
+        return [judged_as(each, p) for each, p in zip(rows, adjusted)]
+
+
+def judged_as(found: Comparison, p_adjusted: float) -> Comparison:
+    return Comparison(found.suite, found.case, found.metric, found.contender, found.reference, found.estimate,
+                      found.control, found.judged, stats.verdict(found.estimate, p_adjusted), p_adjusted)
+
+
+def has_speed(record: dict) -> bool:
+    """What fires at given moments, or is pushed back in given numbers a second, has no speed of its own."""
+    return record.get("kind") != "fire_together" and not record.get("per_tick")

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# The tables of the suites that look at whole programs: `echo`, `baseline` and `cost`.
+#
+# Their shapes are those of the tables that they reproduce: a block of figures for each echo server, a server
+# as per cent of a plain one, a line of costs for each program. They are not those of tables.py.
+"""From a run of `echo`, `baseline` or `cost` to tables, and to blocks of text as echo clients print them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from analyse import tables as shared
+from analyse.frame import Run
+from analyse.tables import Cell, Row, Table, find_winner, format_cell, format_ratio, format_value, make_table
+from measure.processes import FLOOR_FAMILY
+
+# ---- echo
+# ----------------------------------------------------------------------------------------------------
+
+CEILING = "load_ceiling"  # A floor that is no server: it never sleeps.
+MESSAGES = ("64", "1K", "16K", "100K")
+CONNECTIONS = (1, 16, 100, 1000)
+BLOCK = re.compile(r"(?:threads_(?P<threads>\d+)_)?(?P<paced>paced_)?"
+                   r"block_(?P<size>\d+K)_(?P<connections>\d+)")
+BLOCK_BYTES = {"1K": 1_000, "10K": 10 << 10, "100K": 100 << 10}
+QUANTILES = ("p25", "p50", "p75", "p90", "p99", "p99.99")
+
+# Columns of a block's table: metric, header, and what a figure is divided by for it.
+COLUMNS = (("messages", "messages", 1), ("min", "min μs", 1), ("max", "max ms", 1000),
+           ("mean", "mean μs", 1), ("std", "std μs", 1), *((each, f"{each[1:]} %", 1) for each in QUANTILES),
+           ("transfer", "MiB/s", 1), ("cpu", "cpu ns", 1), ("load_busy", "load %", 1))
+
+
+def echo(run: Run) -> list[Table | None]:
+    titles = (("cpu", "Echo server alone, processor time, ns per request (less is better)"),
+              ("throughput", "Echo server alone, Kops/s (more is better)"),
+              ("p99", "Echo server alone, closed loop, p99, μs (less is better)"))
+    return [*(_block_table(run, case) for case in block_cases(run)),
+            _load_table(run),
+            _against_plain(run),
+            *(make_table(run, title, "Message, connections", [(label, "echo", case, metric)
+                                                              for label, case in _matrix()])
+              for metric, title in titles)]
+
+
+def block_cases(run: Run) -> list[str]:
+    return [case for case in run.cases("echo") if BLOCK.fullmatch(case)]
+
+
+def heading(case: str) -> str:
+    """What a case is, for people: `10 KiB, 100 connections, 2 threads`."""
+    found = BLOCK.fullmatch(case)
+    connections, threads = int(found["connections"]), int(found["threads"] or 1)
+    size = "1,000 B" if found["size"] == "1K" else found["size"].replace("K", " KiB")
+    return (f"{size}, {connections} {'connections' if connections > 1 else 'connection'}, "
+            f"{threads} {'threads' if threads > 1 else 'thread'}"
+            f"{', open loop' if found['paced'] else ', closed loop'}")
+
+
+def _block_table(run: Run, case: str) -> Table | None:
+    """A row for each server, the fastest first."""
+    rates = {each: value for each in run.contenders
+             if (value := run.value("echo", case, "throughput", each)) is not None}
+    winner, _ = find_winner(run, "echo", case, "throughput")
+    rows = []
+    for each in sorted(rates, key=rates.__getitem__, reverse=True):
+        reference = run.reference("echo", case, "throughput", each)
+        ratio = run.ratio("echo", case, "throughput", each, reference) if reference else None
+        rate = Cell(format_value(rates[each], "ops/s"), format_ratio(ratio.ratio) if ratio else "",
+                    each == winner)
+        rows.append(Row(each, [rate, *(_figure(run, case, each, *column) for column in COLUMNS)]))
+    return Table(f"Echo, {heading(case)}: latencies and what they cost", "Server",
+                 ["Kops/s", *(header for _, header, _ in COLUMNS)], rows, "") if rows else None
+
+
+def _figure(run: Run, case: str, contender: str, metric: str, _: str, divisor: float) -> Cell:
+    value = run.value("echo", case, metric, contender)
+    return Cell("-" if value is None else format_value(value / divisor, ""))
+
+
+def _load_table(run: Run) -> Table | None:
+    """How near the fastest library comes to what the load can do: by the time that the load has worked,
+    which other programs on the machine do not change, and by a server that never sleeps, which they do."""
+    libraries = [each for each in run.contenders if run.family(each) != FLOOR_FAMILY]
+    rows = []
+    for case in block_cases(run):
+        best = run.best("echo", case, "throughput", libraries)
+        busy = run.value("echo", case, "load_busy", best) if best else None
+        if not busy:
+            continue
+        rate = run.value("echo", case, "throughput", best)
+        rows.append(Row(heading(case), [
+            Cell(format_value(rate, "ops/s")), Cell(f"{busy:.0f}"),
+            Cell(format_value(100 * rate / busy, "ops/s")),
+            Cell(format_cell(run, "echo", case, "throughput", CEILING))], best))
+    return Table("Echo, is the load the bottleneck? Kops/s of the fastest library, of a load that "
+                 "never waits, and with a server that never sleeps", "Case",
+                 ["fastest", "load busy, %", "load alone", CEILING], rows, "Fastest") if rows else None
+
+
+def _matrix() -> list[tuple[str, str]]:
+    return [(f"{message} B, {count}".replace("K B", " KiB"), f"{message}_{count}")
+            for message in MESSAGES for count in CONNECTIONS]
+
+
+def _against_plain(run: Run) -> Table | None:
+    """How much more processor time a library takes than the best server without one."""
+    plain = [each for each in run.floors if each != CEILING]
+    libraries = [each for each in run.contenders if each not in run.floors and
+                 any(run.row("echo", case, "cpu", each) for _, case in _matrix())]
+    rows = []
+    for label, case in _matrix():
+        best = run.best("echo", case, "cpu", plain)
+        if best is None:
+            continue
+        ratios = [run.ratio("echo", case, "cpu", each, best) for each in libraries]
+        rows.append(Row(label, [Cell(f"{1 / each.ratio:.2f}" if each else "-") for each in ratios], best))
+    return Table("Echo server alone, processor time over that of the best plain server (less is better)",
+                 "Message, connections", libraries, rows, "Plain server") if rows else None
+
+
+def echo_blocks(run: Run) -> list[str]:
+    """What an echo client prints about each server, five lines each."""
+    return [block for case in block_cases(run) for each in run.contenders
+            if (block := _block(run, case, each)) is not None]
+
+
+def _block(run: Run, case: str, contender: str) -> str | None:
+    needed = ("messages", "seconds", "throughput", "transfer", "min", "max", "mean", "std")
+    value = {metric: found for metric in (*needed, *QUANTILES)
+             if (found := run.value("echo", case, metric, contender)) is not None}
+    if not all(each in value for each in needed):
+        return None
+    kibibytes = BLOCK_BYTES[BLOCK.fullmatch(case)["size"]] / 1024
+    size = f"{kibibytes:.2f}" if kibibytes < 1 else f"{kibibytes:.1f}"
+
+    def milliseconds(metric: str, digits: int = 3) -> str:
+        return f"{round(value[metric] / 1000, digits):g}ms"
+
+    share = 100 * value["std"] / value["mean"] if value["mean"] else 0.0
+    distribution = "; ".join(
+        f"{quantile[1:]}% under {milliseconds(quantile) if quantile in value else '-'}"
+        for quantile in QUANTILES)  # Too few messages for a quantile leave it out.
+    return "\n".join([
+        f"## {contender}: {heading(case)}",
+        f"{value['messages']:.0f} {size}KiB messages in {value['seconds']:.3g} seconds",
+        f"Latency: min {milliseconds('min')}; max {milliseconds('max', 2)}; "
+        f"mean {milliseconds('mean')}; std: {milliseconds('std')} ({share:.2f}%)",
+        f"Latency distribution: {distribution}",
+        f"Requests/sec: {value['throughput']:.2f}",
+        f"Transfer/sec: {value['transfer']:.2f}MiB",
+    ])
+
+
+# ---- baseline
+# ------------------------------------------------------------------------------------------------
+
+UTILITIES = {
+    "ab_close": "apache bench (120 bytes)",
+    "ab_keepalive": "apache bench (120 bytes), keep-alive",
+    "wrk_close": "wrk (120 bytes)",
+    "wrk_keepalive": "wrk (120 bytes), keep-alive",
+    "echo_512": "echo (512 bytes)",
+    "echo_2018": "echo (2018 bytes)",
+}
+# Which server as per cent of which, and what that tells.
+PAIRS = [
+    ("gyre_uring", "raw_uring", "Without SQPOLL, 100 concurrent clients"),
+    ("gyre_epoll", "raw_epoll", "On epoll, 100 concurrent clients"),
+    ("gyre_uring", "gyre_epoll", "io_uring or epoll, by gyre"),
+    ("raw_uring", "raw_epoll", "io_uring or epoll, by hand"),
+    ("raw_uring_sqpoll", "raw_uring", "With SQPOLL or without, by hand"),
+    ("gyre_uring_sqpoll", "raw_uring_sqpoll", "With SQPOLL, 100 concurrent clients"),
+]
+PER_CENT = {"QPS": "throughput", "Throughput": "transfer", "Processor time": "cpu"}
+OVERVIEWS = {
+    "throughput": "Requests per second, thousands (more is better)",
+    "transfer": "Received by the clients, MB/s (more is better)",
+    "cpu": "Processor time of the server, ns per request (less is better)",
+    "p50": "Latency seen by the clients, p50, μs (less is better)",
+    "p99": "Latency seen by the clients, p99, μs (less is better)",
+}
+
+
+def per_cent(run: Run, case: str, metric: str, contender: str, against: str) -> str | None:
+    """What `contender` has or takes as a share of `against`, with the interval."""
+    found = run.ratio("baseline", case, metric, contender, against)
+    if found is None:
+        return None
+    less = run.row("baseline", case, metric, contender).better == "lower"
+    ends = sorted(100 * (1 / each if less else each) for each in (found.low, found.high) if each > 0)
+    text = f"{100 * (1 / found.ratio if less else found.ratio):.0f}%"
+    known = len(ends) == 2 and math.isfinite(ends[1]) and ends[1] < 1000
+    return f"{text} ({ends[0]:.0f}-{ends[1]:.0f})" if known else text
+
+
+def _pair_table(run: Run, contender: str, against: str, title: str) -> Table | None:
+    rows = []
+    for case, label in UTILITIES.items():
+        cells = [per_cent(run, case, metric, contender, against) for metric in PER_CENT.values()]
+        if cells[0] is not None:
+            both = " : ".join(f"{format_cell(run, 'baseline', case, 'throughput', each)} K/s"
+                              for each in (contender, against))
+            rows.append(Row(label, [Cell(each or "-") for each in cells], both))
+    return Table(f"{title}: {contender} as per cent of {against}", "utility", list(PER_CENT), rows,
+                 "QPS") if rows else None
+
+
+def _busy_table(run: Run) -> Table | None:
+    """How far a server was from its limits; there is no winner."""
+    columns = [each for each in run.contenders if any(run.row("baseline", case, "busy", each)
+                                                      for case in UTILITIES)]
+    rows = [Row(label, [Cell("-" if value is None else f"{value:.0f}%") for value in found])
+            for case, label in UTILITIES.items()
+            if any(found := [run.value("baseline", case, "busy", each) for each in columns])]
+    return Table("Part of its core that the server used: little, and the clients were the bottleneck",
+                 "utility", columns, rows, "") if rows else None
+
+
+def baseline(run: Run) -> list[Table | None]:
+    """Per cent first; then absolute values, with the ratios to the best Asio row."""
+    return [*(_pair_table(run, *each) for each in PAIRS),
+            *(make_table(run, title, "utility", [(label, "baseline", case, metric)
+                                                 for case, label in UTILITIES.items()])
+              for metric, title in OVERVIEWS.items()),
+            _busy_table(run)]
+
+
+# ---- cost
+# ----------------------------------------------------------------------------------------------------
+
+COMPILED = "asio_coroutine"  # Compile times are shares of its own.
+# Header, case and metric of each column; after the first, compile time as a share.
+PROGRAM = [
+    ("compile, s", "compile_time", "compile"),
+    ("text and data, KiB", "program_size", "text_and_data"),
+    ("file, KiB", "program_size", "file"),
+    ("RSS, MiB", "idle_connections", "rss"),
+    ("busy, MiB", "steady_state", "rss_busy"),
+    ("bytes per idle connection", "idle_connections", "per_connection"),
+    ("allocations per request", "steady_state", "allocations"),
+    ("system calls per request", "steady_state", "system_calls"),
+]
+JUDGED = {
+    ("compile_time", "compile"): "Compile time at -O2, processor seconds (less is better)",
+    ("idle_connections", "per_connection"): "Memory per idle connection, bytes (less is better)",
+}
+
+
+def _program(run: Run, contender: str) -> list[Cell]:
+    first, *others = [Cell(format_cell(run, "cost", case, metric, contender)) for _, case, metric in PROGRAM]
+    ours, theirs = (run.value("cost", "compile_time", "compile", each) for each in (contender, COMPILED))
+    return [first, Cell(f"{100 * ours / theirs:.0f}%" if ours and theirs else "-"), *others]
+
+
+def cost(run: Run) -> list[Table | None]:
+    """A matrix that nothing wins, as its columns have no common measure; then what is judged."""
+    lines = {each: _program(run, each) for each in run.contenders}
+    rows = [Row(contender, cells) for contender, cells in lines.items()
+            if any(cell.text != "-" for cell in cells)]
+    first, *others = [header for header, _, _ in PROGRAM]
+    matrix = Table("A minimal echo program: what it costs to compile and to run", "program",
+                   [first, f"of {COMPILED}", *others], rows, "") if rows else None
+    return [matrix, *(make_table(run, title, "Case", [(case, "cost", case, metric)])
+                      for (case, metric), title in JUDGED.items())]
+
+
+shared.SUITES |= {"echo": echo, "baseline": baseline, "cost": cost}
+shared.BLOCKS["echo"] = echo_blocks

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Reading the case records of the in-process suites from JSON.
+#include <lab/kit/cases.hpp>
+
+#include <lab/kit/fail.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lab {
+namespace {
+
+using json = nlohmann::json;
+
+template <class Value>
+using choices = std::initializer_list<std::pair<std::string_view, Value>>;
+
+// Takes one field after the other; what is left over at the end is a mistake.
+class fields {
+public:
+    fields(std::string_view suite, const json& record) : suite_{suite}, record_{record} {
+        if (!record.is_object()) reject("is no object");
+        kind_ = text("kind");
+    }
+
+    [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
+
+    [[nodiscard]] std::uint64_t number(const char* name, std::uint64_t least) {
+        const json& value = field(name);
+        if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
+            value.get<std::uint64_t>() < least) {
+            reject("\"" + std::string{name} + "\" is not a whole number of at least " +
+                   std::to_string(least));
+        }
+        return value.get<std::uint64_t>();
+    }
+
+    [[nodiscard]] std::size_t count(const char* name) { return number(name, 1); }
+
+    [[nodiscard]] std::chrono::nanoseconds duration(const char* name) {
+        return std::chrono::nanoseconds{number(name, 0)};
+    }
+
+    template <class Value>
+    [[nodiscard]] Value one_of(const char* name, choices<Value> known) {
+        const std::string wanted = text(name);
+        for (const auto& [each, value] : known) {
+            if (each == wanted) return value;
+        }
+        reject("\"" + std::string{name} + "\" cannot be \"" + wanted + "\"");
+    }
+
+    [[nodiscard]] std::uint64_t warm_up(std::uint64_t unit) {
+        const std::uint64_t operations = number("warm_up", 0);
+        if (operations % unit != 0) {
+            reject("\"warm_up\" is no multiple of " + std::to_string(unit));
+        }
+        return operations;
+    }
+
+    void expect_no_more() const {
+        for (const auto& [name, value] : record_.items()) {
+            if (std::ranges::find(taken_, name) == taken_.end()) {
+                reject("there is no field \"" + name + "\"");
+            }
+        }
+    }
+
+    [[noreturn]] void reject(const std::string& why) const {
+        fail("case " + std::string{suite_} + "/" + (kind_.empty() ? "?" : kind_) + ": " + why);
+    }
+
+private:
+    const json& field(const char* name) {
+        const auto found = record_.find(name);
+        if (found == record_.end()) reject("\"" + std::string{name} + "\" is missing");
+        taken_.emplace_back(name);
+        return *found;
+    }
+
+    std::string text(const char* name) {
+        const json& value = field(name);
+        if (!value.is_string()) reject("\"" + std::string{name} + "\" is no string");
+        return value.get<std::string>();
+    }
+
+    std::string_view suite_;
+    const json& record_;
+    std::string kind_;
+    std::vector<std::string> taken_;
+};
+
+dispatch_item item_of(fields& from) {
+    return from.one_of<dispatch_item>("item", {{"continuation", dispatch_item::continuation},
+                                               {"coroutine", dispatch_item::coroutine}});
+}
+
+work read_dispatch(fields& from) {
+    if (from.kind() == "post") {
+        const auto order = from.one_of<dispatch_order>(
+            "order", {{"all_then_run", dispatch_order::all_then_run},
+                      {"batches_from_inside", dispatch_order::batches_from_inside},
+                      {"interleaved", dispatch_order::interleaved},
+                      {"from_another_thread", dispatch_order::from_another_thread}});
+        return dispatch_case{item_of(from), order, from.count("batch")};
+    }
+    if (from.kind() != "shared_post") from.reject("no such kind");
+    const auto order = from.one_of<shared_order>(
+        "order", {{"from_outside", shared_order::from_outside},
+                  {"batches_from_inside", shared_order::batches_from_inside},
+                  {"post_then_run", shared_order::post_then_run},
+                  {"queued", shared_order::queued}});
+    const std::size_t posters = from.number("posters", order == shared_order::from_outside ? 1 : 0);
+    return shared_dispatch_case{item_of(from), order, from.count("threads"), posters,
+                                from.count("batch")};
+}
+
+transport via_of(fields& from) {
+    return from.one_of<transport>("via",
+                                  {{"tcp", transport::tcp}, {"unix", transport::unix_stream}});
+}
+
+work read_throughput(fields& from) {
+    const throughput_case each{via_of(from), from.count("directions"), from.count("bytes")};
+    if (each.directions > 2) from.reject("\"directions\" are 1 or 2");
+    if (from.kind() == "stream") return each;
+    if (from.kind() != "stream_threads") from.reject("no such kind");
+    if (each.directions != 2) from.reject("pairs on threads have 2 \"directions\"");
+    return threads_throughput_case{from.count("threads"), each};
+}
+
+work read_latency(fields& from) {
+    if (from.kind() != "ping_pong") from.reject("no such kind");
+    const auto play = from.one_of<ping_pong>(
+        "play", {{"one_actor", ping_pong::one_actor}, {"two_sides", ping_pong::two_sides}});
+    return latency_case{via_of(from), play, from.count("bytes"), from.count("pairs")};
+}
+
+work read_http(fields& from) {
+    if (from.kind() == "http") return http_case{from.count("connections")};
+    if (from.kind() != "http_threads") from.reject("no such kind");
+    const threads_http_case what{from.count("threads"), from.count("connections")};
+    if (what.connections % what.threads != 0) from.reject("the threads have unequal shares");
+    return what;
+}
+
+work read_timers(fields& from) {
+    const auto use =
+        from.one_of<timer_use>("kind", {{"cancel_waited", timer_use::cancel_waited},
+                                        {"cancel_unwaited", timer_use::cancel_unwaited},
+                                        {"fire_in_a_row", timer_use::fire_in_a_row},
+                                        {"fire_together", timer_use::fire_together},
+                                        {"push_back", timer_use::push_back}});
+    timers_case what{use};
+    if (use == timer_use::fire_together || use == timer_use::push_back) {
+        what.timers = from.count("timers");
+    }
+    if (use == timer_use::fire_together) {
+        what.delay_min = from.duration("delay_min_ns");
+        what.delay_max = from.duration("delay_max_ns");
+        if (what.delay_min > what.delay_max) from.reject("the delays are in the wrong order");
+    } else if (use == timer_use::fire_in_a_row || use == timer_use::push_back) {
+        what.delay_min = what.delay_max = from.duration("delay_ns");
+    }
+    if (use == timer_use::push_back) what.per_tick = from.number("per_tick", 0);
+    return what;
+}
+
+work read_churn(fields& from) {
+    if (from.kind() != "churn") from.reject("no such kind");
+    const auto play = from.one_of<churn_play>("play", {{"one_actor", churn_play::one_actor},
+                                                       {"bursts", churn_play::bursts},
+                                                       {"http_1_0", churn_play::http_1_0}});
+    const churn_case what{play, from.count("listeners"), from.count("at_once")};
+    if (play == churn_play::one_actor && what.at_once != 1) from.reject("one actor is one client");
+    if (play != churn_play::one_actor && what.listeners != 1)
+        from.reject("bursts go to 1 listener");
+    return what;
+}
+
+work read_fan_out(fields& from) {
+    if (from.kind() != "fork_join") from.reject("no such kind");
+    return fan_out_case{from.count("parents"), from.count("groups"), from.count("children")};
+}
+
+work read_work(std::string_view suite, fields& from) {
+    if (suite == "dispatch") return read_dispatch(from);
+    if (suite == "throughput") return read_throughput(from);
+    if (suite == "latency") return read_latency(from);
+    if (suite == "http") return read_http(from);
+    if (suite == "timers") return read_timers(from);
+    if (suite == "churn") return read_churn(from);
+    if (suite == "fan_out") return read_fan_out(from);
+    from.reject("no such suite in process");
+}
+
+std::uint64_t unit(const dispatch_case& work) { return work.batch; }
+std::uint64_t unit(const shared_dispatch_case& work) {
+    switch (work.order) {
+        case shared_order::from_outside: return work.posters;
+        case shared_order::batches_from_inside: return work.threads * work.batch;
+        default: return work.threads;
+    }
+}
+std::uint64_t unit(const throughput_case& work) { return work.directions; }
+std::uint64_t unit(const threads_throughput_case& work) {
+    return work.threads * work.each.directions;
+}
+std::uint64_t unit(const latency_case& work) { return work.pairs; }
+std::uint64_t unit(const http_case& work) { return work.connections; }
+std::uint64_t unit(const threads_http_case& work) { return work.connections; }
+std::uint64_t unit(const timers_case& work) {
+    return work.use == timer_use::fire_together ? work.timers : 1;
+}
+std::uint64_t unit(const churn_case& work) { return work.at_once; }
+std::uint64_t unit(const fan_out_case& work) {
+    return work.parents * work.groups * work.children_per_group;
+}
+
+}  // namespace
+
+case_record read_case(std::string_view suite, const nlohmann::json& record) {
+    fields from{suite, record};
+    const work what = read_work(suite, from);
+    const std::uint64_t warm_up = from.warm_up(unit_of(what));
+    from.expect_no_more();
+    return {what, warm_up};
+}
+
+std::uint64_t unit_of(const work& what) noexcept {
+    return std::visit([](const auto& each) { return unit(each); }, what);
+}
+
+bool is_played_by_one_thread(const work& what) noexcept {
+    if (const auto* posts = std::get_if<dispatch_case>(&what)) {
+        return posts->order != dispatch_order::from_another_thread;
+    }
+    return !std::holds_alternative<shared_dispatch_case>(what) &&
+           !std::holds_alternative<threads_throughput_case>(what) &&
+           !std::holds_alternative<threads_http_case>(what);
+}
+
+}  // namespace lab

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# Programs that run once per turn: servers under load, compilers, the exchange.
+"""Plays a round of a case in turns: every second pass in the opposite order, and each with a control.
+
+What is short may have several turns in a round: then all contenders take their first one, then, in the
+opposite order, their second, and so on, and the sample of a round is the median of a contender's turns. A
+turn that broke is taken once more, at once: one transient failure must not cost a contender all of its
+rounds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+
+from measure import machine, suites
+from measure.processes import PLAYERS, Broken, Build, Contender, run_once
+from measure.slices import with_control
+from measure.suites import Case
+
+VALUE_MAX = 1e300  # Nothing that was measured reaches it: infinity, NaN, a thousand digits.
+
+
+def parse_report(report: object) -> dict:
+    """What a turn has told. Raises Broken unless it can be a row."""
+    if not isinstance(report, dict):
+        raise Broken("printed JSON that is no object")
+    if "cannot_run" in report:
+        return {"cannot_run": str(report["cannot_run"])}
+    metrics = report.get("metrics")
+    if not isinstance(metrics, list) or not all(isinstance(each, dict) for each in metrics):
+        raise Broken("reported no list of metrics")
+    seen = set()
+    for each in metrics:
+        name, value = each.get("metric"), each.get("value")
+        if not isinstance(name, str) or not isinstance(each.get("unit"), str) or name in seen \
+                or each.get("better") not in ("higher", "lower"):
+            raise Broken(f"reported a metric that is none: {json.dumps(each)[:80]}")
+        if type(value) not in (int, float) or not abs(value) < VALUE_MAX:
+            raise Broken(f"reported {json.dumps(value)[:40]} as its {name}")
+        seen.add(name)
+    return report
+
+
+class Turns:
+    """Takes turns of the programs of one build."""
+
+    def __init__(self, build: Build, scale: str):
+        self._build = build
+        self._scale = "full" if scale == "full" else "quick"
+
+    def listed(self, suite: str) -> list[Case]:
+        """Cases of a suite that its programs list: of the first contender that can tell."""
+        for each in self._build.contenders:
+            if suite in each.suites and each.mode == suites.TURNS and each.absent is None:
+                text = run_once([*each.command, "--list", "--suite", suite, "--scale", self._scale], None)
+                lines = [json.loads(line) for line in text.splitlines()]
+                return [suites.listed_case(suite, line, self._scale) for line in lines
+                        if line["suite"] == suite]
+        return []
+
+    def take(self, contender: Contender, case: Case, counting: bool = False) -> dict:
+        """One turn. A program that fails, hangs or prints nonsense cannot run, is broken, and says why."""
+        if contender.absent is not None:
+            return {"cannot_run": contender.absent}
+        try:
+            report = parse_report(self._played(contender, case, counting))
+        except (RuntimeError, ValueError) as error:
+            return {"cannot_run": str(error), "broken": True}
+        if "cannot_run" in report and contender.threads_max is not None \
+                and case.threads - 1 <= contender.threads_max:
+            return {"cannot_run": f"is listed as one that serves: {report['cannot_run']}", "broken": True}
+        return report
+
+    def _played(self, contender: Contender, case: Case, counting: bool) -> object:
+        cores = machine.cores_for(case.threads)
+        count = ["--count-system-calls"] if counting else []
+        if case.suite in PLAYERS:
+            player = importlib.import_module(f"measure.{case.suite}")
+            entry = contender.entry | {"command": list(contender.command)}
+            return player.play(case.record | {"count_system_calls": counting}, entry, cores)
+        if case.suite == "echo":
+            command = [str(self._build.folder / "lab_echo_load"), "--case", json.dumps(case.record), *count,
+                       "--", *contender.command]
+        else:
+            scale = "quick" if counting else self._scale
+            command = [*contender.command, "--suite", case.suite, "--case", case.name, "--scale", scale,
+                       *count]
+        return json.loads(run_once(command, cores))
+
+
+def play_round(turns: Turns, contenders: list[Contender], case: Case, number: int) -> dict:
+    """One line of the journal."""
+    reports: dict[str, list[dict]] = {}
+    refused: dict[str, str] = {}
+    broken: dict[str, str] = {}
+    retried: dict[str, str] = {}
+    steal, started = machine.StealMeter(), time.monotonic()
+    for turn in range(case.turns):
+        able = [each for each in contenders if each.title not in refused and each.title not in broken]
+        forward = (number * case.turns + turn) % 2 == 0
+        players = with_control(able)
+        for each in players if forward else reversed(players):
+            if each.name in refused or each.name in broken:
+                continue  # The control of a contender that has just refused.
+            report = turns.take(each, case)
+            if report.get("broken"):
+                retried[each.title] = report["cannot_run"]
+                report = turns.take(each, case)
+            if "cannot_run" in report:
+                (broken if report.get("broken") else refused)[each.title] = report["cannot_run"]
+                reports.pop(each.title, None)
+            else:
+                reports.setdefault(each.title, []).append(report)
+    return {"kind": "round", "suite": case.suite, "case": case.name, "number": number, "contenders": reports,
+            "refused": refused, "broken": broken, "retried": retried,
+            "seconds": round(time.monotonic() - started, 3),
+            "steal_percent": steal.percent(), "load_average": machine.load_average()[0]}

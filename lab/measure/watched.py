@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# A server as another process, watched from outside by lab_watch_server (lab/load), so that it need not know
+# that it is being measured; and checked byte for byte before it is timed.
+"""Starts a server that understands `--workload echo|http --threads N --port P`."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+WATCHER = "lab_watch_server"
+ANSWER_SECONDS_MAX = 5.0  # No server needs so long; a stalled machine might.
+END_SECONDS_MAX = 10.0
+
+
+class Refused(Exception):
+    """A program, or this machine, cannot do what is to be measured, and says why: there is no row."""
+
+
+class Unusable(RuntimeError):
+    """A run has failed, or its figures may not be kept; says why. It has to be looked at."""
+
+
+def command_of(contender: dict) -> list[str]:
+    """Programs of the build are named by what they are called in its folder."""
+    first, *rest = contender["command"]
+    program = Path(contender["folder"], first)
+    return [str(program) if program.is_file() else first, *rest]
+
+
+def identity(command: list[str]) -> dict:
+    """Raises Refused if the program says why there is none of it."""
+    try:
+        asked = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60)
+    except OSError as error:
+        raise Unusable(f"the server could not be started: {error}") from error
+    if asked.returncode != 0:
+        raise Refused((asked.stderr.strip().splitlines() or [f"{command[0]} does not start"])[-1])
+    library, version, backend = (asked.stdout.split(None, 2) + ["?"] * 3)[:3]
+    return {"library": library, "version": version.strip("-"), "backend": backend.strip()}
+
+
+class Watched:
+    """A server that is ready; ended by `stop` or at the end of a `with`."""
+
+    def __init__(self, folder: str | Path, command: list[str], workload: str = "http", threads: int = 1,
+                 counts_calls: bool = False, cores: set[int] | None = None):
+        """On the first of `cores`, or of all; `load_cores` are left. Raises Refused if the server says why it
+        cannot."""
+        counting = ["--count-system-calls"] if counts_calls else []
+        try:
+            self._watcher = subprocess.Popen(
+                [str(Path(folder, WATCHER)), *counting, workload, str(threads), *command], text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
+        except OSError as error:
+            raise Unusable(f"{WATCHER} could not be started: {error}") from error
+        try:
+            said = self._line()
+            if "cannot_run" in said:
+                raise Refused(said["cannot_run"])
+        except (Refused, Unusable):
+            self.__exit__()
+            raise
+        self.port, self.id = said["port"], said["process"]
+        self.load_cores = set(said["load_cores"])
+        self.calls_refused = said.get("system_calls_not_counted")
+
+    def _line(self) -> dict:
+        line = self._watcher.stdout.readline()
+        if line:
+            return json.loads(line)
+        raise Unusable(self._complaint())
+
+    def _complaint(self) -> str:
+        status = self._watcher.wait(END_SECONDS_MAX)
+        errors = self._watcher.stderr.read().strip().splitlines()
+        return errors[-1] if errors else f"the server's watcher has ended with status {status}"
+
+    def _ask(self, request: str) -> dict:
+        try:
+            self._watcher.stdin.write(request + "\n")
+            self._watcher.stdin.flush()
+        except BrokenPipeError:
+            pass  # Why it has ended is what it said last.
+        return self._line()
+
+    def begin(self) -> None:
+        """The costs that `end` tells begin."""
+        self._ask("begin")
+
+    def end(self) -> dict:
+        """`seconds`, `processor_seconds`, `memory_megabytes`, and `context_switches` and `system_calls` where
+        they are known."""
+        return self._ask("end")
+
+    def no_delay_seen(self, client: socket.socket) -> bool:
+        """Whether TCP_NODELAY could be looked up at the other end. Raises Unusable if it is not set."""
+        return self._ask(f"no_delay {client.getsockname()[1]}")["no_delay_seen"]
+
+    def stop(self) -> None:
+        """Raises Unusable if the server does not end soon, or with another status than 0."""
+        self._watcher.stdin.close()
+        if self._watcher.wait(END_SECONDS_MAX) != 0:
+            raise Unusable(self._complaint())
+
+    def __enter__(self) -> Watched:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._watcher.poll() is None:
+            self._watcher.kill()  # The server dies with it.
+            self._watcher.wait()
+        for each in (self._watcher.stdin, self._watcher.stdout, self._watcher.stderr):
+            each.close()
+
+    def verify(self) -> bool:
+        """Raises Unusable unless all it sends back is right, however it was asked, and if it is seen to delay
+        small messages. Returns whether it was seen not to."""
+        try:
+            verify_http(self.port)
+            with connect(self.port) as connection:
+                connection.sendall(STAYING)
+                receive(connection, len(response(True)))  # Now it has been accepted.
+                return self.no_delay_seen(connection)
+        except OSError as error:
+            raise Unusable(f"verifying: {error}") from error
+
+
+def connect(port: int) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_SECONDS_MAX)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def receive(connection: socket.socket, size: int) -> bytes:
+    """Less than `size` only at the end of the stream."""
+    received = bytearray()
+    while len(received) < size and (piece := connection.recv(size - len(received))):
+        received += piece
+    return bytes(received)
+
+
+# --- the one response, which every server sends (servers/answers.hpp) ------------------------------
+
+
+def response(keeps_alive: bool) -> bytes:
+    connection = b"Connection: keep-alive\r\n" if keeps_alive else b"Connection:      close\r\n"
+    return (b"HTTP/1.1 404 Not Found\r\n" + connection + b"Content-Type: text/plain\r\n"
+            b"Content-Length: 24\r\n\r\nThere is nothing here.\r\n")
+
+
+HOST = b"Host: 127.0.0.1\r\n"
+STAYING = b"GET /404 HTTP/1.1\r\n" + HOST + b"\r\n"
+OLD = b"GET /404 HTTP/1.0\r\n" + HOST
+LAST = [(OLD + b"\r\n", "HTTP/1.0"),
+        (b"GET /404 HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n", "close")]
+
+
+def verify_http(port: int) -> None:
+    """Requests whole, in parts and two at once, with and without keep-alive."""
+    def expect(received: bytes, wanted: bytes, what: str) -> None:
+        if received != wanted:
+            raise Unusable(f"{what}: {received[:200]!r} and not {wanted[:200]!r}")
+
+    with connect(port) as connection, connect(port) as other:
+        def ask(request: bytes, wanted: bytes, what: str, to: socket.socket = connection) -> None:
+            to.sendall(request)
+            expect(receive(to, len(wanted)), wanted, what)
+
+        ask(STAYING, response(True), "keep-alive")
+        for begin, end in ((0, 20), (20, len(STAYING) - 1)):
+            ask(STAYING[begin:end], b"", "part of a request")
+            # So that the part is read alone. The first answer may come from the turn in which both were
+            # ready, and before the part is read; the second one is of a later turn.
+            ask(STAYING, response(True), "keep-alive", other)
+            ask(STAYING, response(True), "keep-alive", other)
+        ask(STAYING[-1:], response(True), "a request in three parts")
+        ask(STAYING + STAYING, response(True) * 2, "two requests at once")
+        ask(OLD + b"Connection: Keep-Alive\r\n\r\n", response(True), "HTTP/1.0 with keep-alive")
+        ask(STAYING, response(True), "after HTTP/1.0 with keep-alive")
+    for request, what in LAST:
+        with connect(port) as connection:
+            connection.sendall(request)
+            expect(receive(connection, len(response(False))), response(False), what)
+            expect(receive(connection, 1), b"", f"{what}: the end of the stream")

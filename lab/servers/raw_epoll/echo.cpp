@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The echo server on plain epoll: what comes on a connection goes back.
+#include <lab/servers/raw_epoll/server.hpp>
+
+#include <lab/servers/answers.hpp>
+
+int servers::serve_echo(const job& wanted) { return raw_epoll::serve<echo_answers>(wanted); }

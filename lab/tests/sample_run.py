@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+#
+# A run that was never measured: for tests of the analysis, and for looking at a report without waiting for
+# hours.
+#
+# It has what real runs have and what breaks pages: every suite and case, many contenders, a noisy case, rows
+# that some refuse, rates that were not reached, intervals of very different width. Its figures mean nothing.
+"""sample_run.py FILE.jsonl: writes a made-up run there."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+import zlib
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from measure import suites  # noqa: E402
+from measure.processes import CONTROL  # noqa: E402
+
+BLOCKS, ROUNDS = 5, 6
+# Name: family, speed. What a suite has of them follows.
+CONTENDERS = {
+    "gyre_uring": ("gyre", 1.9), "gyre_epoll": ("gyre", 1.3), "gyre_uring_leases": ("gyre", 1.8),
+    "gyre_uring_spin": ("gyre", 5.7), "asio_callback": ("asio", 1.0), "asio_coroutine": ("asio", 0.9),
+    "asio_callback_uring": ("asio", 0.96), "asio_coroutine_uring": ("asio", 0.83),
+    "asio_callback_per_thread": ("asio", 1.3), "asio_callback_spin": ("asio", 5.0),
+              "asio_spawn": ("asio", 0.85),
+    "libuv": ("libuv", 1.35), "go": ("go", 0.7), "tokio": ("tokio", 1.1), "monoio": ("monoio", 1.7),
+    "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
+    "raw_syscalls": ("floor", 2.2), "raw_epoll": ("floor", 1.5), "raw_uring": ("floor", 1.97),
+    "raw_uring_multishot": ("floor", 1.8), "load_ceiling": ("floor", 2.4), "bare": ("floor", 1.3),
+}
+BOTH = ("gyre_uring", "gyre_epoll", "asio_callback", "asio_coroutine")
+LIBRARIES = (*BOTH, "asio_callback_uring", "asio_coroutine_uring")
+PEERS = ("asio_spawn", "libuv", "go", "tokio", "monoio", "netty_epoll", "netty_io_uring", "uvloop")
+WORK_NS = {"dispatch": 40, "throughput": 9000, "latency": 6000, "http": 6500, "timers": 180, "churn": 20_000,
+           "fan_out": 70}
+SHAPE = {"min": 0.6, "p25": 0.85, "p50": 0.95, "p75": 1.1, "p90": 1.3, "p95": 1.5, "p99": 2.4, "p99.9": 6.0,
+         "p99.99": 17.0, "max": 60.0, "mean": 1.0, "std": 0.5}
+FACILITY = ("min", "p50", "p95", "p99", "p99.9", "p99.99", "max", "mean")
+COSTS = {"compile_time": {"compile": ("s", 2.0), "compile_wall": ("s", 2.1)},
+         "program_size": {"text_and_data": ("KiB", 300.0), "file": ("KiB", 400.0)},
+         "idle_connections": {"per_connection": ("B", 900.0), "rss": ("MiB", 5.0),
+                              "rss_with_all": ("MiB", 20.0)},
+         "steady_state": {"rss_busy": ("MiB", 6.0), "allocations": ("1/op", 0.5),
+                          "system_calls": ("1/op", 1.1)}}
+
+
+def exchange_cases(suite: str) -> list[suites.Case]:
+    wanted = [f"{scenario}_{book}_{rate}" for scenario in ("1", "2", "2b", "3", "4", "5", "6", "7", "8")
+              for book in ("empty", "filled") for rate in ("1000", "10000", "100000", "200000", "unbounded")
+              if (scenario, book) != ("2b", "empty") and not (scenario == "8" and rate[1:] == "00000")]
+    tuned = ["1_filled_1000", "1_filled_100000", "4_filled_10000", "8_filled_unbounded"]
+    return [suites.listed_case(suite, {"case": each, "description": f"{each}, 100000 events", "threads": 2},
+                               "full")
+            for each in (wanted if suite == "exchange" else tuned)]
+
+
+def contenders_of(case: suites.Case) -> tuple[str, ...]:
+    if case.suite == "echo" and "block" in case.name:
+        rest = PEERS if case.name.startswith("threads") else (*PEERS, "gyre_uring_spin", "asio_callback_spin",
+                                                              "load_ceiling")
+        return (*LIBRARIES, *rest)
+    if case.suite == "echo":
+        return (*LIBRARIES, "gyre_uring_leases", "raw_epoll", "raw_uring", "raw_uring_multishot")
+    if case.suite == "baseline":
+        return (*BOTH, "raw_uring", "raw_epoll")
+    if case.suite == "cost":
+        return (*LIBRARIES, "gyre_uring_leases", "libuv")
+    if case.suite.startswith("exchange"):
+        return (*BOTH, "bare")
+    if case.name.startswith("threads"):
+        return (*LIBRARIES, "asio_callback_per_thread")
+    return (*LIBRARIES, "raw_syscalls") if case.suite in ("throughput", "latency", "http",
+                                                          "churn") else LIBRARIES
+
+
+class Maker:
+    def __init__(self, seed: int):
+        self.dice = random.Random(seed)
+        self.seed = seed
+
+    def around(self, spread: float) -> float:
+        return math.exp(self.dice.gauss(0, spread))
+
+    def speed(self, case: suites.Case, name: str) -> float:
+        luck = random.Random(zlib.crc32(f"{self.seed} {case.suite} {case.name} {name}".encode()))
+        base = CONTENDERS[name][1]
+        base = 1 + 0.06 * (base - 1) if case.suite.startswith("exchange") else base
+        return base * math.exp(luck.gauss(0, 0.03 if case.suite.startswith("exchange") else 0.2))
+
+    def block(self, case: suites.Case, name: str) -> dict:
+        each = WORK_NS[case.suite] / self.speed(case, name) * self.around(0.006)
+        noise = 0.12 if case.name == "uni_tcp_1M" else 0.008
+        walls = [round(case.operations * each * self.around(noise)) for _ in range(ROUNDS)]
+        latency = [wall / case.operations for wall in walls]
+        buckets = [[round(each * factor), round(count)] for factor, count in
+                   ((0.8, 300), (0.95, 4000), (1.0, 4000), (1.3, 900), (2.4, 90), (6.0, 9), (40.0, 1))]
+        slices = {"wall_ns": walls, "cpu_ns": walls, "operations": [case.operations] * ROUNDS,
+                  "allocations": [0] * ROUNDS, "context_switches": [2] * ROUNDS,
+                  "counter visits": [case.operations // 9] * ROUNDS}
+        finish: dict = {"memory_mb": 6.0}
+        if case.suite in ("latency", "http", "churn") or "concurrent_1" in case.name:
+            slices |= {"latency mean": latency, "latency p50": [0.95 * one for one in latency]}
+            finish |= {"buckets": buckets, "min": buckets[0][0], "max": buckets[-1][0]}
+        return {"slices": slices, "finish": finish,
+                "about": {"library": CONTENDERS[name][0], "version": "1.2.3", "backend": "epoll"}}
+
+    def turn(self, case: suites.Case, name: str) -> dict:
+        speed = self.speed(case, name) * self.around(0.01)
+        found = self.exchange(case, speed) if case.suite.startswith("exchange") else \
+            {metric: (unit, "lower", value / speed) for metric, (unit, value) in COSTS[case.name].items()} \
+            if case.suite == "cost" else self.server(speed)
+        report = {"library": CONTENDERS[name][0], "version": "1.2.3", "backend": "epoll", "metrics": [
+            {"metric": metric, "unit": unit, "better": better, "value": value * self.around(0.003)}
+            for metric, (unit, better, value) in found.items()]}
+        if case.suite == "exchange":
+            report["by_second"] = [[20.0, 60.0, 300.0 + 40 * self.dice.random(), 700.0, 900.0] for _
+                                   in range(9)]
+        return report | ({"no_delay_seen": True} if case.suite == "echo" else {})
+
+    def server(self, speed: float) -> dict:
+        rate = 40_000 * speed
+        times = {name: ("us", "lower", 1e6 / rate * factor) for name, factor in SHAPE.items()}
+        return times | {"throughput": ("ops/s", "higher", rate), "messages": ("", "higher", 20 * rate),
+                        "seconds": ("s", "lower", 18.0), "transfer": ("MiB/s", "higher", rate / 1000),
+                        "load_busy": ("%", "lower", 55.0), "busy": ("%", "higher", 80.0),
+                        "cpu": ("ns/op", "lower", 9000 / speed), "system_calls": ("1/op", "lower", 2.0),
+                        "memory": ("MB", "lower", 7.0)}
+
+    def exchange(self, case: suites.Case, speed: float) -> dict:
+        full = case.name.endswith("unbounded")
+        rate = 400_000.0 if full else float(case.name.rsplit("_", 1)[1])
+        shape = {prefix + name: ("us", "lower", base * SHAPE[name] / speed)
+                 for prefix, base in (("", 12 + rate / 8000), ("wire_", 60 + rate / 3000)) for name
+                 in FACILITY}
+        return shape | {"net": ("us", "lower", 9.0 / speed), "core": ("us", "lower", 1.6),
+                        "worst_second_p99.9": ("us", "lower", 700.0),
+                        "saturated": ("share", "lower", float(full)),
+                        "orders_rate": ("ops/s", "higher", rate * (speed if full else 1)),
+                        "events_rate": ("ops/s", "higher", rate), "system_calls": ("1/op", "lower", 0.4)}
+
+
+def lines(seed: int = 11, wanted: list[str] | None = None) -> list[dict]:
+    make = Maker(seed)
+    found = [{"kind": "run", "conditions": {"scale": "full"}, "seed": seed,
+              "started": "2026-01-02T03:04:05+00:00",
+              "machine": {"cpu": "A made-up processor", "cores": 2, "kernel": "Linux 6.18.5",
+                          "compiler": "Clang 19.1.7", "flags": "-O2 -DNDEBUG", "build_type": "Release"},
+              "contenders": [{"name": name, "family": family} for name, (family, _) in CONTENDERS.items()]}]
+    names = wanted or suites.names()
+    cases = suites.cases(names, "full") + [each for suite in names if suites.suite(suite).get("listed")
+                                           for each in exchange_cases(suite)]
+    for case in cases:
+        found.append(suites.described(case))
+        who = contenders_of(case)
+        for number in range(BLOCKS):
+            play = make.block if case.mode == suites.SLICES else lambda *of: [make.turn(*of)]
+            told = {name: play(case, name) for name in who} | {who[0] + CONTROL: play(case, who[0])}
+            refused = {"asio_callback": "spawns no coroutines"} if case.name == "spawn" else {}
+            refused |= {"uvloop": "has no threads"} if case.name.startswith("threads_2_block") else {}
+            found.append({"kind": "block" if case.mode == suites.SLICES else "round", "suite": case.suite,
+                          "case": case.name, "number": number, "seed": seed, "order": [],
+                          "contenders": {name: each for name, each in told.items() if name not in refused},
+                          "refused": refused, "broken": {}, "seconds": 0.5, "steal_percent": 0.1,
+                          "load_average": 0.4, "sitting": "2026-01-02T03:04:05+00:00"})
+    return found
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    Path(sys.argv[1]).write_text("".join(json.dumps(each) + "\n" for each in lines()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSL-1.0
+#
+# What is played when, what of it is kept, and what becomes of contenders that refuse, break or hang.
+"""Drives measure/ with contenders whose figures are made up."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import run
+from analyse.frame import load
+from conftest import FAKE, case_of, fake
+from measure import processes, slices, suites, turns
+from measure.journal import Journal, OtherConditions, fingerprint, read
+from measure.processes import CONTROL, Broken, Build, Contender, SliceProcess
+
+OURS = Contender("gyre_uring", "gyre", "slices", (*FAKE, "gyre_uring", "2.0"), ("latency",))
+ASIO = Contender("asio_callback", "asio", "slices", (*FAKE, "asio_callback", "1.0"), ("latency",))
+
+
+# ---- slices
+# ----------------------------------------------------------------------------------------------------
+
+def test_a_block_plays_each_contender_once_in_each_round_in_an_order_that_the_seed_decides():
+    contenders = slices.with_control([OURS, ASIO])
+    case = case_of(rounds=6)
+
+    first, again, other = (slices.play_block(contenders, case, number, 7) for number in (0, 0, 1))
+
+    everyone = {"gyre_uring", "asio_callback", "gyre_uring" + CONTROL}
+    assert all(set(each) == everyone for each in first["order"])
+    assert first["order"] == again["order"] != other["order"]
+    assert len({tuple(each) for each in first["order"]}) > 1
+    assert all(len(each["slices"]["wall_ns"]) == 6 for each in first["contenders"].values())
+    assert first["contenders"]["asio_callback"]["finish"]["memory_mb"] == 5.0
+
+
+def test_a_case_apart_has_a_process_for_each_slice_and_one_histogram():
+    block = slices.play_block([OURS], case_of(apart=True), 0, 7)
+
+    told = block["contenders"]["gyre_uring"]
+    assert len(told["slices"]["wall_ns"]) == 3
+    assert sum(count for _, count in told["finish"]["buckets"]) == 300
+
+
+@pytest.mark.parametrize(("kind", "where", "reason"), [("refuse", "refused", "has no such thing"),
+                                                       ("break", "broken", "a byte is wrong")])
+def test_contenders_that_refuse_or_break_are_named_and_have_no_slices(kind, where, reason):
+    block = slices.play_block([OURS, ASIO], case_of(kind), 0, 7)
+
+    assert block["contenders"] == {}
+    assert reason in block[where]["asio_callback"]
+
+
+def test_a_contender_that_cannot_be_started_is_broken():
+    absent = replace(OURS, command=("/nowhere/lab_gyre",))
+
+    assert "could not be started" in slices.play_block([absent], case_of(), 0, 7)["broken"]["gyre_uring"]
+
+
+def test_a_contender_that_hangs_is_given_up(monkeypatch):
+    monkeypatch.setattr(processes, "SECONDS_MAX", 0.2)
+    with pytest.raises(Broken, match="did not answer"), \
+            SliceProcess(replace(OURS, command=("sleep", "60")), None) as process:
+        process.ask({"do": "about"})
+
+
+def test_system_calls_are_counted_in_a_run_of_their_own():
+    assert slices.count_system_calls(OURS, case_of()) == {"per_operation": 4.0}
+
+
+# ---- turns
+# -----------------------------------------------------------------------------------------------------
+
+class Played(turns.Turns):
+    """Turns of programs that do not exist; some break once."""
+
+    def __init__(self, breaking=()):
+        self.order, self.breaking = [], list(breaking)
+
+    def take(self, contender, case, counting=False):
+        self.order.append(contender.title)
+        if contender.title in self.breaking:
+            self.breaking.remove(contender.title)
+            return {"cannot_run": "no", "broken": True}
+        return {"metrics": [{"metric": "p50", "unit": "us", "better": "lower", "value": 1.0}]}
+
+
+def test_every_second_pass_goes_in_the_opposite_order_with_the_control_at_the_other_end():
+    play = Played()
+    for number in (0, 1):
+        turns.play_round(play, [OURS, ASIO], case_of(), number)
+
+    forward = ["gyre_uring", "asio_callback", "gyre_uring" + CONTROL]
+    assert play.order == [*forward, *reversed(forward)]
+
+
+def test_a_round_of_several_turns_alternates_and_keeps_all_of_them():
+    play = Played()
+    line = turns.play_round(play, [OURS, ASIO], case_of(turns=2), 0)
+
+    assert play.order[:3] == play.order[:2:-1]
+    assert [len(each) for each in line["contenders"].values()] == [2, 2, 2]
+
+
+def test_a_turn_that_broke_is_taken_once_more_and_only_once():
+    once = turns.play_round(Played(["asio_callback"]), [OURS, ASIO], case_of(), 0)
+    twice = turns.play_round(Played(["asio_callback"] * 2), [OURS, ASIO], case_of(), 0)
+
+    assert (once["retried"], once["broken"]) == ({"asio_callback": "no"}, {})
+    assert "asio_callback" in once["contenders"]
+    assert twice["broken"] == {"asio_callback": "no"}
+    assert "asio_callback" not in twice["contenders"]
+
+
+@pytest.mark.parametrize(("report", "why"), [
+    ([], "no object"), ({"metrics": 3}, "no list"), ({"metrics": [{"metric": "a"}]}, "that is none"),
+    ({"metrics": [{"metric": "a", "unit": "", "better": "lower", "value": float("nan")}]}, "NaN"),
+    ({"metrics": [{"metric": "a", "unit": "", "better": "lower", "value": 1}] * 2}, "that is none")])
+def test_nonsense_is_no_row(report, why):
+    with pytest.raises(Broken, match=why):
+        turns.parse_report(report)
+
+
+def test_a_peer_that_setup_has_seen_serve_may_not_refuse_what_it_has_threads_for(monkeypatch):
+    peer = replace(ASIO, mode="turns", suites=("echo",), threads_max=1)
+    play = turns.Turns.__new__(turns.Turns)
+    monkeypatch.setattr(play, "_played", lambda *_: {"cannot_run": "no"}, raising=False)
+
+    assert play.take(peer, case_of(threads=2))["broken"]
+    assert "broken" not in play.take(peer, case_of(threads=3))
+    assert play.take(replace(peer, absent="not built"), case_of()) == {"cannot_run": "not built"}
+
+
+# ---- journal and whole runs
+# ------------------------------------------------------------------------------------
+
+def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
+    path = tmp_path / "run.jsonl"
+    Journal(path, {"scale": "quick"}).add({"suite": "latency", "case": "tcp_1", "kind": "block"})
+    with path.open("a") as file:
+        file.write('{"suite": "lat')
+
+    again = Journal(path, {"scale": "quick"})
+
+    assert len(again.of_case("latency", "tcp_1")) == 1
+    again.add({"suite": "latency", "case": "tcp_1", "kind": "block"})
+    assert len(read(path)) == 3
+
+
+def test_other_conditions_are_no_continuation(tmp_path):
+    Journal(tmp_path / "run.jsonl", {"scale": "quick"})
+    with pytest.raises(OtherConditions, match="scale was 'quick' and is 'full'"):
+        Journal(tmp_path / "run.jsonl", {"scale": "full"})
+
+
+def test_a_program_that_was_built_anew_or_is_missing_has_another_fingerprint(tmp_path):
+    program = tmp_path / "program"
+    seen = {fingerprint([program])}
+    for text in ("one", "two"):
+        program.write_text(text)
+        seen.add(fingerprint([program]))
+    assert len(seen) == 3
+
+
+WORDS = ["latency", "--quick", "--blocks", "2", "--repetitions", "2", "--case", "tcp_1 tcp_64"]
+
+
+def test_a_run_that_was_interrupted_is_taken_up_by_the_same_command(fake_build, tmp_path, monkeypatch):
+    build = fake_build(fake("gyre_uring", "gyre", 2.0), fake("asio_callback", "asio", 1.0))
+    words = [*WORDS, "--build", str(build), "--json", str(tmp_path / "run.jsonl")]
+    played = []
+    whole = slices.play_block
+
+    def interrupted(contenders, case, number, seed):
+        if len(played) == 3:
+            raise KeyboardInterrupt
+        played.append((case.name, number))
+        return whole(contenders, case, number, seed)
+
+    monkeypatch.setattr(slices, "play_block", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.measure(words)
+    monkeypatch.setattr(slices, "play_block", lambda *of: played.append((of[1].name, of[2])) or whole(*of))
+    path = run.measure(words)
+
+    assert played == [("tcp_1", 0), ("tcp_1", 1), ("tcp_64", 0), ("tcp_64", 1)]
+    found = load(path)
+    assert found.cases("latency") == ["tcp_1", "tcp_64"]
+    assert found.value("latency", "tcp_64", "system_calls", "gyre_uring") == 4.0
+    assert found.value("latency", "tcp_64", "mean", "gyre_uring") == pytest.approx(0.5, rel=0.1)
+    assert [each.reference for each in found.comparisons] == ["asio_callback"] * 2
+
+
+def test_twins_take_part_beside_each_contender(fake_build, tmp_path):
+    build = fake_build(fake("gyre_uring", "gyre", 2.0), fake("asio_callback", "asio", 1.0))
+    path = run.measure([*WORDS, "--build", str(build), "--twins", "--json", str(tmp_path / "run.jsonl")])
+
+    blocks = [each for each in read(path) if each["kind"] == "block"]
+    assert set(blocks[0]["contenders"]) == {"gyre_uring", "asio_callback", "gyre_uring (twin)",
+                                            "asio_callback (twin)", "gyre_uring (control)"}
+
+
+def test_a_contender_that_has_refused_is_not_asked_again():
+    done = [{"refused": {"asio_callback": "no"}, "broken": {}}]
+    assert run.still_able([OURS, ASIO], done) == [OURS]
+    broke = {"refused": {}, "broken": {"asio_callback": "no"}}
+    assert run.still_able([OURS, ASIO], [broke]) == [OURS, ASIO]
+    assert run.still_able([OURS, ASIO], [broke, broke]) == [OURS]
+
+
+def test_smoke_names_what_breaks_and_suites_without_a_row(fake_build, capsys):
+    build = Build(fake_build(fake("gyre_uring", "gyre", 2.0),
+                             fake("asio_callback", "asio", suites=("http",))))
+    cases = [case_of("refuse"), case_of(), replace(case_of("break"), suite="http")]
+
+    assert run.smoke(build, build.contenders, cases, ["latency", "http"]) == 1
+    printed = capsys.readouterr().out
+    assert "http tcp_64: asio_callback: ended with status 1: a byte is wrong" in printed
+    assert "http: no contender ran" in printed
+    assert "smoke: 1 ran" in printed
+
+
+def test_peers_that_are_missing_take_part_and_say_why(fake_build):
+    folder = fake_build(fake("gyre_uring", "gyre"))
+    (folder / "lab/peers/peers.json").write_text(json.dumps([
+        {"name": "go", "family": "go", "command": [], "workloads": ["echo", "http"], "threads_max": None,
+         "missing": "no toolchain"}]))
+
+    peers = [each for each in Build(folder).contenders if each.name == "go"]
+
+    assert [(each.suites, each.cases, each.absent) for each in peers] == \
+        [(("echo",), "*block_*", "no toolchain"), (("baseline",), "*", "no toolchain")]
+
+
+def test_suites_that_do_not_exist_are_named(fake_build):
+    with pytest.raises(SystemExit, match="no suite latancy"):
+        run.choose_cases(Build(fake_build()), ["latancy"], "*", "quick")
+    assert suites.matches("tcp_64", "unix_* tcp_*")
