@@ -140,7 +140,7 @@ public:
         all_.finish();
     }
 
-    void conclude(slice& now) override {
+    void mark_done(slice& now) override {
         for (const histogram& each : latencies_) now.latency.add(each);
         now.done = now.latency.count();
     }
@@ -245,7 +245,7 @@ public:
         all_.finish();
     }
 
-    void conclude(slice& now) override {
+    void mark_done(slice& now) override {
         for (const auto& each : all_.places) now.done += each.arrived();
     }
 

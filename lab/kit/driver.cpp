@@ -103,7 +103,7 @@ private:
         const stopwatch watch;
         session_->play(now);
         const cost spent = watch.stop();
-        session_->conclude(now);
+        session_->mark_done(now);
         require(now.done == now.operations, "driver: " + std::to_string(now.done) + " of " +
                                                 std::to_string(now.operations) +
                                                 " operations were done");

@@ -50,7 +50,7 @@ public:
     virtual void play(slice& now) = 0;
 
     /// What may be left until the clock has stopped: adding up.
-    virtual void conclude(slice&) {}
+    virtual void mark_done(slice&) {}
 
     /// What has been counted so far: always the same counters, from wherever they started.
     [[nodiscard]] virtual std::vector<counter> counted() { return {}; }

@@ -68,7 +68,7 @@ public:
         all_.finish();
     }
 
-    void conclude(lab::slice& now) override {
+    void mark_done(lab::slice& now) override {
         posting_.clear();
         now.done = tally_.sum() - before_;
     }

@@ -114,7 +114,7 @@ public:
         all_.finish();
     }
 
-    void conclude(lab::slice& now) override { now.done = tally_.sum() - before_; }
+    void mark_done(lab::slice& now) override { now.done = tally_.sum() - before_; }
 
     std::vector<lab::counter> counted() override { return all_.counted(); }
 
