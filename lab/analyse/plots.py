@@ -311,7 +311,8 @@ def ratios(run: Run, suite: str) -> Group | None:
                        if any(one.contender == each for one in found))
     return Group(f"{suite}-ratios", "Against the best library of others",
                  "Right of 1 gyre is better, whatever the metric's direction. Lines: 95 % intervals, "
-                 f"widened by the control, whose own distance from 1 is shaded. Hollow: open. Marks: {shapes}.",
+                 "widened by the control, whose own distance from 1 is shaded. Hollow: open. "
+                 f"Marks: {shapes}.",
                  pictures
                  ) if pictures else None
 

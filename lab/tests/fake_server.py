@@ -69,7 +69,7 @@ def spoilt(answer: bytes) -> bytes:
 def echo_once(peer: socket.socket, number: int) -> bool:
     """Whether the connection goes on."""
     arrived = peer.recv(65_536)
-    if not arrived or fault == "hangs_up" and number == ROUND:
+    if not arrived or (fault == "hangs_up" and number == ROUND):
         return False
     peer.sendall(spoilt(arrived) if number == ROUND else b"!" * len(arrived) if fault == "wrong" else arrived)
     return True

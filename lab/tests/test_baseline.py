@@ -305,7 +305,7 @@ def test_a_server_that_does_other_work_is_not_timed():
 
 @needs_watcher
 def test_a_server_that_says_why_it_cannot_has_a_row_that_says_so():
-    with pytest.raises(Refused, match="^fake_server: no such ring$"):
+    with pytest.raises(Refused, match=r"^fake_server: no such ring$"):
         start("ends_at_once")
     with pytest.raises(Refused, match="/nowhere/at/all: No such file"):
         Watched(FOLDER, ["/nowhere/at/all"])

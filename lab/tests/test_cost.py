@@ -120,7 +120,7 @@ def test_connections_that_were_not_accepted_are_no_figure():
 
 def test_too_few_descriptors_are_a_reason():
     with mock.patch("resource.getrlimit", return_value=(1024, 4096)), \
-            pytest.raises(Refused, match="10,000 connections need 10,200 descriptors, .* limit is 4,096"):
+            pytest.raises(Refused, match=r"10,000 connections need 10,200 descriptors, .* limit is 4,096"):
         cost.raise_descriptor_limit(10_000)
 
 

@@ -72,7 +72,7 @@ def is_minimal(command: tuple[str, ...]) -> bool:
 
 def starts(command: tuple[str, ...]) -> bool:
     """Not a program of a library that is lacking, nor a backend that there is none of."""
-    if not Path(command[0]).is_file() or "io_uring_sqpoll" in command and "gyre" in command[0]:
+    if not Path(command[0]).is_file() or ("io_uring_sqpoll" in command and "gyre" in command[0]):
         return False
     return subprocess.run([*command, "--version"], capture_output=True).returncode == 0
 
@@ -88,7 +88,8 @@ if not PROGRAMS:
 
 Way = tuple[Program, int]  # And on how many threads.
 WAYS = [(each, threads) for each in PROGRAMS for threads in (1, 2)
-        if (each.threads_max or threads) >= threads and "load_ceiling" not in each.command[0] or threads == 1]
+        if threads == 1
+        or ((each.threads_max or threads) >= threads and "load_ceiling" not in each.command[0])]
 
 
 def title_of(way: Way) -> str:
