@@ -102,7 +102,8 @@ class Player:
         mine, its, started = machine.run_delay(os.getpid()), self._process.run_delay(), time.perf_counter_ns()
         reply = self._process.ask({"do": "play", "operations": self.case.operations})
         passed = time.perf_counter_ns() - started
-        if self.case.threads == 1 and None not in (mine, its) and "wall_ns" in reply:
+        alone = self.case.threads == 1 and "threads" not in self.case.record
+        if alone and None not in (mine, its) and "wall_ns" in reply:
             outside = passed - reply["wall_ns"] - (machine.run_delay(os.getpid()) - mine)
             self._outside = min(self._outside, outside)
             waited = self._process.run_delay() - its - (outside - self._outside)

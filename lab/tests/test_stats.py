@@ -10,7 +10,7 @@ import pytest
 from analyse import stats
 from analyse.stats import AHEAD, BEHIND, OPEN, Estimate
 
-BLOCKS, ROUNDS = 6, 7  # A quick run's.
+BLOCKS, ROUNDS = 6, 10  # A quick run's.
 
 
 class Machine:
