@@ -332,13 +332,13 @@ class Run:
                  if each in two.blocks)
         return [sign * each for each in found if each is not None]
 
-    @functools.cache
+    @functools.cache  # noqa: B019 (a run lives as long as the program)
     def ratio(self, suite: str, case: str, metric: str, contender: str, reference: str) -> Estimate | None:
         """With its own interval, not widened."""
         values = self.values(suite, case, metric, contender, reference)
         return stats.estimate(values) if values else None
 
-    @functools.cache
+    @functools.cache  # noqa: B019 (a run lives as long as the program)
     def control(self, suite: str, case: str, metric: str) -> Estimate | None:
         """A contender against itself."""
         title = next((each for each in self.families if self.row(suite, case, metric, each + CONTROL)), None)

@@ -143,7 +143,8 @@ class SliceProcess:
     """A contender that stays alive: one request a line in, one reply a line out."""
 
     def __init__(self, contender: Contender, cores: set[int] | None):
-        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+        # Closed by __exit__.
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         try:
             self._process = subprocess.Popen(contender.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                              stderr=self._errors, bufsize=0, preexec_fn=pin(cores),
