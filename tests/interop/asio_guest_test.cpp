@@ -208,12 +208,12 @@ TEST_CASE("a guest that dies stops what is left and runs the host until it has e
         error slept;
         error waited;
         asio::steady_timer timer{host, 1h};  // Outlives the guest, and so the wait.
+        const auto wait = [&]() -> task<> {
+            const auto result = co_await timer.async_wait(use_io_result);
+            waited = result.error();
+        };
         {
             asio_guest guest{host, loop};
-            const auto wait = [&]() -> task<> {
-                const auto result = co_await timer.async_wait(use_io_result);
-                waited = result.error();
-            };
             launch(loop, keep_outcome_of_long_sleep(slept), or_terminate{});
             launch(loop, wait(), or_terminate{});
             host.poll();

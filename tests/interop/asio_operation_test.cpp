@@ -374,13 +374,13 @@ TEST_CASE("a loop that dies first waits for Asio to let go of the operation") {
     with_every_backend([](const io_context_options& options) {
         asio_thread there;
         error outcome;
+        const auto wait = [&]() -> task<> {
+            asio::steady_timer timer{there.context, 1h};
+            const auto waited = co_await timer.async_wait(use_io_result);
+            outcome = waited.error();
+        };
         {
             io_context loop{options};
-            const auto wait = [&]() -> task<> {
-                asio::steady_timer timer{there.context, 1h};
-                const auto waited = co_await timer.async_wait(use_io_result);
-                outcome = waited.error();
-            };
             launch(loop, wait(), or_terminate{});
             loop.poll();
         }

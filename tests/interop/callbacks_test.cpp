@@ -425,13 +425,13 @@ TEST_CASE("a loop that dies first ends the wait, and the callback may outlive it
     with_every_backend([](const io_context_options& options) {
         std::optional<callback<int>> kept;
         error outcome;
+        const auto wait = [&]() -> task<> {
+            const auto start = [&](callback<int> done) { kept = std::move(done); };
+            const auto got = co_await from_callback<int>(start);
+            outcome = got.error();
+        };
         {
             io_context io{options};
-            const auto wait = [&]() -> task<> {
-                const auto start = [&](callback<int> done) { kept = std::move(done); };
-                const auto got = co_await from_callback<int>(start);
-                outcome = got.error();
-            };
             launch(io, wait(), or_terminate{});
             io.poll();
             CHECK(kept->wanted());
@@ -447,15 +447,15 @@ TEST_CASE("a loop that dies while another thread calls back waits for that call 
         for (int round = 0; round < 500; ++round) {
             std::thread caller;
             bool ended = false;
+            const auto wait = [&]() -> task<> {
+                const auto start = [&](callback<int> done) {
+                    caller = std::thread{[done = std::move(done)] { done(1); }};
+                };
+                static_cast<void>(co_await from_callback<int>(start));
+                ended = true;
+            };
             {
                 io_context io{options};
-                const auto wait = [&]() -> task<> {
-                    const auto start = [&](callback<int> done) {
-                        caller = std::thread{[done = std::move(done)] { done(1); }};
-                    };
-                    static_cast<void>(co_await from_callback<int>(start));
-                    ended = true;
-                };
                 launch(io, wait(), or_terminate{});
                 io.poll();
             }

@@ -335,9 +335,9 @@ TEST_CASE(
         for (int round = 0; round < 20; ++round) {
             const std::size_t before = open_descriptors();
             {
+                error outcome;
                 io_context io{options};
                 tcp_acceptor acceptor = listen_anywhere(io);
-                error outcome;
                 const stop_handle stop =
                     launch(io, note_accept_error(acceptor, outcome), or_terminate{});
                 static_cast<void>(io.poll());

@@ -4,6 +4,7 @@
 // frames: clang at -O1 keeps the child's frame inside its parent's, and then there is nothing to see.
 #include <gyre/coro/task.hpp>
 #include <gyre/io/run.hpp>
+#include <gyre/sync/sleep.hpp>
 
 #include <cstdio>
 
@@ -12,7 +13,8 @@ namespace {
 gyre::task<> child(const volatile int*& where) {
     volatile int local = 1;
     where = &local;
-    co_return;
+    co_await gyre::yield();  // What does not outlive a suspension need not lie in the frame.
+    local = 2;
 }
 
 gyre::task<int> parent() {
