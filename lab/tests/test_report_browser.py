@@ -40,7 +40,7 @@ def test_a_picture_of_one_page_is_taken(small, tmp_path):
 
 
 @pytest.mark.parametrize(("old", "new", "problem"), [
-    ('href="#losses"', 'href="#nowhere"', "leads nowhere"),
+    ('<a href="#losses"', '<a href="#nowhere"', "leads nowhere"),
     ("</main>", '<div style="width:3000px">wide</div></main>', "scrolls sideways"),
     ("</main>", "<script>console.log('no')</script></main>", "CONSOLE"),
     ("</svg>", '<text x="40" y="40">one label</text><text x="42" y="41">another</text></svg>', '" on "'),
