@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
-"""What failed, again, where somebody looks first: at the end.
+"""What failed, again, where a reader looks first: at the end.
 
 Usage: `tools/failures.py FILE...`, each a JUnit file that ctest wrote. Each test that failed is printed
 with its preset (the folder that its file lies in), its name and the end of its output; what was left out

@@ -125,7 +125,7 @@ def check(root: Path, fix: bool) -> list[Finding]:
             wrong = [each for each in wrong if "differs" not in each.message]
         findings += wrong
     for path, name in sorted(snippets.keys() - quoted):
-        findings.append(Finding(path, 1, f"nobody quotes the snippet `{name}`"))
+        findings.append(Finding(path, 1, f"no document quotes the snippet `{name}`"))
     return findings
 
 

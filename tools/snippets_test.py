@@ -94,7 +94,7 @@ class SnippetsTest(unittest.TestCase):
             self.assertIn("has no snippet", said)
 
     def test_a_snippet_that_nobody_quotes_is_found(self) -> None:
-        self.check_finding(SOURCE, "# A guide\n", "nobody quotes the snippet `member`")
+        self.check_finding(SOURCE, "# A guide\n", "no document quotes the snippet `member`")
 
     def test_a_marker_without_a_code_block_is_found(self) -> None:
         marker = "<!-- snippet: examples/a.cpp member -->\n"

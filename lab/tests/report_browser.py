@@ -65,7 +65,7 @@ def browser() -> str | None:
 
 def run_browser(program: str, folder: Path, scheme: str, arguments: list[str]) -> tuple[str, str]:
     """What it wrote on standard output and as a log. It has a profile of its own."""
-    # If whoever waits for it is killed, the browser still ends.
+    # If its parent is killed, the browser still ends.
     command = ["timeout", "--kill-after=1", str(SECONDS_MAX + 5), program,
                "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
                "--hide-scrollbars", "--enable-logging=stderr", "--v=0", "--disable-extensions",

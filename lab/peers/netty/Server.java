@@ -6,7 +6,7 @@
 // - a native transport instead of the JDK's, with less garbage and better performance:
 //   https://netty.io/wiki/native-transports.html
 // - direct buffers from a pool: https://netty.io/wiki/analyzing-memory-allocator-behavior.html
-// - writes while data is read and one flush after it, with promises that nobody waits for:
+// - writes while data is read and one flush after it, with promises that have no listener:
 //   https://netty.io/4.2/api/io/netty/channel/ChannelOutboundInvoker.html#voidPromise()
 // - no search for leaks (setup.py starts it so): https://netty.io/wiki/reference-counted-objects.html
 // - on io_uring, a ring of buffers that all connections share:
