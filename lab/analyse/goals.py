@@ -38,7 +38,7 @@ class Judgement:
 
 
 def judge_all(run: Run) -> list[Judgement]:
-    return [judge(run, each) for each in suites.document()["goals"]]
+    return [judge(run, each) for each in suites.goals()]
 
 
 def judge(run: Run, goal: dict) -> Judgement:

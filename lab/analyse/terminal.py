@@ -52,7 +52,7 @@ def loss_line(each: Comparison) -> str:
 
 def note_of(each: Comparison) -> str:
     """What a record in docs/decisions has found out."""
-    for note in suites.document()["notes"]:
+    for note in suites.notes():
         if note["suite"] == each.suite and suites.matches(each.case, note["cases"]):
             return f"{note['text']} ({note['decision']}, {note['date']}, {note['machine']})"
     return ""

@@ -40,6 +40,11 @@ class Case:
     def key(self) -> tuple[str, str]:
         return self.suite, self.name
 
+    @property
+    def parts(self) -> int:
+        """What a journal has a line for."""
+        return self.blocks if self.mode == SLICES else self.rounds
+
 
 @cache
 def document() -> dict:
@@ -52,6 +57,19 @@ def names() -> list[str]:
 
 def suite(name: str) -> dict:
     return document()["suites"][name]
+
+
+def goals() -> list[dict]:
+    return [{"suite": name, "text": text} | its for name, of_suite in document()["goals"].items()
+            for text, its in of_suite.items()]
+
+
+def notes() -> list[dict]:
+    """What records have found out about losses: {"suite", "cases", "text", "decision", "date", "machine"}."""
+    return [{"suite": name, "cases": patterns, "text": text, "decision": decision, "date": record["date"],
+             "machine": record["machine"]}
+            for decision, record in document()["notes"].items()
+            for name, its in record.items() if isinstance(its, dict) for patterns, text in its.items()]
 
 
 def matches(name: str, patterns: str) -> bool:
@@ -83,26 +101,24 @@ def described(case: Case) -> dict:
 
 def _cases_of(name: str, scale: str) -> list[Case]:
     its, found = suite(name), []
-    for pattern in its.get("cases", []):
-        axes = [[(each, value) for value in its["axes"][each]] for each in pattern.get("axes", [])]
+    for pattern, told in its.get("cases", {}).items():
+        axes = [[each if isinstance(each, dict) else {axis: each} for each in its["axes"][axis]]
+                for axis in told.get("axes", [])]
         for chosen in itertools.product(*axes):
-            words: dict = {}
-            for axis, value in chosen:
-                words |= value if isinstance(value, dict) else {axis: value}
-            found.append(_case(name, _filled(pattern, words, scale), scale))
+            words = {key: each for part in chosen for key, each in part.items()}
+            found.append(_case(name, _filled({"name": pattern, **told}, words, scale), scale))
     return found
 
 
 def _case(name: str, of: dict, scale: str) -> Case:
     its, scales = suite(name), document()["scales"][scale]
-    slices, smoke = its["mode"] == SLICES, scale == "smoke"
-    rounds = scales["rounds" if slices else "turn_rounds"]
+    rounds = scales["rounds" if its["mode"] == SLICES else "turn_rounds"]
+    often = {} if scale == "smoke" else of
     return Case(name, str(of["name"]), str(of["title"]), its["mode"], of.get("headline", its["headline"]),
                 of["case"],
                 operations=of.get("operations", 0),
                 threads=of.get("threads", 1) + of.get("other_threads", 0),
-                blocks=scales["blocks"] if smoke else of.get("blocks", scales["blocks"]),
-                rounds=rounds if smoke else of.get("rounds", rounds),
+                blocks=often.get("blocks", scales["blocks"]), rounds=often.get("rounds", rounds),
                 apart=of.get("apart", False), judged=of.get("judged", its.get("judged", True)),
                 why=of.get("why", its.get("why", "")), counts_calls=of.get("count_system_calls", True))
 
@@ -112,16 +128,8 @@ def _filled(value, words: dict, scale: str):
     if isinstance(value, dict):
         if set(value) == {"quick", "full"}:
             return _filled(value["full" if scale == "full" else "quick"], words, scale)
-        return {key: each if key == "axes" else _filled(each, words, scale) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_filled(each, words, scale) for each in value]
-    if isinstance(value, str):
-        alone = re.fullmatch(r"\{(\w+)\}", value)
-        if alone:
-            return _scaled(words[alone[1]], scale) if alone[1] != "name" or "name" in words else value
-        return value.format_map(words)
-    return value
-
-
-def _scaled(value, scale: str):
-    return _filled(value, {}, scale) if isinstance(value, dict) else value
+        return {key: _filled(each, words, scale) for key, each in value.items() if key != "axes"}
+    if not isinstance(value, str):
+        return value
+    alone = re.fullmatch(r"\{(\w+)\}", value)
+    return _filled(words[alone[1]], {}, scale) if alone else value.format_map(words)

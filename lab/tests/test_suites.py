@@ -78,9 +78,9 @@ def test_what_is_not_equal_work_is_not_judged():
     assert by_name("timers")["schedule_cancel_unwaited"].judged
 
 
-@pytest.mark.parametrize("what", ["goals", "notes"])
+@pytest.mark.parametrize("what", [suites.goals, suites.notes])
 def test_patterns_of_goals_and_notes_match_cases(what):
-    for each in suites.document()[what]:
+    for each in what():
         for suite in each["suite"].split():
             names = names_of(suite)
             patterns = each.get("cases", "").split() + [one.format(2) for one in each.get("rise", [])]
@@ -90,7 +90,7 @@ def test_patterns_of_goals_and_notes_match_cases(what):
 
 def test_notes_and_changed_conditions_name_records_that_exist():
     decisions = suites.FILE.parents[1] / "docs/decisions"
-    for each in suites.document()["notes"] + suites.document()["changed_conditions"]:
+    for each in suites.notes() + suites.document()["changed_conditions"]:
         assert (decisions / each["decision"]).is_file(), each["decision"]
         assert each["date"]
 
