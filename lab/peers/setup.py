@@ -10,7 +10,7 @@
 Sources stand beside this file, programs are DIR/lab/peers/* (DIR is build/release unless told). A program
 is built if its sources, its tools or how it is built have changed, then started once.
 DIR/lab/peers/peers.json lists all peers: {"name", "family", "command", "workloads", "threads_max": number
-or null, "missing": reason or null, "version", "fingerprint"}. README.md says how such a command is used.
+or null, "missing": reason or null, "version"}. README.md says how such a command is used.
 
 Ends with 0 whatever is missing: one line per peer tells, and where the whole story is.
 """
@@ -18,6 +18,7 @@ Ends with 0 whatever is missing: one line per peer tells, and where the whole st
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -28,7 +29,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +38,7 @@ WORKLOADS = ["echo", "http"]
 STEP_SECONDS_MAX = 900.0   # A registry that says nothing at all.
 START_SECONDS_MAX = 60.0
 REASON_LENGTH_MAX = 160
+READY = "ready\n"
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Program:
     folder: str
     tools: tuple[str, ...]
     steps: tuple[tuple[str, ...], ...]
-    peers: tuple[Peer, ...]
+    peers: tuple[Peer, ...] = ()
     shares: tuple[str, ...] = ()  # Folders of sources that other programs use, too.
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -70,47 +72,28 @@ JAVA = ("java", "-XX:+UseParallelGC", "-Djava.net.preferIPv4Stack=true",
         "-Dio.netty.leakDetection.level=disabled",
         "-cp", "{target}/classes:{target}/jars/*", "Server")
 
+SERVER = "{target}/server"
+
 PROGRAMS = (
-    Program(
-        folder="libuv",
-        tools=("cc",),
-        steps=(("cc", "-O2", "-Wall", "-D_GNU_SOURCE", "server.c", "-luv", "-o", "{target}/server"),),
-        peers=(Peer("libuv", "libuv", ("{target}/server",)),)),
-    Program(
-        folder="go",
-        tools=("go",),
-        steps=(("go", "build", "-o", "{target}/server", "."),),
-        # Never a toolchain that go would fetch: what is there is what is measured.
-        environment={"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0"},
-        peers=(Peer("go", "go", ("{target}/server",)),)),
-    Program(
-        folder="tokio",
-        tools=("cargo", "cc"),
-        steps=(CARGO,),
-        shares=("rust",),
-        peers=(Peer("tokio", "tokio", ("{target}/release/server",)),)),
-    Program(
-        folder="monoio",
-        tools=("cargo", "cc"),
-        steps=(CARGO,),
-        shares=("rust",),
-        peers=(Peer("monoio", "monoio", ("{target}/release/server",)),)),
-    Program(
-        folder="netty",
-        tools=("mvn", "javac", "java"),
-        steps=(("mvn", "--batch-mode", "--no-transfer-progress", "--strict-checksums",
-                "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies",
-                "-DoutputDirectory={target}/jars"),
-               ("javac", "-Xlint:all", "-d", "{target}/classes", "-cp", "{target}/jars/*", "Server.java")),
-        peers=(Peer("netty_epoll", "netty", (*JAVA, "--transport", "epoll")),
-               Peer("netty_io_uring", "netty", (*JAVA, "--transport", "io_uring")))),
-    Program(
-        folder="uvloop",
-        tools=(PYTHON,),
-        steps=VENV,
-        peers=(Peer("uvloop", "uvloop", ("{target}/venv/bin/python", "-B", "{source}/server.py"),
-                    threads_max=1),)),
-    Program(folder="hdrhistogram", tools=(PYTHON,), steps=VENV, peers=()),  # For test_histogram_judge.py.
+    Program("libuv", ("cc",),
+            (("cc", "-O2", "-Wall", "-D_GNU_SOURCE", "server.c", "-luv", "-o", SERVER),),
+            (Peer("libuv", "libuv", (SERVER,)),)),
+    # Never a toolchain that go would fetch: what is there is what is measured.
+    Program("go", ("go",), (("go", "build", "-o", SERVER, "."),), (Peer("go", "go", (SERVER,)),),
+            environment={"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0"}),
+    *(Program(library, ("cargo", "cc"), (CARGO,), (Peer(library, library, ("{target}/release/server",)),),
+              shares=("rust",)) for library in ("tokio", "monoio")),
+    Program("netty", ("mvn", "javac", "java"),
+            (("mvn", "--batch-mode", "--no-transfer-progress", "--strict-checksums",
+              "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies",
+              "-DoutputDirectory={target}/jars"),
+             ("javac", "-Xlint:all", "-d", "{target}/classes", "-cp", "{target}/jars/*", "Server.java")),
+            tuple(Peer(f"netty_{transport}", "netty", (*JAVA, "--transport", transport))
+                  for transport in ("epoll", "io_uring"))),
+    Program("uvloop", (PYTHON,), VENV,
+            (Peer("uvloop", "uvloop", ("{target}/venv/bin/python", "-B", "{source}/server.py"),
+                  threads_max=1),)),
+    Program("hdrhistogram", (PYTHON,), VENV),  # For test_histogram_judge.py.
 )
 
 
@@ -133,7 +116,7 @@ def fingerprint(program: Program, source: Path) -> str:
         found = shutil.which(tool)
         if found is None:
             raise CannotBuild(f"`{tool}` is not installed")
-        status = os.stat(found)
+        status = Path(found).stat()
         whole.update(f"{found} {status.st_size} {status.st_mtime_ns}\n".encode())
     return whole.hexdigest()
 
@@ -144,6 +127,10 @@ def cause(output: str) -> str:
     errors = [line for line in lines if re.search(r"^(\[ERROR\]|error\b|E:)|\berror: ", line, re.IGNORECASE)]
     told = errors[0] if errors else lines[-1] if lines else "it printed nothing"
     return told if len(told) <= REASON_LENGTH_MAX else told[:REASON_LENGTH_MAX - 3] + "..."
+
+
+def title_of(command: list[str]) -> str:
+    return " ".join([Path(command[0]).name, *(Path(word).name for word in command[1:2] if word[0] != "-")])
 
 
 def end_group(process: subprocess.Popen) -> None:
@@ -163,172 +150,118 @@ class Workshop:
         self._log = self.target / "setup.log"
         self._stamp = self.target / "built.json"
         self.told: Path | None = None  # The log, once something is in it that was tried this time.
-        self._fingerprint: str | None = None  # Of what is built, once it is.
-        self._versions: dict[str, str] = {}  # Of the peers that were seen to start.
+        self._built: dict = {}  # The fingerprint of what is built, and "versions" of peers seen to serve.
 
     def make(self) -> str:
         """Builds what is not up to date. Returns what was done, or raises CannotBuild."""
         begun = time.monotonic()
         now = fingerprint(self.program, self.source)
-        before = self._read_stamp()
-        if before.get("fingerprint") == now:
-            self._fingerprint, self._versions = now, before["versions"]
-            return "is there"
+        with contextlib.suppress(OSError, ValueError):
+            self._built = json.loads(self._stamp.read_text(encoding="utf-8"))
+            if self._built["fingerprint"] == now:
+                return "is there"
 
         # Whatever is left of an older build must not pass for this one.
         shutil.rmtree(self.target, ignore_errors=True)
         self.target.mkdir(parents=True)
         for step in self.program.steps:
-            self._run(fill(step, self.source, self.target))
-        self._fingerprint = now
-        self._write_stamp()
+            self._build(fill(step, self.source, self.target))
+        self._built = {"fingerprint": now, "versions": {}}
+        write(self._stamp, self._built)
         return f"built in {time.monotonic() - begun:.0f} s"
-
-    def _read_stamp(self) -> dict:
-        try:
-            return json.loads(self._stamp.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-
-    def _write_stamp(self) -> None:
-        write(self._stamp, {"fingerprint": self._fingerprint, "versions": self._versions})
-
-    def _run(self, command: list[str]) -> None:
-        title = " ".join([Path(command[0]).name, *(word for word in command[1:2] if word[0] != "-")])
-        self.told = self._log
-        with self._log.open("a+b") as log:
-            log.write(f"$ {' '.join(command)}\n".encode())
-            log.flush()
-            begin = log.tell()
-            try:
-                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                           cwd=self.source, start_new_session=True,
-                                           env=os.environ | self.program.environment)
-            except OSError as error:
-                raise CannotBuild(f"`{title}` cannot be started: {error.strerror}") from error
-            try:
-                status = process.wait(STEP_SECONDS_MAX)
-            except subprocess.TimeoutExpired as error:
-                raise CannotBuild(f"`{title}` took more than {STEP_SECONDS_MAX:.0f} s") from error
-            finally:
-                end_group(process)
-            log.seek(begin)
-            output = log.read().decode(errors="replace")
-        if status != 0:
-            raise CannotBuild(f"`{title}` failed: {cause(output)}")
 
     def version(self, peer: Peer) -> str:
         """What the peer says of itself, once it has been seen to serve. It is asked each time: a library that
         it finds when it starts may be another one since it was built."""
         command = fill(peer.command, self.source, self.target)
-        said = self._ask(command + ["--version"])
-        if self._versions.get(peer.name) != said:
-            self._serve(command)
-            self._versions[peer.name] = said
-            self._write_stamp()
-        return self._versions[peer.name]
-
-    def _ask(self, command: list[str]) -> str:
-        try:
-            said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  timeout=START_SECONDS_MAX, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise CannotBuild(f"it does not start: {error}") from error
-        self._note(command, said.stdout + said.stderr)
-        if said.returncode != 0:
-            raise CannotBuild(f"it does not start: {cause(said.stdout + said.stderr)}")
-        if len(said.stdout.split()) != 3:
-            raise CannotBuild(f"it does not tell its version: {cause(said.stdout)}")
-        return said.stdout.strip()
+        status, said, complaints = self._run([*command, "--version"], START_SECONDS_MAX)
+        if status != 0:
+            raise CannotBuild(f"it does not start: {cause(said + complaints)}")
+        if len(said.split()) != 3:
+            raise CannotBuild(f"it does not tell its version: {cause(said)}")
+        if self._built["versions"].get(peer.name) != said.strip():
+            self._serve([*command, "--workload", "echo", "--threads", "1", "--port", "0"])
+            self._built["versions"][peer.name] = said.strip()
+            write(self._stamp, self._built)
+        return said.strip()
 
     def _serve(self, command: list[str]) -> None:
-        """Starts the peer, waits until it is ready, and asks it to end."""
-        command = command + ["--workload", "echo", "--threads", "1", "--port", "0"]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
-        alarm = Alarm(START_SECONDS_MAX, process)
-        try:
-            with alarm:
-                first = process.stdout.readline()
-                if first == "ready\n":
-                    process.send_signal(signal.SIGTERM)
-                out, complaints = process.communicate()
-        finally:
-            end_group(process)
-        self._note(command, first + out + complaints)
-        if alarm.rang:
-            raise CannotBuild(f"it has not started and ended within {START_SECONDS_MAX:.0f} s")
-        if first != "ready\n":
-            raise CannotBuild(f"it does not serve: {cause(complaints or first)}")
-        if process.returncode != 0:
-            raise CannotBuild(f"asked to end, it ends with {process.returncode}: {cause(complaints)}")
+        status, said, complaints = self._run(command, START_SECONDS_MAX, serves=True)
+        if not said.startswith(READY):
+            raise CannotBuild(f"it does not serve: {cause(complaints or said)}")
+        if status != 0:
+            raise CannotBuild(f"asked to end, it ends with {status}: {cause(complaints)}")
 
-    def _note(self, command: list[str], output: str) -> None:
+    def _build(self, command: list[str]) -> None:
+        status, said, complaints = self._run(command, STEP_SECONDS_MAX, cwd=self.source,
+                                             env=os.environ | self.program.environment)
+        if status != 0:
+            raise CannotBuild(f"`{title_of(command)}` failed: {cause(said + complaints)}")
+
+    def _run(self, command: list[str], seconds_max: float, serves: bool = False,
+             **how) -> tuple[int, str, str]:
+        """Its status and what it prints, which the log has, too. What serves is asked to end when it is
+        ready."""
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+                                       start_new_session=True, **how)
+        except OSError as error:
+            raise CannotBuild(f"`{title_of(command)}` cannot be started: {error.strerror}") from error
+        alarm = threading.Timer(seconds_max, end_group, [process])  # Then a reader reads the end.
+        alarm.start()
+        try:
+            first = process.stdout.readline() if serves else ""
+            if first == READY:
+                process.send_signal(signal.SIGTERM)
+            rest, complaints = process.communicate()
+        finally:
+            alarm.cancel()
+            end_group(process)
         self.told = self._log
         with self._log.open("a", encoding="utf-8") as log:
-            log.write(f"$ {' '.join(command)}\n{output}")
+            log.write(f"$ {' '.join(command)}\n{first}{rest}{complaints}")
+        if process.returncode == -signal.SIGKILL:
+            raise CannotBuild(f"`{title_of(command)}` took more than {seconds_max:.0f} s")
+        return process.returncode, first + rest, complaints
 
     def record(self, peer: Peer, version: str | None, missing: str | None) -> dict:
         return {"name": peer.name, "family": peer.family,
                 "command": fill(peer.command, self.source, self.target),
-                "workloads": WORKLOADS, "threads_max": peer.threads_max,
-                "missing": missing, "version": version,
-                "fingerprint": self._fingerprint if missing is None else None}
-
-
-class Alarm:
-    """Ends a process that takes too long, so that a reader of its output reads the end."""
-
-    def __init__(self, seconds: float, process: subprocess.Popen):
-        self.rang = False
-        self._process = process
-        self._timer = threading.Timer(seconds, self._ring)
-
-    def _ring(self) -> None:
-        self.rang = True
-        end_group(self._process)
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        self._timer.join()
+                "workloads": WORKLOADS, "threads_max": peer.threads_max, "missing": missing,
+                "version": version}
 
 
 def write(path: Path, content: object) -> None:
     """Whole, or not at all."""
     fresh = path.with_name(path.name + ".new")
     fresh.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    os.replace(fresh, path)
+    fresh.replace(path)
 
 
 def set_up(program: Program, sources: Path, targets: Path) -> list[dict]:
     """Gets one program, prints a line for each of its peers, and returns their records."""
     workshop = Workshop(program, sources, targets)
-    done, unbuilt = "", None
-    try:
-        done = workshop.make()
-    except (CannotBuild, OSError) as error:  # Nor does the latter keep the others away.
-        unbuilt = str(error)
+    done, unbuilt = attempt(workshop.make)
     if not program.peers:
         print(f"    {program.folder:<16}{f'missing: {unbuilt}' if unbuilt else done}", flush=True)
 
     records = []
     for peer in program.peers:
-        version, missing = None, unbuilt
-        if missing is None:
-            try:
-                version = workshop.version(peer)
-            except (CannotBuild, OSError) as error:
-                version, missing = None, str(error)
+        version, missing = (None, unbuilt) if unbuilt else attempt(workshop.version, peer)
         records.append(workshop.record(peer, version, missing))
-        if missing is None:
-            print(f"    {peer.name:<16}{done}: {version}", flush=True)
-        else:
-            story = "" if workshop.told is None else f"; all of it is in {workshop.told}"
-            print(f"    {peer.name:<16}missing: {missing}{story}", flush=True)
+        story = "" if workshop.told is None else f"; all of it is in {workshop.told}"
+        print(f"    {peer.name:<16}{f'missing: {missing}{story}' if missing else f'{done}: {version}'}",
+              flush=True)
     return records
+
+
+def attempt(what: Callable[..., str], *of: object) -> tuple[str | None, str | None]:
+    """What it returns, or why it could not be done: what the system denies keeps no other peer away."""
+    try:
+        return what(*of), None
+    except (CannotBuild, OSError) as error:
+        return None, str(error)
 
 
 def main(arguments: Sequence[str], programs: Sequence[Program] = PROGRAMS, sources: Path = SOURCES) -> int:
