@@ -25,7 +25,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from measure import machine, slices, suites, system_calls, turns
+from measure import machine, slices, suites, turns
 from measure.journal import Journal, OtherConditions
 from measure.processes import FLOOR_FAMILY, TWIN, Broken, Build, Contender
 
@@ -41,28 +41,19 @@ class Progress:
         self._started = time.monotonic()
         self._rewrites = sys.stderr.isatty()
 
-    def step(self, what: str, of: int = 1) -> None:
-        self._done = min(self._done + of, self._all)
-        gone = time.monotonic() - self._started
-        left = gone / max(self._done, 1) * (self._all - self._done)
-        share = 100 * self._done // self._all
-        line = f"{share:3d} %  {minutes(gone)} gone, about {minutes(left)} left  {what}"
-        if self._rewrites:
-            print(f"\r\033[K{line[:110]}", end="", file=sys.stderr, flush=True)
-        elif self._done * 20 // self._all > self._printed:
-            self._printed = self._done * 20 // self._all
-            print(line, file=sys.stderr, flush=True)
+    def step(self, what: str) -> None:
+        self._done += 1
+        twentieths = self._done * 20 // self._all
+        if self._rewrites or twentieths > self._printed:
+            self._printed = twentieths
+            gone = round(time.monotonic() - self._started)
+            passed, left = (datetime.timedelta(seconds=each) for each in
+                            (gone, gone * (self._all - self._done) // self._done))
+            line = f"{100 * self._done // self._all:3d} %  {passed} gone, about {left} left  {what}"
+            self.say(line[:110], end="" if self._rewrites else "\n")
 
-    def say(self, line: str) -> None:
-        print(f"\r\033[K{line}" if self._rewrites else line, file=sys.stderr, flush=True)
-
-    def finish(self) -> None:
-        if self._rewrites:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def minutes(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+    def say(self, line: str, end: str = "\n") -> None:
+        print(f"\r\033[K{line}" if self._rewrites else line, end=end, file=sys.stderr, flush=True)
 
 
 class Run:
@@ -79,7 +70,7 @@ class Run:
                                           if each.get("kind") == "calls" and each["refused"]), None)
 
     def measure(self, cases: list[suites.Case]) -> None:
-        progress = Progress(sum(map(parts_of, cases)))
+        progress = Progress(sum(each.parts for each in cases))
         sitting = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
         seed = self._journal.lines[0]["seed"]
         gc.disable()
@@ -87,7 +78,7 @@ class Run:
             self._case(case, seed, sitting, progress)
             gc.collect()
         self._journal.add({"kind": "end", "sitting": sitting})
-        progress.finish()
+        progress.say("", end="")
 
     def _case(self, case: suites.Case, seed: int, sitting: str, progress: Progress) -> None:
         lines = self._journal.of_case(*case.key)
@@ -95,7 +86,7 @@ class Run:
             self._journal.add(suites.described(case))
         done = [each for each in lines if each["kind"] in ("block", "round")]
         players = [each for each in self._contenders if each.takes_part(case)]
-        for number in range(parts_of(case)):
+        for number in range(case.parts):
             if number < len(done):
                 progress.step(f"{case.suite} {case.name}: known")
                 continue
@@ -104,11 +95,11 @@ class Run:
             if line is not None:
                 done.append(self._journal.add(line | {"sitting": sitting}))
             progress.step(f"{case.suite} {case.name}")
-        for title, reason in {**(done[-1]["broken"] if done else {})}.items():
+        for title, reason in (done[-1]["broken"] if done else {}).items():
             progress.say(f"{case.suite} {case.name}: {title} is broken: {reason}")
-        if self._counts_calls and case.counts_calls and self._refused is None \
-                and not any(each["kind"] == "calls" for each in lines):
-            line = system_calls.count(still_able(players, done), case, self._turns)
+        counted = any(each["kind"] == "calls" for each in lines)
+        if self._counts_calls and case.counts_calls and self._refused is None and not counted:
+            line = turns.count_system_calls(self._turns, still_able(players, done), case)
             self._refused = self._journal.add(line)["refused"]
 
     def _part(self, able: list[Contender], case: suites.Case, number: int, seed: int) -> dict:
@@ -117,10 +108,6 @@ class Run:
         if case.mode == suites.SLICES:
             return slices.play_block(slices.with_control(able), case, number, seed)
         return turns.play_round(self._turns, able, case, number)
-
-
-def parts_of(case: suites.Case) -> int:
-    return case.blocks if case.mode == suites.SLICES else case.rounds
 
 
 def still_able(players: list[Contender], done: list[dict]) -> list[Contender]:
@@ -168,23 +155,18 @@ def smoke(build: Build, contenders: list[Contender], cases: list[suites.Case], n
     faults: list[str] = []
     player = turns.Turns(build, "quick")
     for suite in dict.fromkeys(each.suite for each in cases):
-        before, part = ran, False
+        before, part = ran, suite in named
         for contender in contenders:
             mine = [each for each in cases if each.suite == suite and contender.takes_part(each)]
+            tried = ((case, *_tried(player, contender, case)) for case in mine)
+            case, reason, is_broken = next((each for each in tried if each[1] is None or each[2]),
+                                           (None, "refused", False))
             part = part or bool(mine)
-            for case in mine:
-                single = replace(case, operations=max(1, case.operations), rounds=1)
-                reason, is_broken = _tried(player, contender, single)
-                if reason is None:
-                    ran += 1
-                elif is_broken:
-                    faults.append(f"{suite} {case.name}: {contender.name}: {reason}")
-                else:
-                    continue
-                break
-            else:
-                refused += bool(mine)
-        if ran == before and (part or suite in named):
+            ran += reason is None
+            refused += case is None and bool(mine)
+            if is_broken:
+                faults.append(f"{suite} {case.name}: {contender.name}: {reason}")
+        if ran == before and part:
             faults.append(f"{suite}: no contender ran")
     print(*faults, f"smoke: {ran} ran, {refused} refused all cases of a suite, {len(faults)} faults",
           sep="\n")
@@ -194,14 +176,24 @@ def smoke(build: Build, contenders: list[Contender], cases: list[suites.Case], n
 def _tried(player: turns.Turns, contender: Contender, case: suites.Case) -> tuple[str | None, bool]:
     """Why it did not run, and whether it is broken."""
     if case.mode == suites.SLICES:
-        line = slices.play_block([contender], case, 0, 0)
+        line = slices.play_block([contender], replace(case, rounds=1), 0, 0)
         return next(iter({**line["refused"], **line["broken"]}.values()), None), bool(line["broken"])
     report = player.take(contender, case)
     return report.get("cannot_run"), bool(report.get("broken"))
 
 
+def output_options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
+    parser.add_argument("--tables", action="store_true", help="print tables (the default without --html)")
+    parser.add_argument("--costs", action="store_true", help="print what it cost as well")
+    parser.add_argument("--screen", action="store_true", help="print one screen in place of tables")
+    return parser
+
+
 def arguments_of(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="run.py", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="run.py", description=__doc__.splitlines()[0],
+                                     parents=[output_options()])
     parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{', '.join(suites.names())}, or all")
     parser.add_argument("--build", type=Path, required=True, metavar="DIR",
                         help="the build folder; its target `lab` must be built")
@@ -218,11 +210,7 @@ def arguments_of(words: list[str]) -> argparse.Namespace:
                         help="each contender takes part twice, for self-check")
     parser.add_argument("--no-system-calls", action="store_true", help="do not count them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the run's file (else one in lab/results)")
-    parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
     parser.add_argument("--seed", type=int, help="of the order of slices")
-    parser.add_argument("--tables", action="store_true", help="print tables (the default without --html)")
-    parser.add_argument("--costs", action="store_true", help="print what it cost as well")
-    parser.add_argument("--screen", action="store_true", help="print one screen in place of tables")
     return parser.parse_args(words)
 
 
@@ -251,8 +239,8 @@ def measure(words: list[str]) -> Path:
                   "programs": build.fingerprint([each for each in contenders
                                                  if any(map(each.takes_part, cases))]),
                   "machine": machine.identity()}
-    facts = {"machine": machine.facts(build.info), "seed": asked.seed
-             or random.SystemRandom().randrange(1 << 32),
+    facts = {"machine": machine.facts(build.info),
+             "seed": asked.seed or random.SystemRandom().randrange(1 << 32),
              "started": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
              "contenders": [{"name": name, "family": family} for name, family in
                             dict.fromkeys((each.name, each.family) for each in contenders)]}
@@ -263,8 +251,8 @@ def measure(words: list[str]) -> Path:
     print(f"run.py: seed {journal.lines[0]['seed']}", file=sys.stderr)
     Run(build, scale, contenders, journal, not asked.no_system_calls, asked.twins).measure(cases)
     if not asked.twins:
-        show(path, asked.html, asked.tables or not (asked.html or asked.json or asked.screen), asked.costs,
-             asked.screen)
+        asked.tables |= not (asked.html or asked.json or asked.screen)
+        show(path, asked)
     return path
 
 
@@ -276,29 +264,25 @@ def new_result(build: Build) -> Path:
     return path
 
 
-def show(path: Path, html: Path | None, tables: bool, costs: bool, screen: bool = False) -> None:
+def show(path: Path, asked: argparse.Namespace) -> None:
     from analyse import report, terminal  # Not at the top: a machine that only measures needs none of it.
     from analyse.frame import load
 
     run = load(path)
-    if screen:
+    if asked.screen:
         print(terminal.screen(run))
-    if tables or costs:
-        print(terminal.everything(run, costs))
-    if html:
-        from analyse import report
-        print(f"report: {report.write(run, html)}")
+    if asked.tables or asked.costs:
+        print(terminal.everything(run, asked.costs))
+    if asked.html:
+        print(f"report: {report.write(run, asked.html)}")
 
 
 def draw(words: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="run.py report")
+    parser = argparse.ArgumentParser(prog="run.py report", parents=[output_options()])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--html", type=Path, metavar="DIR")
-    parser.add_argument("--tables", action="store_true")
-    parser.add_argument("--costs", action="store_true")
-    parser.add_argument("--screen", action="store_true")
     asked = parser.parse_args(words)
-    show(asked.file, asked.html, asked.tables or not (asked.html or asked.screen), asked.costs, asked.screen)
+    asked.tables |= not (asked.html or asked.screen)
+    show(asked.file, asked)
 
 
 def main() -> None:

@@ -2,15 +2,15 @@
 #
 # A turn of the suite `cost`: what a minimal echo program of a library costs to compile and to run, seen from
 # outside: by the compiler's clock, in its file, in /proc, and with a malloc that counts.
-"""play(case, contender, cores): looks at the contender's `lab_echo_*` program.
+"""play(case, folder, command, cores): looks at a contender's `lab_echo_*` program.
 
 A case is {"probe": "compile_time" | "program_size" | "idle_connections" | "steady_state", "connections",
-"seconds", "bytes", "count_system_calls"}; a contender is an entry of build_info.json with the "folder" of
-programs.
+"seconds", "bytes", "count_system_calls"}; `folder` has the build's programs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -22,8 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from measure.baseline import run_echo_load
-from measure.watched import Refused, Unusable, Watched, command_of, connect, identity
+from measure.processes import Broken, Refused
+from measure.watched import Watched, connect, counting_option, run_echo_load
 
 UNITS = {"compile": "s", "compile_wall": "s", "text_and_data": "KiB", "file": "KiB",
          "per_connection": "B", "allocated_each": "B", "rss": "MiB", "rss_with_all": "MiB", "rss_busy": "MiB",
@@ -44,7 +44,7 @@ def compile_command(database: list[dict], program: str) -> tuple[list[str], str]
     found = next((each for each in database if f"/{program}.dir/" in each["command"]
                   and SOURCE in each["file"]), None)
     if found is None:
-        raise Unusable(f"the build does not compile {program}")
+        raise Broken(f"the build does not compile {program}")
     words = shlex.split(found["command"])
     if Path(words[0]).name == "ccache":
         del words[0]
@@ -65,7 +65,7 @@ def compile_time(program: Path) -> dict[str, float]:
         wall = time.monotonic() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
-        raise Unusable(f"{program.name} does not compile: {done.stderr.strip()[:300]}")
+        raise Broken(f"{program.name} does not compile: {done.stderr.strip()[:300]}")
     return {"compile": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
             "compile_wall": wall}
 
@@ -76,7 +76,7 @@ def parse_size(text: str) -> int:
         code, data, *_ = text.splitlines()[1].split()
         return int(code) + int(data)
     except (IndexError, ValueError) as error:
-        raise Unusable(f"size has printed {text!r}") from error
+        raise Broken(f"size has printed {text!r}") from error
 
 
 def program_size(program: Path) -> dict[str, float]:
@@ -94,18 +94,13 @@ def program_size(program: Path) -> dict[str, float]:
 # --- what it costs to run ------------------------------------------------------------------------
 
 
-def parse_memory(text: str) -> dict[str, int]:
-    """Bytes by their names in /proc/PID/smaps_rollup."""
-    lines = (line.split() for line in text.splitlines()[1:])
-    return {words[0].rstrip(":"): 1024 * int(words[1]) for words in lines}
-
-
 def memory_of(process: int) -> dict[str, int]:
-    """`Rss`: all that is resident. `Anonymous`: what is its own and in no file."""
+    """Bytes. `Rss`: all that is resident. `Anonymous`: what is its own and in no file."""
     try:
-        return parse_memory(Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii"))
+        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
     except OSError as error:
         raise Refused(f"the memory of a server cannot be looked at: {error}") from error
+    return {words[0].rstrip(":"): 1024 * int(words[1]) for words in map(str.split, text.splitlines()[1:])}
 
 
 def raise_descriptor_limit(connections: int) -> None:
@@ -119,22 +114,23 @@ def raise_descriptor_limit(connections: int) -> None:
 
 
 def speak(connection: socket.socket) -> None:
-    """Raises Unusable unless a byte comes back."""
+    """Raises Broken unless a byte comes back."""
     connection.sendall(b"?")
     if connection.recv(2) != b"?":
-        raise Unusable("a byte did not come back")
+        raise Broken("a byte did not come back")
 
 
-def idle_connections(folder: str, command: list[str], connections: int,
+def idle_connections(case: dict, folder: Path, command: list[str],
                      cores: set[int] | None = None) -> dict[str, float]:
     """All but the last are silent. That one's byte comes back when all have been accepted.
     `per_connection` is what is resident, `allocated_each` what the server has of malloc."""
+    connections = case["connections"]
     raise_descriptor_limit(connections)
     ours = os.sched_getaffinity(0)
-    with tempfile.NamedTemporaryFile() as count:
+    with tempfile.NamedTemporaryFile() as count, contextlib.ExitStack() as clients:
         count.write(bytes(16))
         count.flush()
-        counting = ["env", f"LD_PRELOAD={Path(folder, ALLOCATION_COUNTER)}", f"LAB_ALLOCATIONS={count.name}",
+        counting = ["env", f"LD_PRELOAD={folder / ALLOCATION_COUNTER}", f"LAB_ALLOCATIONS={count.name}",
                     "LAB_ALLOCATED=1"]
 
         def allocated() -> int:
@@ -144,59 +140,47 @@ def idle_connections(folder: str, command: list[str], connections: int,
             with connect(server.port) as first:
                 speak(first)  # What is made once is there from now on.
             before, allocated_before = memory_of(server.id), allocated()
-            clients: list[socket.socket] = []
             try:
                 os.sched_setaffinity(0, server.load_cores)
-                while len(clients) < connections:
-                    clients.append(connect(server.port))
-                speak(clients[-1])
+                for _ in range(connections):
+                    last = clients.enter_context(connect(server.port))
+                speak(last)
                 after, allocated_after = memory_of(server.id), allocated()
             except OSError as error:
-                raise Unusable(f"with {len(clients):,} connections: {error}") from error
+                raise Broken(f"with {connections:,} connections: {error}") from error
             finally:
                 os.sched_setaffinity(0, ours)
-                for each in clients:
-                    each.close()
+                clients.close()
             server.stop()
     return {"per_connection": (after["Anonymous"] - before["Anonymous"]) / connections,
             "allocated_each": (allocated_after - allocated_before) / connections,
             "rss": before["Rss"] / 2**20, "rss_with_all": after["Rss"] / 2**20}
 
 
-def steady_state(case: dict, folder: str, command: list[str], cores: set[int] | None = None) -> dict:
-    """What a request takes of a server that has been busy for a while: figures, and why system calls were not
-    counted if they were to be."""
-    report = run_echo_load(case | {"warm_up_seconds": case["seconds"] / 2}, folder, command, cores,
-                           "--count-allocations")
+def metrics_of(figures: dict[str, float]) -> list[dict]:
+    return [{"metric": name, "unit": UNITS[name], "better": "lower", "value": value}
+            for name, value in figures.items()]
+
+
+def steady_state(case: dict, folder: Path, command: list[str], cores: set[int] | None = None) -> dict:
+    """What a request takes of a server that has been busy for a while."""
+    work = {"bytes": case["bytes"], "connections": case["connections"],
+            "warm_up_ms": round(500 * case["seconds"]), "measured_ms": round(1000 * case["seconds"])}
+    report = run_echo_load(folder, work, command, cores, *counting_option(case), "--count-allocations")
     found = {each["metric"]: each["value"] for each in report["metrics"]}
-    figures = {"allocations": found["allocations"], "rss_busy": found["rss"]}
-    if "system_calls" in found:
-        figures["system_calls"] = found["system_calls"]
-    return {"figures": figures} | {name: report[name] for name in ("system_calls_not_counted",)
-                                   if name in report}
+    figures = {"rss_busy": found["rss"]} | {name: found[name] for name in ("allocations", "system_calls")
+                                            if name in found}
+    refusal = {name: report[name] for name in ("system_calls_not_counted",) if name in report}
+    return {"metrics": metrics_of(figures)} | refusal
 
 
-def probe(case: dict, folder: str, command: list[str], cores: set[int] | None) -> dict:
+def play(case: dict, folder: Path, command: list[str], cores: set[int] | None = None) -> dict:
+    """Raises Refused, or Broken if something is wrong."""
     if case["probe"] == "steady_state":
         return steady_state(case, folder, command, cores)
     if case.get("count_system_calls"):
-        return {"figures": {}}  # A compiler's calls, or those of silent connections, are of no interest.
+        return {"metrics": []}  # A compiler's calls, or those of silent connections, are of no interest.
     if case["probe"] == "idle_connections":
-        return {"figures": idle_connections(folder, command, case["connections"], cores)}
+        return {"metrics": metrics_of(idle_connections(case, folder, command, cores))}
     of_program = {"compile_time": compile_time, "program_size": program_size}[case["probe"]]
-    return {"figures": of_program(Path(command[0]))}
-
-
-def play(case: dict, contender: dict, cores: set[int] | None = None) -> dict:
-    """Raises Unusable if something is broken."""
-    command = command_of(contender)
-    if not Path(command[0]).is_file():
-        raise Unusable(f"{command[0]} was not built")
-    try:
-        about = identity(command)  # Of a library that is lacking, the program says so.
-        found = probe(case, contender["folder"], command, cores)
-    except Refused as refusal:
-        return {"cannot_run": str(refusal)}
-    metrics = [{"metric": name, "unit": UNITS[name], "better": "lower", "value": value}
-               for name, value in found.pop("figures").items()]
-    return about | {"metrics": metrics} | found
+    return {"metrics": metrics_of(of_program(Path(command[0])))}

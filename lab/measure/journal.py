@@ -7,7 +7,6 @@ round."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -17,48 +16,37 @@ class OtherConditions(Exception):
     """What is there was measured under other conditions, so it cannot be continued."""
 
 
-def fingerprint(programs: list[Path]) -> str:
-    """Of what is measured. A program that is missing is part of it, too: it may be built meanwhile."""
-    whole = hashlib.sha256()
-    for each in sorted(set(programs)):
-        whole.update(f"{each.name}\n".encode())
-        whole.update(hashlib.sha256(each.read_bytes()).digest() if each.is_file() else b"-")
-    return whole.hexdigest()
+def whole_lines(text: str) -> str:
+    """Without one that was cut off in its middle, which is measured again."""
+    return text[:text.rfind("\n") + 1]
 
 
 def read(path: Path) -> list[dict]:
-    """All whole lines. One that was cut off in its middle is measured again."""
-    text = path.read_text(encoding="utf-8")
-    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+    return [json.loads(line) for line in whole_lines(path.read_text(encoding="utf-8")).splitlines()]
 
 
 class Journal:
     """A line is on the disk when `add` returns."""
 
-    def __init__(self, path: Path | None, conditions: dict, facts: dict | None = None):
-        """Takes up what is there, if its conditions are the same. Without a path nothing is kept on disk."""
+    def __init__(self, path: Path, conditions: dict, facts: dict | None = None):
+        """Takes up what is there, if its conditions are the same."""
         self.path = path
         self.lines: list[dict] = []
-        first = {"kind": "run", "conditions": conditions} | (facts or {})
-        if path is not None and path.exists() and path.stat().st_size:
-            self._take_up(first)
+        if path.exists() and path.stat().st_size:
+            self._take_up(conditions)
         else:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            self.add(first)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.add({"kind": "run", "conditions": conditions} | (facts or {}))
 
-    def _take_up(self, first: dict) -> None:
+    def _take_up(self, conditions: dict) -> None:
         lines = read(self.path)
         before = lines[0].get("conditions", {}) if lines else {}
         changed = [f"{name} was {before.get(name)!r} and is {value!r}"
-                   for name, value in first["conditions"].items() if before.get(name) != value]
+                   for name, value in conditions.items() if before.get(name) != value]
         if changed:
             raise OtherConditions(f"{self.path} was begun under other conditions: {'; '.join(changed)}. "
                                   "Remove it to begin anew")
-        text = self.path.read_bytes()
-        whole = text.rfind(b"\n") + 1
-        if whole != len(text):
-            os.truncate(self.path, whole)
+        os.truncate(self.path, len(whole_lines(self.path.read_text(encoding="utf-8")).encode()))
         self.lines = lines
 
     def of_case(self, suite: str, case: str) -> list[dict]:
@@ -66,9 +54,8 @@ class Journal:
 
     def add(self, line: dict) -> dict:
         self.lines.append(line)
-        if self.path is not None:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line, separators=(",", ":")) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         return line

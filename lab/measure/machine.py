@@ -21,11 +21,11 @@ def facts(build_info: dict) -> dict:
     return {
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
-        "smt": smt(),
+        "smt": {"1": "on", "0": "off"}.get(read("/sys/devices/system/cpu/smt/active"), "not exposed"),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
-        "virtual_machine": is_virtual(),
+        "virtual_machine": " hypervisor" in read("/proc/cpuinfo"),
         "kernel": f"{platform.system()} {platform.release()}",
-        "governor": governor(),
+        "governor": read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "compiler": build_info["compiler"],
         "flags": build_info["flags"],
         "build_type": build_info["build_type"],
@@ -51,37 +51,16 @@ def identity() -> str:
     return f"{platform.node()}, {cpu_model()}, {platform.system()} {platform.release()}, cores {cores}"
 
 
-def _cpuinfo() -> str:
-    return Path("/proc/cpuinfo").read_text(encoding="utf-8")
-
-
 def cpu_model() -> str:
-    for line in _cpuinfo().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
+    found = re.search(r"^model name\s*: (.*)$", read("/proc/cpuinfo"), re.MULTILINE)
+    return found[1].strip() if found else platform.machine()
 
 
-def is_virtual() -> bool:
-    return any(line.startswith("flags") and " hypervisor" in line
-               for line in _cpuinfo().splitlines())
-
-
-def governor() -> str:
-    path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+def read(path: str, otherwise: str = "not exposed") -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return Path(path).read_text(encoding="utf-8").strip()
     except OSError:
-        return "not exposed"
-
-
-def smt() -> str:
-    """Whether processors share cores: `on` or `off`."""
-    path = Path("/sys/devices/system/cpu/smt/active")
-    try:
-        return {"1": "on", "0": "off"}.get(path.read_text(encoding="utf-8").strip(), "not exposed")
-    except OSError:
-        return "not exposed"
+        return otherwise
 
 
 def load_average() -> list[float]:
@@ -96,8 +75,7 @@ class StealMeter:
 
     @staticmethod
     def _ticks() -> tuple[int, int]:
-        first = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0]
-        ticks = [int(each) for each in first.split()[1:9]]
+        ticks = [int(each) for each in read("/proc/stat").splitlines()[0].split()[1:9]]
         return ticks[7], sum(ticks)
 
     def percent(self) -> float:
@@ -109,19 +87,16 @@ class StealMeter:
 def run_delay(process: int) -> int | None:
     """Nanoseconds for which the first thread of a process was ready to run, and kept from it by others."""
     try:
-        with open(f"/proc/{process}/schedstat", "rb", buffering=0) as file:
-            return int(file.read().split()[1])
+        return int(Path(f"/proc/{process}/schedstat").read_bytes().split()[1])
     except (OSError, IndexError, ValueError):
         return None
 
 
 def physical_core_of(processor: int) -> int:
     """The first of the processors that share its core; itself if the kernel does not say."""
-    path = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
-    try:
-        return int(re.match(r"\d+", path.read_text(encoding="utf-8"))[0])
-    except (OSError, TypeError):
-        return processor
+    siblings = read(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+    found = re.match(r"\d+", siblings)
+    return int(found[0]) if found else processor
 
 
 def cores_for(threads: int) -> set[int] | None:

@@ -5,25 +5,25 @@
 
 from __future__ import annotations
 
-import importlib.util
+import contextlib
+import hashlib
 import json
 import os
 import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from measure import machine
-from measure.journal import fingerprint
 from measure.suites import Case, matches
+from peers import setup
 
 SECONDS_MAX = 120.0
-LAB = Path(__file__).resolve().parents[1]
 OUR_FAMILY, REFERENCE_FAMILY, FLOOR_FAMILY = "gyre", "asio", "floor"
 CONTROL, TWIN = " (control)", " (twin)"
 PEER_CASES = "*block_*"
@@ -31,7 +31,11 @@ PLAYERS = ("baseline", "cost")  # Suites whose turns are played by a module of t
 
 
 class Broken(RuntimeError):
-    """A program has not done what it was started for; says what."""
+    """A program has not done what it was started for; says what. It has to be looked at."""
+
+
+class Refused(Exception):
+    """A program, or this machine, cannot do what is to be measured, and says why: there is no row."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,6 @@ class Contender:
     command: tuple[str, ...]
     suites: tuple[str, ...]
     cases: str = "*"
-    entry: dict = field(default_factory=dict, hash=False, compare=False)  # As build_info.json has it.
     absent: str | None = None  # Why there is no such program here.
     threads_max: int | None = None  # Of a peer that setup has seen serve.
     label: str = ""  # Of a control or a twin; else the name.
@@ -65,39 +68,42 @@ class Build:
         self.folder = (folder / "lab").resolve()
         self.info = json.loads((self.folder / "build_info.json").read_text(encoding="utf-8"))
         found = [Contender(each["name"], each["family"], each.get("mode", "slices"),
-                           tuple(self._absolute(each["command"])), tuple(each["suites"]),
-                           each.get("cases") or "*", each | {"folder": str(self.folder)})
-                 for each in self.info["contenders"]]
-        found += self._peers()
-        self.contenders = sorted(found, key=lambda each: each.family == FLOOR_FAMILY)
-
-    def _absolute(self, command: list[str]) -> list[str]:
-        """Programs are named by what they are called in the build's folder."""
-        first = self.folder / command[0] if command else None
-        return [str(first), *command[1:]] if first is not None and first.is_file() else list(command)
+                           located(self.folder, each["command"]), tuple(each["suites"]),
+                           each.get("cases") or "*") for each in self.info["contenders"]]
+        self.contenders = sorted(found + self._peers(), key=lambda each: each.family == FLOOR_FAMILY)
 
     def _peers(self) -> list[Contender]:
         """Servers of others; one that is missing takes part, too, so that its row says why."""
-        found = []
-        for each in listed_peers(self.folder / "peers"):
-            command = [str(self.folder / "peers" / word) if (self.folder / "peers" / word).exists() else word
-                       for word in each["command"]]
-            wanted = {"echo": ("echo", PEER_CASES), "http": ("baseline", "*")}
-            for suite, cases in (wanted[work] for work in each["workloads"]):
-                found.append(Contender(each["name"], each["family"], "turns", tuple(command), (suite,), cases,
-                                       each | {"command": command, "folder": str(self.folder)},
-                                       absent=each["missing"], threads_max=each.get("threads_max")))
-        return found
+        wanted = {"echo": ("echo", PEER_CASES), "http": ("baseline", "*")}
+        return [Contender(each["name"], each["family"], "turns",
+                          located(self.folder / "peers", each["command"]), (suite,), cases,
+                          absent=each["missing"], threads_max=each.get("threads_max"))
+                for each in listed_peers(self.folder / "peers")
+                for suite, cases in (wanted[work] for work in each["workloads"])]
 
     def fingerprint(self, contenders: list[Contender]) -> str:
         """Of all programs that take part, the clients of others and the players among them."""
         words = [Path(word) for each in contenders for word in each.command]
         files = [each for each in words if each.is_absolute() and each.is_file()]
-        if any(suite in PLAYERS + ("echo",) for each in contenders for suite in each.suites):
-            files += sorted(self.folder.glob("lab_*load*")) + [LAB / "measure/baseline.py",
-                                                               LAB / "measure/cost.py"]
+        if any(suite in (*PLAYERS, "echo") for each in contenders for suite in each.suites):
+            files += sorted(self.folder.glob("lab_*load*"))
+            files += [Path(__file__).with_name(f"{each}.py") for each in PLAYERS]
             files += [Path(found) for each in ("ab", "wrk") if (found := shutil.which(each))]
         return fingerprint(files)
+
+
+def located(folder: Path, command: list[str]) -> tuple[str, ...]:
+    """Programs are named by what they are called in their folder."""
+    return tuple(str(folder / word) if (folder / word).is_file() else word for word in command)
+
+
+def fingerprint(programs: list[Path]) -> str:
+    """Of what is measured. A program that is missing is part of it, too: it may be built meanwhile."""
+    whole = hashlib.sha256()
+    for each in sorted(set(programs)):
+        whole.update(f"{each.name}\n".encode())
+        whole.update(hashlib.sha256(each.read_bytes()).digest() if each.is_file() else b"-")
+    return whole.hexdigest()
 
 
 def listed_peers(folder: Path) -> list[dict]:
@@ -108,23 +114,14 @@ def listed_peers(folder: Path) -> list[dict]:
         reason = "`./dev lab setup` has not run"
     except ValueError as error:
         reason = f"peers.json is no JSON ({error}); `./dev lab setup` writes it anew"
-    path = LAB / "peers/setup.py"
-    if not path.is_file():
-        return []
-    described = importlib.util.spec_from_file_location("peers_setup", path)
-    setup = importlib.util.module_from_spec(described)
-    sys.modules["peers_setup"] = setup
-    described.loader.exec_module(setup)
     return [{"name": peer.name, "family": peer.family, "command": [], "workloads": setup.WORKLOADS,
              "threads_max": peer.threads_max, "missing": reason}
             for program in setup.PROGRAMS for peer in program.peers]
 
 
-def pin(cores: set[int] | None):
+def pin(cores: set[int] | None) -> Callable[[], None]:
     """What a child does before it starts."""
-    def apply() -> None:
-        os.sched_setaffinity(0, cores or machine.AVAILABLE)
-    return apply
+    return lambda: os.sched_setaffinity(0, cores or machine.AVAILABLE)
 
 
 def last_line(text: str) -> str:
@@ -133,17 +130,15 @@ def last_line(text: str) -> str:
 
 def end_session(leader: int) -> None:
     """With all that it has started: a client or a compiler of its own would run on into the next turn."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 class SliceProcess:
     """A contender that stays alive: one request a line in, one reply a line out."""
 
     def __init__(self, contender: Contender, cores: set[int] | None):
-        # Closed by __exit__.
+        # Closed by `end`.
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         try:
             self._process = subprocess.Popen(contender.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -161,18 +156,14 @@ class SliceProcess:
 
     def ask(self, request: dict) -> dict:
         """Raises Broken if there is no reply, or none that is JSON."""
-        try:
+        with contextlib.suppress(OSError):  # It has ended: what it wrote last says why.
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        except OSError:
-            pass  # It has ended: what it wrote last says why.
         try:
             return json.loads(self._line(time.monotonic() + SECONDS_MAX))
         except ValueError as error:
             raise Broken(f"printed what is no JSON: {error}") from error
 
     def run_delay(self) -> int | None:
-        """Nanoseconds for which its first thread was ready to run and another program ran; None if
-        unknown."""
         return machine.run_delay(self._process.pid)
 
     def _line(self, deadline: float) -> bytes:
@@ -210,18 +201,19 @@ class SliceProcess:
 
 def run_once(command: list[str], cores: set[int] | None, seconds_max: float = SECONDS_MAX) -> str:
     """What a program prints that runs once. Raises Broken if it does not end well."""
+    program = Path(command[0]).name
     try:
         started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                                    errors="replace", preexec_fn=pin(cores), start_new_session=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise Broken(f"could not be started: {error}") from error
+        raise Broken(f"{program} could not be started: {error}") from error
     try:
         printed, complaints = started.communicate(timeout=seconds_max)
     except subprocess.TimeoutExpired as error:
-        raise Broken(f"did not finish within {seconds_max:.0f} s") from error
+        raise Broken(f"{program} did not finish within {seconds_max:.0f} s") from error
     finally:
         end_session(started.pid)
         started.wait()
     if started.returncode != 0:
-        raise Broken(f"failed with status {started.returncode}: {last_line(complaints)}")
+        raise Broken(f"{program} failed with status {started.returncode}: {last_line(complaints or printed)}")
     return printed

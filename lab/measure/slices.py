@@ -15,16 +15,13 @@ import math
 import os
 import random
 import time
+from collections import Counter
 
 from measure import machine
-from measure.processes import CONTROL, Broken, Contender, SliceProcess
+from measure.processes import CONTROL, Broken, Contender, Refused, SliceProcess
 from measure.suites import Case
 
 IDENTITY = ("library", "version", "backend")
-
-
-class Refused(Exception):
-    """A contender cannot play this case, and says why."""
 
 
 def with_control(contenders: list[Contender]) -> list[Contender]:
@@ -32,53 +29,19 @@ def with_control(contenders: list[Contender]) -> list[Contender]:
     return [*contenders, contenders[0].called(CONTROL)] if contenders else []
 
 
-class Slices:
-    """What one contender has played in a block, as columns."""
-
-    def __init__(self) -> None:
-        self.columns: dict[str, list] = {}
-        self.finish: dict = {}
-        self.about: dict = {}
-
-    def add(self, reply: dict) -> None:
-        flat = {key: reply.get(key) for key in ("wall_ns", "cpu_ns", "kept_ns", "operations", "allocations",
-                                                "context_switches")}
-        flat |= {f"counter {key}": each for key, each in (reply.get("counters") or {}).items()}
-        flat |= {f"latency {key}": each for key, each in (reply.get("latency") or {}).items()
-                 if key in ("mean", "p50")}
-        for key, each in flat.items():
-            self.columns.setdefault(key, []).append(each)
-
-    def add_finish(self, reply: dict) -> None:
-        """Of several processes: the larger memory, and one histogram."""
-        latency = reply.get("latency")
-        buckets = dict(map(tuple, self.finish.get("buckets", [])))
-        for value, count in (latency or {}).get("buckets", []):
-            buckets[value] = buckets.get(value, 0) + count
-        self.finish["memory_mb"] = max(reply.get("memory_mb") or 0, self.finish.get("memory_mb", 0))
-        if latency:
-            self.finish["buckets"] = sorted(buckets.items())
-            for name, choose in (("min", min), ("max", max)):
-                if latency.get(name) is not None:
-                    self.finish[name] = choose(latency[name], self.finish.get(name, latency[name]))
-
-    def record(self) -> dict:
-        return {"slices": self.columns, "finish": self.finish, "about": self.about}
-
-
 class Player:
-    """One contender in one block: a process for all of it, or one for each slice."""
+    """One contender in one block, and what it has played: a process for all of it, or one for each slice."""
 
     def __init__(self, contender: Contender, case: Case):
         self.contender, self.case = contender, case
         self.cores = machine.cores_for(case.threads)
-        self.played = Slices()
+        self.record: dict[str, dict] = {"slices": {}, "finish": {}, "about": {}}
         self._process: SliceProcess | None = None
         self._outside = math.inf  # The least that a request and its answer have taken beside the slice.
 
     def start(self) -> None:
         self._process = SliceProcess(self.contender, self.cores)
-        self.played.about = {key: self._process.ask({"do": "about"}).get(key, "?") for key in IDENTITY}
+        self.record["about"] = {key: self._process.ask({"do": "about"}).get(key, "?") for key in IDENTITY}
         ready = self._process.ask({"do": "prepare", "suite": self.case.suite, "case": self.case.record})
         if "cannot_run" in ready:
             raise Refused(str(ready["cannot_run"]))
@@ -89,7 +52,7 @@ class Player:
         reply = self._play()
         if not reply.get("wall_ns", 0) > 0 or reply.get("operations") != self.case.operations:
             raise Broken(f"answered {str(reply)[:80]} where {self.case.operations} operations were asked for")
-        self.played.add(reply)
+        self._add(reply)
         if self.case.apart:
             self.finish()
 
@@ -110,16 +73,35 @@ class Player:
             reply["kept_ns"] = max(0, min(waited, reply["wall_ns"] - reply["cpu_ns"]))
         return reply
 
-    def finish(self) -> None:
-        if self._process is not None:
-            self.played.add_finish(self._process.ask({"do": "finish"}))
-            process, self._process = self._process, None
-            process.end()
+    def _add(self, reply: dict) -> None:
+        flat = {key: reply.get(key) for key in ("wall_ns", "cpu_ns", "kept_ns", "operations", "allocations",
+                                                "context_switches")}
+        flat |= {f"counter {key}": each for key, each in (reply.get("counters") or {}).items()}
+        flat |= {f"latency {key}": each for key, each in (reply.get("latency") or {}).items()
+                 if key in ("mean", "p50")}
+        for key, each in flat.items():
+            self.record["slices"].setdefault(key, []).append(each)
 
-    def abandon(self) -> None:
-        if self._process is not None:
-            process, self._process = self._process, None
-            process.end(orderly=False)
+    def finish(self) -> None:
+        """Of several processes: the larger memory, and one histogram."""
+        if self._process is None:
+            return
+        reply, finish = self._process.ask({"do": "finish"}), self.record["finish"]
+        finish["memory_mb"] = max(reply.get("memory_mb") or 0, finish.get("memory_mb", 0))
+        latency = reply.get("latency")
+        if latency:
+            both = Counter(dict(map(tuple, finish.get("buckets", []))))
+            both.update(dict(map(tuple, latency.get("buckets", []))))
+            finish["buckets"] = sorted(both.items())
+            for name, choose in (("min", min), ("max", max)):
+                if latency.get(name) is not None:
+                    finish[name] = choose(latency[name], finish.get(name, latency[name]))
+        self.end(orderly=True)
+
+    def end(self, orderly: bool = False) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.end(orderly)
 
 
 def play_block(contenders: list[Contender], case: Case, number: int, seed: int) -> dict:
@@ -140,7 +122,7 @@ def play_block(contenders: list[Contender], case: Case, number: int, seed: int) 
         except Broken as error:
             broken[title] = str(error)
         if title in refused or title in broken:
-            players.pop(title).abandon()
+            players.pop(title).end()
 
     with machine.quiet_observer(case.threads):
         try:
@@ -156,9 +138,9 @@ def play_block(contenders: list[Contender], case: Case, number: int, seed: int) 
                 attempt(title, players[title].finish)
         finally:
             for each in players.values():
-                each.abandon()
+                each.end()
     return {"kind": "block", "suite": case.suite, "case": case.name, "number": number, "seed": seed,
-            "order": order, "contenders": {title: each.played.record() for title, each in players.items()},
+            "order": order, "contenders": {title: each.record for title, each in players.items()},
             "refused": refused, "broken": broken, "seconds": round(time.monotonic() - started, 3),
             "steal_percent": steal.percent(), "load_average": machine.load_average()[0]}
 
@@ -169,19 +151,15 @@ def shuffled(titles, dice: random.Random) -> list[str]:
     return found
 
 
-def count_system_calls(contender: Contender, case: Case) -> dict:
-    """{"per_operation"}, {"refused": why} or {"failed": why}: one slice whose time means nothing, as counting
-    slows calls down."""
-    try:
-        with SliceProcess(contender, machine.cores_for(case.threads)) as process:
-            asked = process.ask({"do": "count_system_calls"})
-            if "refused" in asked:
-                return {"refused": str(asked["refused"])}
-            if "cannot_run" in process.ask({"do": "prepare", "suite": case.suite, "case": case.record}):
-                return {}
-            reply = process.ask({"do": "play", "operations": case.operations})
-            process.ask({"do": "finish"})
-    except Broken as error:
-        return {"failed": str(error)}
-    calls = reply.get("system_calls")
-    return {} if calls is None else {"per_operation": calls / case.operations}
+def count_system_calls(contender: Contender, case: Case) -> float | None:
+    """Per operation, of one slice whose time means nothing. Raises Refused if the kernel does not let them
+    be counted; None if the contender does not play this case."""
+    with SliceProcess(contender, machine.cores_for(case.threads)) as process:
+        asked = process.ask({"do": "count_system_calls"})
+        if "refused" in asked:
+            raise Refused(str(asked["refused"]))
+        if "cannot_run" in process.ask({"do": "prepare", "suite": case.suite, "case": case.record}):
+            return None
+        calls = process.ask({"do": "play", "operations": case.operations}).get("system_calls")
+        process.ask({"do": "finish"})
+    return None if calls is None else calls / case.operations

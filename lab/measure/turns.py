@@ -15,10 +15,11 @@ import importlib
 import json
 import time
 
-from measure import machine, suites
-from measure.processes import PLAYERS, Broken, Build, Contender, run_once
+from measure import machine, slices, suites
+from measure.processes import PLAYERS, Broken, Build, Contender, Refused, run_once
 from measure.slices import with_control
 from measure.suites import Case
+from measure.watched import counting_option, identity, run_echo_load
 
 VALUE_MAX = 1e300  # Nothing that was measured reaches it: infinity, NaN, a thousand digits.
 
@@ -65,8 +66,11 @@ class Turns:
         """One turn. A program that fails, hangs or prints nonsense cannot run, is broken, and says why."""
         if contender.absent is not None:
             return {"cannot_run": contender.absent}
+        record = case.record | ({"count_system_calls": True} if counting else {})
         try:
-            report = parse_report(self._played(contender, case, counting))
+            report = parse_report(self._played(contender, case, record))
+        except Refused as refusal:
+            report = {"cannot_run": str(refusal)}
         except (RuntimeError, ValueError) as error:
             return {"cannot_run": str(error), "broken": True}
         if "cannot_run" in report and contender.threads_max is not None \
@@ -74,21 +78,47 @@ class Turns:
             return {"cannot_run": f"is listed as one that serves: {report['cannot_run']}", "broken": True}
         return report
 
-    def _played(self, contender: Contender, case: Case, counting: bool) -> object:
-        cores = machine.cores_for(case.threads)
-        count = ["--count-system-calls"] if counting else []
+    def _played(self, contender: Contender, case: Case, record: dict) -> object:
+        command, cores, folder = list(contender.command), machine.cores_for(case.threads), self._build.folder
         if case.suite in PLAYERS:
             player = importlib.import_module(f"measure.{case.suite}")
-            entry = contender.entry | {"command": list(contender.command)}
-            return player.play(case.record | {"count_system_calls": counting}, entry, cores)
+            return identity(command) | player.play(record, folder, command, cores)
         if case.suite == "echo":
-            command = [str(self._build.folder / "lab_echo_load"), "--case", json.dumps(case.record), *count,
-                       "--", *contender.command]
-        else:
-            scale = "quick" if counting else self._scale
-            command = [*contender.command, "--suite", case.suite, "--case", case.name, "--scale", scale,
-                       *count]
-        return json.loads(run_once(command, cores))
+            return run_echo_load(folder, case.record, command, cores, *counting_option(record))
+        counting = counting_option(record)
+        return json.loads(run_once([*command, "--suite", case.suite, "--case", case.name, "--scale",
+                                    "quick" if counting else self._scale, *counting], cores))
+
+    def count_system_calls(self, contender: Contender, case: Case) -> float | None:
+        """Raises Refused if the kernel does not let them be counted."""
+        report = self.take(contender, case, counting=True)
+        if "system_calls_not_counted" in report:
+            raise Refused(report["system_calls_not_counted"])
+        if report.get("broken"):
+            raise Broken(report["cannot_run"])
+        return next((each["value"] for each in report.get("metrics", [])
+                     if each["metric"] == "system_calls"), None)
+
+
+def count_system_calls(turns: Turns, contenders: list[Contender], case: Case) -> dict:
+    """One more line of the journal: of each contender, per operation. Counting makes each call slower, so it
+    is done once per case, in runs of which nothing else is kept. It ends with the first refusal, as the
+    kernel refuses all alike."""
+    line = {"kind": "calls", "suite": case.suite, "case": case.name, "per_operation": {}, "refused": None,
+            "failed": {}}
+    count = slices.count_system_calls if case.mode == suites.SLICES else turns.count_system_calls
+    for each in contenders:
+        try:
+            calls = count(each, case)
+        except Refused as refusal:
+            line["refused"] = str(refusal)
+            break
+        except Broken as error:
+            line["failed"][each.name] = str(error)
+            continue
+        if calls is not None:
+            line["per_operation"][each.name] = calls
+    return line
 
 
 def play_round(turns: Turns, contenders: list[Contender], case: Case, number: int) -> dict:

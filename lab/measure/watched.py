@@ -6,30 +6,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import os
 import socket
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
+from measure.processes import Broken, Refused, last_line, pin, run_once
+
 WATCHER = "lab_watch_server"
+ECHO_LOAD = "lab_echo_load"
 ANSWER_SECONDS_MAX = 5.0  # No server needs so long; a stalled machine might.
 END_SECONDS_MAX = 10.0
-
-
-class Refused(Exception):
-    """A program, or this machine, cannot do what is to be measured, and says why: there is no row."""
-
-
-class Unusable(RuntimeError):
-    """A run has failed, or its figures may not be kept; says why. It has to be looked at."""
-
-
-def command_of(contender: dict) -> list[str]:
-    """Programs of the build are named by what they are called in its folder."""
-    first, *rest = contender["command"]
-    program = Path(contender["folder"], first)
-    return [str(program) if program.is_file() else first, *rest]
 
 
 def identity(command: list[str]) -> dict:
@@ -37,33 +26,45 @@ def identity(command: list[str]) -> dict:
     try:
         asked = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60)
     except OSError as error:
-        raise Unusable(f"the server could not be started: {error}") from error
+        raise Broken(f"the server could not be started: {error}") from error
     if asked.returncode != 0:
-        raise Refused((asked.stderr.strip().splitlines() or [f"{command[0]} does not start"])[-1])
+        raise Refused(last_line(asked.stderr))
     library, version, backend = (asked.stdout.split(None, 2) + ["?"] * 3)[:3]
     return {"library": library, "version": version.strip("-"), "backend": backend.strip()}
+
+
+def run_echo_load(folder: Path, work: dict, command: list[str], cores: set[int] | None,
+                  *options: str) -> dict:
+    """What the lab's own clients print: they start the server by themselves, and watch it. Raises Refused."""
+    report = json.loads(run_once([str(folder / ECHO_LOAD), "--case", json.dumps(work), *options, "--",
+                                  *command], cores))
+    if "cannot_run" in report:
+        raise Refused(report["cannot_run"])
+    return report
+
+
+def counting_option(case: dict) -> list[str]:
+    return ["--count-system-calls"] if case.get("count_system_calls") else []
 
 
 class Watched:
     """A server that is ready; ended by `stop` or at the end of a `with`."""
 
-    def __init__(self, folder: str | Path, command: list[str], workload: str = "http", threads: int = 1,
-                 counts_calls: bool = False, cores: set[int] | None = None):
+    def __init__(self, folder: Path, command: list[str], workload: str = "http", threads: int = 1,
+                 options: Sequence[str] = (), cores: set[int] | None = None):
         """On the first of `cores`, or of all; `load_cores` are left. Raises Refused if the server says why it
         cannot."""
-        counting = ["--count-system-calls"] if counts_calls else []
         try:
             self._watcher = subprocess.Popen(
-                [str(Path(folder, WATCHER)), *counting, workload, str(threads), *command], text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
+                [str(folder / WATCHER), *options, workload, str(threads), *command], text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=pin(cores))
         except OSError as error:
-            raise Unusable(f"{WATCHER} could not be started: {error}") from error
+            raise Broken(f"{WATCHER} could not be started: {error}") from error
         try:
             said = self._line()
             if "cannot_run" in said:
                 raise Refused(said["cannot_run"])
-        except (Refused, Unusable):
+        except (Refused, Broken):
             self.__exit__()
             raise
         self.port, self.id = said["port"], said["process"]
@@ -74,7 +75,7 @@ class Watched:
         line = self._watcher.stdout.readline()
         if line:
             return json.loads(line)
-        raise Unusable(self._complaint())
+        raise Broken(self._complaint())
 
     def _complaint(self) -> str:
         status = self._watcher.wait(END_SECONDS_MAX)
@@ -99,14 +100,14 @@ class Watched:
         return self._ask("end")
 
     def no_delay_seen(self, client: socket.socket) -> bool:
-        """Whether TCP_NODELAY could be looked up at the other end. Raises Unusable if it is not set."""
+        """Whether TCP_NODELAY could be looked up at the other end. Raises Broken if it is not set."""
         return self._ask(f"no_delay {client.getsockname()[1]}")["no_delay_seen"]
 
     def stop(self) -> None:
-        """Raises Unusable if the server does not end soon, or with another status than 0."""
+        """Raises Broken if the server does not end soon, or with another status than 0."""
         self._watcher.stdin.close()
         if self._watcher.wait(END_SECONDS_MAX) != 0:
-            raise Unusable(self._complaint())
+            raise Broken(self._complaint())
 
     def __enter__(self) -> Watched:
         return self
@@ -119,7 +120,7 @@ class Watched:
             each.close()
 
     def verify(self) -> bool:
-        """Raises Unusable unless all it sends back is right, however it was asked, and if it is seen to delay
+        """Raises Broken unless all it sends back is right, however it was asked, and if it is seen to delay
         small messages. Returns whether it was seen not to."""
         try:
             verify_http(self.port)
@@ -128,7 +129,7 @@ class Watched:
                 receive(connection, len(response(True)))  # Now it has been accepted.
                 return self.no_delay_seen(connection)
         except OSError as error:
-            raise Unusable(f"verifying: {error}") from error
+            raise Broken(f"verifying: {error}") from error
 
 
 def connect(port: int) -> socket.socket:
@@ -165,7 +166,7 @@ def verify_http(port: int) -> None:
     """Requests whole, in parts and two at once, with and without keep-alive."""
     def expect(received: bytes, wanted: bytes, what: str) -> None:
         if received != wanted:
-            raise Unusable(f"{what}: {received[:200]!r} and not {wanted[:200]!r}")
+            raise Broken(f"{what}: {received[:200]!r} and not {wanted[:200]!r}")
 
     with connect(port) as connection, connect(port) as other:
         def ask(request: bytes, wanted: bytes, what: str, to: socket.socket = connection) -> None:
@@ -173,13 +174,14 @@ def verify_http(port: int) -> None:
             expect(receive(to, len(wanted)), wanted, what)
 
         ask(STAYING, response(True), "keep-alive")
-        for begin, end in ((0, 20), (20, len(STAYING) - 1)):
+        cuts = (0, 1, 20, len(STAYING) - 3, len(STAYING) - 1)
+        for begin, end in itertools.pairwise(cuts):
             ask(STAYING[begin:end], b"", "part of a request")
             # So that the part is read alone. The first answer may come from the turn in which both were
             # ready, and before the part is read; the second one is of a later turn.
             ask(STAYING, response(True), "keep-alive", other)
             ask(STAYING, response(True), "keep-alive", other)
-        ask(STAYING[-1:], response(True), "a request in three parts")
+        ask(STAYING[-1:], response(True), "a request in parts")
         ask(STAYING + STAYING, response(True) * 2, "two requests at once")
         ask(OLD + b"Connection: Keep-Alive\r\n\r\n", response(True), "HTTP/1.0 with keep-alive")
         ask(STAYING, response(True), "after HTTP/1.0 with keep-alive")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -15,7 +16,11 @@ sys.path[:0] = [str(LAB), str(LAB / "tests")]
 import sample_run  # noqa: E402
 from analyse.frame import Run  # noqa: E402
 from measure.suites import Case  # noqa: E402
+from measure.watched import WATCHER  # noqa: E402
 
+BUILD = Path(os.environ.get("LAB_BUILD", LAB.parent / "build/release"))
+FOLDER = BUILD / "lab"
+needs_lab = pytest.mark.skipif(not (FOLDER / WATCHER).is_file(), reason="the lab is not built")
 FAKE = [sys.executable, "-S", str(LAB / "tests/fake_contender.py")]
 
 
@@ -24,12 +29,15 @@ def fake(name: str, family: str, *figures: float, suites: tuple[str, ...] = ("la
             "suites": list(suites), "cases": "*"}
 
 
+def fake_server(fault: str = "none") -> list[str]:
+    return [sys.executable, "-B", str(LAB / "tests/fake_server.py"), "--fault", fault]
+
+
 @pytest.fixture
 def fake_build(tmp_path: Path):
     """A function that writes a build of these contenders and returns its folder."""
     def write(*contenders: dict) -> Path:
-        (tmp_path / "build/lab").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "build/lab/peers").mkdir(exist_ok=True)
+        (tmp_path / "build/lab/peers").mkdir(parents=True, exist_ok=True)
         (tmp_path / "build/lab/peers/peers.json").write_text("[]")
         (tmp_path / "build/lab/build_info.json").write_text(json.dumps(
             {"compiler": "", "flags": "", "build_type": "Release", "contenders": list(contenders)}))

@@ -16,15 +16,17 @@ import argparse
 import html
 import itertools
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from measure.processes import Broken, end_session
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SKIPPED = 77
@@ -44,10 +46,6 @@ iframe{{border:0;display:block;width:{width}px;height:{height}px}}</style>
 }};</script>"""
 PICTURE = FRAME.split("<script>", 1)[0]
 HEIGHT = 900
-
-
-class Broken(Exception):
-    """The browser did not do what it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +76,10 @@ def run_browser(program: str, folder: Path, scheme: str, arguments: list[str]) -
         except subprocess.TimeoutExpired as error:
             raise Broken(f"no answer within {SECONDS_MAX} s") from error
         finally:
-            end_all(process.pid)
+            end_session(process.pid)  # A browser is many processes; none of them stays.
     if process.returncode:
         raise Broken(f"status {process.returncode}: {log[-500:]}")
     return out, log
-
-
-def end_all(leader: int) -> None:
-    """A browser is many processes; none of them stays."""
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def console_lines(log: str) -> list[str]:
@@ -110,10 +100,6 @@ def only(page: str, name: str) -> str:
     return page.replace("</head>", f"{style}</head>", 1)
 
 
-def framed(frame: str, page: str, width: int, height: int) -> str:
-    return frame.format(width=width, height=height, page=html.escape(page, quote=True))
-
-
 def answer_of(dumped: str) -> dict:
     found = re.search(r'<pre id="answer">(.+?)</pre>', dumped, re.DOTALL)
     if found is None:
@@ -128,13 +114,19 @@ class Seen:
     problems: list[str]
 
 
-def check(program: str, page: str, view: View) -> Seen:
+def shown(program: str, frame: str, page: str, view: View, height: int, *options: str) -> tuple[str, str]:
+    """What the browser wrote when it had shown the page in a frame."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         path = folder / "frame.html"
-        path.write_text(framed(FRAME, with_check(page), view.width, HEIGHT), encoding="utf-8")
-        dumped, log = run_browser(program, folder, view.scheme,
-                                  [f"--window-size={view.width},{HEIGHT}", "--dump-dom", path.as_uri()])
+        path.write_text(frame.format(width=view.width, height=height, page=html.escape(page, quote=True)),
+                        encoding="utf-8")
+        return run_browser(program, folder, view.scheme, [*options, path.as_uri()])
+
+
+def check(program: str, page: str, view: View) -> Seen:
+    dumped, log = shown(program, FRAME, with_check(page), view, HEIGHT,
+                        f"--window-size={view.width},{HEIGHT}", "--dump-dom")
     answer = answer_of(dumped)
     problems = [*answer["problems"], *console_lines(log)]
     if answer["width"] != view.width:
@@ -148,12 +140,8 @@ def check(program: str, page: str, view: View) -> Seen:
 
 def take_picture(program: str, page: str, view: View, name: str, height: int, to: Path) -> None:
     """Of one page from its top to its bottom."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
-        folder = Path(temporary)
-        path = folder / "frame.html"
-        path.write_text(framed(PICTURE, only(page, name), view.width, height), encoding="utf-8")
-        run_browser(program, folder, view.scheme, [f"--window-size={view.width},{height + 150}",
-                                                   f"--screenshot={to}", path.as_uri()])
+    shown(program, PICTURE, only(page, name), view, height,
+          f"--window-size={view.width},{height + 150}", f"--screenshot={to}")
 
 
 def main() -> int:

@@ -2,24 +2,18 @@
 #
 # What ab and wrk print was captured from real runs: a figure that is read wrongly is believed by every
 # reader. And what fails must not look like what cannot be done, or the reverse.
-"""Tests of measure/baseline.py, baseline_clients.py and watched.py; servers are made up."""
+"""Tests of measure/baseline.py and watched.py; servers are made up."""
 
-import json
-import os
-import sys
 import time
 from pathlib import Path
 from unittest import mock
 
 import pytest
-
-LAB = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(LAB))
-
-from measure import baseline, watched  # noqa: E402
-from measure import baseline_clients as clients  # noqa: E402
-from measure.baseline_clients import Figures, parse_ab, parse_wrk  # noqa: E402
-from measure.watched import Refused, Unusable, Watched, response  # noqa: E402
+from conftest import FOLDER, fake_server, needs_lab
+from measure import baseline, watched
+from measure.baseline import Figures, parse_ab, parse_wrk
+from measure.processes import Broken, Refused
+from measure.watched import Watched, response
 
 AB_CLOSE = """\
 Server Software:        \n\
@@ -42,34 +36,7 @@ Time per request:       0.080 [ms] (mean, across all concurrent requests)
 Transfer rate:          1465.68 [Kbytes/sec] received
 
 """
-AB_KEEPALIVE = """\
-Concurrency Level:      100
-Time taken for tests:   0.064 seconds
-Complete requests:      5000
-Failed requests:        0
-Non-2xx responses:      5000
-Keep-Alive requests:    5000
-Total transferred:      600000 bytes
-HTML transferred:       120000 bytes
-Requests per second:    78634.90 [#/sec] (mean)
-Time per request:       1.272 [ms] (mean)
-Time per request:       0.013 [ms] (mean, across all concurrent requests)
-Transfer rate:          9215.03 [Kbytes/sec] received
-"""
-AB_OF_A_WRONG_SERVER = """\
-Concurrency Level:      10
-Time taken for tests:   0.139 seconds
-Complete requests:      300
-Failed requests:        257
-   (Connect: 0, Receive: 0, Length: 257, Exceptions: 0)
-Non-2xx responses:      150
-Total transferred:      35253 bytes
-HTML transferred:       903 bytes
-Requests per second:    2158.77 [#/sec] (mean)
-Time per request:       4.632 [ms] (mean)
-Time per request:       0.463 [ms] (mean, across all concurrent requests)
-Transfer rate:          247.73 [Kbytes/sec] received
-"""
+AB_KEEPALIVE = AB_CLOSE.replace("Total", "Keep-Alive requests:    5000\nTotal")
 AB_TABLE = "Percentage served,Time in ms\n0,1.517\n1,4.291\n50,7.614\n90,10.589\n99,12.411\n"
 
 WRK = """\
@@ -88,39 +55,6 @@ Running 1s test @ http://127.0.0.1:21500/404
 Requests/sec:  49359.09
 Transfer/sec:      5.65MB
 """
-WRK_OF_A_SERVER_THAT_STOPS = """\
-Running 4s test @ http://127.0.0.1:21500/404
-  1 threads and 5 connections
-  Thread Stats   Avg      Stdev     Max   +/- Stdev
-    Latency    52.17us   21.28us 116.00us   53.59%
-    Req/Sec    84.00      0.00    84.00    100.00%
-  Latency Distribution
-     50%   59.00us
-     75%   70.00us
-     90%   77.00us
-     99%   94.00us
-  339 requests in 4.01s, 39.73KB read
-  Socket errors: connect 0, read 0, write 0, timeout 5
-  Non-2xx or 3xx responses: 339
-Requests/sec:     84.64
-Transfer/sec:      9.92KB
-"""
-WRK_OF_A_WRONG_SERVER = """\
-Running 1s test @ http://127.0.0.1:21501/404
-  1 threads and 5 connections
-  Thread Stats   Avg      Stdev     Max   +/- Stdev
-    Latency     3.19ms    1.96ms  12.50ms   78.35%
-    Req/Sec     1.61k   337.05     2.28k    80.00%
-  Latency Distribution
-     50%    2.27ms
-     75%    4.35ms
-     90%    5.85ms
-     99%    9.07ms
-  1601 requests in 1.00s, 183.70KB read
-  Non-2xx or 3xx responses: 800
-Requests/sec:   1600.44
-Transfer/sec:    183.64KB
-"""
 
 
 # --- what clients print ----------------------------------------------------------------------------
@@ -130,53 +64,47 @@ def rounded(latency: dict[str, float]) -> dict[str, int]:
     return {name: round(value) for name, value in latency.items()}
 
 
-def test_ab_with_a_connection_for_each_request():
-    seen = parse_ab(AB_CLOSE, AB_TABLE, keeps_alive=False)
-    assert (seen.requests, seen.seconds, seen.per_second) == (5000, 0.4, 12_500)
+@pytest.mark.parametrize("text, keeps_alive", [(AB_CLOSE, False), (AB_KEEPALIVE, True)])
+def test_ab(text, keeps_alive):
+    seen = parse_ab(text, AB_TABLE, keeps_alive)
+    assert (seen.requests, seen.seconds) == (5000, 0.4)
     assert seen.bytes_per_second == pytest.approx(1465.68 * 1024)
     assert rounded(seen.latency_us) == {"mean": 7995, "p50": 7614, "p90": 10589, "p99": 12411}
-
-
-def test_ab_with_connections_that_are_kept():
-    seen = parse_ab(AB_KEEPALIVE, AB_TABLE, keeps_alive=True)
-    assert (seen.requests, seen.latency_us["mean"]) == (5000, 1272.0)
 
 
 @pytest.mark.parametrize("text, keeps_alive, why", [
     (AB_CLOSE, True, "left their connection alive"),
     (AB_KEEPALIVE, False, "left their connection alive"),
-    (AB_OF_A_WRONG_SERVER, False, "of 300 requests 257 failed, 150 were not answered"),
     (AB_CLOSE.replace("Failed requests:        0", "Failed requests:        1"), False,
      "of 5000 requests 1 failed, 0 were not"),
     (AB_CLOSE.replace("Non-2xx responses:      5000\n", ""), False, "5000 were not answered with 404"),
     (AB_CLOSE.replace("600000 bytes", "605000 bytes"), False, "were 605000 bytes together"),
     ("apr_socket_recv: Connection reset by peer (104)\n", True, "no line like")])
 def test_wrong_runs_of_ab_leave_no_figures(text, keeps_alive, why):
-    with pytest.raises(Unusable, match=why):
+    with pytest.raises(Broken, match=why):
         parse_ab(text, AB_TABLE, keeps_alive)
 
 
 def test_wrk():
     seen = parse_wrk(WRK)
-    assert seen.requests == 49_847
-    assert seen.per_second == pytest.approx(49_359.09)
+    assert (seen.requests, seen.requests / seen.seconds) == (49_847, pytest.approx(49_359.09))
     assert seen.bytes_per_second == pytest.approx(5.65 * 1024 * 1024)
     assert rounded(seen.latency_us) == {"mean": 1780, "p50": 699, "p90": 4620, "p99": 8640}
 
 
 def test_small_amounts_of_wrk_have_other_units():
-    errors = "  Socket errors: connect 0, read 0, write 0, timeout 5\n"
-    seen = parse_wrk(WRK_OF_A_SERVER_THAT_STOPS.replace(errors, ""))
+    seen = parse_wrk(WRK.replace("5.65MB", "9.92KB").replace("1.78ms", "52.17us"))
     assert seen.bytes_per_second == pytest.approx(9.92 * 1024)
     assert seen.latency_us["mean"] == pytest.approx(52.17)
 
 
 @pytest.mark.parametrize("text, why", [
-    (WRK_OF_A_SERVER_THAT_STOPS, "connect 0, read 0, write 0, timeout 5"),
-    (WRK_OF_A_WRONG_SERVER, "of 1601 requests 801 were not answered with 404"),
-    ("unable to connect to 127.0.0.1:21500 Connection refused\n", "no line like")])
+    (WRK.replace("  Non", "  Socket errors: connect 0, read 0, write 0, timeout 5\n  Non"),
+     "connect 0, read 0, write 0, timeout 5"),
+    (WRK.replace("responses: 49847", "responses: 49046"), "of 49847 requests 0 failed, 801 were not"),
+    ("unable to connect to 127.0.0.1:21500 Connection refused\n", "no line of requests")])
 def test_wrong_runs_of_wrk_leave_no_figures(text, why):
-    with pytest.raises(Unusable, match=why):
+    with pytest.raises(Broken, match=why):
         parse_wrk(text)
 
 
@@ -184,15 +112,15 @@ def test_wrong_runs_of_wrk_leave_no_figures(text, why):
 
 
 def http_case(client: str, keep_alive: bool, **more) -> dict:
-    return {"client": client, "keep_alive": keep_alive, "connections": 100} | more
+    return {"client": client, "keep_alive": keep_alive, "connections": 100, "requests": 400} | more
 
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_hundred_clients_ask_with_and_without_keep_alive(keeps):
-    command = clients.ab_command(http_case("ab", keeps), 20_000, 500, Path("table"))
+    command = baseline.ab_command(http_case("ab", keeps, requests=500), 20_000, "table")
     assert ("-k" in command) == keeps
     assert (command[command.index("-c") + 1], command[command.index("-n") + 1]) == ("100", "500")
-    command = clients.wrk_command(http_case("wrk", keeps), 20_000, 2)
+    command = baseline.wrk_command(http_case("wrk", keeps, seconds=2), 20_000)
     assert ("Connection: close" in command) != keeps
     assert command[command.index("-d") + 1] == "2s"
 
@@ -203,8 +131,7 @@ def test_a_hundred_clients_ask_with_and_without_keep_alive(keeps):
     (http_case("wrk", False, seconds=1), ("ab", 1_500)),
     (http_case("wrk", True, seconds=1), ("ab", 5_000))])
 def test_a_quarter_is_played_before_by_the_same_client_unless_that_takes_too_long(case, first):
-    with mock.patch.object(clients, "missing", return_value=None), \
-            mock.patch.object(baseline, "load") as load:
+    with mock.patch("shutil.which", return_value="/ab"), mock.patch.object(baseline, "load") as load:
         baseline.warm_up(case, 1, {0})
     [call] = load.call_args_list
     assert (call.args[0]["client"], call.args[0]["requests" if first[0] == "ab" else "seconds"]) == first
@@ -212,17 +139,9 @@ def test_a_quarter_is_played_before_by_the_same_client_unless_that_takes_too_lon
 
 def test_a_client_that_is_missing_is_named_and_nothing_is_started():
     with mock.patch("shutil.which", return_value=None):
-        assert baseline.play(http_case("ab", False), {}) == {
-            "cannot_run": "ab is not installed (Debian package apache2-utils)"}
-        assert "wrk" in clients.missing("wrk")
-        assert clients.missing("echo") is None
-
-
-def test_a_client_that_fails_says_why():
-    with pytest.raises(Unusable, match="sh failed with 3: no luck"):
-        baseline.run_client(["sh", "-c", "echo no luck >&2; exit 3"], None)
-    with pytest.raises(Unusable, match="could not be started"):
-        baseline.run_client(["/nowhere/at/all"], None)
+        with pytest.raises(Refused, match=r"^ab is not installed \(Debian package apache2-utils\)$"):
+            baseline.play(http_case("ab", False), Path(), [])
+        assert not baseline.is_missing("echo")
 
 
 def test_costs_are_per_request_and_those_that_are_not_known_are_left_out():
@@ -235,40 +154,31 @@ def test_costs_are_per_request_and_those_that_are_not_known_are_left_out():
     assert not few & {"system_calls", "context_switches"}
 
 
-def test_the_echo_clients_are_believed_if_they_print_json():
+def test_the_echo_clients_are_believed_or_say_why_they_cannot():
     case = {"client": "echo", "bytes": 500, "connections": 2, "seconds": 1.0}
-    metrics = [{"metric": "throughput", "unit": "ops/s", "better": "higher", "value": 4000.0}]
-    with mock.patch.object(baseline, "run_client", return_value=json.dumps({"metrics": metrics})):
-        found = baseline.play_echo(case, "", [], None)["metrics"]
+    told = '{"metrics": [{"metric": "throughput", "unit": "ops/s", "better": "higher", "value": 4000.0}]}'
+    with mock.patch.object(watched, "run_once", return_value=told):
+        found = baseline.play(case, Path(), ["server"])["metrics"]
     assert {each["metric"]: each["value"] for each in found} == {"transfer": 2.0, "throughput": 4000.0}
-    for printed, error, why in (("", Unusable, "no JSON"), ('{"cannot_run": "no ring"}', Refused, "no ring")):
-        with mock.patch.object(baseline, "run_client", return_value=printed), pytest.raises(error, match=why):
-            baseline.play_echo(case, "", [], None)
+    with mock.patch.object(watched, "run_once", return_value='{"cannot_run": "no ring"}'), \
+            pytest.raises(Refused, match="no ring"):
+        baseline.play(case, Path(), ["server"])
 
 
-def test_the_core_for_the_kernel_is_none_of_those_granted():
-    with mock.patch("os.cpu_count", return_value=4), mock.patch("os.sched_getaffinity", return_value={2, 3}):
-        assert baseline.polling_core() == 1
-    with mock.patch("os.cpu_count", return_value=2), mock.patch("os.sched_getaffinity", return_value={0, 1}):
-        assert baseline.polling_core() is None
+@pytest.mark.parametrize("granted, core", [({2, 3}, ["--polling-core", "1"]), ({0, 1, 2, 3}, [])])
+def test_the_core_for_the_kernel_is_none_of_those_granted(granted, core):
+    command = ["server", "--backend", "io_uring_sqpoll"]
+    with mock.patch("os.cpu_count", return_value=4), mock.patch("os.sched_getaffinity", return_value=granted):
+        assert baseline.with_polling_core(command) == command + core
+        assert baseline.with_polling_core(["server"]) == ["server"]
 
 
 # --- servers that are right, or wrong in one way -----------------------------------------------------
 
-FOLDER = Path(os.environ.get("LAB_BUILD", LAB.parent / "build/release"), "lab")
-needs_watcher = pytest.mark.skipif(not (FOLDER / watched.WATCHER).is_file(), reason="the lab is not built")
 
-def command(fault: str) -> list[str]:
-    return [sys.executable, "-B", str(LAB / "tests/fake_server.py"), "--fault", fault]
-
-
-def start(fault: str) -> Watched:
-    return Watched(FOLDER, command(fault))
-
-
-@needs_watcher
+@needs_lab
 def test_a_server_that_is_right_is_accepted_and_its_costs_are_its_own():
-    with start("none") as server:
+    with Watched(FOLDER, fake_server()) as server:
         server.begin()
         until = time.process_time() + 0.05
         while time.process_time() < until:
@@ -281,58 +191,45 @@ def test_a_server_that_is_right_is_accepted_and_its_costs_are_its_own():
         server.stop()
 
 
-@needs_watcher
+@needs_lab
 @pytest.mark.parametrize("fault, why", [
     ("delays", "the server does not set TCP_NODELAY"), ("another_body", "There is NOTHING here."),
     ("a_byte_more", "keep-alive: b'!HTTP"), ("one_answer_only", "verifying: timed out"),
     ("whole_requests_only", "verifying: timed out"), ("never_closes", "verifying: timed out")])
-def test_a_server_that_does_other_work_is_unusable(fault, why, monkeypatch):
+def test_a_server_that_does_other_work_is_not_timed(fault, why, monkeypatch):
     monkeypatch.setattr(watched, "ANSWER_SECONDS_MAX", 1.0)
-    with start(fault) as server, pytest.raises(Unusable, match=why):
-        server.verify()
-
-
-@needs_watcher
-def test_a_server_that_does_other_work_is_not_timed():
-    contender = {"command": command("another_body"), "folder": str(FOLDER)}
-    with mock.patch.object(clients, "missing", return_value=None), \
-            mock.patch.object(baseline, "load") as load, \
-            mock.patch.object(baseline, "identity", return_value={}), \
-            pytest.raises(Unusable, match="NOTHING"):
-        baseline.play(http_case("ab", True), contender)
+    with mock.patch("shutil.which", return_value="/ab"), mock.patch.object(baseline, "load") as load, \
+            pytest.raises(Broken, match=why):
+        baseline.play(http_case("ab", True), FOLDER, fake_server(fault))
     load.assert_not_called()
 
 
-@needs_watcher
+@needs_lab
 def test_a_server_that_says_why_it_cannot_has_a_row_that_says_so():
-    with pytest.raises(Refused, match=r"^fake_server: no such ring$"):
-        start("ends_at_once")
-    with pytest.raises(Refused, match="/nowhere/at/all: No such file"):
-        Watched(FOLDER, ["/nowhere/at/all"])
-    contender = {"command": command("ends_at_once"), "folder": str(FOLDER)}
-    with mock.patch.object(clients, "missing", return_value=None), \
-            mock.patch.object(baseline, "identity", return_value={}):
-        assert baseline.play(http_case("ab", True), contender) == {"cannot_run": "fake_server: no such ring"}
+    for command, why in ((fake_server("ends_at_once"), "^fake_server: no such ring$"),
+                         (["/nowhere/at/all"], "/nowhere/at/all: No such file")):
+        with pytest.raises(Refused, match=why):
+            Watched(FOLDER, command)
 
 
-@needs_watcher
+@needs_lab
 def test_a_server_that_ends_badly_is_an_error():
-    with start("ends_badly") as server, pytest.raises(Unusable, match="the server failed"):
+    with Watched(FOLDER, fake_server("ends_badly")) as server, pytest.raises(Broken, match="server failed"):
         server.stop()
 
 
-@needs_watcher
+@needs_lab
 def test_a_server_does_not_outlive_the_program_that_has_started_it():
-    with start("none") as server:
+    with Watched(FOLDER, fake_server()) as server:
         process = Path("/proc", str(server.id), "status")
     deadline = time.monotonic() + 10
     while process.exists() and "zombie" not in process.read_text(encoding="utf-8"):
         assert time.monotonic() < deadline, "it is still running"
 
 
-@needs_watcher
+@needs_lab
 def test_calls_that_could_not_be_counted_are_not_none_made():
-    with Watched(FOLDER, command("none"), counts_calls=True) as server:
+    with Watched(FOLDER, fake_server(), options=["--count-system-calls"]) as server:
         server.begin()
         with watched.connect(server.port) as client:
             client.sendall(watched.STAYING)

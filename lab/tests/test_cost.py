@@ -12,16 +12,9 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-
-LAB = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(LAB))
-
-from measure import baseline, cost  # noqa: E402
-from measure.watched import WATCHER, Refused, Unusable  # noqa: E402
-
-FOLDER = Path(os.environ.get("LAB_BUILD", LAB.parent / "build/release"), "lab")
-needs_lab = pytest.mark.skipif(not (FOLDER / WATCHER).is_file(), reason="the lab is not built")
-
+from conftest import FOLDER, fake_server, needs_lab
+from measure import cost
+from measure.processes import Broken, Refused
 
 # --- compiling -------------------------------------------------------------------------------------
 
@@ -35,17 +28,14 @@ def found_in(words: str, program: str = "lab_echo_gyre") -> tuple[list[str], str
     return cost.compile_command(database, "lab_echo_gyre")
 
 
-def test_the_build_s_command_without_its_output_at_o2():
-    assert found_in("clang++ -Iinclude -O0 -o OUT -c gyre.cpp") == (
+@pytest.mark.parametrize("launcher", ["", "/usr/bin/ccache "])
+def test_the_build_s_command_without_its_output_and_without_a_cache_at_o2(launcher):
+    assert found_in(f"{launcher}clang++ -Iinclude -O0 -o OUT -c gyre.cpp") == (
         ["clang++", "-Iinclude", "-O0", "-c", "gyre.cpp", "-O2"], "/build")
 
 
-def test_a_launcher_that_caches_is_left_out():
-    assert found_in("/usr/bin/ccache g++ -o OUT -c a.cpp")[0][0] == "g++"
-
-
 def test_a_program_that_the_build_does_not_compile_is_an_error():
-    with pytest.raises(Unusable, match="does not compile lab_echo_gyre"):
+    with pytest.raises(Broken, match="does not compile lab_echo_gyre"):
         found_in("clang++ -o OUT -c gyre.cpp", program="gyre")
 
 
@@ -56,20 +46,16 @@ def compiled(folder: Path, code: str) -> dict[str, float]:
     return cost.compile_time(folder / "lab/test")
 
 
-def test_what_a_compiler_spends_is_its_own_and_its_children_s(tmp_path):
-    spin = ("import os, time; os.fork() or os._exit(any(time.process_time() > 0.2 for _ in iter(int, 1)))"
-            "; os.wait()")
+def test_what_a_compiler_spends_without_a_cache_is_its_own_and_its_children_s(tmp_path):
+    spin = ("import os, time; assert os.environ['CCACHE_DISABLE'] == '1'; "
+            "os.fork() or os._exit(any(time.process_time() > 0.2 for _ in iter(int, 1))); os.wait()")
     found = compiled(tmp_path, spin)
     assert 0.2 < found["compile"] < 5.0
     assert found["compile_wall"] >= 0.2
 
 
-def test_no_cache_is_asked(tmp_path):
-    compiled(tmp_path, "import os; assert os.environ['CCACHE_DISABLE'] == '1'")
-
-
 def test_a_source_that_does_not_compile_is_an_error_that_says_why(tmp_path):
-    with pytest.raises(Unusable, match="test does not compile: no luck"):
+    with pytest.raises(Broken, match="test does not compile: no luck"):
         compiled(tmp_path, "import sys; sys.exit('no luck')")
 
 
@@ -79,7 +65,7 @@ def test_a_source_that_does_not_compile_is_an_error_that_says_why(tmp_path):
 def test_text_and_data_are_added():
     text = "   text\t   data\t    bss\t    dec\tfilename\n 161000\t   2000\t    500\t 163500\tx\n"
     assert cost.parse_size(text) == 163_000
-    with pytest.raises(Unusable, match="size has printed ''"):
+    with pytest.raises(Broken, match="size has printed ''"):
         cost.parse_size("")
 
 
@@ -99,14 +85,10 @@ def test_a_tool_that_is_missing_is_named():
 # --- running ---------------------------------------------------------------------------------------
 
 
-def server(fault: str = "none") -> list[str]:
-    return [sys.executable, "-B", str(LAB / "tests/fake_server.py"), "--fault", fault]
-
-
 @needs_lab
 def test_memory_is_that_of_each_connection():
-    few = cost.idle_connections(str(FOLDER), server(), 200)
-    many = cost.idle_connections(str(FOLDER), server("keeps_20000"), 200)
+    few = cost.idle_connections({"connections": 200}, FOLDER, fake_server())
+    many = cost.idle_connections({"connections": 200}, FOLDER, fake_server("keeps_20000"))
     for figure in ("per_connection", "allocated_each"):
         assert 19_000 < many[figure] - few[figure] < 30_000
     assert many["rss_with_all"] - many["rss"] > 3.8
@@ -114,8 +96,8 @@ def test_memory_is_that_of_each_connection():
 
 @needs_lab
 def test_connections_that_were_not_accepted_are_no_figure():
-    with pytest.raises(Unusable, match="did not come back"):
-        cost.idle_connections(str(FOLDER), server("wrong"), 10)
+    with pytest.raises(Broken, match="did not come back"):
+        cost.idle_connections({"connections": 10}, FOLDER, fake_server("wrong"))
 
 
 def test_too_few_descriptors_are_a_reason():
@@ -129,17 +111,20 @@ STEADY = {"probe": "steady_state", "connections": 2, "bytes": 64, "seconds": 0.1
 
 @needs_lab
 def test_a_steady_server_s_costs_are_those_of_the_measured_requests():
-    found = cost.steady_state(STEADY, str(FOLDER), server())["figures"]
+    def figures(command: list[str]) -> dict[str, float]:
+        report = cost.play(STEADY, FOLDER, command)
+        return {each["metric"]: each["value"] for each in report["metrics"]}
+
+    found = figures(fake_server())
     assert found["allocations"] < 20 and found["rss_busy"] > 1
     if (FOLDER / "lab_echo_raw_epoll").is_file():
-        assert cost.steady_state(STEADY, str(FOLDER), [str(FOLDER / "lab_echo_raw_epoll")])["figures"][
-            "allocations"] == 0
+        assert figures([str(FOLDER / "lab_echo_raw_epoll")])["allocations"] == 0
 
 
 @needs_lab
 def test_a_wrong_answer_is_an_error_and_no_refusal():
-    with pytest.raises(Unusable, match="the answer differs from the message"):
-        cost.steady_state(STEADY, str(FOLDER), server("wrong"))
+    with pytest.raises(Broken, match="the answer differs from the message"):
+        cost.play(STEADY, FOLDER, fake_server("wrong"))
 
 
 @needs_lab
@@ -157,44 +142,13 @@ def test_every_call_of_malloc_is_counted(tmp_path):
     assert count(51_000) - count(1_000) == pytest.approx(50_000, abs=2_000)  # The interpreter makes some.
 
 
-# --- playing ---------------------------------------------------------------------------------------
-
-
-def program_in(folder: Path, script: str) -> dict:
-    program = folder / "lab_echo_test"
-    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    program.chmod(0o755)
-    return {"command": ["lab_echo_test"], "folder": str(folder)}
-
-
-def test_a_library_that_is_lacking_is_a_reason(tmp_path):
-    contender = program_in(tmp_path, "echo libuv was not there >&2; exit 3")
-    for probe in ("compile_time", "program_size"):
-        assert cost.play({"probe": probe}, contender) == {"cannot_run": "libuv was not there"}
-
-
-def test_a_program_that_is_missing_is_an_error(tmp_path):
-    with pytest.raises(Unusable, match="was not built"):
-        cost.play({"probe": "program_size"}, {"command": ["lab_echo_none"], "folder": str(tmp_path)})
-
-
-def test_what_a_probe_refuses_is_a_reason_and_what_it_tells_has_units(tmp_path):
-    contender = program_in(tmp_path, "echo library 1.0 none")
-    case = {"probe": "idle_connections", "connections": 9}
-    with mock.patch.object(cost, "idle_connections", side_effect=Refused("too few")):
-        assert cost.play(case, contender) == {"cannot_run": "too few"}
-    with mock.patch.object(cost, "idle_connections", return_value={"rss": 2.0}):
-        assert cost.play(case, contender) == {
-            "library": "library", "version": "1.0", "backend": "none",
-            "metrics": [{"metric": "rss", "unit": "MiB", "better": "lower", "value": 2.0}]}
-
-
-def test_calls_are_counted_in_one_case_only(tmp_path):
-    contender = program_in(tmp_path, "echo library 1.0 none")
+def test_figures_have_units_and_calls_are_counted_in_one_case_only():
+    with mock.patch.object(cost, "compile_time", return_value={"compile": 2.0}):
+        assert cost.play({"probe": "compile_time"}, FOLDER, ["program"]) == {
+            "metrics": [{"metric": "compile", "unit": "s", "better": "lower", "value": 2.0}]}
     for probe in ("compile_time", "program_size", "idle_connections"):
-        assert cost.play({"probe": probe, "count_system_calls": True}, contender)["metrics"] == []
+        assert cost.play({"probe": probe, "count_system_calls": True}, FOLDER, [])["metrics"] == []
     with mock.patch.object(cost, "run_echo_load", return_value={
             "metrics": [{"metric": "allocations", "value": 0.0}, {"metric": "rss", "value": 3.0}],
             "system_calls_not_counted": "no tracefs"}):
-        assert cost.play(STEADY, contender)["system_calls_not_counted"] == "no tracefs"
-    assert cost.run_echo_load is baseline.run_echo_load
+        assert cost.play(STEADY, FOLDER, [])["system_calls_not_counted"] == "no tracefs"

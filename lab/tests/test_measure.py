@@ -5,21 +5,21 @@
 
 import json
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 import run
 from analyse.frame import load
 from conftest import FAKE, case_of, fake
-from measure import processes, slices, suites, turns
-from measure.journal import Journal, OtherConditions, fingerprint, read
-from measure.processes import CONTROL, Broken, Build, Contender, SliceProcess
+from measure import cost, processes, slices, suites, turns
+from measure.journal import Journal, OtherConditions, read
+from measure.processes import CONTROL, Broken, Build, Contender, Refused, SliceProcess, fingerprint
 
 OURS = Contender("gyre_uring", "gyre", "slices", (*FAKE, "gyre_uring", "2.0"), ("latency",))
 ASIO = Contender("asio_callback", "asio", "slices", (*FAKE, "asio_callback", "1.0"), ("latency",))
 
 
-# ---- slices
-# ----------------------------------------------------------------------------------------------------
+# ---- slices ---------------------------------------------------------------------------------------
 
 def test_a_block_plays_each_contender_once_in_each_round_in_an_order_that_the_seed_decides():
     contenders = slices.with_control([OURS, ASIO])
@@ -66,11 +66,10 @@ def test_a_contender_that_hangs_is_given_up(monkeypatch):
 
 
 def test_system_calls_are_counted_in_a_run_of_their_own():
-    assert slices.count_system_calls(OURS, case_of()) == {"per_operation": 4.0}
+    assert slices.count_system_calls(OURS, case_of()) == 4.0
 
 
-# ---- turns
-# -----------------------------------------------------------------------------------------------------
+# ---- turns ----------------------------------------------------------------------------------------
 
 class Played(turns.Turns):
     """Turns of programs that do not exist; some break once."""
@@ -122,18 +121,50 @@ def test_nonsense_is_no_row(report, why):
         turns.parse_report(report)
 
 
-def test_a_peer_that_setup_has_seen_serve_may_not_refuse_what_it_has_threads_for(monkeypatch):
-    peer = replace(ASIO, mode="turns", suites=("echo",), threads_max=1)
-    play = turns.Turns.__new__(turns.Turns)
-    monkeypatch.setattr(play, "_played", lambda *_: {"cannot_run": "no"}, raising=False)
+@pytest.mark.parametrize("mode", ["slices", "turns"])
+def test_the_kernel_s_first_refusal_to_count_calls_is_that_of_all(mode, monkeypatch):
+    monkeypatch.setattr(slices, "count_system_calls", mock.Mock(side_effect=Refused("no tracefs")))
+    play = turns.Turns(mock.Mock(), "quick")
+    monkeypatch.setattr(play, "take", mock.Mock(return_value={"system_calls_not_counted": "no tracefs"}))
 
-    assert play.take(peer, case_of(threads=2))["broken"]
-    assert "broken" not in play.take(peer, case_of(threads=3))
+    line = turns.count_system_calls(play, [OURS, ASIO], replace(case_of(), mode=mode))
+
+    assert (line["refused"], line["per_operation"], line["failed"]) == ("no tracefs", {}, {})
+    assert slices.count_system_calls.call_count + play.take.call_count == 1
+
+
+def test_what_a_turn_refuses_is_no_fault_but_of_a_peer_that_setup_has_seen_serve(monkeypatch):
+    peer = replace(ASIO, mode="turns", suites=("echo",), threads_max=1)
+    play = turns.Turns(mock.Mock(), "quick")
+    monkeypatch.setattr(play, "_played", mock.Mock(side_effect=Refused("no ring")))
+
+    assert play.take(peer, case_of(threads=2)) == {
+        "cannot_run": "is listed as one that serves: no ring", "broken": True}
+    assert play.take(peer, case_of(threads=3)) == {"cannot_run": "no ring"}
     assert play.take(replace(peer, absent="not built"), case_of()) == {"cannot_run": "not built"}
 
 
-# ---- journal and whole runs
-# ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("script", "report"), [
+    ("echo libuv was not there >&2; exit 3", {"cannot_run": "libuv was not there"}),
+    ("echo library 1.0 none", {"library": "library", "version": "1.0", "backend": "none", "metrics": []})])
+def test_a_turn_of_a_player_begins_with_what_the_program_is(monkeypatch, script, report):
+    monkeypatch.setattr(cost, "play", lambda *_: {"metrics": []})
+    program = replace(ASIO, mode="turns", suites=("cost",), command=("sh", "-c", script))
+
+    assert turns.Turns(mock.Mock(), "quick").take(program, replace(case_of(), suite="cost")) == report
+    absent = replace(program, command=("/nowhere/at/all",))
+    assert turns.Turns(mock.Mock(), "quick").take(absent, replace(case_of(), suite="cost"))["broken"]
+
+
+@pytest.mark.parametrize(("command", "why"), [
+    (["sh", "-c", "echo no luck >&2; exit 3"], "sh failed with status 3: no luck"),
+    (["sleep", "60"], "sleep did not finish within"), (["/nowhere/at/all"], "all could not be started")])
+def test_a_program_that_fails_says_why(command, why):
+    with pytest.raises(Broken, match=why):
+        processes.run_once(command, None, 0.2)
+
+
+# ---- journal and whole runs -----------------------------------------------------------------------
 
 def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
     path = tmp_path / "run.jsonl"

@@ -7,26 +7,21 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import random
 import re
 import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from conftest import BUILD, FOLDER
+from measure.processes import Build
+from measure.watched import Watched, receive, response, verify_http
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from measure.watched import Watched, command_of, response, verify_http  # noqa: E402
-
-FOLDER = Path(os.environ.get("LAB_BUILD", Path(__file__).resolve().parents[2] / "build/release"), "lab")
 SECONDS_MAX = 20
 MEBIBYTE = 1 << 20
 TAKEN = re.compile("address (is )?already in use", re.IGNORECASE)
@@ -38,32 +33,27 @@ KEPT, CLOSING = response(True), response(False)
 @dataclass(frozen=True)
 class Program:
     command: tuple[str, ...]
-    workloads: tuple[str, ...]
-    threads_max: int | None = None  # None: any number.
+    serves_http: bool
+    threads_max: int | None  # None: any number.
 
     @property
     def title(self) -> str:
         return " ".join([Path(self.command[0]).name, *(word for word in self.command[1:] if "/" not in word)])
 
 
-def read_json(path: Path) -> object:
+def programs() -> list[Program]:
+    """Each way in which run.py starts a server of the build, or a peer that setup has seen serve."""
+    found: dict[tuple[str, ...], Program] = {}
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        contenders = Build(BUILD).contenders
     except OSError:
         return []
-
-
-def ours() -> list[Program]:
-    """Each way in which run.py starts a server of the build."""
-    found: dict[tuple[str, ...], set[str]] = {}
-    info = read_json(FOLDER / "build_info.json") or {"contenders": []}
-    for each in info["contenders"]:
-        if set(each["suites"]) & {"echo", "baseline", "cost"}:
-            words = [word for word in each["command"] if word not in ("--buffer", "{buffer}")]
-            command = tuple(command_of({"command": words, "folder": FOLDER}))
-            found.setdefault(command, {"echo"}).update({"http"} if "baseline" in each["suites"] else ())
-    return [Program(command, tuple(sorted(can)), 1 if is_minimal(command) else None)
-            for command, can in found.items() if starts(command)]
+    for each in contenders:
+        command = tuple(word for word in each.command if word not in ("--buffer", "{buffer}"))
+        if each.absent is None and set(each.suites) & {"echo", "baseline", "cost"} and starts(command):
+            serves_http = "baseline" in each.suites or (command in found and found[command].serves_http)
+            found[command] = Program(command, serves_http, 1 if is_minimal(command) else each.threads_max)
+    return list(found.values())
 
 
 def is_minimal(command: tuple[str, ...]) -> bool:
@@ -71,18 +61,15 @@ def is_minimal(command: tuple[str, ...]) -> bool:
 
 
 def starts(command: tuple[str, ...]) -> bool:
-    """Not a program of a library that is lacking, nor a backend that there is none of."""
+    """Not a program of a library that is lacking, nor a backend that there is none of. Peers do start."""
+    if not Path(command[0]).name.startswith("lab_"):
+        return True
     if not Path(command[0]).is_file() or ("io_uring_sqpoll" in command and "gyre" in command[0]):
         return False
     return subprocess.run([*command, "--version"], capture_output=True).returncode == 0
 
 
-def peers() -> list[Program]:
-    return [Program(tuple(each["command"]), tuple(each["workloads"]), each["threads_max"])
-            for each in read_json(FOLDER / "peers/peers.json") if each["missing"] is None]
-
-
-PROGRAMS = ours() + peers()
+PROGRAMS = programs()
 if not PROGRAMS:
     pytest.skip(f"no servers in {FOLDER}", allow_module_level=True)
 
@@ -106,7 +93,7 @@ def echo(request):
         yield server
 
 
-@pytest.fixture(scope="module", params=[way for way in WAYS if "http" in way[0].workloads], ids=title_of)
+@pytest.fixture(scope="module", params=[way for way in WAYS if way[0].serves_http], ids=title_of)
 def http(request):
     program, threads = request.param
     with Watched(FOLDER, list(program.command), "http", threads) as server:
@@ -126,18 +113,9 @@ def noise(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-def read_exactly(client: socket.socket, size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = client.recv(min(size - len(parts), 1 << 16))
-        assert part, f"the server closed with {size - len(parts)} bytes missing"
-        parts += part
-    return bytes(parts)
-
-
 def ask(client: socket.socket, request: bytes, answer: bytes) -> None:
     client.sendall(request)
-    assert read_exactly(client, len(answer)) == answer
+    assert receive(client, len(answer)) == answer
 
 
 # --- echo ----------------------------------------------------------------------------------------
@@ -158,7 +136,7 @@ def test_every_byte_comes_back_in_order(echo):
     with connect(echo) as client:
         sender = threading.Thread(target=send_in_odd_slices, args=(client,))
         sender.start()
-        received = read_exactly(client, len(content))
+        received = receive(client, len(content))
         sender.join()
     assert received == content
 
@@ -175,7 +153,7 @@ def test_a_client_that_reads_late_and_little_loses_nothing(echo):
         assert sent > 0
         sender = threading.Thread(target=client.sendall, args=(content[sent:],))
         sender.start()
-        received = read_exactly(client, len(content))
+        received = receive(client, len(content))
         sender.join()
     assert received == content
 
@@ -188,7 +166,7 @@ def test_connections_do_not_mix(echo):
             for client, content in zip(clients, contents):
                 client.sendall(content)
             for client, content in zip(clients, contents):
-                assert read_exactly(client, len(content)) == content
+                assert receive(client, len(content)) == content
 
 
 def test_a_client_that_goes_away_disturbs_no_other(echo):
@@ -228,7 +206,7 @@ def test_all_threads_serve(echo):
             for client in clients:
                 client.sendall(message)
             for client in clients:
-                read_exactly(client, len(message))
+                assert receive(client, len(message)) == message
         after = processor_time(echo.id)
     by_name: dict[str, list[int]] = {}
     for thread, (name, ran) in after.items():
@@ -254,15 +232,6 @@ def test_requests_that_come_together_are_each_answered(http):
     with connect(http) as client:
         for count in (2, 700):
             ask(client, REQUEST * count, KEPT * count)
-
-
-def test_a_request_may_come_in_parts(http):
-    with connect(http) as client:
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # The next part leaves when an answer shows that the last one was read.
-        for cut in (1, 20, len(REQUEST) - 3, len(REQUEST) - 1):
-            ask(client, REQUEST + REQUEST[:cut], KEPT)
-            ask(client, REQUEST[cut:], KEPT)
 
 
 @pytest.mark.parametrize("head", [b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
