@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy
@@ -62,15 +62,6 @@ def reference_of(before: Run, after: Run, suite: str, case: str, metric: str) ->
     return before.best(suite, case, metric, asio)
 
 
-def logarithms(run: Run, key: tuple[str, str, str, str], reference: str | None) -> list[float]:
-    """Of how good each block was; more is better."""
-    if reference is not None:
-        return run.values(*key, reference)
-    row = run.row(*key)
-    sign = 1.0 if row.better == "higher" else -1.0
-    return [sign * stats.middle(numpy.log(each)) for each in row.blocks.values() if (each > 0).all()]
-
-
 def change_of(before: Run, after: Run, key: tuple, absolute: bool) -> Change | None:
     suite, case, metric, contender = key
     rows = [run.row(*key) for run in (before, after)]
@@ -79,7 +70,8 @@ def change_of(before: Run, after: Run, key: tuple, absolute: bool) -> Change | N
     reference = None if absolute else reference_of(before, after, suite, case, metric)
     if reference == contender:
         return None  # It is what the others are measured by.
-    first, second = (logarithms(run, key, reference) for run in (before, after))
+    first, second = (run.values(*key, reference) if reference else run.logarithms(*key)
+                     for run in (before, after))
     if not first or not second:
         return None
     found = stats.difference(second, first)
@@ -94,7 +86,7 @@ def judged(found: list[Change]) -> list[Change]:
     for suite in dict.fromkeys(each.suite for each in found):
         family = [each for each in found if each.suite == suite and not math.isinf(each.estimate.half)]
         adjusted = stats.benjamini_hochberg([each.estimate.p for each in family])
-        result += [Change(**{**each.__dict__, "verdict": WORDS[stats.verdict(each.estimate, p)]})
+        result += [replace(each, verdict=WORDS[stats.verdict(each.estimate, p)])
                    for each, p in zip(family, adjusted)]
     return result
 
@@ -107,18 +99,12 @@ def changes(before: Run, after: Run, absolute: bool = False, of_ours: bool = Tru
 
 
 def vanished(before: Run, after: Run) -> list[Vanished]:
-    found = []
-    for suite in before.suites:
-        for case in before.cases(suite):
-            for name in before.ours:
-                if before.row(suite, case, before.headline(suite, case), name) and \
-                        not after.row(suite, case, before.headline(suite, case), name):
-                    reason = (after.refused | after.broken).get((suite, case, name)) or (
-                        "saturated: it falls short of its rate now" if after.is_saturated(suite, case, name)
-                        else None)
-                    if reason is not None:
-                        found.append(Vanished(suite, case, name, reason))
-    return found
+    rows = [(suite, case, name) for suite in before.suites for case in before.cases(suite)
+            for name in before.ours if before.row(suite, case, before.headline(suite, case), name)
+            and not after.row(suite, case, before.headline(suite, case), name)]
+    short = dict.fromkeys(after.saturated, "saturated: it falls short of its rate now")
+    reasons = short | after.refused | after.broken
+    return [Vanished(*key, reasons[key]) for key in rows if key in reasons]
 
 
 def drift(before: Run, after: Run, absolute: bool = False) -> list[str]:
@@ -144,11 +130,8 @@ def differences(before: Run, after: Run) -> list[str]:
         one, two = getattr(before, title), getattr(after, title)
         found += [f"{title}: {name} was {one.get(name)}, is {two.get(name)}" for name in names
                   if one.get(name) != two.get(name)]
-    versions = [{name: f"{each['library']} {each['version']}" for name, each in run.identities.items()}
-                for run in (before, after)]
-    found += [f"library of {name} was {version}, is {versions[1][name]}" for name, version
-              in versions[0].items()
-              if versions[1].get(name, version) != version]
+    found += [f"{name} was {' '.join(one.values())}, is {' '.join(two.values())}"
+              for name, one in before.identities.items() if (two := after.identities.get(name, one)) != one]
     for key, case in before.cases_by_key.items():
         other = after.cases_by_key.get(key)
         for what in ("operations", "record", "turns"):
@@ -184,7 +167,7 @@ def report(before: Run, after: Run, absolute: bool, everything: bool) -> int:
                        in ("worse", "better", "open"))
     print(f"{len(found)} rows of gyre, judged together with those of the same suite: {counts}")
     print(*drift(before, after, absolute), sep="\n")
-    return 1 if lost or any(each.verdict == "worse" for each in found) else 0
+    return int(bool(lost) or any(each.verdict == "worse" for each in found))
 
 
 def main(words: list[str]) -> int:

@@ -3,7 +3,7 @@
 # The tables of the suite `exchange`, shaped like those of the paper that it reproduces.
 #
 # A row is a rate, a table is a scenario with one state of its book, and a cell says by how many per cent
-# a contender differs from another: a shape that no other suite has, so it is here and not in tables.py.
+# a contender differs from another: a shape that no other suite has.
 """From a run of `exchange` to tables of differences, then absolute values and what they cost."""
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import re
 from dataclasses import dataclass
 
 import numpy
-from analyse import tables as shared
 from analyse.frame import Run
-from analyse.tables import Cell, Row, Table, format_value, make_table
+from analyse.tables import Cell, Row, Table, format_value, table_of_cases
 from measure.processes import CONTROL, REFERENCE_FAMILY
 
 SUITE = "exchange"
@@ -75,6 +74,10 @@ class Case:
     book: str
     rate: str  # As in the paper: 1,000, or the sign of infinity.
 
+    @property
+    def label(self) -> str:
+        return f"{self.scenario}, {self.book}, {self.rate}"
+
 
 def parse_case(name: str) -> Case | None:
     match = re.fullmatch(r"(\d+b?)_(empty|filled)_(\d+|unbounded)", name)
@@ -107,21 +110,13 @@ def event_count(run: Run, case: str, contender: str) -> str:
     return f"{int(found[1]) * sum(map(len, row.blocks.values())):,}" if found and row else "-"
 
 
-def delta_table(run: Run, cases: list[Case], contender: str, against: str | None) -> Table | None:
+def delta_table(run: Run, cases: list[Case], contender: str, against: str | None) -> Table:
     """One scenario with one book. `against` is a contender; None: the best Asio row of each case."""
-    rows = []
-    for case in cases:
-        other = against or best_asio(run, case.name)
-        if other is None or other == contender:
-            continue
-        row = delta_row(run, case, contender, other)
-        if row is not None:
-            rows.append(row)
-    if not rows:
-        return None
-    whom = against or "the best Asio"
+    others = {case: against or best_asio(run, case.name) for case in cases}
+    rows = [row for case, other in others.items() if other is not None and other != contender
+            and (row := delta_row(run, case, contender, other)) is not None]
     title = (f"{SCENARIOS[cases[0].scenario]}, {BOOKS[cases[0].book]}: "
-             f"{contender} against {whom}")
+             f"{contender} against {against or 'the best Asio'}")
     return Table(title, "Feed Rate (msg/s)", ["Count", *COLUMNS], rows, remark="Against")
 
 
@@ -149,12 +144,12 @@ def groups_of(run: Run) -> list[list[Case]]:
     return [each for each in groups if each]
 
 
-def delta_tables(run: Run, against: list[str | None]) -> list[Table | None]:
+def delta_tables(run: Run, against: list[str | None]) -> list[Table]:
     return [delta_table(run, group, contender, other)
             for contender in run.ours for other in against for group in groups_of(run)]
 
 
-def control_table(run: Run) -> Table | None:
+def control_table(run: Run) -> Table:
     """What a contender differs from itself: what is smaller says nothing."""
     rows = []
     for case in cases_of(run):
@@ -163,10 +158,10 @@ def control_table(run: Run) -> Table | None:
                      None)
         row = delta_row(run, case, title + CONTROL, title) if title else None
         if row is not None:
-            row.label = label_of(case)
+            row.label = case.label
             rows.append(row)
     return Table("Control: a contender against itself", "Case", ["Count", *COLUMNS], rows,
-                 remark="Itself") if rows else None
+                 remark="Itself")
 
 
 def seconds_of(run: Run, case: str, contender: str) -> list[float]:
@@ -185,7 +180,7 @@ def seconds_of(run: Run, case: str, contender: str) -> list[float]:
 SECOND_P999 = 2  # Where p99.9 stands among what the driver writes of each second.
 
 
-def jitter_table(run: Run) -> Table | None:
+def jitter_table(run: Run) -> Table:
     """How far the seconds of a run lie apart."""
     columns = [each for each in run.contenders
                if any(seconds_of(run, case.name, each) for case in cases_of(run))]
@@ -196,23 +191,18 @@ def jitter_table(run: Run) -> Table | None:
             cells = [Cell(" / ".join(format_value(value, "us") for value in
                                      (min(each), float(numpy.median(each)), max(each)))
                           if each else "-") for each in found]
-            rows.append(Row(label_of(case), cells))
+            rows.append(Row(case.label, cells))
     return Table("Jitter: p99.9 to the client's last message in the best / the middle / the worst "
                  "second (turn, if that is shorter), μs",
-                 "Scenario, book, rate", columns, rows, remark="") if rows else None
+                 "Scenario, book, rate", columns, rows, remark="")
 
 
-def label_of(case: Case) -> str:
-    return f"{case.scenario}, {case.book}, {case.rate}"
+def overview(run: Run, metric: str, title: str, suite: str = SUITE) -> Table:
+    return table_of_cases(run, suite, title, "Scenario, book, rate",
+                          {each.name: each.label for each in cases_of(run, suite)}, metric)
 
 
-def overview(run: Run, metric: str, title: str, suite: str = SUITE) -> Table | None:
-    return make_table(run, title, "Scenario, book, rate",
-                      [(label_of(each), suite, each.name, metric)
-                       for each in cases_of(run, suite)])
-
-
-def exchange(run: Run) -> list[Table | None]:
+def exchange(run: Run) -> list[Table]:
     """Differences first, as the paper has them; then what they are worth; then absolute values."""
     return [*delta_tables(run, [None]), control_table(run),
             *(overview(run, metric, title) for metric, title in OVERVIEWS.items()),
@@ -222,16 +212,12 @@ def exchange(run: Run) -> list[Table | None]:
 TUNED = ("p50", "p99.9", "wire_p50", "wire_p99.9", "orders_rate")
 
 
-def tuning(run: Run) -> list[Table | None]:
+def tuning(run: Run) -> list[Table]:
     return [overview(run, metric, OVERVIEWS[metric], TUNING_SUITE) for metric in TUNED]
 
 
-def costs(run: Run, suite: str = SUITE) -> list[Table | None]:
+def costs(run: Run, suite: str = SUITE) -> list[Table]:
     """What it was paid with, and differences from each Asio contender by itself."""
     paid = [overview(run, metric, title, suite) for metric, title in COSTS.items()]
     peers = [each for each in run.contenders if run.family(each) == REFERENCE_FAMILY]
     return paid + (delta_tables(run, peers) if suite == SUITE and len(peers) > 1 else [])
-
-
-shared.SUITES |= {SUITE: exchange, TUNING_SUITE: tuning}
-shared.SUITE_COSTS |= {SUITE: costs, TUNING_SUITE: costs}

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # A stored run, read once: everything that is drawn or claimed asks here.
-"""From the lines of a run's file to a pandas frame of blocks, and to comparisons.
+"""From the lines of a run's file to rows, and to comparisons.
 
-A row of the frame is one metric of one contender in one block of one case, with its samples. What is
-compared: every contender of gyre's with the best library of others, in the one metric that is judged in a
-case, and in further ones without a verdict.
+A row is one metric of one contender in one case, with its samples by block. What is compared: every contender
+of gyre's with the best library of others, in the one metric that is judged in a case, and in further ones
+without a verdict.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy
-import pandas
 from analyse import stats
 from analyse.stats import Estimate
 from measure import journal, suites
@@ -25,7 +24,6 @@ from measure.processes import CONTROL, FLOOR_FAMILY, OUR_FAMILY, REFERENCE_FAMIL
 SPIN = "_spin"  # Of a contender that does not sleep when it has nothing to do.
 QUANTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
 EXTREMES = {"min": min, "max": max, "wire_min": min, "wire_max": max, "worst_second_p99.9": max}
-COLUMNS = ("suite", "case", "contender", "metric", "unit", "better", "block", "samples")
 BROKEN_MAX = 1
 
 # What gyre's loops count themselves.
@@ -98,8 +96,7 @@ class Run:
         self.no_delay: dict[tuple[str, str, str], bool] = {}
         self.seconds: dict[tuple[str, str, str], list] = {}  # Of the exchange: per round, by second.
         self.refused, self.broken, self.retried = self._without_rows()
-        self.frame = pandas.DataFrame(self._rows(), columns=COLUMNS)
-        self._found = self._group()
+        self._found = self._rows()
 
     # ---- reading -------------------------------------------------------------------------------------------
 
@@ -120,26 +117,43 @@ class Run:
         retried |= {key: reasons[-1] for key, reasons in failed.items() if key not in broken}
         return refused, broken, retried
 
-    def _rows(self) -> list[tuple]:
-        rows: list[tuple] = []
-        for line in self.parts:
-            case = self.cases_by_key[line["suite"], line["case"]]
-            for title, told in line["contenders"].items():
-                if (line["suite"], line["case"], original(title)) in self.broken:
-                    continue
-                place = (line["suite"], line["case"], title)
-                of = self._of_block(place, told, case) if line["kind"] == "block" else self._of_round(place,
-                                                                                                      told)
-                rows += [(*place, metric, unit, better, line["number"], numpy.asarray(samples, dtype=float))
-                         for metric, unit, better, samples in of]
-        for line in self.lines:
-            if line["kind"] == "calls":
-                rows += [(line["suite"], line["case"], name, "system_calls", "1/op", "lower", 0,
-                          numpy.array([calls]))
-                         for name, calls in line["per_operation"].items()]
-        return rows
+    def _rows(self) -> dict[tuple[str, str, str, str], Row]:
+        """By suite, case, metric and contender."""
+        blocks: dict[tuple, dict[int, numpy.ndarray]] = {}
+        told_of: dict[tuple, tuple[str, str]] = {}  # Unit and direction.
 
-    def _of_block(self, place: tuple, told: dict, case: dict) -> list[tuple]:
+        def add(place: tuple, number: int, metric: str, unit: str, better: str, samples) -> None:
+            key = (place[0], place[1], metric, place[2])
+            blocks.setdefault(key, {})[number] = numpy.asarray(samples, dtype=float)
+            told_of[key] = unit, better
+
+        for line in self.parts:
+            for title, told in line["contenders"].items():
+                place = (line["suite"], line["case"], title)
+                if (*place[:2], original(title)) not in self.broken:
+                    of = self._of_block if line["kind"] == "block" else self._of_round
+                    for each in of(place, told):
+                        add(place, line["number"], *each)
+        for line in self.lines:
+            for name, calls in line["per_operation"].items() if line["kind"] == "calls" else ():
+                add((line["suite"], line["case"], name), 0, "system_calls", "1/op", "lower", [calls])
+        found = {key: self._row(key, *told_of[key], of) for key, of in blocks.items()}
+        self.saturated = {key[:2] + key[3:] for key, row in found.items()
+                          if key[2] == "saturated" and row.value >= 0.5}
+        # How long something took that grew longer and longer says nothing but that.
+        return {key: row for key, row in found.items()
+                if row.unit != "us" or key[:2] + key[3:] not in self.saturated}
+
+    def _row(self, key: tuple, unit: str, better: str, blocks: dict[int, numpy.ndarray]) -> Row:
+        value = self._shown(key, blocks)
+        samples = numpy.sort(numpy.concatenate(list(blocks.values())))
+        quarter = len(samples) // 4
+        spread = float(samples[-1 - quarter] - samples[quarter]) / 2 / value if value else 0.0
+        return Row(unit, better, blocks, value, spread)
+
+    def _of_block(self, place: tuple, told: dict) -> list[tuple]:
+        """Metric, unit, direction and samples."""
+        record = self.cases_by_key[place[:2]]["record"]
         columns = {key: numpy.asarray(each, dtype=float) for key, each in told["slices"].items()
                    if None not in each}
         self.identities.setdefault(original(place[2]), told["about"])
@@ -150,15 +164,12 @@ class Run:
         own = columns["wall_ns"] - columns.get("kept_ns", 0.0)
         found = [("cpu", "ns/op", "lower", columns["cpu_ns"] / operations)]
         rate = suites.suite(place[0])["rate"]
-        if has_speed(case["record"]):
-            amount = operations * (case["record"]["bytes"] if rate.get("of_bytes") else 1)
-            found.append(("throughput", rate["unit"], "higher",
-                          amount / own * 1e9 / rate["per_second"]))
+        if has_speed(record):
+            amount = operations * (record["bytes"] if rate.get("of_bytes") else 1)
+            found.append(("throughput", rate["unit"], "higher", amount / own * 1e9 / rate["per_second"]))
             found.append(("time", "ns", "lower", own / operations))
         for key, each in columns.items():
-            if key in ("allocations", "context_switches"):
-                found.append((key, "1/op", "lower", each / operations))
-            elif key.startswith("counter "):
+            if key.startswith("counter ") or key in ("allocations", "context_switches"):
                 found.append((key.removeprefix("counter "), "1/op", "lower", each / operations))
             elif key == "latency mean":  # In a closed loop it is as much longer as the slice.
                 found.append(("mean", "us", "lower", each / 1000 * own / columns["wall_ns"]))
@@ -205,23 +216,6 @@ class Run:
                  [EXTREMES[name](samples)] if name in EXTREMES else samples)
                 for name, samples in values.items() if len(samples) == len(reports)]
 
-    def _group(self) -> dict[tuple[str, str, str, str], Row]:
-        found = {}
-        for key, part in self.frame.groupby(["suite", "case", "metric", "contender"], sort=False):
-            blocks = dict(zip(part["block"], part["samples"]))
-            samples = numpy.concatenate(list(blocks.values()))
-            value = self._shown(key, blocks)
-            samples.sort()
-            quarter = len(samples) // 4
-            spread = float(samples[-1 - quarter] - samples[quarter]) / 2 / value if value else 0.0
-            found[key] = Row(part["unit"].iloc[0], part["better"].iloc[0], blocks, value, spread)
-        saturated = {key[:2] + key[3:] for key, row in found.items() if key[2] == "saturated"
-                     and row.value >= 0.5}
-        self.saturated = saturated
-        # How long something took that grew longer and longer says nothing but that.
-        return {key: row for key, row in found.items()
-                if row.unit != "us" or key[:2] + key[3:] not in saturated}
-
     def _shown(self, key: tuple, blocks: dict[int, numpy.ndarray]) -> float:
         """The middle of the blocks' middles, as ratios are; of tails, what all blocks have seen together."""
         suite, case, metric, title = key
@@ -243,8 +237,7 @@ class Run:
     def contenders(self) -> list[str]:
         """Those of the tables, in their order: no controls, no twins."""
         there = {original(key[3]) for key in self._found} | {key[2] for key in self.refused | self.broken}
-        order = [each for each in self.families if each in there]
-        return sorted(order, key=lambda each: list(self.families).index(each))
+        return [each for each in self.families if each in there]
 
     def family(self, title: str) -> str:
         return self.families.get(original(title), "")
@@ -267,15 +260,9 @@ class Run:
         measured = {each["suite"] for each in self.parts}
         return [each for each in suites.names() if each in measured]
 
+    @functools.cache  # noqa: B019 (a run lives as long as the program)
     def cases(self, suite: str) -> list[str]:
-        return self._cases.get(suite, [])
-
-    @functools.cached_property
-    def _cases(self) -> dict[str, list[str]]:
-        found: dict[str, dict[str, None]] = {}
-        for each in self.parts:
-            found.setdefault(each["suite"], {})[each["case"]] = None
-        return {suite: list(names) for suite, names in found.items()}
+        return list(dict.fromkeys(each["case"] for each in self.parts if each["suite"] == suite))
 
     def described(self, suite: str, case: str) -> dict:
         return self.cases_by_key[suite, case]
@@ -294,15 +281,14 @@ class Run:
         """Whether it fell short of the rate that was asked for, in most rounds."""
         return (suite, case, contender) in self.saturated
 
+    @functools.cache  # noqa: B019 (a run lives as long as the program)
     def headline(self, suite: str, case: str) -> str:
         """The metric that is judged. Where gyre falls short of its rate there is no latency to judge."""
-        mine = [each for each in self.ours if (suite, case, each) in self.saturated]
-        if mine and len(mine) == len([each for each in self.ours if self._takes_part(suite, case, each)]):
-            return suites.suite(suite).get("saturated_headline", self.described(suite, case)["headline"])
-        return self.described(suite, case)["headline"]
-
-    def _takes_part(self, suite: str, case: str, contender: str) -> bool:
-        return any(key[:2] == (suite, case) and key[3] == contender for key in self._found)
+        usual = self.described(suite, case)["headline"]
+        short = {each for each in self.ours if self.is_saturated(suite, case, each)}
+        mine = {key[3] for key in self._found if key[:2] == (suite, case)} if short else set()
+        is_short = short and short >= mine & set(self.ours)
+        return suites.suite(suite).get("saturated_headline", usual) if is_short else usual
 
     def best(self, suite: str, case: str, metric: str, among: list[str]) -> str | None:
         rows = {each: row for each in among if (row := self.row(suite, case, metric, each)) is not None}
@@ -332,6 +318,12 @@ class Run:
                  if each in two.blocks)
         return [sign * each for each in found if each is not None]
 
+    def logarithms(self, suite: str, case: str, metric: str, contender: str) -> list[float]:
+        """Of how good each block was; more is better."""
+        row = self.row(suite, case, metric, contender)
+        sign = 1.0 if row.better == "higher" else -1.0
+        return [sign * stats.middle(numpy.log(each)) for each in row.blocks.values() if (each > 0).all()]
+
     @functools.cache  # noqa: B019 (a run lives as long as the program)
     def ratio(self, suite: str, case: str, metric: str, contender: str, reference: str) -> Estimate | None:
         """With its own interval, not widened."""
@@ -360,9 +352,7 @@ class Run:
         for suite in self.suites:
             rows = [each for case in self.cases(suite) for mine in self.ours
                     if (each := self._against_best(suite, case, mine)) is not None]
-            judged = [each for each in rows if each.judged]
-            adjusted = stats.benjamini_hochberg([each.estimate.p for each in judged])
-            found += [judged_as(each, p) for each, p in zip(judged, adjusted)]
+            found += with_verdicts([each for each in rows if each.judged])
         return found
 
     def _against_best(self, suite: str, case: str, mine: str) -> Comparison | None:
@@ -380,13 +370,14 @@ class Run:
             metric = self.headline(suite, case)
             rows += [each for mine in self.ours if spins(mine) == spins(reference)
                      and (each := self.compare(suite, case, metric, mine, reference)) is not None]
-        adjusted = stats.benjamini_hochberg([each.estimate.p for each in rows])
-        return [judged_as(each, p) for each, p in zip(rows, adjusted)]
+        return with_verdicts(rows)
 
 
-def judged_as(found: Comparison, p_adjusted: float) -> Comparison:
-    return Comparison(found.suite, found.case, found.metric, found.contender, found.reference, found.estimate,
-                      found.control, found.judged, stats.verdict(found.estimate, p_adjusted), p_adjusted)
+def with_verdicts(rows: list[Comparison]) -> list[Comparison]:
+    """One family, of which few may be false together."""
+    adjusted = stats.benjamini_hochberg([each.estimate.p for each in rows])
+    return [replace(each, verdict=stats.verdict(each.estimate, p), p_adjusted=p)
+            for each, p in zip(rows, adjusted)]
 
 
 def has_speed(record: dict) -> bool:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy
-from analyse import stats, tables
+from analyse import stats, suite_tables, tables
 from analyse.frame import Run
 from measure import suites
 
@@ -126,20 +125,17 @@ def _rise(run: Run, goal: dict) -> list[Finding]:
     those of two runs are."""
     suite, found = goal["suite"], []
     for pattern in goal["rise"]:
-        for fewer, more in zip(tables.THREADS, tables.THREADS[1:]):
+        for fewer, more in zip(suite_tables.THREADS, suite_tables.THREADS[1:]):
             before, after = (pattern.format(each) for each in (fewer, more))
             best = [run.best(suite, each, "throughput", run.ours) for each in (before, after)]
             if None in best:
                 continue
-            logs = [[stats.middle(numpy.log(each))
-                     for each in run.row(suite, case, "throughput", who).blocks.values()]
-                    for case, who in zip((before, after), best)]
-            change = stats.difference(logs[1], logs[0]).widened(run.control(suite, after, "throughput"))
-            verdict = MISSED if change.high < 1 else MET
-            found.append(Finding(after, verdict, change.ratio,
+            first, second = (run.logarithms(suite, case, "throughput", who)
+                             for case, who in zip((before, after), best))
+            change = stats.difference(second, first).widened(run.control(suite, after, "throughput"))
+            found.append(Finding(after, MISSED if change.high < 1 else MET, change.ratio,
                                  f"{best[1]} {tables.format_ratio(change.ratio)} "
-                                 f"({stats.interval_text(change)}) "
-                                 f"of {fewer} threads"))
+                                 f"({stats.interval_text(change)}) of {fewer} threads"))
     return found
 
 

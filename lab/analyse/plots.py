@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# Which pictures a suite has: shapes that a table hides, such as where two curves cross.
+# Pictures show what a table hides, such as where two curves cross; suite_plots.py says which there are.
 #
 # matplotlib draws them with placeholder colours, which become CSS variables: the same picture serves light
 # and dark screens and paper. Text stays text.
@@ -13,10 +13,11 @@ import io
 import itertools
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import matplotlib
-from analyse import exchange_tables, server_tables, tables
+from analyse import tables
 from analyse.frame import Comparison, Row, Run, spins
 from analyse.stats import AHEAD, BEHIND, OPEN, interval_text
 from matplotlib.figure import Figure as Canvas
@@ -24,9 +25,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from measure.processes import FLOOR_FAMILY, OUR_FAMILY, REFERENCE_FAMILY
 
 matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "gyre", "font.size": 10,
-                            "axes.linewidth": 0.6,
-                            "font.family": "DejaVu Sans", "axes.spines.top": False,
-                            "axes.spines.right": False})
+                            "axes.linewidth": 0.6, "font.family": "DejaVu Sans",
+                            "axes.spines.top": False, "axes.spines.right": False})
 WIDTH = 5.0  # Inches of 72 units: a phone shows it at about its own size.
 ROWS_MAX = 24  # Of one picture with a row for each case; the others stand beside it.
 
@@ -44,8 +44,7 @@ FLOORS = [("#3d4650", "#c9d1da"), ("#6b7681", "#98a3b0"), ("#8a94a0", "#7d8894")
 OTHERS = [("#7b2fa8", "#d59bff"), ("#00796b", "#66d9c6"), ("#5d4037", "#c9a99a"), ("#33691e", "#a5d67a"),
           ("#ad1457", "#ff80b4"), ("#01579b", "#80c4ff"), ("#827717", "#dce37a")]
 SHAPES = {"o": "circle", "D": "diamond", "s": "square", "^": "triangle", "v": "triangle pointing down",
-          "P": "plus",
-          "*": "star", "X": "cross"}
+          "P": "plus", "*": "star", "X": "cross"}
 MARKERS = "".join(SHAPES)
 
 
@@ -124,6 +123,12 @@ class Sheet:
         self.axes.set_xlabel(x, color=SOFT, fontsize=9.5)
         self.axes.set_ylabel(y, color=SOFT, fontsize=9.5)
 
+    def rows(self, labels: list[str]) -> None:
+        """One below the other, at 0, -1, -2 ..."""
+        self.axes.set_ylim(-len(labels) + 0.4, 0.6)
+        self.axes.set_yticks([-each for each in range(len(labels))], labels)
+        self.axes.tick_params(axis="y", length=0, labelsize=9)
+
     def svg(self, title: str) -> str:
         self.figure.tight_layout(pad=0.4)
         written = io.StringIO()
@@ -152,8 +157,10 @@ class Sheet:
 # Scales
 # ---------------------------------------------------------------------------------------------
 
-def ratio_text(value: float, _=None) -> str:
-    return f"{value:g}x"
+def set_ticks(axis, places: list[float], text: Callable[..., str]) -> None:
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(text))
 
 
 def ratio_axis(sheet: Sheet, values: list[float]) -> tuple[float, float]:
@@ -167,9 +174,8 @@ def ratio_axis(sheet: Sheet, values: list[float]) -> tuple[float, float]:
         (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8)
     sheet.axes.set_xscale("log")
     sheet.axes.set_xlim(low, high)
-    sheet.axes.xaxis.set_major_locator(FixedLocator([each for each in steps if low <= each <= high]))
-    sheet.axes.xaxis.set_minor_locator(NullLocator())
-    sheet.axes.xaxis.set_major_formatter(FuncFormatter(ratio_text))
+    shown = [each for each in steps if low <= each <= high]
+    set_ticks(sheet.axes.xaxis, shown, lambda ratio, _: f"{ratio:g}x")
     sheet.axes.grid(axis="x", color=FAINT, linewidth=0.6)
     sheet.axes.axvline(1, color=INK, linewidth=0.9)
     sheet.axes.set_axisbelow(True)
@@ -193,9 +199,7 @@ def value_axis(axis, low: float, high: float) -> None:
     ticks = [factor * 10.0 ** power for power in range(first, first + math.ceil(decades) + 2) for factor
              in factors]
     inside = [each for each in ticks if low <= each <= high]
-    axis.set_major_locator(FixedLocator(inside[::max(1, -(-len(inside) // 7))]))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(plain_number))
+    set_ticks(axis, inside[::max(1, -(-len(inside) // 7))], plain_number)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -208,13 +212,11 @@ def interval(sheet: Sheet, at: float, of: Comparison, ends: tuple[float, float],
     its, colour = of.estimate, VERDICT_INK[of.verdict or OPEN]
     text = (f"{of.suite} {of.case}: {of.contender} {tables.format_ratio(of.ratio)} ({interval_text(its)}) of "
             f"{of.reference}, {of.metric}: {of.verdict or 'not judged'}")
-    sheet.axes.plot([max(its.low, ends[0]), min(its.high, ends[1])], [at, at], color=colour, linewidth=0.22
-                    * size,
-                    solid_capstyle="butt", zorder=2)
+    sheet.axes.plot([max(its.low, ends[0]), min(its.high, ends[1])], [at, at], color=colour,
+                    linewidth=0.22 * size, solid_capstyle="butt", zorder=2)
     sheet.axes.plot([min(max(of.ratio, ends[0]), ends[1])], [at], color=colour, marker=marker,
-                    markersize=size,
-                    markerfacecolor=PAPER if of.verdict == OPEN else colour, markeredgecolor=colour,
-                    markeredgewidth=0.2 * size, gid=sheet.hover(text), zorder=3)
+                    markersize=size, markerfacecolor=PAPER if of.verdict == OPEN else colour,
+                    markeredgecolor=colour, markeredgewidth=0.2 * size, gid=sheet.hover(text), zorder=3)
 
 
 def headliners(run: Run, peer: str) -> list[str]:
@@ -254,8 +256,8 @@ def overview(run: Run, suite: str) -> Picture | None:
         for row in rows:
             at -= step
             for each in reversed(row):
-                interval(sheet, at, each, ends, "o" if headliners(run, peer)[0] == each.contender else "D",
-                         size if headliners(run, peer)[0] == each.contender else 0.8 * size)
+                is_first = headliners(run, peer)[0] == each.contender
+                interval(sheet, at, each, ends, "o" if is_first else "D", size if is_first else 0.8 * size)
         at -= 0.2 * gap
         sheet.axes.axhline(at, color=FAINT, linewidth=0.6)
     sheet.axes.set_ylim(at, 0)
@@ -266,9 +268,9 @@ def overview(run: Run, suite: str) -> Picture | None:
 
 
 def lane_text(sheet: Sheet, x: float, y: float, text: str, colour: str, side: str) -> None:
-    sheet.axes.text(x, y, text, color=colour, fontsize=9.5, fontweight="bold" if side == "left"
-                    else "normal", ha=side,
-                    va="center", transform=sheet.axes.get_yaxis_transform(),
+    sheet.axes.text(x, y, text, color=colour, fontsize=9.5,
+                    fontweight="bold" if side == "left" else "normal", ha=side, va="center",
+                    transform=sheet.axes.get_yaxis_transform(),
                     bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}, zorder=4)
 
 
@@ -287,8 +289,7 @@ def ratios(run: Run, suite: str) -> Group | None:
         shown = [each for each in found if each.case in cases[first:last]]
         lanes = max(sum(each.case == case for each in shown) for case in cases[first:last])
         sheet = Sheet(run, 0.5 + (last - first) * max(0.2, 0.095 * lanes + 0.05))
-        values = [each.ratio for each in shown]
-        ends = ratio_axis(sheet, values + [1 / 1.1, 1.1])
+        ends = ratio_axis(sheet, [*(each.ratio for each in shown), 1 / 1.1, 1.1])
         for row, case in enumerate(cases[first:last]):
             of_case = [each for each in shown if each.case == case]
             control = of_case[0].control
@@ -297,11 +298,8 @@ def ratios(run: Run, suite: str) -> Group | None:
                 sheet.axes.fill_betweenx([-row - 0.45, -row + 0.45], 1 / off, off, color=BAND, linewidth=0)
             for lane, each in enumerate(of_case):
                 at = -row + 0.3 - 0.6 * (lane + 0.5) / len(of_case)
-                style = sheet.styles[each.contender]
-                interval(sheet, at, each, ends, style.marker, 3.4)
-        sheet.axes.set_ylim(-(last - first) + 0.45, 0.55)
-        sheet.axes.set_yticks([-each for each in range(last - first)], cases[first:last])
-        sheet.axes.tick_params(axis="y", length=0, labelsize=9)
+                interval(sheet, at, each, ends, sheet.styles[each.contender].marker, 3.4)
+        sheet.rows(cases[first:last])
         sheet.label(x="times better than the best library")
         part = f", {first + 1} to {last} of {len(cases)}" if last - first < len(cases) else ""
         pictures.append(Picture(f"{suite}{part}", sheet.svg(f"{suite}{part}"),
@@ -312,9 +310,7 @@ def ratios(run: Run, suite: str) -> Group | None:
     return Group(f"{suite}-ratios", "Against the best library of others",
                  "Right of 1 gyre is better, whatever the metric's direction. Lines: 95 % intervals, "
                  "widened by the control, whose own distance from 1 is shaded. Hollow: open. "
-                 f"Marks: {shapes}.",
-                 pictures
-                 ) if pictures else None
+                 f"Marks: {shapes}.", pictures) if pictures else None
 
 
 # ---------------------------------------------------------------------------------------------
@@ -360,14 +356,14 @@ def curves(run: Run, title: str, points: dict[str, list[tuple[float, Row]]], tic
     return Picture(title, sheet.svg(title))
 
 
-def stepwise(run: Run, suite: str, title: str, x: str, metric: str, steps: dict[str, str]) -> Picture | None:
-    """A metric of cases in their order; `steps`: label and case. None if not even two of them are there."""
-    there = [(label, case) for label, case in steps.items() if case in run.cases(suite)]
+def stepwise(run: Run, suite: str, title: str, metric: str, cases: dict[str, str], x: str) -> Picture | None:
+    """A metric of cases in their order. None if not even two of them are there."""
+    there = [case for case in cases if case in run.cases(suite)]
     if len(there) < 2:
         return None
-    points = {name: [(float(place), row) for place, (_, case) in enumerate(there)
+    points = {name: [(float(place), row) for place, case in enumerate(there)
                      if (row := run.row(suite, case, metric, name))] for name in run.contenders}
-    return curves(run, title, points, [(float(place), label) for place, (label, _) in enumerate(there)], x)
+    return curves(run, title, points, [(float(place), cases[case]) for place, case in enumerate(there)], x)
 
 
 QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)")
@@ -377,24 +373,23 @@ def nines(quantile: float) -> float:
     return -math.log10(max(1 - quantile / 100, 1e-6))
 
 
-def quantiles(run: Run, suite: str, case: str, title: str, prefix: str = "") -> Picture | None:
+def quantiles(run: Run, suite: str, title: str, case: str, prefix: str = "") -> Picture | None:
     """Latencies of one case; each further nine takes as much space as the one before."""
-    metrics = {each: float(match[1]) for each in run.metrics(suite, case) if each.startswith(prefix)
-               and (match := QUANTILE.fullmatch(each.removeprefix(prefix)))}
-    order = sorted(metrics, key=metrics.__getitem__)
+    places = {each: nines(float(match[1])) for each in run.metrics(suite, case) if each.startswith(prefix)
+              and (match := QUANTILE.fullmatch(each.removeprefix(prefix)))}
     points = {}
     for name in run.contenders:
-        found = [(nines(metrics[each]), row) for each in order
+        found = [(place, row) for each, place in sorted(places.items(), key=lambda item: item[1])
                  if (row := run.row(suite, case, each, name))]
         points[name] = found if len(found) > 1 else []
-    seen = sorted({place for found in points.values() for place, _ in found})
+    seen = {place for found in points.values() for place, _ in found}
     ticks = [(nines(each), f"{each:g} %") for each in (50, 90, 99, 99.9, 99.99)
-             if seen and seen[0] <= nines(each) + 1e-9 and nines(each) <= seen[-1] + 1e-9]
+             if seen and min(seen) - 1e-9 <= nines(each) <= max(seen) + 1e-9]
     return curves(run, title, points, ticks, "quantile")
 
 
 def values(run: Run, suite: str, title: str, metric: str, cases: dict[str, str]) -> Picture | None:
-    """Absolute values of all contenders, in a row for each case; `cases`: case and label."""
+    """Absolute values of all contenders, in a row for each case."""
     rows = {case: {name: row for name in run.contenders if (row := run.row(suite, case, metric, name))}
             for case in cases}
     there = [case for case in cases if rows[case]]
@@ -409,184 +404,15 @@ def values(run: Run, suite: str, title: str, metric: str, cases: dict[str, str])
             text = (f"{cases[case]}, {name}: {tables.format_value(row.value, row.unit)} "
                     f"±{100 * row.spread:.0f} %")
             sheet.axes.plot([value], [-place], color=style.colour, marker=style.marker, markersize=4.2,
-                            markerfacecolor=style.colour,
-                            markeredgecolor=PAPER, markeredgewidth=0.4, linestyle="none",
-                            gid=sheet.hover(text))
+                            markerfacecolor=style.colour, markeredgecolor=PAPER, markeredgewidth=0.4,
+                            linestyle="none", gid=sheet.hover(text))
     one = next(iter(rows[there[0]].values()))
     sheet.axes.set_xscale("log")
     low, high = min(found) / 1.2, max(found) * 1.2
     sheet.axes.set_xlim(low, high)
     value_axis(sheet.axes.xaxis, low, high)
-    sheet.axes.set_ylim(-len(there) + 0.4, 0.6)
-    sheet.axes.set_yticks([-each for each in range(len(there))], [cases[case] for case in there])
-    sheet.axes.tick_params(axis="y", length=0, labelsize=9)
+    sheet.rows([cases[case] for case in there])
     sheet.axes.grid(color=FAINT, linewidth=0.6)
     sheet.axes.set_axisbelow(True)
     sheet.label(y_label(one))
     return Picture(title, sheet.svg(title))
-
-
-# ---------------------------------------------------------------------------------------------
-# Suites
-# ---------------------------------------------------------------------------------------------
-
-ABOUT = "Values as in the tables."
-NINES = "Each further nine takes as much space as the one before. Tails are those of all blocks together."
-
-
-def _threads(run: Run, suite: str) -> list[tuple]:
-    return [("threads", "Throughput by number of threads", ABOUT,
-             [stepwise(run, suite, what, "threads", "throughput",
-                       {str(each): pattern.format(each) for each in tables.THREADS})
-              for pattern, what in tables.SCALING[suite].items()])]
-
-
-def _dispatch(run: Run) -> list[tuple]:
-    kinds = {"continuations posted": ("post", "post_batched", "interleaved_post", "foreign_post",
-                                      "concurrent_post",
-                                      "threads_4_from_4"),
-             "coroutines spawned": ("spawn", "spawn_batched", "interleaved_spawn", "foreign_spawn",
-                                    "concurrent_spawn", "threads_4_from_4_spawn")}
-    return [("values", "Items per second", ABOUT,
-             [values(run, "dispatch", title, "throughput", {each: each for each in cases})
-                                                   for title, cases in kinds.items()]),
-            *_threads(run, "dispatch")]
-
-
-def _throughput(run: Run) -> list[tuple]:
-    pictures = [stepwise(run, "throughput", f"{how}, {named}", "buffer, bytes", "throughput",
-                         {size: f"{direction}_{transport}_{size}" for size in tables.BUFFERS})
-                for transport, named in (("tcp", "TCP"), ("unix", "Unix sockets"))
-                for direction, how in (("uni", "one way"), ("bidi", "both ways"))]
-    return [("buffers", "Throughput by size of buffers", ABOUT, pictures), *_threads(run, "throughput")]
-
-
-def _quantiles(run: Run, suite: str, cases: dict[str, str], title: str = "Latency by quantile",
-               prefix: str = "") -> tuple:
-    return (f"{prefix}quantiles", title, NINES,
-            [quantiles(run, suite, case, label, prefix) for case, label in cases.items()])
-
-
-def _latency(run: Run) -> list[tuple]:
-    return [_quantiles(run, "latency", {
-        f"{transport}_{case}": f"{named}, {label}"
-        for transport, named in (("tcp", "TCP"), ("unix", "Unix sockets"))
-        for case, label in (("1", "1 byte"), ("64", "64 bytes"), ("1024", "1024 bytes"),
-                            ("64_two_sides", "64 bytes, two sides"), ("64_4pairs", "64 bytes, 4 pairs"),
-                            ("64_16pairs", "64 bytes, 16 pairs"))})]
-
-
-def _http(run: Run) -> list[tuple]:
-    return [("connections", "Requests per second by connections", ABOUT,
-             [stepwise(run, "http", "one thread", "connections", "throughput",
-                       {each: each for each in ("1", "4", "16", "32")})]),
-            *_threads(run, "http"),
-            _quantiles(run, "http", {"1_sequential": "1 connection, sequential", "4": "4 connections",
-                                     "16": "16 connections", "32": "32 connections",
-                                     "threads_2": "32 connections, 2 threads"})]
-
-
-def _echo(run: Run) -> list[tuple]:
-    messages = {each: f"{each} B".replace("K B", " KiB") for each in server_tables.MESSAGES}
-    found = [(metric, title, ABOUT, [stepwise(run, "echo", label, "connections", metric,
-                                              {str(each): f"{message}_{each}" for each
-                                               in server_tables.CONNECTIONS})
-                                     for message, label in messages.items()])
-             for metric, title in (("cpu", "Processor time of the server per request"),
-                                   ("throughput", "Requests per second by connections"))]
-    blocks = {case: server_tables.heading(case) for case in server_tables.block_cases(run)}
-    return [*found, ("blocks", "Requests per second, servers in other languages too", ABOUT,
-                     [values(run, "echo", "all servers", "throughput", {each: each for each in blocks})]),
-            _quantiles(run, "echo", blocks)]
-
-
-def _timers(run: Run) -> list[tuple]:
-    together = {label: case for case, label in tables.TIMERS_TOGETHER.items()}
-    alone = {case: case for case in run.cases("timers") if case not in tables.TIMERS_TOGETHER}
-    return [("values", "Processor time of a timer", ABOUT,
-             [values(run, "timers", "one by one", "cpu", alone)]),
-            ("pending", "By number of pending timers", ABOUT,
-             [stepwise(run, "timers", "processor time from arming to firing", "timers pending", "cpu",
-                       together),
-              stepwise(run, "timers", "how late they fire, p99", "timers pending", "p99", together)])]
-
-
-def _churn(run: Run) -> list[tuple]:
-    return [("values", "Connections per second", ABOUT,
-             [values(run, "churn", "all plays", "throughput", tables.CHURN)]),
-            _quantiles(run, "churn", tables.CHURN, "From connecting to closing, by quantile")]
-
-
-def _fan_out(run: Run) -> list[tuple]:
-    others = {case: label for case, label in tables.FAN_OUT.items() if not case.isdigit()}
-    return [("values", "Children started, ended and joined", ABOUT,
-             [stepwise(run, "fan_out", "one parent", "children of a fork", "throughput",
-                       {each: each for each in ("1", "4", "16", "64")}),
-              values(run, "fan_out", "several parents", "throughput", others)])]
-
-
-def _baseline(run: Run) -> list[tuple]:
-    return [("values", "Plain servers and libraries", ABOUT,
-             [values(run, "baseline", title, metric, {case: case for case in server_tables.UTILITIES})
-              for metric, title
-              in (("throughput", "requests per second"), ("cpu", "processor time per request"))]),
-            _quantiles(run, "baseline", server_tables.UTILITIES, "Latency that clients see, by quantile")]
-
-
-def _exchange(run: Run) -> list[tuple]:
-    """Each scenario with a filled book, at the highest rate that was reached."""
-    cases: dict[str, str] = {}
-    rates: list[Picture | None] = []
-    for group in exchange_tables.groups_of(run):
-        paced = [each for each in group if each.rate != "∞"]
-        reached = [each for each in paced
-                   if any(run.row("exchange", each.name, "p50", name) for name in run.contenders)]
-        if reached and reached[-1].book == "filled":
-            cases[reached[-1].name] = f"{reached[-1].scenario}, filled, {reached[-1].rate}/s"
-            rates.append(stepwise(run, "exchange", f"{reached[-1].scenario}, filled, p99",
-                                  "events per second",
-                                  "wire_p99", {each.rate: each.name for each in paced}))
-    return [_quantiles(run, "exchange", cases, "Inside the facility, by quantile"),
-            _quantiles(run, "exchange", cases, "To the client's last message, by quantile", "wire_"),
-            ("rates", "To the client's last message, by rate", ABOUT, rates),
-            ("seconds", "p99.9 over time, to the client's last message",
-             "Of each second, the middle of the rounds; of short turns each, as they followed each other.",
-             [_seconds(run, case, label) for case, label in cases.items()])]
-
-
-def _seconds(run: Run, case: str, title: str) -> Picture | None:
-    points = {}
-    for name in run.contenders:
-        row = run.row("exchange", case, "p99.9", name) or run.row("exchange", case, "p50", name)
-        points[name] = [(float(at), Row("us", "lower", {}, value, 0.0)) for at, value in
-                        enumerate(exchange_tables.seconds_of(run, case, name))] if row else []
-    longest = max((len(found) for found in points.values()), default=0)
-    step = 1 if longest <= 10 else 5
-    unit = "turn" if run.described("exchange", case)["turns"] > 1 else "second"
-    return curves(run, title, points, [(float(at), str(at + 1)) for at in range(0, longest, step)], unit)
-
-
-def _headlines(run: Run, suite: str) -> list[tuple]:
-    """Of a suite that has no pictures of its own."""
-    cases = run.cases(suite)
-    metric = run.headline(suite, cases[0])
-    return [("values", f"All contenders, {metric}", ABOUT,
-             [values(run, suite, suite, metric, {each: each for each in cases[first:last]})
-              for first, last in parts(len(cases))])]
-
-
-SUITES = {"dispatch": _dispatch, "throughput": _throughput, "latency": _latency, "http": _http, "echo": _echo,
-          "timers": _timers, "churn": _churn, "fan_out": _fan_out, "baseline": _baseline,
-          "exchange": _exchange}
-
-
-def groups_of(run: Run, suite: str) -> list[Group]:
-    """The ratios first, then what they are made of."""
-    own = SUITES[suite](run) if suite in SUITES else _headlines(run, suite)
-    found = [ratios(run, suite)]
-    for name, title, about, pictures in own:
-        there = [each for each in pictures if each is not None]
-        if there:
-            named = [each for each in run.contenders if any(f"var(--c-{each})" in one.svg for one in there)]
-            found.append(Group(f"{suite}-{name}", title, about, there, named))
-    return [each for each in found if each is not None]

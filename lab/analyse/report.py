@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import jinja2
-from analyse import goals, plots, tables, terminal
+from analyse import goals, plots, suite_plots, suite_tables, tables, terminal
 from analyse.frame import Run
 from analyse.stats import AHEAD, BEHIND, OPEN, interval_text
 from measure import suites
@@ -35,9 +36,8 @@ def draw(run: Run) -> str:
     return shape.render(
         run=run, style=(HERE / "report.css").read_text(encoding="utf-8") + plots.style_sheet(run),
         subtitle=subtitle(run), suites=[suite_page(run, each) for each in run.suites],
-                        goals=goals.judge_all(run),
-        every=every, verdict_line=terminal.verdict_line(every),
-                        lost=[loss(each) for each in terminal.losses(every)],
+        goals=goals.judge_all(run), verdict_line=terminal.verdict_line(every),
+        lost=[loss(each) for each in terminal.losses(every)],
         counts={verdict: terminal.count(every, verdict) for verdict in (AHEAD, OPEN, BEHIND)},
         failed=[f"{key[2]} in {key[0]} {key[1]}: {reason}" for key, reason in run.broken.items()
                 if run.family(key[2]) == "gyre"],
@@ -59,12 +59,12 @@ def suite_page(run: Run, suite: str) -> dict:
     about, found = suites.suite(suite), run.of_suite(suite)
     return {
         "name": suite, "title": about["title"], "about": about["about"],
-            "overview": plots.overview(run, suite),
+        "overview": plots.overview(run, suite),
         "summary": terminal.verdict_line(found) if found else "not judged",
-        "tables": tables.tables_of(run, suite), "costs": tables.cost_tables_of(run, suite),
-        "blocks": tables.blocks_of(run, suite), "groups": plots.groups_of(run, suite),
+        "tables": suite_tables.tables_of(run, suite), "costs": suite_tables.cost_tables_of(run, suite),
+        "blocks": suite_tables.blocks_of(run, suite), "groups": suite_plots.groups_of(run, suite),
         "rows": [row(each) for each in found],
-            "cases": [case_line(run, suite, each) for each in run.cases(suite)],
+        "cases": [case_line(run, suite, each) for each in run.cases(suite)],
         "lines": [line for line in terminal.without_row(run) if f" in {suite} " in line]}
 
 
@@ -82,26 +82,20 @@ def case_line(run: Run, suite: str, case: str) -> list[str]:
 
 def loss(each) -> list[str]:
     return [each.suite, each.case, each.metric, each.contender, each.reference,
-            tables.format_ratio(each.ratio),
-            interval_text(each.estimate), terminal.note_of(each)]
+            tables.format_ratio(each.ratio), interval_text(each.estimate), terminal.note_of(each)]
 
 
 def behind(run: Run) -> list[list[str]]:
     """Where the better of gyre's is behind in what is shown and not judged. No claims."""
     found = []
     for suite in run.suites:
-        for case in run.cases(suite):
-            for metric in SHOWN:
-                if metric == run.headline(suite, case):
-                    continue
-                mine = run.best(suite, case, metric, run.ours)
-                peer = run.best_alike(suite, case, metric, run.libraries, mine) if mine else None
-                compared = run.compare(suite, case, metric, mine, peer) if peer else None
-                if compared is not None and compared.estimate.high < 1:
-                    found.append((compared.ratio,
-                                  [suite, case, metric, mine, peer, tables.format_ratio(compared.ratio),
-                                                   interval_text(compared.estimate)]))
-    return [line for _, line in sorted(found, key=lambda each: each[0])]
+        for case, metric in itertools.product(run.cases(suite), SHOWN):
+            mine = run.best(suite, case, metric, run.ours)
+            peer = run.best_alike(suite, case, metric, run.libraries, mine) if mine else None
+            compared = run.compare(suite, case, metric, mine, peer) if peer else None
+            if compared and compared.estimate.high < 1 and metric != run.headline(suite, case):
+                found.append(compared)
+    return [loss(each)[:-1] for each in sorted(found, key=lambda each: each.ratio)]
 
 
 def machine(run: Run) -> dict[str, str]:

@@ -3,7 +3,7 @@
 # The tables of the suites that look at whole programs: `echo`, `baseline` and `cost`.
 #
 # Their shapes are those of the tables that they reproduce: a block of figures for each echo server, a server
-# as per cent of a plain one, a line of costs for each program. They are not those of tables.py.
+# as per cent of a plain one, a line of costs for each program.
 """From a run of `echo`, `baseline` or `cost` to tables, and to blocks of text as echo clients print them."""
 
 from __future__ import annotations
@@ -11,13 +11,20 @@ from __future__ import annotations
 import math
 import re
 
-from analyse import tables as shared
 from analyse.frame import Run
-from analyse.tables import Cell, Row, Table, find_winner, format_cell, format_ratio, format_value, make_table
+from analyse.tables import (
+    Cell,
+    Row,
+    Table,
+    find_winner,
+    format_cell,
+    format_ratio,
+    format_value,
+    table_of_cases,
+)
 from measure.processes import FLOOR_FAMILY
 
-# ---- echo
-# ----------------------------------------------------------------------------------------------------
+# ---- echo --------------------------------------------------------------------------------------
 
 CEILING = "load_ceiling"  # A floor that is no server: it never sleeps.
 MESSAGES = ("64", "1K", "16K", "100K")
@@ -25,6 +32,8 @@ CONNECTIONS = (1, 16, 100, 1000)
 BLOCK = re.compile(r"(?:threads_(?P<threads>\d+)_)?(?P<paced>paced_)?"
                    r"block_(?P<size>\d+K)_(?P<connections>\d+)")
 BLOCK_BYTES = {"1K": 1_000, "10K": 10 << 10, "100K": 100 << 10}
+MATRIX = {f"{message}_{count}": f"{message} B, {count}".replace("K B", " KiB")
+          for message in MESSAGES for count in CONNECTIONS}
 QUANTILES = ("p25", "p50", "p75", "p90", "p99", "p99.99")
 
 # Columns of a block's table: metric, header, and what a figure is divided by for it.
@@ -33,15 +42,14 @@ COLUMNS = (("messages", "messages", 1), ("min", "min μs", 1), ("max", "max ms",
            ("transfer", "MiB/s", 1), ("cpu", "cpu ns", 1), ("load_busy", "load %", 1))
 
 
-def echo(run: Run) -> list[Table | None]:
+def echo(run: Run) -> list[Table]:
     titles = (("cpu", "Echo server alone, processor time, ns per request (less is better)"),
               ("throughput", "Echo server alone, Kops/s (more is better)"),
               ("p99", "Echo server alone, closed loop, p99, μs (less is better)"))
     return [*(_block_table(run, case) for case in block_cases(run)),
             _load_table(run),
             _against_plain(run),
-            *(make_table(run, title, "Message, connections", [(label, "echo", case, metric)
-                                                              for label, case in _matrix()])
+            *(table_of_cases(run, "echo", title, "Message, connections", MATRIX, metric)
               for metric, title in titles)]
 
 
@@ -59,7 +67,7 @@ def heading(case: str) -> str:
             f"{', open loop' if found['paced'] else ', closed loop'}")
 
 
-def _block_table(run: Run, case: str) -> Table | None:
+def _block_table(run: Run, case: str) -> Table:
     """A row for each server, the fastest first."""
     rates = {each: value for each in run.contenders
              if (value := run.value("echo", case, "throughput", each)) is not None}
@@ -72,7 +80,7 @@ def _block_table(run: Run, case: str) -> Table | None:
                     each == winner)
         rows.append(Row(each, [rate, *(_figure(run, case, each, *column) for column in COLUMNS)]))
     return Table(f"Echo, {heading(case)}: latencies and what they cost", "Server",
-                 ["Kops/s", *(header for _, header, _ in COLUMNS)], rows, "") if rows else None
+                 ["Kops/s", *(header for _, header, _ in COLUMNS)], rows, "")
 
 
 def _figure(run: Run, case: str, contender: str, metric: str, _: str, divisor: float) -> Cell:
@@ -80,7 +88,7 @@ def _figure(run: Run, case: str, contender: str, metric: str, _: str, divisor: f
     return Cell("-" if value is None else format_value(value / divisor, ""))
 
 
-def _load_table(run: Run) -> Table | None:
+def _load_table(run: Run) -> Table:
     """How near the fastest library comes to what the load can do: by the time that the load has worked,
     which other programs on the machine do not change, and by a server that never sleeps, which they do."""
     libraries = [each for each in run.contenders if run.family(each) != FLOOR_FAMILY]
@@ -97,28 +105,23 @@ def _load_table(run: Run) -> Table | None:
             Cell(format_cell(run, "echo", case, "throughput", CEILING))], best))
     return Table("Echo, is the load the bottleneck? Kops/s of the fastest library, of a load that "
                  "never waits, and with a server that never sleeps", "Case",
-                 ["fastest", "load busy, %", "load alone", CEILING], rows, "Fastest") if rows else None
+                 ["fastest", "load busy, %", "load alone", CEILING], rows, "Fastest")
 
 
-def _matrix() -> list[tuple[str, str]]:
-    return [(f"{message} B, {count}".replace("K B", " KiB"), f"{message}_{count}")
-            for message in MESSAGES for count in CONNECTIONS]
-
-
-def _against_plain(run: Run) -> Table | None:
+def _against_plain(run: Run) -> Table:
     """How much more processor time a library takes than the best server without one."""
     plain = [each for each in run.floors if each != CEILING]
     libraries = [each for each in run.contenders if each not in run.floors and
-                 any(run.row("echo", case, "cpu", each) for _, case in _matrix())]
+                 any(run.row("echo", case, "cpu", each) for case in MATRIX)]
     rows = []
-    for label, case in _matrix():
+    for case, label in MATRIX.items():
         best = run.best("echo", case, "cpu", plain)
         if best is None:
             continue
         ratios = [run.ratio("echo", case, "cpu", each, best) for each in libraries]
         rows.append(Row(label, [Cell(f"{1 / each.ratio:.2f}" if each else "-") for each in ratios], best))
     return Table("Echo server alone, processor time over that of the best plain server (less is better)",
-                 "Message, connections", libraries, rows, "Plain server") if rows else None
+                 "Message, connections", libraries, rows, "Plain server")
 
 
 def echo_blocks(run: Run) -> list[str]:
@@ -154,8 +157,7 @@ def _block(run: Run, case: str, contender: str) -> str | None:
     ])
 
 
-# ---- baseline
-# ------------------------------------------------------------------------------------------------
+# ---- baseline ----------------------------------------------------------------------------------
 
 UTILITIES = {
     "ab_close": "apache bench (120 bytes)",
@@ -196,7 +198,7 @@ def per_cent(run: Run, case: str, metric: str, contender: str, against: str) -> 
     return f"{text} ({ends[0]:.0f}-{ends[1]:.0f})" if known else text
 
 
-def _pair_table(run: Run, contender: str, against: str, title: str) -> Table | None:
+def _pair_table(run: Run, contender: str, against: str, title: str) -> Table:
     rows = []
     for case, label in UTILITIES.items():
         cells = [per_cent(run, case, metric, contender, against) for metric in PER_CENT.values()]
@@ -205,10 +207,10 @@ def _pair_table(run: Run, contender: str, against: str, title: str) -> Table | N
                               for each in (contender, against))
             rows.append(Row(label, [Cell(each or "-") for each in cells], both))
     return Table(f"{title}: {contender} as per cent of {against}", "utility", list(PER_CENT), rows,
-                 "QPS") if rows else None
+                 "QPS")
 
 
-def _busy_table(run: Run) -> Table | None:
+def _busy_table(run: Run) -> Table:
     """How far a server was from its limits; there is no winner."""
     columns = [each for each in run.contenders if any(run.row("baseline", case, "busy", each)
                                                       for case in UTILITIES)]
@@ -216,20 +218,18 @@ def _busy_table(run: Run) -> Table | None:
             for case, label in UTILITIES.items()
             if any(found := [run.value("baseline", case, "busy", each) for each in columns])]
     return Table("Part of its core that the server used: little, and the clients were the bottleneck",
-                 "utility", columns, rows, "") if rows else None
+                 "utility", columns, rows, "")
 
 
-def baseline(run: Run) -> list[Table | None]:
+def baseline(run: Run) -> list[Table]:
     """Per cent first; then absolute values, with the ratios to the best Asio row."""
     return [*(_pair_table(run, *each) for each in PAIRS),
-            *(make_table(run, title, "utility", [(label, "baseline", case, metric)
-                                                 for case, label in UTILITIES.items()])
+            *(table_of_cases(run, "baseline", title, "utility", UTILITIES, metric)
               for metric, title in OVERVIEWS.items()),
             _busy_table(run)]
 
 
-# ---- cost
-# ----------------------------------------------------------------------------------------------------
+# ---- cost --------------------------------------------------------------------------------------
 
 COMPILED = "asio_coroutine"  # Compile times are shares of its own.
 # Header, case and metric of each column; after the first, compile time as a share.
@@ -255,17 +255,13 @@ def _program(run: Run, contender: str) -> list[Cell]:
     return [first, Cell(f"{100 * ours / theirs:.0f}%" if ours and theirs else "-"), *others]
 
 
-def cost(run: Run) -> list[Table | None]:
+def cost(run: Run) -> list[Table]:
     """A matrix that nothing wins, as its columns have no common measure; then what is judged."""
     lines = {each: _program(run, each) for each in run.contenders}
     rows = [Row(contender, cells) for contender, cells in lines.items()
             if any(cell.text != "-" for cell in cells)]
     first, *others = [header for header, _, _ in PROGRAM]
     matrix = Table("A minimal echo program: what it costs to compile and to run", "program",
-                   [first, f"of {COMPILED}", *others], rows, "") if rows else None
-    return [matrix, *(make_table(run, title, "Case", [(case, "cost", case, metric)])
+                   [first, f"of {COMPILED}", *others], rows, "")
+    return [matrix, *(table_of_cases(run, "cost", title, "Case", {case: case}, metric)
                       for (case, metric), title in JUDGED.items())]
-
-
-shared.SUITES |= {"echo": echo, "baseline": baseline, "cost": cost}
-shared.BLOCKS["echo"] = echo_blocks

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from analyse import goals, tables
+from analyse import goals, suite_tables, tables
 from analyse.frame import Comparison, Run
 from analyse.stats import AHEAD, BEHIND, OPEN, interval_text
 from measure import suites
@@ -102,8 +102,9 @@ def everything(run: Run, with_costs: bool = False) -> str:
     """All tables, then what they say."""
     parts = [machine_line(run)]
     for suite in run.suites:
-        found = tables.tables_of(run, suite) + (tables.cost_tables_of(run, suite) if with_costs else [])
-        parts += [tables.draw(each) for each in found] + tables.blocks_of(run, suite)
+        found = suite_tables.tables_of(run, suite)
+        found += suite_tables.cost_tables_of(run, suite) if with_costs else []
+        parts += [tables.draw(each) for each in found] + suite_tables.blocks_of(run, suite)
     lost = losses(run.comparisons)
     parts += [LEGEND,
               "\n".join([control_line(run), *call_lines(run), *no_delay_lines(run), *without_row(run)]),

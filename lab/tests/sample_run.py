@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measure import suites  # noqa: E402
-from measure.processes import CONTROL  # noqa: E402
+from measure import suites
+from measure.processes import CONTROL
 
 BLOCKS, ROUNDS = 5, 6
 # Name: family, speed. What a suite has of them follows.
@@ -29,7 +29,7 @@ CONTENDERS = {
     "gyre_uring_spin": ("gyre", 5.7), "asio_callback": ("asio", 1.0), "asio_coroutine": ("asio", 0.9),
     "asio_callback_uring": ("asio", 0.96), "asio_coroutine_uring": ("asio", 0.83),
     "asio_callback_per_thread": ("asio", 1.3), "asio_callback_spin": ("asio", 5.0),
-              "asio_spawn": ("asio", 0.85),
+    "asio_spawn": ("asio", 0.85),
     "libuv": ("libuv", 1.35), "go": ("go", 0.7), "tokio": ("tokio", 1.1), "monoio": ("monoio", 1.7),
     "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
     "raw_syscalls": ("floor", 2.2), "raw_epoll": ("floor", 1.5), "raw_uring": ("floor", 1.97),
@@ -61,23 +61,21 @@ def exchange_cases(suite: str) -> list[suites.Case]:
             for each in (wanted if suite == "exchange" else tuned)]
 
 
+OF_SUITE = {
+    "echo": (*LIBRARIES, "gyre_uring_leases", "raw_epoll", "raw_uring", "raw_uring_multishot"),
+    "baseline": (*BOTH, "raw_uring", "raw_epoll"), "cost": (*LIBRARIES, "gyre_uring_leases", "libuv"),
+    "exchange": (*BOTH, "bare"), "exchange_tuning": (*BOTH, "bare"),
+} | dict.fromkeys(("throughput", "latency", "http", "churn"), (*LIBRARIES, "raw_syscalls"))
+
+
 def contenders_of(case: suites.Case) -> tuple[str, ...]:
-    if case.suite == "echo" and "block" in case.name:
-        rest = PEERS if case.name.startswith("threads") else (*PEERS, "gyre_uring_spin", "asio_callback_spin",
-                                                              "load_ceiling")
-        return (*LIBRARIES, *rest)
-    if case.suite == "echo":
-        return (*LIBRARIES, "gyre_uring_leases", "raw_epoll", "raw_uring", "raw_uring_multishot")
-    if case.suite == "baseline":
-        return (*BOTH, "raw_uring", "raw_epoll")
-    if case.suite == "cost":
-        return (*LIBRARIES, "gyre_uring_leases", "libuv")
-    if case.suite.startswith("exchange"):
-        return (*BOTH, "bare")
+    if "block" in case.name:
+        spinning = () if case.name.startswith("threads") else ("gyre_uring_spin", "asio_callback_spin",
+                                                               "load_ceiling")
+        return (*LIBRARIES, *PEERS, *spinning)
     if case.name.startswith("threads"):
         return (*LIBRARIES, "asio_callback_per_thread")
-    return (*LIBRARIES, "raw_syscalls") if case.suite in ("throughput", "latency", "http",
-                                                          "churn") else LIBRARIES
+    return OF_SUITE.get(case.suite, LIBRARIES)
 
 
 class Maker:
@@ -113,15 +111,17 @@ class Maker:
 
     def turn(self, case: suites.Case, name: str) -> dict:
         speed = self.speed(case, name) * self.around(0.01)
-        found = self.exchange(case, speed) if case.suite.startswith("exchange") else \
-            {metric: (unit, "lower", value / speed) for metric, (unit, value) in COSTS[case.name].items()} \
-            if case.suite == "cost" else self.server(speed)
+        if case.suite == "cost":
+            found = {metric: (unit, "lower", value / speed)
+                     for metric, (unit, value) in COSTS[case.name].items()}
+        else:
+            found = self.exchange(case, speed) if case.suite.startswith("exchange") else self.server(speed)
         report = {"library": CONTENDERS[name][0], "version": "1.2.3", "backend": "epoll", "metrics": [
             {"metric": metric, "unit": unit, "better": better, "value": value * self.around(0.003)}
             for metric, (unit, better, value) in found.items()]}
         if case.suite == "exchange":
-            report["by_second"] = [[20.0, 60.0, 300.0 + 40 * self.dice.random(), 700.0, 900.0] for _
-                                   in range(9)]
+            report["by_second"] = [[20.0, 60.0, 300.0 + 40 * self.dice.random(), 700.0, 900.0]
+                                   for _ in range(9)]
         return report | ({"no_delay_seen": True} if case.suite == "echo" else {})
 
     def server(self, speed: float) -> dict:
@@ -137,8 +137,8 @@ class Maker:
         full = case.name.endswith("unbounded")
         rate = 400_000.0 if full else float(case.name.rsplit("_", 1)[1])
         shape = {prefix + name: ("us", "lower", base * SHAPE[name] / speed)
-                 for prefix, base in (("", 12 + rate / 8000), ("wire_", 60 + rate / 3000)) for name
-                 in FACILITY}
+                 for prefix, base in (("", 12 + rate / 8000), ("wire_", 60 + rate / 3000))
+                 for name in FACILITY}
         return shape | {"net": ("us", "lower", 9.0 / speed), "core": ("us", "lower", 1.6),
                         "worst_second_p99.9": ("us", "lower", 700.0),
                         "saturated": ("share", "lower", float(full)),

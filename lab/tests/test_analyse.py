@@ -9,7 +9,17 @@ import re
 
 import pytest
 import sample_run
-from analyse import compare, goals, report, self_check, sensitivity, server_tables, tables, terminal
+from analyse import (
+    compare,
+    goals,
+    report,
+    self_check,
+    sensitivity,
+    server_tables,
+    suite_tables,
+    tables,
+    terminal,
+)
 from analyse.frame import Run
 from measure import suites
 from measure.processes import CONTROL, TWIN
@@ -23,27 +33,29 @@ def run_of(suite: str, case: str, speeds: dict[str, tuple[str, float]], blocks: 
               "contenders": [{"name": name, "family": family} for name, (family, _) in speeds.items()
                              if "(" not in name]}, described]
     for number in range(blocks):
-        contenders = {name: {"slices": {"wall_ns": [each * 1000 * wobble[(number + place) % 6] for _
-                                                    in range(3)],
+        contenders = {name: {"slices": {"wall_ns": [each * 1000 * wobble[(number + place) % 6]] * 3,
                                         "cpu_ns": [each * 1000] * 3, "operations": [1000] * 3,
                                         "latency mean": [each] * 3},
                              "finish": {"buckets": [[each, 1000]], "memory_mb": 4.0},
                              "about": {"library": "l", "version": "1", "backend": "b"}}
                       for place, (name, (_, each)) in enumerate(speeds.items())}
         lines.append({"kind": "block", "suite": suite, "case": case, "number": number, "refused": {},
-                      "broken": {},
-                      "contenders": contenders, "seconds": 1.0, "steal_percent": 0.0,
+                      "broken": {}, "contenders": contenders, "seconds": 1.0, "steal_percent": 0.0,
                       "load_average": 0.0} | told)
     return Run(lines)
 
 
 GYRE, ASIO = ("gyre", 100.0), ("asio", 200.0)
+BOTH = {"gyre_uring": GYRE, "asio_callback": ASIO}
+
+
+def posted(speeds: dict[str, tuple[str, float]] | None = None, **told) -> Run:
+    return run_of("dispatch", "post_batched", speeds or BOTH, **told)
 
 
 def test_rows_of_gyre_are_compared_with_the_best_library_and_floors_are_not_one():
-    run = run_of("dispatch", "post_batched",
-                 {"gyre_uring": GYRE, "asio_callback": ASIO, "libuv": ("libuv", 150.0),
-                                              "raw_syscalls": ("floor", 50.0)})
+    run = posted({"gyre_uring": GYRE, "asio_callback": ASIO, "libuv": ("libuv", 150.0),
+                  "raw_syscalls": ("floor", 50.0)})
     (found,) = run.comparisons
 
     assert (found.reference, found.verdict, found.metric) == ("libuv", "ahead", "throughput")
@@ -52,28 +64,28 @@ def test_rows_of_gyre_are_compared_with_the_best_library_and_floors_are_not_one(
 
 
 def test_the_control_widens_the_interval_of_every_row_of_its_case():
-    quiet = run_of("dispatch", "post_batched", {"gyre_uring": GYRE, "asio_callback": ("asio", 104.0),
+    quiet = posted({"gyre_uring": GYRE, "asio_callback": ("asio", 104.0),
                                                 "gyre_uring" + CONTROL: GYRE})
-    noisy = run_of("dispatch", "post_batched", {"gyre_uring": GYRE, "asio_callback": ("asio", 104.0),
+    noisy = posted({"gyre_uring": GYRE, "asio_callback": ("asio", 104.0),
                                                 "gyre_uring" + CONTROL: ("gyre", 110.0)})
     assert [each.comparisons[0].verdict for each in (quiet, noisy)] == ["ahead", "open"]
     assert noisy.control("dispatch", "post_batched", "throughput").ratio == pytest.approx(1 / 1.1, rel=0.02)
 
 
 def test_a_contender_that_spins_is_compared_with_others_that_do():
-    run = run_of("dispatch", "post_batched", {"gyre_uring_spin": ("gyre", 50.0), "gyre_uring": GYRE,
+    run = posted({"gyre_uring_spin": ("gyre", 50.0), "gyre_uring": GYRE,
                                               "asio_callback": ASIO, "asio_callback_spin": ("asio", 60.0)})
     assert {each.contender: each.reference for each in run.comparisons} == {
         "gyre_uring_spin": "asio_callback_spin", "gyre_uring": "asio_callback"}
 
 
 def test_what_is_shown_and_not_judged_has_no_verdict():
-    run = run_of("timers", "fire_rate", {"gyre_uring": GYRE, "asio_callback": ASIO})
+    run = run_of("timers", "fire_rate", BOTH)
     assert run.comparisons == []
 
 
 def test_a_contender_that_broke_in_two_blocks_has_no_row_and_in_one_a_note():
-    twice = run_of("dispatch", "post_batched", {"gyre_uring": GYRE},
+    twice = posted({"gyre_uring": GYRE},
                    broken={"asio_callback": "a byte is wrong"})
     once = Run([*twice.lines[:3], *({**each, "broken": {}} for each in twice.lines[3:])])
 
@@ -83,7 +95,7 @@ def test_a_contender_that_broke_in_two_blocks_has_no_row_and_in_one_a_note():
 
 
 def test_tails_come_from_all_blocks_together():
-    run = run_of("latency", "tcp_64", {"gyre_uring": GYRE, "asio_callback": ASIO})
+    run = run_of("latency", "tcp_64", BOTH)
     assert run.value("latency", "tcp_64", "p99.9", "gyre_uring") is None  # A block has too few.
     assert run.value("latency", "tcp_64", "p99", "asio_callback") == pytest.approx(0.2)
 
@@ -96,8 +108,7 @@ def test_saturated_rows_have_no_latency_and_are_judged_by_their_rate(sample):
     assert sample.headline("exchange", "1_filled_1000") == "p50"
 
 
-# ---- goals
-# -----------------------------------------------------------------------------------------------------
+# ---- goals -------------------------------------------------------------------------------------
 
 def goal(**more) -> dict:
     return {"text": "a goal", "suite": "dispatch", "cases": "post_batched", "against": "asio_*"} | more
@@ -107,13 +118,12 @@ def goal(**more) -> dict:
                                                 ({"least": 2.5}, "missed"), ({"no_worse": True}, "met"),
                                                 ({"most": 0.4}, "missed")])
 def test_a_goal_is_met_missed_or_open_by_its_interval(asked, verdict):
-    run = run_of("dispatch", "post_batched", {"gyre_uring": GYRE, "asio_callback": ASIO})
+    run = posted()
     assert goals.judge(run, goal(**asked)).verdict == verdict
 
 
 def test_goals_without_rows_are_not_judged_and_a_row_that_broke_misses_one():
-    run = run_of("dispatch", "post_batched", {"gyre_uring": GYRE, "asio_callback": ASIO},
-                 broken={"gyre_uring": "a byte is wrong"})
+    run = posted(broken={"gyre_uring": "a byte is wrong"})
     assert goals.judge(run, goal(cases="spawn")).verdict == "not judged"
     found = goals.judge(run, goal())
     assert (found.verdict, "a byte is wrong" in found.figures) == ("missed", True)
@@ -126,13 +136,11 @@ def test_bounds_and_rises(sample):
     assert all(each.verdict in goals.VERDICTS for each in judged.values())
 
 
-# ---- compare, self-check, sensitivity
-# --------------------------------------------------------------------------
+# ---- compare, self-check, sensitivity ----------------------------------------------------------
 
 def test_a_slowdown_of_a_tenth_is_worse_though_the_machine_became_faster(capsys):
-    before = run_of("dispatch", "post_batched", {"gyre_uring": GYRE, "asio_callback": ASIO})
-    after = run_of("dispatch", "post_batched",
-                   {"gyre_uring": ("gyre", 88.0), "asio_callback": ("asio", 160.0)})
+    before = posted()
+    after = posted({"gyre_uring": ("gyre", 88.0), "asio_callback": ("asio", 160.0)})
 
     (found,) = compare.changes(before, after)
 
@@ -149,15 +157,15 @@ def test_nothing_has_changed_between_a_run_and_itself(sample, capsys):
 
 
 def test_a_row_that_is_gone_is_worse():
-    before = run_of("dispatch", "post_batched", {"gyre_uring": GYRE, "asio_callback": ASIO})
-    after = run_of("dispatch", "post_batched", {"asio_callback": ASIO},
+    before = posted()
+    after = posted({"asio_callback": ASIO},
                    refused={"gyre_uring": "cannot any more"})
     assert [each.reason for each in compare.vanished(before, after)] == ["cannot any more"]
 
 
 def test_twins_agree_or_are_named():
-    agree = run_of("dispatch", "post_batched", {"gyre_uring": GYRE, "gyre_uring" + TWIN: GYRE})
-    apart = run_of("dispatch", "post_batched", {"gyre_uring": GYRE, "gyre_uring" + TWIN: ("gyre", 120.0)})
+    agree = posted({"gyre_uring": GYRE, "gyre_uring" + TWIN: GYRE})
+    apart = posted({"gyre_uring": GYRE, "gyre_uring" + TWIN: ("gyre", 120.0)})
 
     (first,), (second,) = self_check.pairs_of(agree), self_check.pairs_of(apart)
     assert (first.agrees, second.agrees) == (True, False)
@@ -174,18 +182,18 @@ def test_what_is_planted_stands_where_gyre_sends():
         sensitivity.planted("int main() {}", "slower")
 
 
-# ---- tables and pages
-# ------------------------------------------------------------------------------------------
+# ---- tables and pages --------------------------------------------------------------------------
 
 def test_tables_have_the_shapes_that_they_reproduce(sample):
-    titles = {suite: [each.title for each in tables.tables_of(sample, suite)] for suite in sample.suites}
+    titles = {suite: [each.title for each in suite_tables.tables_of(sample, suite)]
+              for suite in sample.suites}
     assert titles["dispatch"][:2] == ["Handler dispatch, Mops/s (more is better)",
                                       "Concurrent post and run, Mops/s (more is better)"]
     assert any(each.endswith("before they are run, speedup over one thread") for each in titles["dispatch"])
     assert "Distribution at 64 bytes, TCP, μs (less is better)" in titles["latency"]
     assert titles["baseline"][0].endswith("100 concurrent clients: gyre_uring as per cent of raw_uring")
     assert titles["cost"][0] == "A minimal echo program: what it costs to compile and to run"
-    scenario = tables.tables_of(sample, "exchange")[0]
+    scenario = suite_tables.tables_of(sample, "exchange")[0]
     assert scenario.title.startswith("Scenario 1 - Place GTC Order and then Cancel, Empty Book: gyre_uring")
     assert scenario.columns[:5] == ["Count", "Min", "Max", "Mean", "P50"]
     assert [row.label for row in scenario.rows] == ["1,000", "10,000", "100,000", "200,000", "∞"]
@@ -201,10 +209,9 @@ def test_an_echo_server_has_the_five_lines_that_echo_clients_print(sample):
     assert [each.split(":")[0] for each in lines[4:]] == ["Requests/sec", "Transfer/sec"]
 
 
-@pytest.mark.parametrize(("value", "unit", "text"),
-                         [(123_456.0, "ops/s", "123"), (5_020.0, "MB/s", "5.02 GB"),
-                                                     (0.0, "1/op", "0"), (3.456, "us", "3.46"),
-                                                     (0.0123, "1/op", "0.0123")])
+@pytest.mark.parametrize(("value", "unit", "text"), [
+    (123_456.0, "ops/s", "123"), (5_020.0, "MB/s", "5.02 GB"), (0.0, "1/op", "0"), (3.456, "us", "3.46"),
+    (0.0123, "1/op", "0.0123")])
 def test_values_are_in_the_units_of_the_tables(value, unit, text):
     assert tables.format_value(value, unit) == text
 

@@ -9,7 +9,7 @@ import re
 
 import pytest
 import sample_run
-from analyse import server_tables, tables
+from analyse import server_tables, suite_tables
 from measure import suites
 
 SLICED = ("dispatch", "throughput", "latency", "http", "timers", "churn", "fan_out")
@@ -114,7 +114,7 @@ def test_every_case_of_a_suite_stands_in_one_of_its_tables(sample):
                 asked.add(case)
                 return sample.value(of_suite, case, metric, contender)
 
-        tables.tables_of(Asking(), suite)
+        suite_tables.tables_of(Asking(), suite)
         assert wanted <= asked, (suite, wanted - asked)
 
 
