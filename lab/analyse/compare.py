@@ -45,16 +45,6 @@ class Change:
     verdict: str = ""
 
 
-@dataclass(frozen=True)
-class Vanished:
-    """What one of ours could do before, and cannot do now."""
-
-    suite: str
-    case: str
-    contender: str
-    reason: str
-
-
 def reference_of(before: Run, after: Run, suite: str, case: str, metric: str) -> str | None:
     """The best Asio row of the first run, of those that the second has, too."""
     asio = [each for each in before.libraries if before.family(each) == "asio"
@@ -80,31 +70,32 @@ def change_of(before: Run, after: Run, key: tuple, absolute: bool) -> Change | N
     return Change(*key, reference, rows[0].value, rows[1].value, rows[0].unit, found)
 
 
-def judged(found: list[Change]) -> list[Change]:
-    """Those of a suite together."""
+def changes(before: Run, after: Run, absolute: bool = False, of_ours: bool = True) -> list[Change]:
+    """Those of a suite are judged together."""
+    names = before.ours if of_ours else [*before.libraries, *before.floors]
     result = []
-    for suite in dict.fromkeys(each.suite for each in found):
-        family = [each for each in found if each.suite == suite and not math.isinf(each.estimate.half)]
+    for suite in before.suites:
+        keys = ((suite, case, before.headline(suite, case), name) for case in before.cases(suite)
+                if before.described(suite, case)["judged"] for name in names)
+        family = [each for key in keys if (each := change_of(before, after, key, absolute)) is not None
+                  and not math.isinf(each.estimate.half)]
         adjusted = stats.benjamini_hochberg([each.estimate.p for each in family])
         result += [replace(each, verdict=WORDS[stats.verdict(each.estimate, p)])
                    for each, p in zip(family, adjusted)]
     return result
 
 
-def changes(before: Run, after: Run, absolute: bool = False, of_ours: bool = True) -> list[Change]:
-    names = before.ours if of_ours else [*before.libraries, *before.floors]
-    keys = ((suite, case, before.headline(suite, case), name) for suite in before.suites
-            for case in before.cases(suite) if before.described(suite, case)["judged"] for name in names)
-    return judged([each for key in keys if (each := change_of(before, after, key, absolute)) is not None])
-
-
-def vanished(before: Run, after: Run) -> list[Vanished]:
-    rows = [(suite, case, name) for suite in before.suites for case in before.cases(suite)
-            for name in before.ours if before.row(suite, case, before.headline(suite, case), name)
-            and not after.row(suite, case, before.headline(suite, case), name)]
+def vanished(before: Run, after: Run) -> dict[tuple[str, str, str], str]:
+    """What one of ours could do before, and cannot do now: suite, case, contender, and why."""
     short = dict.fromkeys(after.saturated, "saturated: it falls short of its rate now")
     reasons = short | after.refused | after.broken
-    return [Vanished(*key, reasons[key]) for key in rows if key in reasons]
+    return {key: reasons[key] for key in reasons if key[2] in before.ours and has_headline(before, *key)
+            and not after.row(*key[:2], before.headline(*key[:2]), key[2])}
+
+
+def has_headline(run: Run, suite: str, case: str, contender: str) -> bool:
+    return (suite, case) in run.cases_by_key and \
+        run.row(suite, case, run.headline(suite, case), contender) is not None
 
 
 def drift(before: Run, after: Run, absolute: bool = False) -> list[str]:
@@ -156,8 +147,8 @@ def report(before: Run, after: Run, absolute: bool, everything: bool) -> int:
         print(f"not the same, {each}")
     if lost:
         print("worse, and so much that there is no row any more:")
-    for each in lost:
-        print(f"  {each.suite:10} {each.case:28} {each.contender:22} {each.reason}")
+    for (suite, case, contender), reason in lost.items():
+        print(f"  {suite:10} {case:28} {contender:22} {reason}")
     for word in ("worse", "better", "open") if everything else ("worse", "better"):
         rows = sorted((each for each in found if each.verdict == word),
                       key=lambda each: -abs(each.estimate.centre))

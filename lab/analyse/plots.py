@@ -274,10 +274,11 @@ def lane_text(sheet: Sheet, x: float, y: float, text: str, colour: str, side: st
                     bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}, zorder=4)
 
 
-def parts(count: int) -> list[tuple[int, int]]:
-    """Where pictures of about the same height begin and end, none with more than ROWS_MAX rows."""
-    pictures = -(-count // ROWS_MAX)
-    return [(count * each // pictures, count * (each + 1) // pictures) for each in range(pictures)]
+def parts(cases: list[str]) -> list[list[str]]:
+    """Of pictures of about the same height, none with more than ROWS_MAX rows."""
+    count = -(-len(cases) // ROWS_MAX)
+    ends = [len(cases) * each // count for each in range(count + 1)] if cases else []
+    return [cases[first:last] for first, last in itertools.pairwise(ends)]
 
 
 def ratios(run: Run, suite: str) -> Group | None:
@@ -285,25 +286,25 @@ def ratios(run: Run, suite: str) -> Group | None:
     found = run.of_suite(suite)
     cases = list(dict.fromkeys(each.case for each in found))
     pictures = []
-    for first, last in parts(len(cases)):
-        shown = [each for each in found if each.case in cases[first:last]]
-        lanes = max(sum(each.case == case for each in shown) for case in cases[first:last])
-        sheet = Sheet(run, 0.5 + (last - first) * max(0.2, 0.095 * lanes + 0.05))
-        ends = ratio_axis(sheet, [*(each.ratio for each in shown), 1 / 1.1, 1.1])
-        for row, case in enumerate(cases[first:last]):
-            of_case = [each for each in shown if each.case == case]
-            control = of_case[0].control
+    for part in parts(cases):
+        of_case = {case: [each for each in found if each.case == case] for case in part}
+        lanes = max(map(len, of_case.values()))
+        sheet = Sheet(run, 0.5 + len(part) * max(0.2, 0.095 * lanes + 0.05))
+        ends = ratio_axis(sheet, [*(each.ratio for its in of_case.values() for each in its), 1 / 1.1, 1.1])
+        for row, its in enumerate(of_case.values()):
+            control = its[0].control
             if control is not None:
                 off = math.exp(abs(control.centre))
                 sheet.axes.fill_betweenx([-row - 0.45, -row + 0.45], 1 / off, off, color=BAND, linewidth=0)
-            for lane, each in enumerate(of_case):
-                at = -row + 0.3 - 0.6 * (lane + 0.5) / len(of_case)
+            for lane, each in enumerate(its):
+                at = -row + 0.3 - 0.6 * (lane + 0.5) / len(its)
                 interval(sheet, at, each, ends, sheet.styles[each.contender].marker, 3.4)
-        sheet.rows(cases[first:last])
+        sheet.rows(part)
         sheet.label(x="times better than the best library")
-        part = f", {first + 1} to {last} of {len(cases)}" if last - first < len(cases) else ""
-        pictures.append(Picture(f"{suite}{part}", sheet.svg(f"{suite}{part}"),
-                                f"{suite}-ratio" if first == 0 else ""))
+        first = cases.index(part[0])
+        title = suite if len(part) == len(cases) else \
+            f"{suite}, {first + 1} to {first + len(part)} of {len(cases)}"
+        pictures.append(Picture(title, sheet.svg(title), f"{suite}-ratio" if first == 0 else ""))
     styles = styles_of(run)
     shapes = ", ".join(f"{SHAPES[styles[each].marker]}: {each}" for each in run.ours
                        if any(one.contender == each for one in found))

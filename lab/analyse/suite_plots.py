@@ -129,7 +129,7 @@ def _headlines(run: Run, suite: str) -> list[tuple]:
     cases = run.cases(suite)
     metric = run.headline(suite, cases[0])
     return [("values", f"All contenders, {metric}", ABOUT,
-             [(values, suite, metric, same(*cases[first:last])) for first, last in parts(len(cases))])]
+             [(values, suite, metric, same(*part)) for part in parts(cases)])]
 
 
 def groups_of(run: Run, suite: str) -> list[Group]:
