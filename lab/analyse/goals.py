@@ -31,7 +31,6 @@ class Finding:
 @dataclass(frozen=True)
 class Judgement:
     text: str
-    suite: str
     verdict: str
     figures: str
 
@@ -44,14 +43,14 @@ def judge(run: Run, goal: dict) -> Judgement:
     find = _rise if "rise" in goal else _bound if "bound" in goal else _compare
     found = find(run, goal)
     if not found:
-        return Judgement(goal["text"], goal["suite"], NOT_JUDGED, "not in this run")
+        return Judgement(goal["text"], NOT_JUDGED, "not in this run")
     missed = [each for each in found if each.verdict == MISSED]
     unmet = [each for each in found if each.verdict != MET]
     verdict = MISSED if missed else OPEN if unmet else MET
     worst = min(missed or unmet or found, key=lambda each: each.slack)
     count = "" if len(found) == 1 else f"{len(found) - len(unmet)} of {len(found)} cases met; " \
         f"{'closest' if verdict == MET else 'farthest off'}: "
-    return Judgement(goal["text"], goal["suite"], verdict, f"{count}{worst.case}: {worst.figures}")
+    return Judgement(goal["text"], verdict, f"{count}{worst.case}: {worst.figures}")
 
 
 def _matching(names: list[str], patterns: str) -> list[str]:

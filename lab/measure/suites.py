@@ -114,10 +114,11 @@ def _case(name: str, of: dict, scale: str) -> Case:
     its, scales = suite(name), document()["scales"][scale]
     rounds = scales["rounds" if its["mode"] == SLICES else "turn_rounds"]
     often = {} if scale == "smoke" else of
+    own = of["case"].get("threads", 1) + of["case"].get("posters", 0)
     return Case(name, str(of["name"]), str(of["title"]), its["mode"], of.get("headline", its["headline"]),
                 of["case"],
                 operations=of.get("operations", 0),
-                threads=of.get("threads", 1) + of.get("other_threads", 0),
+                threads=of.get("threads", own) + of.get("other_threads", 0),
                 blocks=often.get("blocks", scales["blocks"]), rounds=often.get("rounds", rounds),
                 apart=of.get("apart", False), judged=of.get("judged", its.get("judged", True)),
                 why=of.get("why", its.get("why", "")), counts_calls=of.get("count_system_calls", True))
