@@ -91,18 +91,6 @@ def cases_of(run: Run, suite: str = SUITE) -> list[Case]:
     return [case for each in run.cases(suite) if (case := parse_case(each)) is not None]
 
 
-def format_delta(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f}%"
-
-
-def delta(run: Run, case: str, metric: str, contender: str, against: str) -> float | None:
-    """How many times the value of `against` the value of `contender` is, whichever is better."""
-    found = run.ratio(SUITE, case, metric, contender, against)
-    if found is None:
-        return None
-    return found.ratio if run.row(SUITE, case, metric, contender).better == "higher" else 1 / found.ratio
-
-
 def event_count(run: Run, case: str, contender: str) -> str:
     """How many it played: those of a turn, from the title of the case, in all turns of all rounds."""
     row, about = run.row(SUITE, case, "events_rate", contender), run.described(SUITE, case)
@@ -121,11 +109,11 @@ def delta_table(run: Run, cases: list[Case], contender: str, against: str | None
 
 
 def delta_row(run: Run, case: Case, contender: str, other: str) -> Row | None:
-    deltas = [delta(run, case.name, metric, contender, other) for metric in COLUMNS.values()]
-    if all(each is None for each in deltas):
+    shares = [run.share(SUITE, case.name, metric, contender, other) for metric in COLUMNS.values()]
+    if not any(shares):
         return None
     cells = [Cell(event_count(run, case.name, contender)),
-             *(Cell("-" if each is None else format_delta(each)) for each in deltas)]
+             *(Cell(f"{100 * (each.ratio - 1):+.1f}%" if each else "-") for each in shares)]
     saturated = [each for each in (contender, other) if run.is_saturated(SUITE, case.name, each)]
     remark = other + (f"; saturated: {', '.join(saturated)}" if saturated else "")
     return Row(case.rate, cells, remark)
@@ -154,8 +142,7 @@ def control_table(run: Run) -> Table:
     rows = []
     for case in cases_of(run):
         title = next((each for each in run.contenders
-                      if run.row(SUITE, case.name, "events_rate", each + CONTROL)),
-                     None)
+                      if run.row(SUITE, case.name, "events_rate", each + CONTROL)), None)
         row = delta_row(run, case, title + CONTROL, title) if title else None
         if row is not None:
             row.label = case.label

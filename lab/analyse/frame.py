@@ -330,6 +330,12 @@ class Run:
         values = self.values(suite, case, metric, contender, reference)
         return stats.estimate(values) if values else None
 
+    def share(self, suite: str, case: str, metric: str, contender: str, of: str) -> Estimate | None:
+        """How many times the value of `of` the value of `contender` is, whichever is better."""
+        found = self.ratio(suite, case, metric, contender, of)
+        is_lower = found is not None and self.row(suite, case, metric, contender).better == "lower"
+        return replace(found, centre=-found.centre) if is_lower else found
+
     @functools.cache  # noqa: B019 (a run lives as long as the program)
     def control(self, suite: str, case: str, metric: str) -> Estimate | None:
         """A contender against itself."""

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from analyse.frame import Run
@@ -118,8 +117,8 @@ def _against_plain(run: Run) -> Table:
         best = run.best("echo", case, "cpu", plain)
         if best is None:
             continue
-        ratios = [run.ratio("echo", case, "cpu", each, best) for each in libraries]
-        rows.append(Row(label, [Cell(f"{1 / each.ratio:.2f}" if each else "-") for each in ratios], best))
+        shares = [run.share("echo", case, "cpu", each, best) for each in libraries]
+        rows.append(Row(label, [Cell(f"{each.ratio:.2f}" if each else "-") for each in shares], best))
     return Table("Echo server alone, processor time over that of the best plain server (less is better)",
                  "Message, connections", libraries, rows, "Plain server")
 
@@ -188,14 +187,12 @@ OVERVIEWS = {
 
 def per_cent(run: Run, case: str, metric: str, contender: str, against: str) -> str | None:
     """What `contender` has or takes as a share of `against`, with the interval."""
-    found = run.ratio("baseline", case, metric, contender, against)
+    found = run.share("baseline", case, metric, contender, against)
     if found is None:
         return None
-    less = run.row("baseline", case, metric, contender).better == "lower"
-    ends = sorted(100 * (1 / each if less else each) for each in (found.low, found.high) if each > 0)
-    text = f"{100 * (1 / found.ratio if less else found.ratio):.0f}%"
-    known = len(ends) == 2 and math.isfinite(ends[1]) and ends[1] < 1000
-    return f"{text} ({ends[0]:.0f}-{ends[1]:.0f})" if known else text
+    known = found.low > 0 and found.high < 10
+    interval = f" ({100 * found.low:.0f}-{100 * found.high:.0f})" if known else ""
+    return f"{100 * found.ratio:.0f}%{interval}"
 
 
 def _pair_table(run: Run, contender: str, against: str, title: str) -> Table:
