@@ -11,7 +11,7 @@ import pytest
 import run
 from analyse.frame import load
 from conftest import FAKE, case_of, fake
-from measure import cost, processes, slices, suites, turns
+from measure import cost, processes, slices, suites, turns, watched
 from measure.journal import Journal, OtherConditions, read
 from measure.processes import CONTROL, Broken, Build, Contender, Refused, SliceProcess, fingerprint
 
@@ -154,6 +154,14 @@ def test_a_turn_of_a_player_begins_with_what_the_program_is(monkeypatch, script,
     assert turns.Turns(mock.Mock(), "quick").take(program, replace(case_of(), suite="cost")) == report
     absent = replace(program, command=("/nowhere/at/all",))
     assert turns.Turns(mock.Mock(), "quick").take(absent, replace(case_of(), suite="cost"))["broken"]
+
+
+def test_clients_that_print_no_json_are_broken(monkeypatch):
+    monkeypatch.setattr(watched, "run_once", lambda *_: "")
+    server = replace(ASIO, mode="turns", suites=("echo",))
+
+    report = turns.Turns(mock.MagicMock(), "quick").take(server, replace(case_of(), suite="echo"))
+    assert report == {"cannot_run": mock.ANY, "broken": True}
 
 
 @pytest.mark.parametrize(("command", "why"), [
