@@ -5,7 +5,7 @@
 #
 # Each case runs under callgrind twice, with 1,000 and with 11,000 iterations; the difference is what
 # 10,000 of them cost, without start and end. Cases with a second thread are left out. Needs valgrind.
-"""Prints instructions per operation: `lab/instructions.py [--build build/release] [CASE...]`."""
+"""Prints instructions per operation: `lab/micro/instructions.py [--build build/release] [CASE...]`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 FEW, MANY = 1_000, 11_000
@@ -41,30 +40,21 @@ def cases_of(binary: Path) -> list[str]:
     return [name for name in names if name not in THREADED]
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=Path("build/release"))
     parser.add_argument("cases", nargs="*", metavar="CASE")
     arguments = parser.parse_args()
     binary = arguments.build / "lab" / "lab_micro"
-    if shutil.which("valgrind") is None:
-        print("instructions.py: please install valgrind", file=sys.stderr)
-        return 2
-    if not binary.exists():
-        print(f"instructions.py: {binary} is not there; `./dev bench` builds it", file=sys.stderr)
-        return 2
-
+    if shutil.which("valgrind") is None or not binary.exists():
+        parser.error(f"needs valgrind, and {binary}, which `./dev bench` builds")
     known = cases_of(binary)
-    unknown = [each for each in arguments.cases if each not in known]
-    if unknown:
-        print(f"instructions.py: no case {unknown[0]}; there are {', '.join(known)}",
-              file=sys.stderr)
-        return 2
+    if unknown := set(arguments.cases) - set(known):
+        parser.error(f"no case {', '.join(unknown)}; there are {', '.join(known)}")
     for case in arguments.cases or known:
         cost = instructions(binary, case, MANY) - instructions(binary, case, FEW)
         print(f"{case:<32}{cost / (MANY - FEW):10.1f}", flush=True)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
