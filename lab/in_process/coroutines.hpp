@@ -8,6 +8,7 @@
 // then asked for by `Library::moved`, which fails if there was an error.
 #pragma once
 
+#include <lab/in_process/coroutine_timers.hpp>
 #include <lab/in_process/sessions.hpp>
 
 #include <lab/kit/fail.hpp>
@@ -27,28 +28,24 @@
 namespace lab {
 
 template <class Library>
-class ping_pong_pair {
+class coroutine_pair : public no_end {
 public:
-    ping_pong_pair(typename Library::context& context, const latency_case& work)
+    coroutine_pair(typename Library::context& context, const latency_case& work)
         : context_{context},
           sockets_{context, work.via},
           played_by_{work.played_by},
           message_{work.message_bytes},
           at_server_(work.message_bytes) {}
 
-    void begin(std::uint64_t rounds, histogram& latency) {
-        if (played_by_ == ping_pong::one_actor) {
-            Library::spawn(context_, play_alone(rounds, latency));
-            return;
-        }
-        Library::spawn(context_, answer(rounds));
-        Library::spawn(context_, ask(rounds, latency));
+    void begin(std::uint64_t rounds, slice& now) {
+        if (played_by_ == ping_pong::two_sides) Library::spawn(context_, answer(rounds));
+        Library::spawn(context_, ask(rounds, now.latency));
     }
 
 private:
     using task = typename Library::task;
 
-    task play_alone(std::uint64_t rounds, histogram& latency) {
+    task ask(std::uint64_t rounds, histogram& latency) {
         auto& [client, server] = sockets_;
         lap_timer timer{latency};
         for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -56,30 +53,15 @@ private:
                 const auto sent = co_await Library::write_some(client, left);
                 left = left.subspan(Library::moved(sent));
             }
-            for (auto left = std::span{at_server_}; !left.empty();) {
-                const auto got = co_await Library::read_some(server, left);
-                left = left.subspan(Library::moved(got));
-            }
-            for (auto left = std::as_bytes(std::span{at_server_}); !left.empty();) {
-                const auto sent = co_await Library::write_some(server, left);
-                left = left.subspan(Library::moved(sent));
-            }
-            for (auto left = message_.reply_space(); !left.empty();) {
-                const auto got = co_await Library::read_some(client, left);
-                left = left.subspan(Library::moved(got));
-            }
-            message_.check_reply();
-            timer.lap();
-        }
-    }
-
-    task ask(std::uint64_t rounds, histogram& latency) {
-        auto& client = sockets_.client;
-        lap_timer timer{latency};
-        for (std::uint64_t round = 0; round < rounds; ++round) {
-            for (auto left = message_.next(); !left.empty();) {
-                const auto sent = co_await Library::write_some(client, left);
-                left = left.subspan(Library::moved(sent));
+            if (played_by_ == ping_pong::one_actor) {
+                for (auto left = std::span{at_server_}; !left.empty();) {
+                    const auto got = co_await Library::read_some(server, left);
+                    left = left.subspan(Library::moved(got));
+                }
+                for (auto left = std::as_bytes(std::span{at_server_}); !left.empty();) {
+                    const auto sent = co_await Library::write_some(server, left);
+                    left = left.subspan(Library::moved(sent));
+                }
             }
             for (auto left = message_.reply_space(); !left.empty();) {
                 const auto got = co_await Library::read_some(client, left);
@@ -112,14 +94,14 @@ private:
 };
 
 template <class Library>
-class http_connection {
+class coroutine_http : public no_end {
 public:
-    explicit http_connection(typename Library::context& context)
+    explicit coroutine_http(typename Library::context& context)
         : context_{context}, sockets_{context, transport::tcp} {}
 
-    void begin(std::uint64_t requests, histogram& latency) {
+    void begin(std::uint64_t requests, slice& now) {
         Library::spawn(context_, answer(requests));
-        Library::spawn(context_, ask(requests, latency));
+        Library::spawn(context_, ask(requests, now.latency));
     }
 
 private:
@@ -204,18 +186,18 @@ public:
     coroutine_churn(typename Library::context& context, const churn_case& work)
         : context_{context}, work_{work}, ports_{Library::listen(context, work.listeners)} {}
 
-    void begin(std::uint64_t connections, histogram& latency) {
+    void begin(std::uint64_t connections, slice& now) {
         if (work_.play == churn_play::one_actor) {
-            Library::spawn(context_, play_alone(connections, latency));
+            Library::spawn(context_, play_alone(connections, now.latency));
             return;
         }
         left_ = connections;
-        timer_.emplace(latency);
+        timer_.emplace(now.latency);
         Library::spawn(context_, serve(connections));
         begin_burst();
     }
 
-    void check() const { tally_.check(); }
+    void end(slice&) const { tally_.check(); }
 
 private:
     using task = typename Library::task;
@@ -252,7 +234,7 @@ private:
         for (std::uint64_t i = 0; i < connections; ++i) {
             auto accepted = co_await Library::accept(at);
             auto&& peer = Library::accepted(accepted);
-            if (work_.play == churn_play::http_1_0) {
+            if (http()) {
                 Library::spawn(context_, answer(std::move(peer)));
             } else {
                 Library::spawn(context_, take_byte(std::move(peer)));
@@ -265,52 +247,24 @@ private:
         left_ -= work_.at_once;
         under_way_ = work_.at_once;
         timer_->begin();
-        for (std::size_t i = 0; i < work_.at_once; ++i) {
-            if (work_.play == churn_play::http_1_0) {
-                Library::spawn(context_, ask());
-            } else {
-                Library::spawn(context_, bring_byte());
-            }
-        }
+        for (std::size_t i = 0; i < work_.at_once; ++i) Library::spawn(context_, visit());
     }
 
-    void client_ended() {
-        timer_->over();
-        if (--under_way_ == 0) begin_burst();
-    }
+    [[nodiscard]] bool http() const noexcept { return work_.play == churn_play::http_1_0; }
 
-    task bring_byte() {
+    task visit() {
         connecting attempt{context_, ports_.front()};
         auto connected = co_await attempt.connect();
         auto& client = attempt.take(std::move(connected));
-        const auto byte = tally_.next();
-        const auto sent = co_await Library::write_some(client, std::span{byte});
-        require(Library::moved(sent) == 1, "churn: a byte was lost");
-
-        std::array<std::byte, 1> space{};
-        const auto ended = co_await Library::read_to_end(client, std::span{space});
-        require(Library::is_end(ended), "churn: more came than was sent");
-        Library::close(client);
-        client_ended();
-    }
-
-    task take_byte(stream peer) {
-        std::array<std::byte, 1> arrived{};
-        const auto got = co_await Library::read_some(peer, std::span{arrived});
-        require(Library::moved(got) == 1, "churn: a byte was lost");
-        tally_.received(arrived);
-    }
-
-    task ask() {
-        connecting attempt{context_, ports_.front()};
-        auto connected = co_await attempt.connect();
-        auto& client = attempt.take(std::move(connected));
-        for (auto left = bytes_of(http_1_0_request); !left.empty();) {
+        const auto byte = http() ? std::array<std::byte, 1>{} : tally_.next();
+        std::span<const std::byte> left{byte};
+        if (http()) left = bytes_of(http_1_0_request);
+        while (!left.empty()) {
             const auto sent = co_await Library::write_some(client, left);
             left = left.subspan(Library::moved(sent));
         }
         http_inbox inbox{http_1_0_response};
-        for (bool complete = false; !complete;) {
+        for (bool complete = !http(); !complete;) {
             const auto got = co_await Library::read_some(client, inbox.space());
             complete = inbox.received(Library::moved(got));
         }
@@ -318,7 +272,15 @@ private:
         const auto ended = co_await Library::read_to_end(client, std::span{space});
         require(Library::is_end(ended), "churn: more came than was sent");
         Library::close(client);
-        client_ended();
+        timer_->over();
+        if (--under_way_ == 0) begin_burst();
+    }
+
+    task take_byte(stream peer) {
+        std::array<std::byte, 1> arrived{};
+        const auto got = co_await Library::read_some(peer, std::span{arrived});
+        require(Library::moved(got) == 1, "churn: a byte was lost");
+        tally_.received(arrived);
     }
 
     task answer(stream peer) {
@@ -338,43 +300,21 @@ private:
     std::deque<port> ports_;
     std::size_t next_ = 0;
     byte_tally tally_;
-    std::optional<burst_timer> timer_;
+    std::optional<lap_timer> timer_;
     std::uint64_t left_ = 0;
     std::size_t under_way_ = 0;
 };
 
-/// The suites that are written here, for `Library`.
+/// A library whose players are these, and those of coroutine_timers.hpp.
 template <class Library>
-preparation prepare_coroutines(const typename Library::settings& how, const latency_case& work) {
-    return prepared<rounds_session<Library, ping_pong_pair<Library>>>(how, work.pairs, work);
-}
-
-template <class Library>
-preparation prepare_coroutines(const typename Library::settings& how, const http_case& work) {
-    return prepared<rounds_session<Library, http_connection<Library>>>(how, work.connections);
-}
-
-template <class Library>
-preparation prepare_coroutines(const typename Library::settings& how,
-                               const threads_http_case& work) {
-    return prepared<threads_rounds_session<Library, http_connection<Library>>>(how, work.threads,
-                                                                               work.connections);
-}
-
-template <class Library>
-preparation prepare_coroutines(const typename Library::settings& how, const throughput_case& work) {
-    return prepared<throughput_session<Library, coroutine_direction<Library>>>(how, work);
-}
-
-template <class Library>
-preparation prepare_coroutines(const typename Library::settings& how,
-                               const threads_throughput_case& work) {
-    return prepared<threads_throughput_session<Library, coroutine_direction<Library>>>(how, work);
-}
-
-template <class Library>
-preparation prepare_coroutines(const typename Library::settings& how, const churn_case& work) {
-    return prepared<churn_session<Library, coroutine_churn<Library>>>(how, work);
-}
+struct with_coroutines : Library {
+    using ping_pong_pair = coroutine_pair<Library>;
+    using http_connection = coroutine_http<Library>;
+    using direction = coroutine_direction<Library>;
+    using churn = coroutine_churn<Library>;
+    using one_timer = coroutine_timer<Library>;
+    using crowd = coroutine_crowd<Library>;
+    using pushing = coroutine_pushing<Library>;
+};
 
 }  // namespace lab

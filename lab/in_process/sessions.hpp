@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Sessions that are the same for every library, so that none of them does more or less than another: they
-// make the parts of a case, begin them, run the loop, and count.
+// make the players of a case, begin them, run the loop, and count.
 //
 // A `Library` has `settings`, a `loop` of one thread, a `team` of threads with a place for each of their
-// parts, and `stream_pair`; gyre/library.hpp and asio/library.hpp are the two. What a part does is the
+// players, and `stream_pair`; gyre/library.hpp and asio/library.hpp are the two. A `Player` is made from a
+// context and its part of the case; `begin(operations, slice)` starts it, and once it has nothing left to
+// do `end(slice)` says what was done, where that is more than latencies. What happens in between is the
 // library's own matter, or for coroutines that of coroutines.hpp.
 #pragma once
 
@@ -35,8 +37,129 @@ protected:
     typename Library::loop loop_;
 };
 
-/// @param Items  Made from a case, it posts with `post(context, count, tally)`, and has something on the
-///               loop post batches, and then itself, with `begin_batches(context, batch, count, tally)`.
+/// For players whose latencies say all.
+struct no_end {
+    void end(slice&) const noexcept {}
+};
+
+/// A player on one loop.
+template <class Library, class Player>
+class player_session final : public loop_session<Library> {
+public:
+    template <class... Arguments>
+    explicit player_session(const typename Library::settings& how, const Arguments&... arguments)
+        : loop_session<Library>{how}, player_{this->loop_.context(), arguments...} {}
+
+    void play(slice& now) override {
+        player_.begin(now.operations, now);
+        this->loop_.run();
+    }
+
+    void mark_done(slice& now) override { player_.end(now); }
+
+private:
+    Player player_;
+};
+
+/// Players on one loop that have equal shares.
+template <class Player>
+class several : public no_end {
+public:
+    template <class Context, class... Arguments>
+    several(Context& context, std::size_t count, const Arguments&... arguments) {
+        for (std::size_t i = 0; i < count; ++i) players_.emplace_back(context, arguments...);
+    }
+
+    void begin(std::uint64_t operations, slice& now) {
+        for (Player& each : players_) each.begin(operations / players_.size(), now);
+    }
+
+private:
+    std::deque<Player> players_;
+};
+
+/// Players on several threads, each on one of them, that have equal shares.
+template <class Library, class Player>
+class threads_session final : public session {
+public:
+    template <class... Arguments>
+    threads_session(const typename Library::settings& how, std::size_t threads, std::size_t players,
+                    const Arguments&... arguments)
+        : all_{how, threads}, shares_(players, slice{0}) {
+        for (std::size_t i = 0; i < players; ++i) {
+            all_.places.emplace_back(all_.context(i), arguments...);
+        }
+    }
+
+    void get_ready(slice& now) override {
+        for (slice& each : shares_) each = slice{now.operations / shares_.size(), now.how};
+    }
+
+    void play(slice&) override {
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            all_.places[i].begin(shares_[i].operations, shares_[i]);
+        }
+        all_.go();
+        all_.finish();
+    }
+
+    void mark_done(slice& now) override {
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            all_.places[i].end(shares_[i]);
+            now.done += shares_[i].done;
+            now.latency.add(shares_[i].latency);
+        }
+    }
+
+    std::vector<counter> counted() override { return all_.counted(); }
+
+private:
+    typename Library::template team<Player> all_;
+    std::deque<slice> shares_;  // Threads cannot share one.
+};
+
+/// A pair of sockets, and one direction or both through it.
+///
+/// @param Direction  Made from a context, two streams, an `outgoing_stream` and an `incoming_stream`, it
+///                   has these two by name, and `begin()`.
+template <class Library, class Direction>
+class transfer {
+public:
+    transfer(typename Library::context& context, const throughput_case& work)
+        : sockets_{context, work.via}, buffer_bytes_{work.buffer_bytes} {
+        add(context, sockets_.client, sockets_.server);
+        if (work.directions == 2) add(context, sockets_.server, sockets_.client);
+    }
+
+    void begin(std::uint64_t buffers, slice& now) {
+        const std::uint64_t bytes = buffers / directions_.size() * buffer_bytes_;
+        for (Direction& each : directions_) {
+            each.outgoing.begin(bytes);
+            each.incoming.begin(bytes, now.how);
+            each.begin();
+        }
+    }
+
+    void end(slice& now) const {
+        for (const Direction& each : directions_) {
+            now.done += each.incoming.amount() / buffer_bytes_;
+        }
+    }
+
+private:
+    void add(typename Library::context& context, typename Library::stream& from,
+             typename Library::stream& to) {
+        directions_.push_back(
+            {context, from, to, outgoing_stream{buffer_bytes_}, incoming_stream{buffer_bytes_}});
+    }
+
+    typename Library::stream_pair sockets_;
+    std::size_t buffer_bytes_;
+    std::deque<Direction> directions_;
+};
+
+/// @param Items  Made from a case, it posts with `post(runner, count, tally)`, and has something on the
+///               loop post batches, and then itself, with `begin_batches(runner, batch, count, tally)`.
 template <class Library, class Items>
 class dispatch_session final : public loop_session<Library> {
 public:
@@ -91,168 +214,133 @@ private:
     crew from_outside_;
 };
 
-/// Round trips of several members at once, which are pairs or connections.
-///
-/// @param Member  Has `begin(count, latency)`: plays that many.
-template <class Library, class Member>
-class rounds_session final : public loop_session<Library> {
+/// @param Items  As above; a team has `queues()` of its own to post to, each a `queue(number)`.
+template <class Library, class Items>
+class shared_dispatch_session final : public session {
 public:
-    template <class... Arguments>
-    rounds_session(const typename Library::settings& how, std::size_t members,
-                   const Arguments&... arguments)
-        : loop_session<Library>{how} {
-        for (std::size_t i = 0; i < members; ++i) {
-            members_.emplace_back(this->loop_.context(), arguments...);
+    shared_dispatch_session(const typename Library::settings& how, const shared_dispatch_case& work)
+        : work_{work},
+          items_{work.item},
+          all_{how, work.threads, true},
+          others_{
+              work.posters == 0 ? 0 : work.posters - 1,  // One is the thread with the stopwatch.
+              [this](std::size_t) { post_share(); }} {}
+
+    void get_ready(slice& now) override {
+        before_ = tally_.sum();
+        const bool outside = work_.order == shared_order::from_outside;
+        share_ = now.operations / (outside ? work_.posters : work_.threads);
+        switch (work_.order) {
+            case shared_order::from_outside:
+            case shared_order::batches_from_inside: all_.run_and_stay(); break;
+            case shared_order::post_then_run: break;
+            case shared_order::queued:
+                all_.hold();
+                items_.post(all_.queue(0), now.operations, tally_);
+                break;
         }
     }
 
-    void play(slice& now) override {
-        const std::uint64_t rounds = now.operations / members_.size();
-        for (Member& each : members_) each.begin(rounds, now.latency);
-        this->loop_.run();
-        now.done = now.latency.count();
-    }
-
-private:
-    std::deque<Member> members_;
-};
-
-/// The same on several threads, each member on one of them.
-template <class Library, class Member>
-class threads_rounds_session final : public session {
-public:
-    threads_rounds_session(const typename Library::settings& how, std::size_t threads,
-                           std::size_t members)
-        : all_{how, threads}, latencies_(members) {
-        for (std::size_t i = 0; i < members; ++i) all_.places.emplace_back(all_.context(i));
-    }
-
-    void get_ready(slice&) override {
-        for (histogram& each : latencies_) each = {};
-    }
-
-    void play(slice& now) override {
-        const std::uint64_t rounds = now.operations / latencies_.size();
-        for (std::size_t i = 0; i < latencies_.size(); ++i) {
-            all_.places[i].begin(rounds, latencies_[i]);
+    void play(slice&) override {
+        switch (work_.order) {
+            case shared_order::from_outside:
+                others_.go();
+                post_share();
+                others_.wait();
+                break;
+            case shared_order::batches_from_inside:
+                for (std::size_t i = 0; i < work_.threads; ++i) {
+                    items_.begin_batches(all_.queue(0), work_.batch, share_, tally_);
+                }
+                break;
+            case shared_order::post_then_run:
+                all_.on_each_thread([this] { items_.post(all_.queue(0), share_, tally_); });
+                break;
+            case shared_order::queued: all_.go(); break;
         }
-        all_.go();
         all_.finish();
     }
 
-    void mark_done(slice& now) override {
-        for (const histogram& each : latencies_) now.latency.add(each);
-        now.done = now.latency.count();
-    }
+    void mark_done(slice& now) override { now.done = tally_.sum() - before_; }
 
     std::vector<counter> counted() override { return all_.counted(); }
 
 private:
-    typename Library::template team<Member> all_;
-    std::deque<histogram> latencies_;  // Threads cannot share one.
-};
-
-/// @param Churn  Has `begin(count, latency)`, and `check()`, which fails if a byte was lost.
-template <class Library, class Churn>
-class churn_session final : public loop_session<Library> {
-public:
-    churn_session(const typename Library::settings& how, const churn_case& work)
-        : loop_session<Library>{how}, all_{this->loop_.context(), work} {}
-
-    void play(slice& now) override {
-        all_.begin(now.operations, now.latency);
-        this->loop_.run();
-        all_.check();
-        now.done = now.latency.count();
-    }
-
-private:
-    Churn all_;
-};
-
-/// A pair of sockets, and one direction or both through it.
-///
-/// @param Direction  Made from a context, two streams, an `outgoing_stream` and an `incoming_stream`, it
-///                   has these two by name, and `begin()`.
-template <class Library, class Direction>
-class transfer {
-public:
-    transfer(typename Library::context& context, const throughput_case& work)
-        : sockets_{context, work.via}, buffer_bytes_{work.buffer_bytes} {
-        add(context, sockets_.client, sockets_.server);
-        if (work.directions == 2) add(context, sockets_.server, sockets_.client);
-    }
-
-    void begin(std::uint64_t buffers, verification how) {
-        const std::uint64_t bytes = buffers / directions_.size() * buffer_bytes_;
-        for (Direction& each : directions_) {
-            each.outgoing.begin(bytes);
-            each.incoming.begin(bytes, how);
-            each.begin();
+    // To several queues in turns.
+    void post_share() {
+        if (all_.queues() == 1) return items_.post(all_.queue(0), share_, tally_);
+        for (std::uint64_t item = 0; item < share_; ++item) {
+            items_.post(all_.queue(item), 1, tally_);
         }
     }
 
-    /// Buffers.
-    [[nodiscard]] std::uint64_t arrived() const {
-        std::uint64_t bytes = 0;
-        for (const Direction& each : directions_) bytes += each.incoming.amount();
-        return bytes / buffer_bytes_;
-    }
+    struct nothing {};
 
-private:
-    void add(typename Library::context& context, typename Library::stream& from,
-             typename Library::stream& to) {
-        directions_.push_back(
-            {context, from, to, outgoing_stream{buffer_bytes_}, incoming_stream{buffer_bytes_}});
-    }
-
-    typename Library::stream_pair sockets_;
-    std::size_t buffer_bytes_;
-    std::deque<Direction> directions_;
+    shared_dispatch_case work_;
+    Items items_;
+    thread_tally tally_;
+    std::uint64_t before_ = 0;
+    std::uint64_t share_ = 0;
+    typename Library::template team<nothing> all_;
+    crew others_;
 };
 
-template <class Library, class Direction>
-class throughput_session final : public loop_session<Library> {
+/// Makes the session of a case from a library's players, which are types of these names.
+template <class Players>
+class prepare_with {
 public:
-    throughput_session(const typename Library::settings& how, const throughput_case& work)
-        : loop_session<Library>{how}, all_{this->loop_.context(), work} {}
+    using settings = typename Players::settings;
 
-    void play(slice& now) override {
-        all_.begin(now.operations, now.how);
-        this->loop_.run();
-        now.done = all_.arrived();
+    static preparation of(const settings& how, const dispatch_case& work) {
+        return prepared<dispatch_session<Players, typename Players::items>>(how, work);
     }
 
-private:
-    transfer<Library, Direction> all_;
-};
+    static preparation of(const settings& how, const shared_dispatch_case& work) {
+        return prepared<shared_dispatch_session<Players, typename Players::items>>(how, work);
+    }
 
-template <class Library, class Direction>
-class threads_throughput_session final : public session {
-public:
-    threads_throughput_session(const typename Library::settings& how,
-                               const threads_throughput_case& work)
-        : all_{how, work.threads} {
-        for (std::size_t i = 0; i < work.threads; ++i) {
-            all_.places.emplace_back(all_.context(i), work.each);
+    static preparation of(const settings& how, const throughput_case& work) {
+        using pair = transfer<Players, typename Players::direction>;
+        if (work.threads > 0) return on_threads<pair>(how, work.threads, work.threads, work);
+        return on_one_loop<pair>(how, work);
+    }
+
+    static preparation of(const settings& how, const latency_case& work) {
+        return on_one_loop<several<typename Players::ping_pong_pair>>(how, work.pairs, work);
+    }
+
+    static preparation of(const settings& how, const http_case& work) {
+        using connection = typename Players::http_connection;
+        if (work.threads > 0) return on_threads<connection>(how, work.threads, work.connections);
+        return on_one_loop<several<connection>>(how, work.connections);
+    }
+
+    static preparation of(const settings& how, const timers_case& work) {
+        switch (work.use) {
+            case timer_use::fire_together: return prepared<typename Players::crowd>(how, work);
+            case timer_use::push_back: return prepared<typename Players::pushing>(how, work);
+            default: return on_one_loop<typename Players::one_timer>(how, work);
         }
     }
 
-    void play(slice& now) override {
-        const std::uint64_t buffers = now.operations / all_.places.size();
-        for (auto& each : all_.places) each.begin(buffers, now.how);
-        all_.go();
-        all_.finish();
+    static preparation of(const settings& how, const churn_case& work) {
+        return on_one_loop<typename Players::churn>(how, work);
     }
 
-    void mark_done(slice& now) override {
-        for (const auto& each : all_.places) now.done += each.arrived();
+    static preparation of(const settings& how, const fan_out_case& work) {
+        return on_one_loop<typename Players::parents>(how, work);
     }
-
-    std::vector<counter> counted() override { return all_.counted(); }
 
 private:
-    typename Library::template team<transfer<Library, Direction>> all_;
+    template <class Player, class... Arguments>
+    static preparation on_one_loop(const settings& how, const Arguments&... arguments) {
+        return prepared<player_session<Players, Player>>(how, arguments...);
+    }
+
+    template <class Player, class... Arguments>
+    static preparation on_threads(const settings& how, const Arguments&... arguments) {
+        return prepared<threads_session<Players, Player>>(how, arguments...);
+    }
 };
 
 }  // namespace lab

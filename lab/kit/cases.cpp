@@ -8,18 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <initializer_list>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace lab {
 namespace {
 
 using json = nlohmann::json;
-
-template <class Value>
-using choices = std::initializer_list<std::pair<std::string_view, Value>>;
 
 // Takes one field after the other; what is left over at the end is a mistake.
 class fields {
@@ -47,13 +44,16 @@ public:
         return std::chrono::nanoseconds{number(name, 0)};
     }
 
-    template <class Value>
-    [[nodiscard]] Value one_of(const char* name, choices<Value> known) {
+    /// @param enumerators  Their words, in the order in which they are declared.
+    template <class Enum>
+    [[nodiscard]] Enum one_of(const char* name,
+                              std::initializer_list<std::string_view> enumerators) {
         const std::string wanted = text(name);
-        for (const auto& [each, value] : known) {
-            if (each == wanted) return value;
+        const auto* const found = std::ranges::find(enumerators, wanted);
+        if (found == enumerators.end()) {
+            reject("\"" + std::string{name} + "\" cannot be \"" + wanted + "\"");
         }
-        reject("\"" + std::string{name} + "\" cannot be \"" + wanted + "\"");
+        return static_cast<Enum>(found - enumerators.begin());
     }
 
     [[nodiscard]] std::uint64_t warm_up(std::uint64_t unit) {
@@ -97,66 +97,53 @@ private:
 };
 
 dispatch_item item_of(fields& from) {
-    return from.one_of<dispatch_item>("item", {{"continuation", dispatch_item::continuation},
-                                               {"coroutine", dispatch_item::coroutine}});
+    return from.one_of<dispatch_item>("item", {"continuation", "coroutine"});
 }
 
 work read_dispatch(fields& from) {
     if (from.kind() == "post") {
         const auto order = from.one_of<dispatch_order>(
-            "order", {{"all_then_run", dispatch_order::all_then_run},
-                      {"batches_from_inside", dispatch_order::batches_from_inside},
-                      {"interleaved", dispatch_order::interleaved},
-                      {"from_another_thread", dispatch_order::from_another_thread}});
+            "order", {"all_then_run", "batches_from_inside", "interleaved", "from_another_thread"});
         return dispatch_case{item_of(from), order, from.count("batch")};
     }
     if (from.kind() != "shared_post") from.reject("no such kind");
     const auto order = from.one_of<shared_order>(
-        "order", {{"from_outside", shared_order::from_outside},
-                  {"batches_from_inside", shared_order::batches_from_inside},
-                  {"post_then_run", shared_order::post_then_run},
-                  {"queued", shared_order::queued}});
+        "order", {"from_outside", "batches_from_inside", "post_then_run", "queued"});
     const std::size_t posters = from.number("posters", order == shared_order::from_outside ? 1 : 0);
     return shared_dispatch_case{item_of(from), order, from.count("threads"), posters,
                                 from.count("batch")};
 }
 
-transport via_of(fields& from) {
-    return from.one_of<transport>("via",
-                                  {{"tcp", transport::tcp}, {"unix", transport::unix_stream}});
-}
+transport via_of(fields& from) { return from.one_of<transport>("via", {"tcp", "unix"}); }
 
 work read_throughput(fields& from) {
-    const throughput_case each{via_of(from), from.count("directions"), from.count("bytes")};
-    if (each.directions > 2) from.reject("\"directions\" are 1 or 2");
-    if (from.kind() == "stream") return each;
+    throughput_case what{via_of(from), from.count("directions"), from.count("bytes")};
+    if (what.directions > 2) from.reject("\"directions\" are 1 or 2");
+    if (from.kind() == "stream") return what;
     if (from.kind() != "stream_threads") from.reject("no such kind");
-    if (each.directions != 2) from.reject("pairs on threads have 2 \"directions\"");
-    return threads_throughput_case{from.count("threads"), each};
+    what.threads = from.count("threads");
+    return what;
 }
 
 work read_latency(fields& from) {
     if (from.kind() != "ping_pong") from.reject("no such kind");
-    const auto play = from.one_of<ping_pong>(
-        "play", {{"one_actor", ping_pong::one_actor}, {"two_sides", ping_pong::two_sides}});
+    const auto play = from.one_of<ping_pong>("play", {"one_actor", "two_sides"});
     return latency_case{via_of(from), play, from.count("bytes"), from.count("pairs")};
 }
 
 work read_http(fields& from) {
-    if (from.kind() == "http") return http_case{from.count("connections")};
+    http_case what{from.count("connections")};
+    if (from.kind() == "http") return what;
     if (from.kind() != "http_threads") from.reject("no such kind");
-    const threads_http_case what{from.count("threads"), from.count("connections")};
+    what.threads = from.count("threads");
     if (what.connections % what.threads != 0) from.reject("the threads have unequal shares");
     return what;
 }
 
 work read_timers(fields& from) {
-    const auto use =
-        from.one_of<timer_use>("kind", {{"cancel_waited", timer_use::cancel_waited},
-                                        {"cancel_unwaited", timer_use::cancel_unwaited},
-                                        {"fire_in_a_row", timer_use::fire_in_a_row},
-                                        {"fire_together", timer_use::fire_together},
-                                        {"push_back", timer_use::push_back}});
+    const auto use = from.one_of<timer_use>(
+        "kind",
+        {"cancel_waited", "cancel_unwaited", "fire_in_a_row", "fire_together", "push_back"});
     timers_case what{use};
     if (use == timer_use::fire_together || use == timer_use::push_back) {
         what.timers = from.count("timers");
@@ -174,9 +161,7 @@ work read_timers(fields& from) {
 
 work read_churn(fields& from) {
     if (from.kind() != "churn") from.reject("no such kind");
-    const auto play = from.one_of<churn_play>("play", {{"one_actor", churn_play::one_actor},
-                                                       {"bursts", churn_play::bursts},
-                                                       {"http_1_0", churn_play::http_1_0}});
+    const auto play = from.one_of<churn_play>("play", {"one_actor", "bursts", "http_1_0"});
     const churn_case what{play, from.count("listeners"), from.count("at_once")};
     if (play == churn_play::one_actor && what.at_once != 1) from.reject("one actor is one client");
     if (play != churn_play::one_actor && what.listeners != 1)
@@ -208,13 +193,11 @@ std::uint64_t unit(const shared_dispatch_case& work) {
         default: return work.threads;
     }
 }
-std::uint64_t unit(const throughput_case& work) { return work.directions; }
-std::uint64_t unit(const threads_throughput_case& work) {
-    return work.threads * work.each.directions;
+std::uint64_t unit(const throughput_case& work) {
+    return work.directions * std::max<std::uint64_t>(work.threads, 1);
 }
 std::uint64_t unit(const latency_case& work) { return work.pairs; }
 std::uint64_t unit(const http_case& work) { return work.connections; }
-std::uint64_t unit(const threads_http_case& work) { return work.connections; }
 std::uint64_t unit(const timers_case& work) {
     return work.use == timer_use::fire_together ? work.timers : 1;
 }
@@ -238,12 +221,15 @@ std::uint64_t unit_of(const work& what) noexcept {
 }
 
 bool is_played_by_one_thread(const work& what) noexcept {
-    if (const auto* posts = std::get_if<dispatch_case>(&what)) {
-        return posts->order != dispatch_order::from_another_thread;
-    }
-    return !std::holds_alternative<shared_dispatch_case>(what) &&
-           !std::holds_alternative<threads_throughput_case>(what) &&
-           !std::holds_alternative<threads_http_case>(what);
+    return std::visit(
+        []<class Case>(const Case& each) {
+            if constexpr (requires { each.threads; }) return each.threads == 0;
+            if constexpr (std::same_as<Case, dispatch_case>) {
+                return each.order != dispatch_order::from_another_thread;
+            }
+            return true;
+        },
+        what);
 }
 
 }  // namespace lab

@@ -67,24 +67,18 @@ struct shared_dispatch_case {
     std::uint64_t batch;
 };
 
-/// Writer and reader share one loop. Both use buffers of `buffer_bytes`; a write may be partial.
+/// Writer and reader share one loop, or there is a pair of sockets for each of several threads. Both use
+/// buffers of `buffer_bytes`; a write may be partial.
 ///
 /// suite "throughput": {"kind": "stream", "via": "tcp" | "unix", "directions": 1 | 2,
 ///                      "bytes": of a buffer}
-/// Operation: a buffer's worth of bytes, of either direction. Unit: `directions`.
+///                     {"kind": "stream_threads", and "threads" as well}
+/// Operation: a buffer's worth of bytes, of either direction. Unit: `directions`, for each of the threads.
 struct throughput_case {
     transport via;
     std::size_t directions;
     std::size_t buffer_bytes;
-};
-
-/// As many pairs of sockets as threads; a pair belongs to a thread.
-///
-/// suite "throughput": {"kind": "stream_threads", "threads", "via", "directions": 2, "bytes"}
-/// Operation: as above, of all pairs. Unit: `2 * threads`.
-struct threads_throughput_case {
-    std::size_t threads;
-    throughput_case each;
+    std::size_t threads = 0;  ///< 0: the one that holds the stopwatch.
 };
 
 enum class ping_pong {
@@ -102,21 +96,16 @@ struct latency_case {
     std::size_t pairs;
 };
 
-/// Client and server share one loop; connections are kept alive. See payloads.hpp for the messages.
+/// Client and server share one loop; connections are kept alive. See payloads.hpp for the messages. Several
+/// threads have equal shares of the connections, both ends of one on the same thread, unless the threads
+/// share everything.
 ///
 /// suite "http": {"kind": "http", "connections"}
+///               {"kind": "http_threads", "threads", "connections": a multiple of it}
 /// Operation: a request, of any connection. Unit: `connections`.
 struct http_case {
     std::size_t connections;
-};
-
-/// The same with the connections spread evenly over several threads, both ends of one on the same thread,
-/// unless the threads share everything.
-///
-/// suite "http": {"kind": "http_threads", "threads", "connections": a multiple of it}
-struct threads_http_case {
-    std::size_t threads;
-    std::size_t connections;
+    std::size_t threads = 0;  ///< 0: the one that holds the stopwatch.
 };
 
 enum class timer_use {
@@ -178,9 +167,8 @@ struct fan_out_case {
     std::size_t children_per_group;
 };
 
-using work =
-    std::variant<dispatch_case, shared_dispatch_case, throughput_case, threads_throughput_case,
-                 latency_case, http_case, threads_http_case, timers_case, churn_case, fan_out_case>;
+using work = std::variant<dispatch_case, shared_dispatch_case, throughput_case, latency_case,
+                          http_case, timers_case, churn_case, fan_out_case>;
 
 struct case_record {
     work what;

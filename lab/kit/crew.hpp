@@ -38,6 +38,8 @@ public:
     crew(const crew&) = delete;
     crew& operator=(const crew&) = delete;
 
+    [[nodiscard]] std::size_t size() const noexcept { return threads_.size(); }
+
     /// Has every thread do its job once. Not again before `wait` has returned.
     void go() {
         {

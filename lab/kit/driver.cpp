@@ -5,12 +5,13 @@
 
 #include <lab/kit/allocations.hpp>
 #include <lab/kit/fail.hpp>
+#include <lab/kit/kernel_counts.hpp>
 
 #include <nlohmann/json.hpp>
 
-#include <time.h>
-
+#include <chrono>
 #include <istream>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -20,11 +21,36 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::chrono::nanoseconds processor_time() noexcept {
-    timespec used{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
-}
+// What a slice took.
+struct cost {
+    std::chrono::nanoseconds wall;
+    std::chrono::nanoseconds processor;         // User and system time of all threads.
+    std::uint64_t allocations;                  // Made by this thread.
+    std::uint64_t context_switches;             // Of all threads.
+    std::optional<std::uint64_t> system_calls;  // Where they are counted.
+};
+
+// Runs from its construction.
+class stopwatch {
+public:
+    [[nodiscard]] cost stop() const noexcept {
+        const auto stopped = std::chrono::steady_clock::now();
+        const auto processor_after = *processor_time(CLOCK_PROCESS_CPUTIME_ID);
+        auto calls = calls_.so_far();
+        if (calls) *calls -= 2;  // The last two.
+        return {stopped - started_, processor_after - processor_before_,
+                allocations_of_this_thread() - allocations_before_,
+                context_switches() - switches_before_, calls};
+    }
+
+private:
+    std::chrono::nanoseconds processor_before_ = *processor_time(CLOCK_PROCESS_CPUTIME_ID);
+    std::uint64_t allocations_before_ = allocations_of_this_thread();
+    std::uint64_t switches_before_ = context_switches();
+    system_call_counter calls_{0};
+    // Last: the other readings are not the work.
+    std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
 
 // Quantiles beyond which too few values lie are left out.
 json summary_of(const histogram& latency) {
@@ -67,11 +93,8 @@ public:
 
 private:
     [[nodiscard]] json about() const {
-        const identity it = who_.about();
-        return {{"name", it.name},
-                {"library", it.library},
-                {"version", it.version},
-                {"backend", it.backend}};
+        const auto& [name, library, version, backend] = who_.about;
+        return {{"name", name}, {"library", library}, {"version", version}, {"backend", backend}};
     }
 
     static json count_calls() {
@@ -104,9 +127,10 @@ private:
         session_->play(now);
         const cost spent = watch.stop();
         session_->mark_done(now);
-        require(now.done == now.operations, "driver: " + std::to_string(now.done) + " of " +
-                                                std::to_string(now.operations) +
-                                                " operations were done");
+        const std::uint64_t done = now.done > 0 ? now.done : now.latency.count();
+        require(done == now.operations, "driver: " + std::to_string(done) + " of " +
+                                            std::to_string(now.operations) +
+                                            " operations were done");
         return spent;
     }
 
@@ -150,24 +174,6 @@ private:
 };
 
 }  // namespace
-
-stopwatch::stopwatch() noexcept
-    : processor_before_{processor_time()},
-      allocations_before_{allocations_of_this_thread()},
-      switches_before_{context_switches()},
-      calls_{0} {
-    started_ = std::chrono::steady_clock::now();  // Last: the other readings are not the work.
-}
-
-cost stopwatch::stop() const noexcept {
-    const auto stopped = std::chrono::steady_clock::now();
-    const auto processor_after = processor_time();
-    auto calls = calls_.so_far();
-    if (calls) *calls -= 2;  // The last two.
-    return {stopped - started_, processor_after - processor_before_,
-            allocations_of_this_thread() - allocations_before_,
-            context_switches() - switches_before_, calls};
-}
 
 void drive(const contender& who, std::istream& requests, std::ostream& replies) {
     driver all{who};

@@ -65,6 +65,12 @@ std::optional<std::uint64_t> context_switches_in(const std::filesystem::path& st
 
 }  // namespace
 
+std::optional<std::chrono::nanoseconds> processor_time(clockid_t clock) noexcept {
+    timespec used{};
+    if (::clock_gettime(clock, &used) != 0) return std::nullopt;
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
 std::uint64_t context_switches() noexcept {
     rusage used{};
     ::getrusage(RUSAGE_SELF, &used);

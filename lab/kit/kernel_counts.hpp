@@ -9,7 +9,9 @@
 #include <lab/kit/sockets.hpp>
 
 #include <sys/types.h>
+#include <time.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +20,9 @@
 #include <vector>
 
 namespace lab {
+
+/// User and system time, by a clock of a process's or a thread's. None if it has ended.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> processor_time(clockid_t clock) noexcept;
 
 /// Of all threads of this process, wanted and unwanted.
 [[nodiscard]] std::uint64_t context_switches() noexcept;

@@ -14,8 +14,7 @@ int main(int argument_count, char** arguments) try {
     lab::require(chooses || argument_count == 1,
                  "usage: [--backend NAME], then one line of JSON for each request");
 
-    const auto who = lab::make_contender(chooses ? arguments[2] : "");
-    lab::drive(*who, std::cin, std::cout);
+    lab::drive(lab::make_contender(chooses ? arguments[2] : ""), std::cin, std::cout);
     return 0;
 } catch (const std::exception& error) {
     lab::fail(std::string{"driver: "} + error.what());

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,12 @@ class stream_content {
 public:
     static constexpr std::size_t period = 4'093;
 
-    explicit stream_content(std::size_t buffer_bytes);
+    explicit stream_content(std::size_t buffer_bytes) : bytes_(period + buffer_bytes) {
+        std::mt19937 random{2'011};
+        for (std::size_t i = 0; i < bytes_.size(); ++i) {
+            bytes_[i] = i < period ? static_cast<std::byte>(random() >> 24) : bytes_[i - period];
+        }
+    }
 
     /// At most `buffer_bytes` from `position` of the stream on.
     [[nodiscard]] std::span<const std::byte> at(std::uint64_t position,
@@ -252,40 +258,28 @@ private:
 };
 
 /// Times a closed loop with one reading of the clock per turn: the end of a round trip is the
-/// beginning of the next.
+/// beginning of the next. Or a burst, all connections of which begin together.
 class lap_timer {
 public:
     /// @param laps  Borrowed.
     explicit lap_timer(histogram& laps) noexcept : laps_{&laps} {}
 
-    void lap() noexcept {
-        const auto now = std::chrono::steady_clock::now();
-        laps_->record(static_cast<std::uint64_t>(std::chrono::nanoseconds{now - began_}.count()));
-        began_ = now;
-    }
-
-private:
-    histogram* laps_;
-    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-};
-
-/// The clock of a burst of `churn`: all of its connections begin when it begins.
-class burst_timer {
-public:
-    /// @param latency  Borrowed.
-    explicit burst_timer(histogram& latency) noexcept : latency_{&latency} {}
-
     void begin() noexcept { began_ = std::chrono::steady_clock::now(); }
 
-    /// A connection of this burst is over.
-    void over() noexcept {
-        const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - began_;
-        latency_->record(static_cast<std::uint64_t>(taken.count()));
-    }
+    void lap() noexcept { began_ = record(); }
+
+    /// One of those that have begun together is over.
+    void over() noexcept { record(); }
 
 private:
-    histogram* latency_;
-    std::chrono::steady_clock::time_point began_{};
+    std::chrono::steady_clock::time_point record() noexcept {
+        const auto now = std::chrono::steady_clock::now();
+        laps_->record(static_cast<std::uint64_t>(std::chrono::nanoseconds{now - began_}.count()));
+        return now;
+    }
+
+    histogram* laps_;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace lab

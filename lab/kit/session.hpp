@@ -9,13 +9,11 @@
 
 #include <lab/kit/cases.hpp>
 #include <lab/kit/histogram.hpp>
-#include <lab/kit/kernel_counts.hpp>
 #include <lab/kit/payloads.hpp>
 
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -34,7 +32,7 @@ struct counter {
 struct slice {
     std::uint64_t operations;
     verification how = verification::edges;
-    std::uint64_t done = 0;  ///< Set while playing: must be `operations` in the end.
+    std::uint64_t done = 0;  ///< Set by the session; 0: as many as there are latencies.
     histogram latency{};     ///< Nanoseconds; empty where there is none.
 };
 
@@ -77,44 +75,17 @@ struct identity {
 };
 
 /// One way to do the lab's work.
-class contender {
-public:
-    virtual ~contender() = default;
-
-    [[nodiscard]] virtual identity about() const = 0;
+struct contender {
+    identity about;
 
     /// Sets up everything but the warm-up, which is a slice with every byte verified.
-    [[nodiscard]] virtual preparation prepare(const work& what) const = 0;
+    std::function<preparation(const work&)> prepare;
 };
 
 /// Defined by each contender.
 ///
 /// @param backend  The program's `--backend`, empty if absent. A contender with only one backend accepts
 ///                 only the empty one; others fail on a name they do not know.
-[[nodiscard]] std::unique_ptr<contender> make_contender(std::string_view backend);
-
-/// What a slice took.
-struct cost {
-    std::chrono::nanoseconds wall{};
-    std::chrono::nanoseconds processor{};         ///< User and system time of all threads.
-    std::uint64_t allocations = 0;                ///< Made by the thread that holds the stopwatch.
-    std::uint64_t context_switches = 0;           ///< Of all threads.
-    std::optional<std::uint64_t> system_calls{};  ///< Where they are counted (kernel_counts.hpp).
-};
-
-/// Runs from its construction. Must be stopped by the thread that made it.
-class stopwatch {
-public:
-    stopwatch() noexcept;
-
-    [[nodiscard]] cost stop() const noexcept;
-
-private:
-    std::chrono::steady_clock::time_point started_;
-    std::chrono::nanoseconds processor_before_;
-    std::uint64_t allocations_before_;
-    std::uint64_t switches_before_;
-    system_call_counter calls_;
-};
+[[nodiscard]] contender make_contender(std::string_view backend);
 
 }  // namespace lab

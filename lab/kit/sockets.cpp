@@ -17,12 +17,8 @@ namespace {
 
 connected_pair connect_tcp_pair() {
     const listener at = listen_on_loopback();
-    const auto* const address = reinterpret_cast<const sockaddr*>(&at.address);
-    descriptor client{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    require(::connect(client.get(), address, sizeof(at.address)) == 0, "connect");
-    descriptor server = accept_connection(at.socket);
-    set_no_delay(client.get());
-    return {std::move(client), std::move(server)};
+    descriptor client = connect_to(at.address);
+    return {std::move(client), accept_connection(at.socket)};
 }
 
 connected_pair connect_unix_pair() {
@@ -65,6 +61,14 @@ std::vector<listener> listen_on_loopback(std::size_t count) {
     std::vector<listener> all;
     for (std::size_t i = 0; i < count; ++i) all.push_back(listen_on_loopback());
     return all;
+}
+
+descriptor connect_to(const sockaddr_in& address) {
+    descriptor client{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    set_no_delay(client.get());
+    const auto* const name = reinterpret_cast<const sockaddr*>(&address);
+    require(::connect(client.get(), name, sizeof(address)) == 0, "connect");
+    return client;
 }
 
 descriptor accept_connection(const descriptor& listener) {

@@ -61,6 +61,9 @@ struct listener {
 [[nodiscard]] listener listen_on_loopback();
 [[nodiscard]] std::vector<listener> listen_on_loopback(std::size_t count);
 
+/// A client of a TCP listener, with TCP_NODELAY.
+[[nodiscard]] descriptor connect_to(const sockaddr_in& address);
+
 /// Waits for the next connection of a listening TCP socket; with TCP_NODELAY.
 [[nodiscard]] descriptor accept_connection(const descriptor& listener);
 

@@ -105,11 +105,7 @@ std::vector<std::uint16_t> echo_clients::ports() const {
 }
 
 void echo_clients::connect(const sockaddr_in& server) {
-    descriptor socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    const auto* const address = reinterpret_cast<const sockaddr*>(&server);
-    require(::connect(socket.get(), address, sizeof(server)) == 0, "echo: connect");
-    set_no_delay(socket.get());
-    clients_.emplace_back(std::move(socket), clients_.size(), message_bytes_);
+    clients_.emplace_back(connect_to(server), clients_.size(), message_bytes_);
     watch(clients_.size() - 1, EPOLL_CTL_ADD, EPOLLIN);
 }
 

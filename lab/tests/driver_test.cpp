@@ -35,21 +35,17 @@ private:
     std::uint64_t played_ = 0;
 };
 
-class counting_contender final : public lab::contender {
-public:
-    [[nodiscard]] lab::identity about() const override { return {"counting", "none", "1", "no"}; }
-
-    [[nodiscard]] lab::preparation prepare(const lab::work& what) const override {
-        if (std::holds_alternative<lab::http_case>(what)) return lab::cannot_run{"no http here"};
-        return lab::prepared<counting_session>();
-    }
-};
+lab::preparation prepare_counting(const lab::work& what) {
+    if (std::holds_alternative<lab::http_case>(what)) return lab::cannot_run{"no http here"};
+    return lab::prepared<counting_session>();
+}
 
 std::vector<json> replies_to(const std::vector<json>& requests) {
     std::stringstream in;
     for (const json& each : requests) in << each << '\n';
     std::stringstream out;
-    lab::drive(counting_contender{}, in, out);
+    const lab::contender counting{{"counting", "none", "1", "no"}, prepare_counting};
+    lab::drive(counting, in, out);
     std::vector<json> replies;
     for (std::string line; std::getline(out, line);) replies.push_back(json::parse(line));
     return replies;

@@ -8,24 +8,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace {
-
-lab::descriptor connect_to(const lab::listener& at) {
-    lab::descriptor client{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    const auto* const address = reinterpret_cast<const sockaddr*>(&at.address);
-    CHECK(::connect(client.get(), address, sizeof(at.address)) == 0);
-    return client;
-}
-
-}  // namespace
-
 TEST_CASE("each listener accepts at a port of its own") {
     const auto all = lab::listen_on_loopback(2);
     REQUIRE(all.size() == 2);
     CHECK(all[0].port() != all[1].port());
 
     for (const lab::listener& each : all) {
-        const lab::descriptor client = connect_to(each);
+        const lab::descriptor client = lab::connect_to(each.address);
         const lab::descriptor server = lab::accept_connection(each.socket);
         CHECK(server.get() >= 0);
     }
@@ -33,7 +22,7 @@ TEST_CASE("each listener accepts at a port of its own") {
 
 TEST_CASE("nothing remains of a connection that the server closed first") {
     lab::listener at = lab::listen_on_loopback();
-    lab::descriptor client = connect_to(at);
+    lab::descriptor client = lab::connect_to(at.address);
     lab::set_reset_on_close(client.get());
     lab::descriptor server = lab::accept_connection(at.socket);
 

@@ -4,50 +4,57 @@
 #pragma once
 
 #include <lab/in_process/asio/library.hpp>
+#include <lab/in_process/sessions.hpp>
 
 #include <lab/kit/fail.hpp>
 
 #include <boost/version.hpp>
 
-#include <memory>
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <variant>
 
 namespace asio_lab {
 
-class asio_contender final : public lab::contender {
-public:
-    asio_contender(std::string_view style, layout on_threads)
-        : name_{style}, on_threads_{on_threads} {
-        if (backend == "io_uring") name_ += "_uring";
-        if (on_threads == layout::per_thread) name_ += "_per_thread";
+/// Why a style or a layout takes no part in a case; empty if it does.
+template <class Players, class Case>
+std::string_view refusal(layout how, const Case& work) {
+    if constexpr (requires { work.item; }) {
+        if (work.item != Players::items::kind) return Players::items::lacks_the_other;
     }
-
-    [[nodiscard]] lab::identity about() const override {
-        const std::string version = std::to_string(BOOST_VERSION / 100'000) + "." +
-                                    std::to_string(BOOST_VERSION / 100 % 1'000);
-        return {name_, "Boost.Asio", version, std::string{backend}};
+    if constexpr (std::same_as<Case, lab::shared_dispatch_case>) {
+        if (how == layout::per_thread && work.order != lab::shared_order::from_outside) {
+            return "what is posted to a context is for its own thread only";
+        }
     }
-
-    [[nodiscard]] lab::preparation prepare(const lab::work& what) const override {
-        return std::visit([this](const auto& work) { return asio_lab::prepare(on_threads_, work); },
-                          what);
+    if constexpr (std::same_as<Case, lab::throughput_case>) {
+        if (how == layout::shared && work.threads > 0) {
+            return "two threads must not use one socket, so the two ways of a pair would need a "
+                   "strand";
+        }
     }
+    return {};
+}
 
-private:
-    static constexpr std::string_view backend = LAB_ASIO_BACKEND;
-
-    std::string name_;
-    layout on_threads_;
-};
-
-[[nodiscard]] inline std::unique_ptr<lab::contender> make(std::string_view style,
-                                                          std::string_view backend) {
-    lab::require(backend.empty() || backend == "per_thread",
+template <class Players>
+lab::contender make(std::string name, std::string_view threads) {
+    lab::require(threads.empty() || threads == "per_thread",
                  "Asio's contenders run on no --backend or on per_thread");
-    return std::make_unique<asio_contender>(style,
-                                            backend.empty() ? layout::shared : layout::per_thread);
+    constexpr std::string_view waits_with = LAB_ASIO_BACKEND;
+    if (waits_with == "io_uring") name += "_uring";
+    if (!threads.empty()) name += "_per_thread";
+    const std::string version =
+        std::to_string(BOOST_VERSION / 100'000) + "." + std::to_string(BOOST_VERSION / 100 % 1'000);
+    const layout how = threads.empty() ? layout::shared : layout::per_thread;
+    return {{name, "Boost.Asio", version, std::string{waits_with}}, [how](const lab::work& what) {
+                const auto prepare = [&](const auto& work) -> lab::preparation {
+                    const std::string_view why = refusal<Players>(how, work);
+                    if (!why.empty()) return lab::cannot_run{std::string{why}};
+                    return lab::prepare_with<Players>::of(how, work);
+                };
+                return std::visit(prepare, what);
+            }};
 }
 
 }  // namespace asio_lab

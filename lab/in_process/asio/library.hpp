@@ -87,31 +87,41 @@ struct library {
     template <class Place>
     class team {
     public:
-        /// @param first  What each thread does before it runs its context.
-        team(
-            layout how, std::size_t threads, bool others_post = false,
-            std::function<void(std::size_t)> first = [](std::size_t) {})
+        team(layout how, std::size_t threads, bool others_post = false)
             : contexts_{contexts_for(threads, how, others_post)},
-              threads_{threads, [this, first = std::move(first)](std::size_t number) {
-                           first(number);
-                           context(number).run();
-                       }} {}
-
-        [[nodiscard]] std::size_t contexts() const noexcept { return contexts_.size(); }
+              threads_{threads, [this](std::size_t number) { live(number); }} {}
 
         /// What thread `number` runs, or the next one if there are fewer threads.
         [[nodiscard]] library::context& context(std::size_t number) noexcept {
             return contexts_[number % contexts_.size()];
         }
-
-        /// Keeps the contexts running until `finish`, work or no work.
-        void hold() {
-            for (library::context& each : contexts_) guards_.emplace_back(each.get_executor());
+        [[nodiscard]] std::size_t queues() const noexcept { return contexts_.size(); }
+        [[nodiscard]] library::context& queue(std::size_t number) noexcept {
+            return context(number);
         }
+
+        /// Nothing that is posted runs before `go`.
+        void hold() {}
 
         void go() {
             for (library::context& each : contexts_) each.restart();
             threads_.go();
+        }
+
+        /// The same, until `finish` even without work.
+        void run_and_stay() {
+            for (library::context& each : contexts_) guards_.emplace_back(each.get_executor());
+            go();
+        }
+
+        /// The same, each behind a `job` that may post to what the others run.
+        void on_each_thread(std::function<void()> job) {
+            job_ = std::move(job);
+            posting_.clear();
+            for (std::size_t i = 0; i < threads_.size(); ++i) {
+                posting_.emplace_back(context(i).get_executor());
+            }
+            go();
         }
 
         /// Waits until all that was posted has run.
@@ -134,8 +144,18 @@ struct library {
             return all;
         }
 
+        void live(std::size_t number) {
+            if (job_) {
+                job_();
+                posting_[number].reset();
+            }
+            context(number).run();
+        }
+
         std::deque<library::context> contexts_;
         std::deque<work_guard> guards_;
+        std::function<void()> job_;
+        std::deque<work_guard> posting_;
 
     public:
         std::deque<Place> places;  // Sockets end before their contexts.
@@ -192,22 +212,6 @@ struct library {
 
 [[nodiscard]] inline asio::mutable_buffer buffer_of(std::span<std::byte> space) noexcept {
     return {space.data(), space.size()};
-}
-
-// Each style has these, one for each kind of case.
-lab::preparation prepare(layout how, const lab::dispatch_case& work);
-lab::preparation prepare(layout how, const lab::shared_dispatch_case& work);
-lab::preparation prepare(layout how, const lab::throughput_case& work);
-lab::preparation prepare(layout how, const lab::threads_throughput_case& work);
-lab::preparation prepare(layout how, const lab::latency_case& work);
-lab::preparation prepare(layout how, const lab::http_case& work);
-lab::preparation prepare(layout how, const lab::threads_http_case& work);
-lab::preparation prepare(layout how, const lab::timers_case& work);
-lab::preparation prepare(layout how, const lab::churn_case& work);
-lab::preparation prepare(layout how, const lab::fan_out_case& work);
-
-inline lab::cannot_run pairs_need_a_strand() {
-    return {"two threads must not use one socket, so the two ways of a pair would need a strand"};
 }
 
 }  // namespace asio_lab

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <latch>
 #include <optional>
 #include <span>
 #include <utility>
@@ -26,6 +27,26 @@ namespace gyre_lab {
 /// The counters that tell why a row is as it is.
 [[nodiscard]] std::vector<lab::counter> counted_by(gyre::io_context& loop);
 [[nodiscard]] std::vector<lab::counter> counted_by(gyre::io_pool& pool);
+
+/// Keeps every loop of a pool busy, so that nothing that is posted runs.
+class held_pool {
+public:
+    explicit held_pool(gyre::io_pool& pool) : holding_{static_cast<std::ptrdiff_t>(pool.size())} {
+        for (std::size_t each = 0; each < pool.size(); ++each) {
+            pool[each].post([this] {
+                holding_.count_down();
+                released_.wait();
+            });
+        }
+        holding_.wait();
+    }
+
+    void release() { released_.count_down(); }
+
+private:
+    std::latch holding_;
+    std::latch released_{1};
+};
 
 struct library {
     using settings = gyre::io_context_options;
@@ -50,20 +71,33 @@ struct library {
         std::optional<library::context::work_guard> guard_;
     };
 
-    /// An io_pool, whose threads always run. A place stays with one loop.
+    /// An io_pool, whose threads always run: any of them may run what is posted to it. A place stays with
+    /// one loop.
     template <class Place>
     class team {
     public:
-        team(const settings& how, std::size_t threads) : pool{options_of(how, threads)} {}
+        team(const settings& how, std::size_t threads, bool = false)
+            : pool_{options_of(how, threads)} {}
 
-        library::context& context(std::size_t number) { return pool[number % pool.size()]; }
-        void go() {}
-        void finish() { pool.wait(); }
-        [[nodiscard]] std::vector<lab::counter> counted() { return counted_by(pool); }
+        library::context& context(std::size_t number) { return pool_[number % pool_.size()]; }
+        [[nodiscard]] static std::size_t queues() noexcept { return 1; }
+        gyre::io_pool& queue(std::size_t) { return pool_; }
+
+        /// From now on nothing that is posted runs, until `go`.
+        void hold() { held_.emplace(pool_); }
+        void go() {
+            if (held_) held_->release();
+        }
+        void run_and_stay() {}
+        template <class Job>
+        void on_each_thread(Job job) {
+            for (std::size_t each = 0; each < pool_.size(); ++each) pool_[each].post(job);
+        }
+        void finish() { pool_.wait(); }
+        [[nodiscard]] std::vector<lab::counter> counted() { return counted_by(pool_); }
 
         // They outlive the pool: a socket that no loop is using any more may be closed on any thread.
         std::deque<Place> places;
-        gyre::io_pool pool;
 
     private:
         static gyre::io_pool_options options_of(const settings& how, std::size_t threads) {
@@ -72,6 +106,9 @@ struct library {
             wanted.loop = how;
             return wanted;
         }
+
+        gyre::io_pool pool_;
+        std::optional<held_pool> held_;
     };
 
     struct stream_pair {
@@ -147,10 +184,5 @@ struct library {
         std::optional<stream> client_;
     };
 };
-
-lab::preparation prepare(const library::settings& how, const lab::dispatch_case& work);
-lab::preparation prepare(const library::settings& how, const lab::shared_dispatch_case& work);
-lab::preparation prepare(const library::settings& how, const lab::timers_case& work);
-lab::preparation prepare(const library::settings& how, const lab::fan_out_case& work);
 
 }  // namespace gyre_lab

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre's loops count: it explains a row, and is nothing to win by.
+// What gyre's loops count: it explains a row, and is nothing to win by. in_process/gyre uses it, too.
 #pragma once
 
 #include <gyre/runtime/io_context.hpp>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 
@@ -15,25 +16,38 @@ inline void tell(const char* name, std::uint64_t count) {
     std::printf("counted %s %llu\n", name, static_cast<unsigned long long>(count));
 }
 
-struct loop_figures {
-    std::uint64_t visits = 0;
-    std::uint64_t wakeups = 0;
-    std::uint64_t rearms = 0;
-    std::uint64_t shortages = 0;
+struct figure {
+    const char* name;
+    std::uint64_t count;
+};
 
+/// What several loops have counted together.
+class loop_figures {
+public:
     void add(gyre::io_context& loop) {
         const gyre::loop_counters of = loop.counters();
-        visits += of.visits;
-        wakeups += of.wakeups;
-        rearms += of.rearms;
-        shortages += of.shortages;
+        visits_ += of.visits;
+        wakeups_ += of.wakeups;
+        rearms_ += of.rearms;
+        shortages_ += of.shortages;
     }
+
+    [[nodiscard]] std::array<figure, 4> all() const {
+        return {{{"visits", visits_},
+                 {"wakeups", wakeups_},
+                 {"rearms", rearms_},
+                 {"shortages", shortages_}}};
+    }
+
     void tell() const {
-        servers::tell("visits", visits);
-        servers::tell("wakeups", wakeups);
-        servers::tell("rearms", rearms);
-        servers::tell("shortages", shortages);
+        for (const auto& [name, count] : all()) servers::tell(name, count);
     }
+
+private:
+    std::uint64_t visits_ = 0;
+    std::uint64_t wakeups_ = 0;
+    std::uint64_t rearms_ = 0;
+    std::uint64_t shortages_ = 0;
 };
 
 }  // namespace servers

@@ -5,6 +5,8 @@
 // Of the documented ways this is the fastest. A timer that the last child cancels took up to twice as
 // long; `experimental::make_parallel_group` was a quarter faster for a single child, equal for 4, and
 // slower from 16 on.
+#pragma once
+
 #include <lab/in_process/asio_coroutine/library.hpp>
 #include <lab/in_process/sessions.hpp>
 
@@ -16,16 +18,11 @@
 #include <exception>
 #include <utility>
 
-namespace {
-
-namespace asio = boost::asio;
-
-using asio_lab::executor;
-using asio_lab::task;
+namespace asio_lab {
 
 // All parameters of coroutines in this file are borrowed: they outlive the run of the loop.
 
-task child(executor queue, std::uint64_t& ended) {
+inline task child(executor queue, std::uint64_t& ended) {
     co_await asio::post(queue, asio::deferred);
     ++ended;
 }
@@ -38,8 +35,8 @@ public:
     void spawn(task it) {
         ++left_;
         asio::co_spawn(queue_, std::move(it), [this](std::exception_ptr error) {
-            asio_lab::expect_success(error);
-            if (--left_ == 0) all_ended_.try_send(boost::system::error_code{});
+            expect_success(error);
+            if (--left_ == 0) all_ended_.try_send(error_code{});
         });
     }
 
@@ -48,21 +45,22 @@ public:
 
 private:
     executor queue_;
-    asio::experimental::channel<executor, void(boost::system::error_code)> all_ended_;
+    asio::experimental::channel<executor, void(error_code)> all_ended_;
     std::size_t left_ = 0;
 };
 
-void spawn_children(family& into, executor queue, std::size_t count, std::uint64_t& ended) {
+inline void spawn_children(family& into, executor queue, std::size_t count, std::uint64_t& ended) {
     for (std::size_t i = 0; i < count; ++i) into.spawn(child(queue, ended));
 }
 
-task fork_once(executor queue, std::size_t children, std::uint64_t& ended) {
+inline task fork_once(executor queue, std::size_t children, std::uint64_t& ended) {
     family all{queue};
     spawn_children(all, queue, children, ended);
     co_await all.join();
 }
 
-void begin_fork(family& all, executor queue, const lab::fan_out_case& work, std::uint64_t& ended) {
+inline void begin_fork(family& all, executor queue, const lab::fan_out_case& work,
+                       std::uint64_t& ended) {
     if (work.groups == 1) return spawn_children(all, queue, work.children_per_group, ended);
 
     for (std::size_t i = 0; i < work.groups; ++i) {
@@ -70,8 +68,8 @@ void begin_fork(family& all, executor queue, const lab::fan_out_case& work, std:
     }
 }
 
-task parent(executor queue, const lab::fan_out_case& work, std::uint64_t forks,
-            std::uint64_t& ended) {
+inline task parent(executor queue, const lab::fan_out_case& work, std::uint64_t forks,
+                   std::uint64_t& ended) {
     family all{queue};
     for (std::uint64_t fork = 0; fork < forks; ++fork) {
         begin_fork(all, queue, work, ended);
@@ -79,27 +77,22 @@ task parent(executor queue, const lab::fan_out_case& work, std::uint64_t forks,
     }
 }
 
-class fan_out_session final : public lab::loop_session<asio_lab::library> {
+class parents : public lab::no_end {
 public:
-    fan_out_session(asio_lab::layout how, const lab::fan_out_case& work)
-        : loop_session{how}, work_{work} {}
+    parents(asio::io_context& context, const lab::fan_out_case& work)
+        : context_{context}, work_{work} {}
 
-    void play(lab::slice& now) override {
-        const std::uint64_t forks = now.operations / lab::unit_of(work_);
-        const executor queue = loop_.context().get_executor();
+    void begin(std::uint64_t children, lab::slice& now) {
+        const std::uint64_t forks = children / lab::unit_of(work_);
+        const executor queue = context_.get_executor();
         for (std::size_t i = 0; i < work_.parents; ++i) {
-            asio_lab::coroutine_library::spawn(loop_.context(),
-                                               parent(queue, work_, forks, now.done));
+            coroutine_library::spawn(context_, parent(queue, work_, forks, now.done));
         }
-        loop_.run();
     }
 
 private:
+    asio::io_context& context_;
     lab::fan_out_case work_;
 };
 
-}  // namespace
-
-lab::preparation asio_lab::prepare(layout how, const lab::fan_out_case& work) {
-    return lab::prepared<fan_out_session>(how, work);
-}
+}  // namespace asio_lab

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Posting handlers, on one thread and on several.
-#include <lab/in_process/asio/dispatch.hpp>
+#pragma once
+
+#include <lab/in_process/asio/library.hpp>
 
 #include <boost/asio/post.hpp>
 
 #include <cstdint>
 
-namespace {
-
-namespace asio = boost::asio;
-
-using asio_lab::executor;
+namespace asio_lab {
 
 struct handlers {
+    static constexpr auto kind = lab::dispatch_item::continuation;
+    static constexpr const char* lacks_the_other =
+        "spawns no coroutines; asio_coroutine has this row";
+
     explicit handlers(lab::dispatch_item) {}
 
     template <class Tally>
@@ -43,16 +45,4 @@ struct handlers {
     }
 };
 
-lab::cannot_run no_coroutines() { return {"spawns no coroutines; asio_coroutine has this row"}; }
-
-}  // namespace
-
-lab::preparation asio_lab::prepare(layout how, const lab::dispatch_case& work) {
-    if (work.item == lab::dispatch_item::coroutine) return no_coroutines();
-    return lab::prepared<lab::dispatch_session<library, handlers>>(how, work);
-}
-
-lab::preparation asio_lab::prepare(layout how, const lab::shared_dispatch_case& work) {
-    if (work.item == lab::dispatch_item::coroutine) return no_coroutines();
-    return prepare_sharing<handlers>(how, work);
-}
+}  // namespace asio_lab

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Spawning coroutines, on one thread and on several.
-#include <lab/in_process/asio/dispatch.hpp>
+#pragma once
+
+#include <lab/in_process/asio/library.hpp>
 #include <lab/in_process/asio_coroutine/library.hpp>
 
 #include <boost/asio/detached.hpp>
@@ -9,14 +11,14 @@
 
 #include <cstdint>
 
-namespace {
-
-namespace asio = boost::asio;
-
-using asio_lab::task;
+namespace asio_lab {
 
 // References are borrowed: they outlive the run of the loop.
 struct coroutines {
+    static constexpr auto kind = lab::dispatch_item::coroutine;
+    static constexpr const char* lacks_the_other =
+        "a bare continuation is a callback; asio_callback has this row";
+
     explicit coroutines(lab::dispatch_item) {}
 
     template <class Tally>
@@ -43,22 +45,8 @@ struct coroutines {
     template <class Tally>
     static void begin_batches(asio::io_context& on, std::uint64_t batch, std::uint64_t count,
                               Tally& tally) {
-        asio_lab::coroutine_library::spawn(on, spawn_batches(on, batch, count, tally));
+        coroutine_library::spawn(on, spawn_batches(on, batch, count, tally));
     }
 };
 
-lab::cannot_run no_callbacks() {
-    return {"a bare continuation is a callback; asio_callback has this row"};
-}
-
-}  // namespace
-
-lab::preparation asio_lab::prepare(layout how, const lab::dispatch_case& work) {
-    if (work.item == lab::dispatch_item::continuation) return no_callbacks();
-    return lab::prepared<lab::dispatch_session<library, coroutines>>(how, work);
-}
-
-lab::preparation asio_lab::prepare(layout how, const lab::shared_dispatch_case& work) {
-    if (work.item == lab::dispatch_item::continuation) return no_callbacks();
-    return prepare_sharing<coroutines>(how, work);
-}
+}  // namespace asio_lab
