@@ -32,10 +32,11 @@ struct job {
     std::optional<unsigned> polling_core;
 };
 
-/// Serve until the process ends or is told to end, and return its status. Each library defines them;
-/// no_http.cpp stands in for the second where there is none.
+/// Serve until the process ends or is told to end, and return its status. Each library defines the first; the
+/// second is null in programs that take no part in `baseline`, and in those of `cost`, in which there is to
+/// be nothing but echo.
 int serve_echo(const job& wanted);
-int serve_http(const job& wanted);
+[[gnu::weak]] int serve_http(const job& wanted);
 
 // For libraries that bring no such thing themselves:
 
@@ -43,6 +44,12 @@ int serve_http(const job& wanted);
 /// serves. SIGTERM ends the process with 0. Where there are several threads each has a listener of its own
 /// on the port (SO_REUSEPORT), so that no two share a queue and the kernel spreads connections over them.
 int serve_on_threads(const job& wanted, void (*serve)(const job&));
+
+/// The same, if a `Server` is made from a job, says that it is ready, and runs.
+template <class Server>
+int serve_on_threads(const job& wanted) {
+    return serve_on_threads(wanted, [](const job& each) { Server{each}.run(); });
+}
 
 /// Ends the program if another one listens on the port, shared or not.
 void expect_free_port(const job& wanted);

@@ -5,4 +5,6 @@
 
 #include <lab/servers/answers.hpp>
 
-int servers::serve_http(const job& wanted) { return raw_epoll::serve<http_answers>(wanted); }
+int servers::serve_http(const job& wanted) {
+    return serve_on_threads<raw_epoll::server<http_answers>>(wanted);
+}

@@ -133,10 +133,4 @@ private:
     std::vector<connection*> spares_;
 };
 
-template <class Answers>
-int serve(const servers::job& wanted) {
-    return servers::serve_on_threads(wanted,
-                                     [](const servers::job& each) { server<Answers>{each}.run(); });
-}
-
 }  // namespace raw_epoll

@@ -12,6 +12,7 @@
 // Needs the line above on Debian 12.
 #include <linux/io_uring.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,6 +91,16 @@ public:
         io_uring_sqe& it = entries_[prepared_++ & entry_mask_];
         std::memset(&it, 0, sizeof(it));
         return it;
+    }
+
+    /// Each connection of the listener is a completion, until one does not say that more will come.
+    void accept_all(int listener, std::uint64_t user_data) {
+        io_uring_sqe& to = entry();
+        to.opcode = IORING_OP_ACCEPT;
+        to.fd = listener;
+        to.ioprio = IORING_ACCEPT_MULTISHOT;
+        to.accept_flags = SOCK_CLOEXEC;
+        to.user_data = user_data;
     }
 
     /// Submits, waits for at least one completion, and hands all there are to `visit`.

@@ -38,7 +38,7 @@ public:
     }
 
     [[noreturn]] void run() {
-        accept();
+        ring_.accept_all(listener_, accepting);
         for (;;) {
             ring_.turn([this](const io_uring_cqe& result) {
                 if (result.user_data == accepting) {
@@ -62,18 +62,9 @@ private:
 
     static constexpr std::uint64_t accepting = 0;
 
-    void accept() {
-        io_uring_sqe& to = ring_.entry();
-        to.opcode = IORING_OP_ACCEPT;
-        to.fd = listener_;
-        to.ioprio = IORING_ACCEPT_MULTISHOT;
-        to.accept_flags = SOCK_CLOEXEC;
-        to.user_data = accepting;
-    }
-
     void accepted(const io_uring_cqe& result) {
         lab::require(result.res >= 0, "raw_uring: accept");
-        if ((result.flags & IORING_CQE_F_MORE) == 0) accept();
+        if ((result.flags & IORING_CQE_F_MORE) == 0) ring_.accept_all(listener_, accepting);
         connection& it = spare();
         it.number = result.res;
         receive(it);
@@ -163,11 +154,5 @@ private:
     int listener_;
     std::vector<connection*> spares_;
 };
-
-template <class Answers>
-int serve(const servers::job& wanted) {
-    return servers::serve_on_threads(wanted,
-                                     [](const servers::job& each) { server<Answers>{each}.run(); });
-}
 
 }  // namespace raw_uring

@@ -128,7 +128,7 @@ public:
     }
 
     [[noreturn]] void run() {
-        accept();
+        ring_.accept_all(listener_, accepting);
         for (;;) {
             ring_.turn([this](const io_uring_cqe& result) {
                 if (result.user_data == accepting) return accepted(result);
@@ -147,18 +147,9 @@ private:
     static constexpr std::uint64_t accepting = 0;
     static constexpr std::uint64_t sending = 1;
 
-    void accept() {
-        io_uring_sqe& to = ring_.entry();
-        to.opcode = IORING_OP_ACCEPT;
-        to.fd = listener_;
-        to.ioprio = IORING_ACCEPT_MULTISHOT;
-        to.accept_flags = SOCK_CLOEXEC;
-        to.user_data = accepting;
-    }
-
     void accepted(const io_uring_cqe& result) {
         lab::require(result.res >= 0, "raw_uring_multishot: accept");
-        if ((result.flags & IORING_CQE_F_MORE) == 0) accept();
+        if ((result.flags & IORING_CQE_F_MORE) == 0) ring_.accept_all(listener_, accepting);
         receive(*new connection{result.res});
     }
 
@@ -257,6 +248,4 @@ private:
 
 }  // namespace
 
-int servers::serve_echo(const job& wanted) {
-    return serve_on_threads(wanted, [](const job& each) { server{each}.run(); });
-}
+int servers::serve_echo(const job& wanted) { return serve_on_threads<server>(wanted); }
