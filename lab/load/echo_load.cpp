@@ -28,80 +28,56 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// The metrics of one run, in the order of the tables.
-class metric_list {
-public:
-    explicit metric_list(const lab::echo_result& of)
-        : of_{of}, answers_{static_cast<double>(of.latency.count())} {}
+// The metrics of one run, in the order of the tables. Quantiles of which too little is known are left out.
+json metrics_of(const lab::echo_result& of, const lab::echo_case& work) {
+    json all = json::array();
+    const auto add = [&](std::string_view metric, std::string_view unit, std::string_view better,
+                         double value) {
+        all.push_back({{"metric", metric}, {"unit", unit}, {"better", better}, {"value", value}});
+    };
+    const auto add_time = [&](std::string_view metric, double nanoseconds) {
+        add(metric, "us", "lower", nanoseconds / 1'000);
+    };
+    const auto answers = static_cast<double>(of.latency.count());
+    const auto add_per_answer = [&](std::string_view metric, std::optional<std::uint64_t> count) {
+        if (count) add(metric, "1/op", "lower", static_cast<double>(*count) / answers);
+    };
+    const auto wall = static_cast<double>(of.spent.wall.count());
+    const auto processor = static_cast<double>(of.spent.processor.count());
+    const double rate = answers / wall * 1e9;
 
-    [[nodiscard]] json all(const lab::echo_case& work) {
-        const double seconds = std::chrono::duration<double>{of_.spent.wall}.count();
-        const double rate = answers_ / seconds;
-        add("throughput", "ops/s", "higher", rate);
-        add_latency();
-        add("messages", "", "higher", answers_);
-        add("transfer", "MiB/s", "higher",
-            rate * static_cast<double>(work.message_bytes) / (1 << 20));
-        add("seconds", "s", "higher", seconds);
-        add("load_busy", "%", "lower", part_of_time(of_.load_processor));
-        add("busy", "%", "higher", part_of_time(of_.spent.processor));
-        add("cpu", "ns/op", "lower", static_cast<double>(of_.spent.processor.count()) / answers_);
-        add_per_answer("context_switches", of_.spent.context_switches);
-        add_per_answer("system_calls", of_.spent.system_calls);
-        add_per_answer("allocations", of_.allocations);
-        for (const auto& [name, count] : of_.counted) {
-            if (count > 0) add(name, "1/op", "lower", count);
-        }
-        add("memory", "MB", "lower", of_.spent.memory_megabytes);
-        add("rss", "MiB", "lower", of_.resident_megabytes);
-        return std::move(values_);
+    add("throughput", "ops/s", "higher", rate);
+    add_time("mean", of.latency.mean());
+    using quantile = std::pair<std::string_view, double>;
+    for (const auto& [name, part] : std::initializer_list<quantile>{{"p25", 0.25},
+                                                                    {"p50", 0.5},
+                                                                    {"p75", 0.75},
+                                                                    {"p90", 0.9},
+                                                                    {"p99", 0.99},
+                                                                    {"p99.9", 0.999},
+                                                                    {"p99.99", 0.9999}}) {
+        const auto value = of.latency.known_quantile(part);
+        if (value) add_time(name, static_cast<double>(*value));
     }
-
-private:
-    void add(std::string_view metric, std::string_view unit, std::string_view better,
-             double value) {
-        values_.push_back(
-            {{"metric", metric}, {"unit", unit}, {"better", better}, {"value", value}});
+    add_time("min", static_cast<double>(of.latency.min()));
+    add_time("max", static_cast<double>(of.latency.max()));
+    add_time("std", of.latency.deviation());
+    add("messages", "", "higher", answers);
+    add("transfer", "MiB/s", "higher", rate * static_cast<double>(work.message_bytes) / (1 << 20));
+    add("seconds", "s", "higher", wall / 1e9);
+    add("load_busy", "%", "lower", 100 * static_cast<double>(of.load_processor.count()) / wall);
+    add("busy", "%", "higher", 100 * processor / wall);
+    add("cpu", "ns/op", "lower", processor / answers);
+    add_per_answer("context_switches", of.spent.context_switches);
+    add_per_answer("system_calls", of.spent.system_calls);
+    add_per_answer("allocations", of.allocations);
+    for (const auto& [name, count] : of.counted) {
+        if (count > 0) add(name, "1/op", "lower", count);
     }
-
-    void add_per_answer(std::string_view metric, std::optional<std::uint64_t> count) {
-        if (count) add(metric, "1/op", "lower", static_cast<double>(*count) / answers_);
-    }
-
-    // Without quantiles of which too little is known.
-    void add_latency() {
-        const auto microseconds = [&](std::string_view name, double nanoseconds) {
-            add(name, "us", "lower", nanoseconds / 1'000);
-        };
-        struct named_part {
-            std::string_view name;
-            double part;
-        };
-        microseconds("mean", of_.latency.mean());
-        for (const auto& [name, part] : std::initializer_list<named_part>{{"p25", 0.25},
-                                                                          {"p50", 0.5},
-                                                                          {"p75", 0.75},
-                                                                          {"p90", 0.9},
-                                                                          {"p99", 0.99},
-                                                                          {"p99.9", 0.999},
-                                                                          {"p99.99", 0.9999}}) {
-            const auto value = of_.latency.known_quantile(part);
-            if (value) microseconds(name, static_cast<double>(*value));
-        }
-        microseconds("min", static_cast<double>(of_.latency.min()));
-        microseconds("max", static_cast<double>(of_.latency.max()));
-        microseconds("std", of_.latency.deviation());
-    }
-
-    [[nodiscard]] double part_of_time(std::chrono::nanoseconds used) const {
-        return 100 * static_cast<double>(used.count()) /
-               static_cast<double>(of_.spent.wall.count());
-    }
-
-    const lab::echo_result& of_;
-    double answers_;
-    json values_ = json::array();
-};
+    add("memory", "MB", "lower", of.spent.memory_megabytes);
+    add("rss", "MiB", "lower", of.resident_megabytes);
+    return all;
+}
 
 lab::echo_case parse_case(std::string_view text) {
     const json given = json::parse(text, nullptr, false);
@@ -166,7 +142,7 @@ int main(int count, char** arguments) {
     } else {
         const auto& result = std::get<lab::echo_result>(found);
         lab::require(result.latency.count() > 0, "echo: nothing was sent back");
-        report["metrics"] = metric_list{result}.all(work);
+        report["metrics"] = metrics_of(result, work);
         report["no_delay_seen"] = result.no_delay_seen;
         json& buckets = report["latency_buckets"] = json::array();
         result.latency.for_each_bucket(

@@ -7,7 +7,6 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -22,12 +21,6 @@ void raise_descriptor_limit() {
     require(::getrlimit(RLIMIT_NOFILE, &limit) == 0, "echo: getrlimit");
     limit.rlim_cur = limit.rlim_max;
     require(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "echo: setrlimit");
-}
-
-std::chrono::nanoseconds processor_time_of_this_thread() {
-    timespec used{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
 }
 
 double resident_megabytes(pid_t process) {
@@ -104,9 +97,9 @@ std::variant<echo_result, not_started> measure_echo(const echo_case& work,
 
         const auto allocations_before = allocations.so_far();
         const server_watch watch{server.process};
-        const auto load_before = processor_time_of_this_thread();
+        const auto load_before = *processor_time(CLOCK_THREAD_CPUTIME_ID);
         clients.play(work.measured, result.latency);
-        result.load_processor = processor_time_of_this_thread() - load_before;
+        result.load_processor = *processor_time(CLOCK_THREAD_CPUTIME_ID) - load_before;
         result.spent = watch.stop();
         if (allocations_before) result.allocations = *allocations.so_far() - *allocations_before;
         result.resident_megabytes = resident_megabytes(server.process.id());

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +36,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto start_max = std::chrono::seconds{30};  // A virtual machine may take a few.
 constexpr auto end_max = std::chrono::seconds{5};
+constexpr int ended_by_signal = -1;
 
 // Those first that share their core with none before them.
 std::vector<int> in_order_of_use(const cpu_set_t& allowed, const core_of_processor& core_of) {
@@ -72,10 +72,8 @@ std::vector<pid_t> children_of(pid_t process) {
 // None if it has ended.
 std::optional<std::chrono::nanoseconds> processor_time_of(pid_t process) {
     clockid_t clock{};
-    timespec used{};
-    if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
-        return {};
-    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+    if (::clock_getcpuclockid(process, &clock) != 0) return {};
+    return processor_time(clock);
 }
 
 // Of those children for which it has waited, and theirs: `cutime` and `cstime`, see proc_pid_stat(5).
@@ -152,6 +150,17 @@ sockaddr_in free_address() {
         if (::bind(probe.get(), name, sizeof(address)) == 0) return address;
     }
     fail("echo: no free port between 20,000 and 32,000");
+}
+
+struct pipe_ends {
+    descriptor output;
+    descriptor input;
+};
+
+pipe_ends make_pipe() {
+    std::array<int, 2> ends{};
+    require(::pipe2(ends.data(), O_CLOEXEC) == 0, "echo: pipe2");
+    return {descriptor{ends[0]}, descriptor{ends[1]}};
 }
 
 struct streams_of_child {
@@ -315,32 +324,24 @@ bool server_process::require_no_delay(std::span<const std::uint16_t> ports) cons
     return unseen.empty();
 }
 
-std::optional<int> server_process::exit_status() {
+std::optional<int> server_process::wait(std::chrono::milliseconds patience) {
     const descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, id_, 0))};
     require(handle.get() >= 0, "echo: pidfd_open");
     pollfd ended{handle.get(), POLLIN, 0};
-    constexpr int patience = 1'000;
-    if (::poll(&ended, 1, patience) != 1) return std::nullopt;
+    if (::poll(&ended, 1, static_cast<int>(patience.count())) != 1) return std::nullopt;
     end_descendants();
     int status = 0;
     require(::waitpid(id_, &status, 0) == id_, "echo: waitpid");
     id_ = -1;
-    return WIFEXITED(status) ? std::optional{WEXITSTATUS(status)} : std::nullopt;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : ended_by_signal;
 }
 
 void server_process::stop() {
-    const descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, id_, 0))};
-    require(handle.get() >= 0, "echo: pidfd_open");
     ::kill(id_, SIGTERM);
-    pollfd ended{handle.get(), POLLIN, 0};
-    const int patience = std::chrono::milliseconds{end_max}.count();
-    const bool obeys = ::poll(&ended, 1, patience) == 1;
-    end_descendants();
-    require(obeys, "echo: the server does not end when told to");
-    int status = 0;
-    require(::waitpid(id_, &status, 0) == id_, "echo: waitpid");
-    id_ = -1;
-    require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "echo: the server failed");
+    const std::optional<int> status = wait(end_max);
+    if (!status) end_descendants();
+    require(status.has_value(), "echo: the server does not end when told to");
+    require(*status == 0, "echo: the server failed");
 }
 
 // Its own group has its number, and keeps it until the last of them has ended.
@@ -378,17 +379,11 @@ struct failed_start {
 std::variant<started_server, failed_start> start_on(const sockaddr_in& address,
                                                     const server_start& wanted) {
     std::vector<std::string> command = wanted.command;
-    for (const std::string& each :
-         {std::string{"--workload"}, std::string{wanted.workload}, std::string{"--threads"},
-          std::to_string(wanted.threads), std::string{"--port"},
-          std::to_string(ntohs(address.sin_port))}) {
-        command.push_back(each);
-    }
-
-    std::array<int, 2> ends{};
-    require(::pipe2(ends.data(), O_CLOEXEC) == 0, "echo: pipe2");
-    descriptor output{ends[0]};
-    streams_of_child streams{descriptor{ends[1]},
+    command.insert(command.end(), {"--workload", std::string{wanted.workload}, "--threads",
+                                   std::to_string(wanted.threads), "--port",
+                                   std::to_string(ntohs(address.sin_port))});
+    auto [output, input] = make_pipe();
+    streams_of_child streams{std::move(input),
                              descriptor{::memfd_create("complaints", MFD_CLOEXEC)}};
     require(streams.complaints.get() >= 0, "echo: memfd_create");
 
@@ -400,7 +395,7 @@ std::variant<started_server, failed_start> start_on(const sockaddr_in& address,
     if (wait_until_ready(output)) {
         return started_server{std::move(process), address, std::move(output)};
     }
-    const bool taken = process.exit_status() == 1;
+    const bool taken = process.wait(std::chrono::seconds{1}) == 1;
     const std::string last = last_line_of(streams.complaints);
     return failed_start{{last.empty() ? "does not say that it is ready" : last}, taken};
 }
@@ -418,10 +413,7 @@ std::variant<started_server, not_started> start_server(const server_start& wante
 
 std::vector<std::string> identity_of(std::vector<std::string> command) {
     command.emplace_back("--version");
-    std::array<int, 2> ends{};
-    require(::pipe2(ends.data(), O_CLOEXEC) == 0, "echo: pipe2");
-    const descriptor output{ends[0]};
-    descriptor input{ends[1]};
+    auto [output, input] = make_pipe();
     const pid_t child = ::fork();
     require(child >= 0, "echo: fork");
     if (child == 0) {

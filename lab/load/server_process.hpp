@@ -73,8 +73,9 @@ public:
 
     [[nodiscard]] pid_t id() const noexcept { return id_; }
 
-    /// The status with which it ends within a second; none if it does not. All that it has started is killed.
-    [[nodiscard]] std::optional<int> exit_status();
+    /// The status with which it ends within this time, -1 if a signal ended it; none if it does not end. All
+    /// that it had started is killed.
+    [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds patience);
 
     /// User and system time of all threads of all its processes. Fails if it has ended.
     [[nodiscard]] processor_times processor_time() const;
