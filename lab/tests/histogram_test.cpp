@@ -46,6 +46,7 @@ TEST_CASE("adding a histogram to another one is as if all had been recorded in o
     CHECK(sum.min() == whole.min());
     CHECK(sum.max() == whole.max());
     CHECK(sum.mean() == whole.mean());
+    CHECK(sum.deviation() == doctest::Approx(whole.deviation()));
     CHECK(sum.quantile(0.5) == whole.quantile(0.5));
     CHECK(sum.quantile(0.99) == whole.quantile(0.99));
 }
@@ -87,11 +88,6 @@ TEST_CASE("the standard deviation is that of all values, wherever they lie") {
     lab::histogram values;
     for (const std::uint64_t each : {2, 4, 4, 4, 5, 5, 7, 9}) values.record(1'000'000 + each);
     CHECK(values.deviation() == doctest::Approx(2.0).epsilon(0.001));
-
-    lab::histogram sum;
-    sum.add(values);
-    sum.add(values);
-    CHECK(sum.deviation() == doctest::Approx(2.0).epsilon(0.001));
 
     lab::histogram same;
     for (int i = 0; i < 1'000; ++i) same.record(123'456'789);
