@@ -81,6 +81,14 @@ private:
     Step step_;
 };
 
+// Runs such steps on `loop`, gyre's or Asio's.
+template <class Loop, class Step>
+void run_in_a_row(benchmark::State& state, Loop& loop, Step step) {
+    in_a_row run{state, std::move(step)};
+    run();
+    loop.run();
+}
+
 // ---- callback -> coroutine ------------------------------------------------------------------------
 
 void await_callback_called_at_once(benchmark::State& state) {
@@ -122,19 +130,15 @@ asio_task<int> asio_plain() { co_return 1; }
 
 void springboard_and_back(benchmark::State& state) {
     gyre::io_context loop;
-    in_a_row run{state, [&loop](auto& again) { spring().call(loop, [&again](int) { again(); }); }};
-    run();
-    loop.run();
+    run_in_a_row(state, loop, [&](auto& again) { spring().call(loop, [&](int) { again(); }); });
 }
 BENCHMARK(springboard_and_back);
 
 void launch_and_back(benchmark::State& state) {
     gyre::io_context loop;
-    in_a_row run{state, [&loop](auto& again) {
-                     launch(loop, plain(), [&again](gyre::task_outcome<int>) { again(); });
-                 }};
-    run();
-    loop.run();
+    run_in_a_row(state, loop, [&](auto& again) {
+        launch(loop, plain(), [&](gyre::task_outcome<int>) { again(); });
+    });
 }
 BENCHMARK(launch_and_back);
 
@@ -143,22 +147,18 @@ void springboard_and_back_on_a_guest(benchmark::State& state) {
     gyre::io_context loop;
     const gyre::asio_guest guest{host, loop};
     // As a handler of Asio's would call it: each time from outside of the gyre loop.
-    in_a_row run{state, [&](auto& again) {
-                     spring().call(loop, [&](int) { asio::post(host, [&again] { again(); }); });
-                 }};
-    run();
-    host.run();
+    run_in_a_row(state, host, [&](auto& again) {
+        spring().call(loop, [&](int) { asio::post(host, [&] { again(); }); });
+    });
 }
 BENCHMARK(springboard_and_back_on_a_guest);
 
 void asio_co_spawn_and_back(benchmark::State& state) {
     asio::io_context host{1};
-    in_a_row run{state, [&host](auto& again) {
-                     asio::co_spawn(host.get_executor(), asio_plain(),
-                                    [&again](std::exception_ptr, int) { again(); });
-                 }};
-    run();
-    host.run();
+    run_in_a_row(state, host, [&](auto& again) {
+        asio::co_spawn(host.get_executor(), asio_plain(),
+                       [&](std::exception_ptr, int) { again(); });
+    });
 }
 BENCHMARK(asio_co_spawn_and_back);
 
@@ -168,12 +168,9 @@ void async_run_and_back(benchmark::State& state) {
     asio::io_context host{1};
     gyre::io_context loop;
     gyre::asio_guest guest{host, loop};
-    in_a_row run{state, [&guest](auto& again) {
-                     gyre::async_run(guest, plain_result(),
-                                     [&again](boost::system::error_code, int) { again(); });
-                 }};
-    run();
-    host.run();
+    run_in_a_row(state, host, [&](auto& again) {
+        gyre::async_run(guest, plain_result(), [&](boost::system::error_code, int) { again(); });
+    });
 }
 BENCHMARK(async_run_and_back);
 
@@ -211,45 +208,34 @@ BENCHMARK(asio_await_asio_timer);
 
 // ---- Asio's handlers on a gyre loop ---------------------------------------------------------------
 
+template <class Loop, class Executor>
+void post_handlers(benchmark::State& state, Loop& loop, const Executor& executor) {
+    run_in_a_row(state, loop, [executor](auto& again) { asio::post(executor, [&] { again(); }); });
+}
+
 void post_asio_handler_to_gyre(benchmark::State& state) {
     gyre::io_context loop;
     gyre::asio_context context{loop};
-    in_a_row run{state, [executor = context.get_executor()](auto& again) {
-                     asio::post(executor, [&again] { again(); });
-                 }};
-    run();
-    loop.run();
+    post_handlers(state, loop, context.get_executor());
 }
 BENCHMARK(post_asio_handler_to_gyre);
 
 void post_asio_handler_to_gyre_erased(benchmark::State& state) {
     gyre::io_context loop;
     gyre::asio_context context{loop};
-    in_a_row run{state, [executor = asio::any_io_executor{context.get_executor()}](auto& again) {
-                     asio::post(executor, [&again] { again(); });
-                 }};
-    run();
-    loop.run();
+    post_handlers(state, loop, asio::any_io_executor{context.get_executor()});
 }
 BENCHMARK(post_asio_handler_to_gyre_erased);
 
 void asio_post_asio_handler(benchmark::State& state) {
     asio::io_context host{1};
-    in_a_row run{state, [executor = host.get_executor()](auto& again) {
-                     asio::post(executor, [&again] { again(); });
-                 }};
-    run();
-    host.run();
+    post_handlers(state, host, host.get_executor());
 }
 BENCHMARK(asio_post_asio_handler);
 
 void asio_post_asio_handler_erased(benchmark::State& state) {
     asio::io_context host{1};
-    in_a_row run{state, [executor = asio::any_io_executor{host.get_executor()}](auto& again) {
-                     asio::post(executor, [&again] { again(); });
-                 }};
-    run();
-    host.run();
+    post_handlers(state, host, asio::any_io_executor{host.get_executor()});
 }
 BENCHMARK(asio_post_asio_handler_erased);
 
