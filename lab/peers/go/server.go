@@ -12,13 +12,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/signal"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -108,49 +108,34 @@ func leave(code int, format string, arguments ...any) {
 	os.Exit(code)
 }
 
-func number(name, text string, least, most int) int {
-	value, err := strconv.Atoi(text)
-	if err != nil || value < least || value > most {
-		leave(2, "%s takes %d to %d, not %q", name, least, most, text)
+func options() (serve func(*net.TCPConn), threads, port int) {
+	flags := flag.NewFlagSet("go", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	version := flags.Bool("version", false, "")
+	workload := flags.String("workload", "echo", "")
+	flags.IntVar(&threads, "threads", 1, "")
+	flags.IntVar(&port, "port", -1, "")
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		leave(2, "%s: %v", strings.Join(os.Args[1:], " "), err)
 	}
-	return value
-}
-
-func options(arguments []string) (serve func(*net.TCPConn), threads, port int) {
-	serve, threads, port = echo, 1, -1
-	for i := 0; i < len(arguments); i++ {
-		name := arguments[i]
-		switch name {
-		case "--version":
-			fmt.Printf("go %s epoll\n", strings.TrimPrefix(runtime.Version(), "go"))
-			os.Exit(0)
-		case "--workload", "--threads", "--port":
-		default:
-			leave(2, "unknown argument: %s", name)
-		}
-		if i++; i == len(arguments) {
-			leave(2, "%s needs a value", name)
-		}
-		value := arguments[i]
-		switch {
-		case name == "--threads":
-			threads = number(name, value, 1, threadsMax)
-		case name == "--port":
-			port = number(name, value, 0, 65535)
-		case value == "http":
-			serve = http
-		case value != "echo":
-			leave(2, "no such workload: %s", value)
-		}
+	if *version {
+		fmt.Printf("go %s epoll\n", strings.TrimPrefix(runtime.Version(), "go"))
+		os.Exit(0)
 	}
-	if port < 0 {
-		leave(2, "--port is missing")
+	serve, known := map[string]func(*net.TCPConn){"echo": echo, "http": http}[*workload]
+	switch {
+	case !known:
+		leave(2, "no such workload: %s", *workload)
+	case threads < 1 || threads > threadsMax:
+		leave(2, "--threads takes 1 to %d, not %d", threadsMax, threads)
+	case port < 0 || port > 65535:
+		leave(2, "--port takes 0 to 65535, not %d", port)
 	}
 	return serve, threads, port
 }
 
 func main() {
-	serve, threads, port := options(os.Args[1:])
+	serve, threads, port := options()
 	runtime.GOMAXPROCS(threads)
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, syscall.SIGTERM)
