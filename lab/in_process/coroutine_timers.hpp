@@ -2,9 +2,9 @@
 //
 // What coroutines do in `timers`: the same text for gyre and for Asio, as in coroutines.hpp.
 //
-// A `Library` has, beside the words of that file: `alarm`, to sleep with; `gate`, an event that many wait for;
-// `timeouts`, which nothing waits for; `yield(context)`; and `cancel_waited` and `cancel_unwaited`, coroutines
-// that differ from one library to the other.
+// A `Library` has, beside the words of that file: `alarm`, to sleep with; `gate`, an event that many wait
+// for; `timeouts`, which nothing waits for; `yield(context)`; and `cancel_waited` and `cancel_unwaited`,
+// coroutines that differ from one library to the other.
 #pragma once
 
 #include <lab/in_process/sessions.hpp>

@@ -30,68 +30,52 @@ using asio_lab::receive_all;
 using asio_lab::receive_message;
 using asio_lab::send_all;
 
-// A round is a chain of four, or each side has a chain of its own.
+// A round is a chain of four handlers, or each side has a chain of its own.
 class ping_pong_handlers : public lab::no_end {
 public:
     ping_pong_handlers(boost::asio::io_context& context, const lab::latency_case& work)
         : sockets_{context, work.via},
-          played_by_{work.played_by},
+          alone_{work.played_by == lab::ping_pong::one_actor},
           message_{work.message_bytes},
           at_server_(work.message_bytes) {}
 
     void begin(std::uint64_t rounds, lab::slice& now) {
         timer_.emplace(now.latency);
-        rounds_left_ = rounds;
-        if (played_by_ == lab::ping_pong::one_actor) return play_round();
-
-        server_rounds_left_ = rounds;
-        answer();
+        rounds_left_ = answers_left_ = rounds;
+        if (!alone_) answer();
         ask();
     }
 
 private:
-    void play_round() {
-        if (rounds_left_-- == 0) return;
-        send_all(sockets_.client, message_.next(), [this] {
-            receive_all(sockets_.server, at_server_, [this] {
-                send_all(sockets_.server, at_server_, [this] {
-                    receive_all(sockets_.client, message_.reply_space(), [this] {
-                        finish_round();
-                        play_round();
-                    });
-                });
-            });
-        });
-    }
-
     void ask() {
         if (rounds_left_-- == 0) return;
-        send_all(sockets_.client, message_.next(), [this] {
-            receive_all(sockets_.client, message_.reply_space(), [this] {
-                finish_round();
-                ask();
-            });
-        });
+        send_all(sockets_.client, message_.next(), [this] { alone_ ? answer() : receive_reply(); });
     }
 
     void answer() {
-        if (server_rounds_left_-- == 0) return;
-        receive_all(sockets_.server, at_server_,
-                    [this] { send_all(sockets_.server, at_server_, [this] { answer(); }); });
+        receive_all(sockets_.server, at_server_, [this] {
+            send_all(sockets_.server, at_server_, [this] {
+                if (alone_) return receive_reply();
+                if (--answers_left_ > 0) answer();
+            });
+        });
     }
 
-    void finish_round() {
-        message_.check_reply();
-        timer_->lap();
+    void receive_reply() {
+        receive_all(sockets_.client, message_.reply_space(), [this] {
+            message_.check_reply();
+            timer_->lap();
+            ask();
+        });
     }
 
     asio_lab::library::stream_pair sockets_;
-    lab::ping_pong played_by_;
+    bool alone_;
     lab::ping message_;
     std::vector<std::byte> at_server_;
     std::optional<lab::lap_timer> timer_;
     std::uint64_t rounds_left_ = 0;
-    std::uint64_t server_rounds_left_ = 0;
+    std::uint64_t answers_left_ = 0;
 };
 
 class http_handlers : public lab::no_end {
