@@ -6,12 +6,11 @@
 #include <lab/in_process/asio/contender.hpp>
 #include <lab/in_process/asio_coroutine/dispatch.hpp>
 #include <lab/in_process/asio_coroutine/fan_out.hpp>
-#include <lab/in_process/asio_coroutine/timers.hpp>
 #include <lab/in_process/coroutines.hpp>
 
 namespace {
 
-struct players : lab::with_coroutines<asio_lab::coroutine_words> {
+struct players : lab::with_coroutines<asio_lab::coroutine_library> {
     using items = asio_lab::coroutines;
     using parents = asio_lab::parents;
 };

@@ -7,7 +7,6 @@
 #include <lab/in_process/coroutines.hpp>
 #include <lab/in_process/gyre/dispatch.hpp>
 #include <lab/in_process/gyre/fan_out.hpp>
-#include <lab/in_process/gyre/timers.hpp>
 #include <lab/servers/gyre/counters.hpp>
 
 #include <lab/kit/fail.hpp>
@@ -17,7 +16,7 @@
 
 namespace {
 
-struct players : lab::with_coroutines<gyre_lab::words> {
+struct players : lab::with_coroutines<gyre_lab::library> {
     using items = gyre_lab::items;
     using parents = gyre_lab::parents;
 };
