@@ -240,7 +240,7 @@ def measure(words: list[str]) -> Path:
                                                  if any(map(each.takes_part, cases))]),
                   "machine": machine.identity()}
     facts = {"machine": machine.facts(build.info),
-             "seed": asked.seed or random.SystemRandom().randrange(1 << 32),
+             "seed": asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 32),
              "started": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
              "contenders": [{"name": name, "family": family} for name, family in
                             dict.fromkeys((each.name, each.family) for each in contenders)]}
