@@ -37,8 +37,8 @@ function(gyre_useful_tests list)
     if(GYRE_SANITIZE MATCHES thread AND NOT GYRE_TEST_FULL AND NOT arg_THREADS)
         # The thread sanitizer has nothing to see in a test of one thread.
         foreach(source IN LISTS sources)
-            file(STRINGS ${source} threads REGEX "thread|io_pool|pools\\.hpp|blocking\\(|net/waiting_laws"
-                LIMIT_COUNT 1)
+            file(STRINGS ${source} threads LIMIT_COUNT 1
+                REGEX "thread|io_pool|pools\\.hpp|blocking\\(|net/waiting_laws|pending_work|_facility")
             if(source MATCHES "_test\\.cpp$" AND NOT threads)
                 list(REMOVE_ITEM sources ${source})
             endif()

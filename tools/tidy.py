@@ -26,8 +26,7 @@ COLUMNS_MAX = 110
 CAPTION_WORDS_MIN = 6
 EXCEPTIONS = "tools/tidy_exceptions.toml"
 
-# Names that say nothing about what is inside.
-EMPTY_NAME = r"common|details?|helpers?|impl|misc|utils?|utilities"
+EMPTY_NAME = r"common|details?|helpers?|impl|misc|utils?|utilities"  # They say nothing about what is inside.
 
 KERNEL_HEADER = (
     r"(asm|asm-generic|arpa|linux|net|netinet|netpacket|sys)/.*"
@@ -36,7 +35,7 @@ KERNEL_HEADER = (
 )
 FRAMEWORK_HEADER = r"boost/.*|asio(/.*|\.hpp)|uv\.h|event2?/.*"
 COSTLY_HEADER = r"liburing(/.*|\.h)|openssl/.*|iostream"
-# A replayed journal must give the same answers, so time, chance, threads and addresses decide nothing.
+# A replayed journal gives the same answers: time, chance, threads and addresses decide nothing.
 IMPURE_HEADER = (
     r"c(?:stdio|time|locale|signal)|chrono|random|thread|mutex|shared_mutex|condition_variable|atomic|future"
     r"|filesystem|format|print|syncstream|unordered_(?:map|set)|.*stream|iomanip|ios|.*[./].*"
@@ -340,11 +339,12 @@ def check_lambda_coroutine(file: SourceFile, _: Project) -> Findings:
 ANY, HEADER, CPP = r".", r".*\.hpp$", r".*\.[hc]pp$"
 CODE = r".*\.(hpp|cpp|cmake|py|sh|c|h)$|(.*/)?CMakeLists\.txt$|dev$|\.ci/run$"
 LIBRARY, PUBLIC = r"(src|include/gyre)/(?!interop/).*pp$", r"include/gyre/.*pp$"
-TESTS, PURE = r"(exchange/)?tests/.*pp$", r"exchange/core/.*pp$"
+TESTS, PURE = r"((exchange|lab)/)?tests/.*pp$", r"exchange/core/.*pp$"
 NOTE = r"\b(F[I]XME\b|T[O]DO\b(?!\((?:api|docs|perf|port|sim|test)\)))"
-NOTE_HELP = "a note about later work names its area: api, docs, perf, port, sim or test"
 # `co_await gyre::sleep_for(...)` is a timer that the test's loop owns; these block the thread.
-SLEEP = r"\bthis_thread\s*::\s*sleep_|(?<!co_await\s)(?<![\w.:>])(?:::)?(?:u|nano)?sleep\s*\("
+THREAD_SLEEP = r"\bthis_thread\b(?!\s*::\s*(?:yield|get_id)\b)|\b\w*nanosleep\b"
+SLEEP = THREAD_SLEEP + r"|(?<!co_await\s)(?<![\w.:>])(?:::)?u?sleep\s*\("
+SPLIT_NAME = r"\bTEST_CASE\w*\(\s*\"[^\"]*[][;*?\\]"  # By ctest, or by doctest's filter.
 MACRO = r"^[ \t]*#[ \t]*((?:define|elif|if\w*)\b(?:[ \t]*\w+)?)"
 NO_LICENCE = r"\A(?!(?:.*\n)?.*SPDX-License-[I]dentifier:)"
 TERNARY, NEW = r"\A(?=[\s\S]*\?)[\s\S]*?(\bco_await\b)", r"\b(new|throw)\b[\s\S]*?\bco_await\b"
@@ -360,10 +360,11 @@ RULES: list[tuple[str, str, Check]] = [
     ("public-header", PUBLIC, system_headers(COSTLY_HEADER, "users of the header would pay for this")),
     ("twin", CPP, check_twin),
     ("name", ANY, check_name),
-    ("note", CODE, matches(NOTE, NOTE_HELP, "text")),
+    ("note", CODE, matches(NOTE, "a note names its area: api, docs, perf, port, sim or test", "text")),
     ("macro", CPP, matches(MACRO, "the preprocessor lives in `base`")),
     ("pragma-once", HEADER, matches(r"\A(?![\s\S]*^#pragma once\b)", "a header needs `#pragma once`")),
     ("sleep", TESTS, matches(SLEEP, "a test waits for an event, never for time to pass")),
+    ("test-name", TESTS, matches(SPLIT_NAME, "ctest would not find this test by its name", "text")),
     ("line-length", CODE, matches(f".{{{COLUMNS_MAX + 1}}}", f"over {COLUMNS_MAX} columns", "text")),
     ("final-newline", ANY, matches(r"[^\n]\Z", "the last line has no newline", "text")),
     ("await-condition", CPP, check_await_condition),
@@ -387,9 +388,7 @@ def check_project(project: Project) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description="Checks the rules of docs/STYLE.md that no other tool knows."
-    )
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
     project = Project(read_texts(parser.parse_args().root))
     findings = check_project(project)

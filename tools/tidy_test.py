@@ -164,6 +164,14 @@ BROKEN: dict[str, list[dict[str, str]]] = {
         test("void f() { std::this_thread::sleep_for(1s); }\n"),
         test("void f() { usleep(100); }\n"),
         test("void f() { ::sleep(1); }\n"),
+        test("using namespace std::this_thread;\n"),
+        test("void f() { clock_nanosleep(); }\n"),
+        {"lab/tests/pace.cpp": source("void f() { std::this_thread::sleep_for(1s); }\n")},
+    ],
+    "test-name": [
+        test('TEST_CASE("it stays open; nothing is lost") {}\n'),
+        test('TEST_CASE_TEMPLATE_DEFINE("any [of] them", T, all) {}\n'),
+        test('TEST_CASE(\n    "what now?") {}\n'),
     ],
     "line-length": [test("// " + "x" * 108 + "\n"), {"CMakeLists.txt": SHELL_LICENCE + "#" * 111 + "\n"}],
     "final-newline": [test("int i;"), {"README.md": "Hello"}],
@@ -237,6 +245,8 @@ KEPT: list[dict[str, str]] = [
     test("// " + "x" * 107 + "\n// " + "\u00fc" * 107 + "\n"),
     test('const char* text = "sleep(1)";  // usleep(1) would be wrong.\n'),
     coroutine("    co_await gyre::sleep_for(1ms);\n    co_await sleep(1ms);\n    world.sleep(3);"),
+    test("void f() { std::this_thread::yield(); }\n"),
+    test('TEST_CASE("a name, and another") { CHECK(a[0] == "x;"); }\n'),
     {"lab/pace.cpp": source("void f() { std::this_thread::sleep_for(1s); }\n")},
     # coroutines
     coroutine("    auto ready = co_await wait();\n    if (ready) co_await proceed();"),

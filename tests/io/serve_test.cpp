@@ -115,7 +115,7 @@ TEST_CASE("serve runs a session for each connection until it is drained") {
     });
 }
 
-TEST_CASE("at most connections_max sessions run at the same time; others wait for their turn") {
+TEST_CASE("at most connections_max sessions run at a time, and others wait for their turn") {
     on_every_backend([](io_context& io) -> task<> {
         tcp_acceptor acceptor = listen_anywhere(io);
         const endpoint where = acceptor.local_endpoint().value();

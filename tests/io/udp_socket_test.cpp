@@ -90,7 +90,7 @@ TEST_CASE("IPv6 datagrams travel as well, and one of no bytes is a datagram, not
     });
 }
 
-TEST_CASE("what does not fit is lost and reported; what fits exactly is not cut") {
+TEST_CASE("what does not fit is lost and reported, and what fits exactly is not cut") {
     on_every_backend([](io_context& io) -> task<> {
         bound_socket from{io};
         bound_socket to{io};

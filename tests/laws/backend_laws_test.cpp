@@ -397,7 +397,7 @@ TEST_CASE("closing ends what is pending, and a reused number never meets its pas
     });
 }
 
-TEST_CASE("a released descriptor stays open and is forgotten; adopted again it works") {
+TEST_CASE("a released descriptor stays open, is forgotten, and works when it is adopted again") {
     on_every_backend([](io_context& io) -> task<> {
         auto [client, server] = connected_pair(io);
         std::array<std::byte, 4> space;

@@ -206,11 +206,7 @@ std::vector<program::variable> on(backend_choice backend) {
 
 namespace {
 
-#if defined(NDEBUG)
-constexpr std::size_t stream_size = 1 << 20;
-#else
-constexpr std::size_t stream_size = 256 << 10;  // Enough for every day where each byte costs more.
-#endif
+constexpr std::size_t stream_size = std::size_t{STREAM_KIB} << 10;
 
 // Up to a GiB goes to and fro on each backend: a case for each, so that none takes long by itself.
 void check_thousand_connections(backend_choice backend) {

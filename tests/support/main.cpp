@@ -6,8 +6,12 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace {
 
+bool has_run = false;  // And not only answered a question.
 unsigned tests_chosen = 0;
 
 /// Learns how many tests there were: that, doctest tells listeners only.
@@ -15,6 +19,7 @@ struct test_counter final : doctest::IReporter {
     explicit test_counter(const doctest::ContextOptions&) noexcept {}
 
     void test_run_end(const doctest::TestRunStats& all) override {
+        has_run = true;
         tests_chosen = all.numTestCasesPassingFilters;
     }
 
@@ -38,6 +43,10 @@ DOCTEST_REGISTER_LISTENER("test_counter", 1, test_counter);
 int main(int count, char** arguments) {
     doctest::Context context{count, arguments};
     const int status = context.run();
+    if (has_run && tests_chosen == 0) {
+        std::fputs("no test has such a name\n", stderr);
+        return EXIT_FAILURE;
+    }
     const bool all_skipped = tests_chosen > 0 && gyre::testing::tests_skipped == tests_chosen;
     return status == 0 && all_skipped ? gyre::testing::skipped_status : status;
 }

@@ -14,7 +14,7 @@ TEST_CASE("only continuous trading lets anything in, and each other phase says w
     CHECK(allows_entry(market_phase{77}) == reject_reason::market_closed);
 }
 
-TEST_CASE("the first trade opens the day; later ones move its ends") {
+TEST_CASE("the first trade opens the day, and later ones move its ends") {
     market_statistics day{};
 
     count_trade(day, -10, 5);

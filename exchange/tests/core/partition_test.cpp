@@ -311,7 +311,7 @@ TEST_CASE("without a counterparty an immediate order is refused where the market
     }
 }
 
-TEST_CASE("a mass cancel is for the own account; market and side narrow it") {
+TEST_CASE("a mass cancel is for the own account, and market and side narrow it") {
     trading_floor it;
     it.tell(any_instrument(instrument_id{2}));
     it.tell(set_phase{instrument_id{2}, market_phase::continuous});

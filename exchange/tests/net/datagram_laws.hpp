@@ -55,7 +55,7 @@ TEST_CASE_TEMPLATE_DEFINE("a datagram arrives whole, gathered, with its sender's
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("what does not fit is lost and reported; what fits exactly is not cut",
+TEST_CASE_TEMPLATE_DEFINE("what does not fit is lost and reported, and what fits exactly is not cut",
                           World, datagram_truncated) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
@@ -163,7 +163,7 @@ TEST_CASE_TEMPLATE_DEFINE("a receive that waits ends as canceled when its socket
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("an address in use is not bound twice, unless both agree; nor is a path",
+TEST_CASE_TEMPLATE_DEFINE("an address in use is not bound twice, unless both agree, nor is a path",
                           World, bind_refused) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
