@@ -122,6 +122,13 @@ def test_a_goal_is_met_missed_or_open_by_its_interval(asked, verdict):
     assert goals.judge(run, goal(**asked)).verdict == verdict
 
 
+def test_an_interval_that_is_too_wide_shows_nothing():
+    noisy = posted({"gyre_uring": ("gyre", 99.0), "asio_callback": ("asio", 100.0),
+                    "gyre_uring" + CONTROL: ("gyre", 120.0)})
+    quiet = posted({"gyre_uring": ("gyre", 100.0), "asio_callback": ("asio", 100.0)})
+    assert [goals.judge(each, goal(no_worse=True)).verdict for each in (noisy, quiet)] == ["open", "met"]
+
+
 def test_goals_without_rows_are_not_judged_and_a_row_that_broke_misses_one():
     run = posted(broken={"gyre_uring": "a byte is wrong"})
     assert goals.judge(run, goal(cases="spawn")).verdict == "not judged"
