@@ -4,7 +4,7 @@
 //
 // A wait begins with an expiry and `async_wait` and ends in its handler, cancelled or not; each class
 // here is one chain of such handlers, small enough for Asio's recycling allocator. `expires_after` reads
-// the clock, so it stands only where the clock has moved: behind a wait that was not cancelled.
+// the clock: where gyre's loop does not, a clock that is read as seldom takes its place.
 #pragma once
 
 #include <lab/in_process/asio/timeouts.hpp>

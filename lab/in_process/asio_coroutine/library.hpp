@@ -88,8 +88,7 @@ struct coroutine_library : library {
     // All parameters of coroutines are borrowed: they outlive the run of the loop. Asio has no wait that a
     // coroutine could begin and cancel by itself, so the cancellation is posted first. The alternative,
     // `timer.async_wait(...) || something` of awaitable_operators, makes coroutines of both sides, which is
-    // slower. As in ../asio_callback/timers.hpp, `expires_after`, which reads the clock, stands only where
-    // the clock has moved.
+    // slower. The clock is read as in ../asio_callback/timers.hpp.
     static task cancel_waited(context& loop, std::uint64_t count, std::uint64_t& done) {
         timer it{loop};
         lab::turn_clock clock;
