@@ -55,8 +55,9 @@ TEST_CASE_TEMPLATE_DEFINE("a datagram arrives whole, gathered, with its sender's
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("what does not fit is lost and reported, and what fits exactly is not cut",
-                          World, datagram_truncated) {
+TEST_CASE_TEMPLATE_DEFINE(
+    "what does not fit is lost and reported, and what fits exactly is not cut", World,
+    datagram_truncated) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);

@@ -152,8 +152,8 @@ TEST_CASE_TEMPLATE_DEFINE("an event releases all waiters in their order, and non
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("an event that is set is not waited for, and one that was reset is", World,
-                          event_stays_set) {
+TEST_CASE_TEMPLATE_DEFINE("an event that is set is not waited for, and one that was reset is",
+                          World, event_stays_set) {
     using the = law<World>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         typename the::event event;
