@@ -9,8 +9,9 @@ speed cancels. Where there is no such row, or with --absolute, values themselves
 
 Judged are gyre's rows in the headline of each case with two blocks at least in both runs; those of a suite
 are one family. What became of all other contenders is told apart: their programs are the same, so it tells
-whether the machine is. Rows of gyre that are not there any more, as it is saturated now, refuses or breaks,
-are worse, too. Ends with 1 if something has become worse, so that it can guard a change.
+whether the machine is. A row of gyre's that AFTER lacks is worse, too, for whatever reason it does. Ends with
+1 if something has become worse, so that it can guard a change, and with 2 if the runs are of different
+machines, scales or work.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from analyse import stats, tables
 from analyse.frame import Run, load
 from analyse.stats import AHEAD, BEHIND, OPEN, Estimate
 
+# Of the first line: what may differ, and what has to be the same.
+ALLOWED = {"machine": ("compiler", "flags", "build_type"), "conditions": ("blocks", "rounds", "turns")}
+ESSENTIAL = {"machine": ("cpu", "cores", "kernel"), "conditions": ("scale",)}
 WORDS = {AHEAD: "better", BEHIND: "worse", OPEN: "open"}
 
 
@@ -70,32 +74,42 @@ def change_of(before: Run, after: Run, key: tuple, absolute: bool) -> Change | N
     return Change(*key, reference, rows[0].value, rows[1].value, rows[0].unit, found)
 
 
+def is_judged(change: Change | None) -> bool:
+    return change is not None and not math.isinf(change.estimate.half)
+
+
+def judged(run: Run, suite: str, names: list[str]) -> list[tuple[str, str, str, str]]:
+    """Suite, case, metric and contender of what may have a row."""
+    return [(suite, case, run.headline(suite, case), name) for case in run.cases(suite)
+            if run.described(suite, case)["judged"] for name in names]
+
+
 def changes(before: Run, after: Run, absolute: bool = False, of_ours: bool = True) -> list[Change]:
     """Those of a suite are judged together."""
     names = before.ours if of_ours else [*before.libraries, *before.floors]
     result = []
     for suite in before.suites:
-        keys = ((suite, case, before.headline(suite, case), name) for case in before.cases(suite)
-                if before.described(suite, case)["judged"] for name in names)
-        family = [each for key in keys if (each := change_of(before, after, key, absolute)) is not None
-                  and not math.isinf(each.estimate.half)]
+        found = (change_of(before, after, key, absolute) for key in judged(before, suite, names))
+        family = [each for each in found if is_judged(each)]
         adjusted = stats.benjamini_hochberg([each.estimate.p for each in family])
         result += [replace(each, verdict=WORDS[stats.verdict(each.estimate, p)])
                    for each, p in zip(family, adjusted)]
     return result
 
 
-def vanished(before: Run, after: Run) -> dict[tuple[str, str, str], str]:
-    """What one of ours could do before, and cannot do now: suite, case, contender, and why."""
-    short = dict.fromkeys(after.saturated, "saturated: it falls short of its rate now")
-    reasons = short | after.refused | after.broken
-    return {key: reasons[key] for key in reasons if key[2] in before.ours and has_headline(before, *key)
-            and not after.row(*key[:2], before.headline(*key[:2]), key[2])}
-
-
-def has_headline(run: Run, suite: str, case: str, contender: str) -> bool:
-    return (suite, case) in run.cases_by_key and \
-        run.row(suite, case, run.headline(suite, case), contender) is not None
+def vanished(before: Run, after: Run, absolute: bool = False) -> dict[tuple[str, str, str], str]:
+    """What one of ours could do before, and is not known to do now: suite, case, contender, and why."""
+    reasons = dict.fromkeys(after.saturated, "saturated: it falls short of its rate now")
+    reasons |= after.refused | after.broken
+    found = {}
+    for key in (key for suite in before.suites for key in judged(before, suite, before.ours)):
+        place = key[:2] + key[3:]
+        if before.row(*key) and not after.row(*key):
+            found[place] = reasons.get(place, "was not measured")
+        elif is_judged(change_of(before, before, key, absolute)) \
+                and not is_judged(change_of(before, after, key, absolute)):
+            found[place] = "has fewer than two blocks to compare"
+    return found
 
 
 def drift(before: Run, after: Run, absolute: bool = False) -> list[str]:
@@ -113,22 +127,22 @@ def drift(before: Run, after: Run, absolute: bool = False) -> list[str]:
     return lines
 
 
-def differences(before: Run, after: Run) -> list[str]:
-    """Conditions that were not the same."""
-    found = []
-    for title, names in (("machine", ("cpu", "cores", "kernel", "compiler", "flags", "build_type")),
-                         ("conditions", ("scale", "blocks", "rounds", "turns"))):
-        one, two = getattr(before, title), getattr(after, title)
-        found += [f"{title}: {name} was {one.get(name)}, is {two.get(name)}" for name in names
-                  if one.get(name) != two.get(name)]
-    found += [f"{name} was {' '.join(one.values())}, is {' '.join(two.values())}"
-              for name, one in before.identities.items() if (two := after.identities.get(name, one)) != one]
-    for key, case in before.cases_by_key.items():
-        other = after.cases_by_key.get(key)
-        for what in ("operations", "record", "turns"):
-            if other and other[what] != case[what]:
-                found.append(f"{what} of {' '.join(key)} was {case[what]}, is {other[what]}")
-    return found
+def differences(before: Run, after: Run, titles: dict[str, tuple[str, ...]]) -> list[str]:
+    """Facts that were not the same, of those under these titles of a run's first line."""
+    return [f"{title}: {name} was {one.get(name)}, is {two.get(name)}" for title, names in titles.items()
+            for one, two in [(getattr(before, title), getattr(after, title))] for name in names
+            if one.get(name) != two.get(name)]
+
+
+def other_programs(before: Run, after: Run) -> list[str]:
+    return [f"{name} was {' '.join(one.values())}, is {' '.join(two.values())}"
+            for name, one in before.identities.items() if (two := after.identities.get(name, one)) != one]
+
+
+def other_work(before: Run, after: Run) -> list[str]:
+    return [f"{what} of {' '.join(key)} was {case[what]}, is {other[what]}"
+            for key, case in before.cases_by_key.items() if (other := after.cases_by_key.get(key))
+            for what in ("operations", "record", "turns") if other[what] != case[what]]
 
 
 def describe(change: Change) -> str:
@@ -140,13 +154,15 @@ def describe(change: Change) -> str:
 
 
 def report(before: Run, after: Run, absolute: bool, everything: bool) -> int:
-    found, lost = changes(before, after, absolute), vanished(before, after)
+    found, lost = changes(before, after, absolute), vanished(before, after, absolute)
     if not found and not lost:
-        sys.exit("compare: these runs have no row of gyre with two blocks in common")
-    for each in differences(before, after):
+        print("compare: the first run has no row of gyre with two blocks", file=sys.stderr)
+        return 2
+    forbidden = differences(before, after, ESSENTIAL) + other_work(before, after)
+    for each in differences(before, after, ALLOWED) + other_programs(before, after) + forbidden:
         print(f"not the same, {each}")
     if lost:
-        print("worse, and so much that there is no row any more:")
+        print("worse, as these rows are not there any more:")
     for (suite, case, contender), reason in lost.items():
         print(f"  {suite:10} {case:28} {contender:22} {reason}")
     for word in ("worse", "better", "open") if everything else ("worse", "better"):
@@ -158,6 +174,9 @@ def report(before: Run, after: Run, absolute: bool, everything: bool) -> int:
                        in ("worse", "better", "open"))
     print(f"{len(found)} rows of gyre, judged together with those of the same suite: {counts}")
     print(*drift(before, after, absolute), sep="\n")
+    if forbidden:
+        print("compare: these runs have not measured the same work on the same machine", file=sys.stderr)
+        return 2
     return int(bool(lost) or any(each.verdict == "worse" for each in found))
 
 

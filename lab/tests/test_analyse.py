@@ -171,6 +171,25 @@ def test_a_row_that_is_gone_is_worse():
         ("dispatch", "post_batched", "gyre_uring"): "cannot any more"}
 
 
+@pytest.mark.parametrize(("after", "reason"), [
+    (run_of("dispatch", "post", BOTH), "was not measured"),
+    (posted({"asio_callback": ASIO}), "was not measured"),
+    (posted(blocks=1), "has fewer than two blocks to compare")])
+def test_a_row_that_was_not_measured_again_is_worse(after, reason, capsys):
+    assert compare.report(posted(), after, False, False) == 1
+    assert re.search(f"gyre_uring +{reason}", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(("line", "change"), [
+    (0, {"machine": {"cpu": "another"}}), (0, {"conditions": {"scale": "quick"}}), (1, {"operations": 7})])
+def test_runs_of_different_machines_or_work_are_not_compared(line, change, capsys):
+    lines = posted().lines
+    other = Run([each | change if number == line else each for number, each in enumerate(lines)])
+
+    assert compare.report(posted(), other, False, False) == 2
+    assert re.search(r"not the same, .* was .*, is (another|quick|7)", capsys.readouterr().out)
+
+
 def test_twins_agree_or_are_named():
     agree = posted({"gyre_uring": GYRE, "gyre_uring" + TWIN: GYRE})
     apart = posted({"gyre_uring": GYRE, "gyre_uring" + TWIN: ("gyre", 120.0)})
