@@ -19,10 +19,12 @@ from __future__ import annotations
 import argparse
 import datetime
 import gc
+import hashlib
+import json
 import random
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from measure import machine, slices, suites, turns
@@ -233,11 +235,12 @@ def measure(words: list[str]) -> Path:
                      turns=asked.turns or each.turns) for each in cases]
     cases = [each for each in cases if any(who.takes_part(each) for who in contenders)]
     path = asked.json or new_result(build)
+    players = [each for each in contenders if any(map(each.takes_part, cases))]
     conditions = {"scale": scale, "suites": asked.suites, "case": asked.case, "blocks": asked.blocks,
                   "rounds": asked.repetitions, "turns": asked.turns, "twins": asked.twins,
                   "contenders": sorted({each.name for each in contenders}),
-                  "programs": build.fingerprint([each for each in contenders
-                                                 if any(map(each.takes_part, cases))]),
+                  "programs": build.fingerprint(players),
+                  "commands": hash_of(players), "cases": hash_of(cases),
                   "machine": machine.identity()}
     facts = {"machine": machine.facts(build.info),
              "seed": asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 32),
@@ -248,12 +251,20 @@ def measure(words: list[str]) -> Path:
         journal = Journal(path, conditions, facts)
     except OtherConditions as error:
         sys.exit(f"run.py: {error}")
-    print(f"run.py: seed {journal.lines[0]['seed']}", file=sys.stderr)
+    seed = journal.lines[0]["seed"]
+    if asked.seed not in (None, seed):
+        sys.exit(f"run.py: {path} was begun with --seed {seed}")
+    print(f"run.py: seed {seed}", file=sys.stderr)
     Run(build, scale, contenders, journal, not asked.no_system_calls, asked.twins).measure(cases)
     if not asked.twins:
         asked.tables |= not (asked.html or asked.json or asked.screen)
         show(path, asked)
     return path
+
+
+def hash_of(them: list[Contender] | list[suites.Case]) -> str:
+    """Of all that is known of them: a number in suites.toml or an option of a server makes other work."""
+    return hashlib.sha256(json.dumps([asdict(each) for each in them]).encode()).hexdigest()[:16]
 
 
 def new_result(build: Build) -> Path:

@@ -231,6 +231,25 @@ def test_a_run_that_was_interrupted_is_taken_up_by_the_same_command(fake_build, 
     assert [each.reference for each in found.comparisons] == ["asio_callback"] * 2
 
 
+@pytest.mark.parametrize("change", ["command", "case", "seed"])
+def test_other_work_is_no_continuation(change, fake_build, tmp_path, monkeypatch):
+    monkeypatch.setattr(run.Run, "measure", lambda *_: None)
+    words = ["latency", "--quick", "--case", "tcp_64", "--json", str(tmp_path / "run.jsonl"), "--twins"]
+    build = fake_build(fake("gyre_uring", "gyre", 2.0))
+    words += ["--build", str(build)]
+    run.measure([*words, "--seed", "1"])
+    run.measure(words)
+
+    if change == "command":
+        fake_build(fake("gyre_uring", "gyre", 3.0))
+    elif change == "case":
+        whole = run.choose_cases
+        monkeypatch.setattr(run, "choose_cases",
+                            lambda *of: [replace(each, operations=7) for each in whole(*of)])
+    with pytest.raises(SystemExit, match=change):
+        run.measure([*words, "--seed", "2"] if change == "seed" else words)
+
+
 def test_twins_take_part_beside_each_contender(fake_build, tmp_path):
     build = fake_build(fake("gyre_uring", "gyre", 2.0), fake("asio_callback", "asio", 1.0))
     path = run.measure([*WORDS, "--build", str(build), "--twins", "--json", str(tmp_path / "run.jsonl")])
