@@ -132,7 +132,7 @@ def choose_cases(build: Build, wanted: list[str], pattern: str, scale: str) -> l
         try:
             listed = turns.Turns(build, scale).listed(name) if suites.suite(name).get("listed") \
                 else suites.cases([name], scale)
-        except Broken as error:
+        except (Broken, LookupError, TypeError, ValueError) as error:
             print(f"run.py: no case of {name}: {error}", file=sys.stderr)
             continue
         found += [each for each in listed if suites.matches(each.name, pattern)]

@@ -68,7 +68,7 @@ class Estimate:
     @property
     def p(self) -> float:
         """Two-sided, of "the ratio is 1": below 0.05 if and only if the interval leaves 1 out."""
-        if math.isinf(self.half):
+        if not math.isfinite(self.half) or not math.isfinite(self.centre):
             return 1.0
         if self.half == 0.0:
             return 1.0 if self.centre == 0.0 else 0.0

@@ -155,13 +155,16 @@ class SliceProcess:
         self.end(kind is None)
 
     def ask(self, request: dict) -> dict:
-        """Raises Broken if there is no reply, or none that is JSON."""
+        """Raises Broken if there is no reply, or none that is a JSON object."""
         with contextlib.suppress(OSError):  # It has ended: what it wrote last says why.
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
         try:
-            return json.loads(self._line(time.monotonic() + SECONDS_MAX))
+            reply = json.loads(self._line(time.monotonic() + SECONDS_MAX))
         except ValueError as error:
             raise Broken(f"printed what is no JSON: {error}") from error
+        if not isinstance(reply, dict):
+            raise Broken("printed JSON that is no object")
+        return reply
 
     def run_delay(self) -> int | None:
         return machine.run_delay(self._process.pid)

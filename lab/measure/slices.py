@@ -11,17 +11,62 @@ lies, is drawn anew with each block. Estimates and intervals are analyse/stats.p
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
 import time
 from collections import Counter
+from collections.abc import Iterable
 
 from measure import machine
 from measure.processes import CONTROL, Broken, Contender, Refused, SliceProcess
 from measure.suites import Case
 
 IDENTITY = ("library", "version", "backend")
+VALUE_MAX = 1e300  # Nothing that was measured reaches it: infinity, NaN, a thousand digits.
+
+
+def is_amount(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value < VALUE_MAX
+
+
+def numbers(of: dict, required: Iterable[str], optional: Iterable[str] = ()) -> dict:
+    """These, of which the optional ones may be null. Raises Broken unless they can have been measured."""
+    found = {name: of.get(name) for name in (*required, *optional)}
+    for name, value in found.items():
+        if not is_amount(value) and not (value is None and name in optional):
+            raise Broken(f"answered {json.dumps(value)[:40]} as its {name}")
+    return found
+
+
+def part(reply: dict, name: str) -> dict:
+    found = reply.get(name) or {}
+    if not isinstance(found, dict):
+        raise Broken(f"answered {json.dumps(found)[:40]} as its {name}")
+    return found
+
+
+def parse_slice(reply: dict, operations: int) -> dict:
+    """Figures by their columns. Raises Broken unless it can be a slice of so many operations."""
+    found = numbers(reply, ("wall_ns", "cpu_ns", "operations"), ("allocations", "context_switches"))
+    if found["wall_ns"] == 0 or found["operations"] != operations:
+        raise Broken(f"answered {str(reply)[:80]} where {operations} operations were asked for")
+    counters, latency = part(reply, "counters"), part(reply, "latency")
+    found |= {f"counter {key}": each for key, each in numbers(counters, counters).items()}
+    known = [key for key in ("mean", "p50") if key in latency]
+    return found | {f"latency {key}": each for key, each in numbers(latency, (), known).items()}
+
+
+def parse_finish(reply: dict) -> dict:
+    """Memory, least, most and histogram of a process. Raises Broken unless they can be."""
+    latency = part(reply, "latency")
+    found = numbers(reply, (), ("memory_mb",)) | numbers(latency, (), ("min", "max"))
+    buckets = latency.get("buckets") or []
+    if not isinstance(buckets, list) or not all(
+            isinstance(each, list) and len(each) == 2 and all(map(is_amount, each)) for each in buckets):
+        raise Broken(f"answered {json.dumps(buckets)[:40]} as its buckets")
+    return found | {"buckets": dict(buckets)}
 
 
 def with_control(contenders: list[Contender]) -> list[Contender]:
@@ -41,7 +86,8 @@ class Player:
 
     def start(self) -> None:
         self._process = SliceProcess(self.contender, self.cores)
-        self.record["about"] = {key: self._process.ask({"do": "about"}).get(key, "?") for key in IDENTITY}
+        told = self._process.ask({"do": "about"})
+        self.record["about"] = {key: str(told.get(key, "?")) for key in IDENTITY}
         ready = self._process.ask({"do": "prepare", "suite": self.case.suite, "case": self.case.record})
         if "cannot_run" in ready:
             raise Refused(str(ready["cannot_run"]))
@@ -49,10 +95,7 @@ class Player:
     def slice(self) -> None:
         if self._process is None:
             self.start()
-        reply = self._play()
-        if not reply.get("wall_ns", 0) > 0 or reply.get("operations") != self.case.operations:
-            raise Broken(f"answered {str(reply)[:80]} where {self.case.operations} operations were asked for")
-        self._add(reply)
+        self._add(self._play())
         if self.case.apart:
             self.finish()
 
@@ -65,37 +108,36 @@ class Player:
         mine, its, started = machine.run_delay(os.getpid()), self._process.run_delay(), time.perf_counter_ns()
         reply = self._process.ask({"do": "play", "operations": self.case.operations})
         passed = time.perf_counter_ns() - started
+        found = parse_slice(reply, self.case.operations) | {"kept_ns": None}
         alone = self.case.threads == 1 and "threads" not in self.case.record
-        if alone and None not in (mine, its) and "wall_ns" in reply:
-            outside = passed - reply["wall_ns"] - (machine.run_delay(os.getpid()) - mine)
+        if alone and None not in (mine, its):
+            outside = passed - found["wall_ns"] - (machine.run_delay(os.getpid()) - mine)
             self._outside = min(self._outside, outside)
             waited = self._process.run_delay() - its - (outside - self._outside)
-            reply["kept_ns"] = max(0, min(waited, reply["wall_ns"] - reply["cpu_ns"]))
-        return reply
+            found["kept_ns"] = max(0, min(waited, found["wall_ns"] - found["cpu_ns"]))
+        return found
 
-    def _add(self, reply: dict) -> None:
-        flat = {key: reply.get(key) for key in ("wall_ns", "cpu_ns", "kept_ns", "operations", "allocations",
-                                                "context_switches")}
-        flat |= {f"counter {key}": each for key, each in (reply.get("counters") or {}).items()}
-        flat |= {f"latency {key}": each for key, each in (reply.get("latency") or {}).items()
-                 if key in ("mean", "p50")}
-        for key, each in flat.items():
-            self.record["slices"].setdefault(key, []).append(each)
+    def _add(self, found: dict) -> None:
+        columns = self.record["slices"] or {key: [] for key in found}
+        if set(columns) != set(found):
+            raise Broken("answered other figures than for the slice before")
+        for key, each in found.items():
+            columns[key].append(each)
+        self.record["slices"] = columns
 
     def finish(self) -> None:
         """Of several processes: the larger memory, and one histogram."""
         if self._process is None:
             return
-        reply, finish = self._process.ask({"do": "finish"}), self.record["finish"]
-        finish["memory_mb"] = max(reply.get("memory_mb") or 0, finish.get("memory_mb", 0))
-        latency = reply.get("latency")
-        if latency:
+        told, finish = parse_finish(self._process.ask({"do": "finish"})), self.record["finish"]
+        finish["memory_mb"] = max(told["memory_mb"] or 0, finish.get("memory_mb", 0))
+        if told["buckets"]:
             both = Counter(dict(map(tuple, finish.get("buckets", []))))
-            both.update(dict(map(tuple, latency.get("buckets", []))))
+            both.update(told["buckets"])
             finish["buckets"] = sorted(both.items())
             for name, choose in (("min", min), ("max", max)):
-                if latency.get(name) is not None:
-                    finish[name] = choose(latency[name], finish.get(name, latency[name]))
+                if told[name] is not None:
+                    finish[name] = choose(told[name], finish.get(name, told[name]))
         self.end(orderly=True)
 
     def end(self, orderly: bool = False) -> None:
@@ -160,6 +202,7 @@ def count_system_calls(contender: Contender, case: Case) -> float | None:
             raise Refused(str(asked["refused"]))
         if "cannot_run" in process.ask({"do": "prepare", "suite": case.suite, "case": case.record}):
             return None
-        calls = process.ask({"do": "play", "operations": case.operations}).get("system_calls")
+        reply = process.ask({"do": "play", "operations": case.operations})
+        calls = numbers(reply, (), ("system_calls",))["system_calls"]
         process.ask({"do": "finish"})
     return None if calls is None else calls / case.operations

@@ -17,11 +17,9 @@ import time
 
 from measure import machine, slices, suites
 from measure.processes import PLAYERS, Broken, Build, Contender, Refused, run_once
-from measure.slices import with_control
+from measure.slices import VALUE_MAX, with_control
 from measure.suites import Case
 from measure.watched import counting_option, identity, run_echo_load
-
-VALUE_MAX = 1e300  # Nothing that was measured reaches it: infinity, NaN, a thousand digits.
 
 
 def parse_report(report: object) -> dict:

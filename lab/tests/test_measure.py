@@ -4,6 +4,8 @@
 """Drives measure/ with contenders whose figures are made up."""
 
 import json
+import math
+import re
 from dataclasses import replace
 from unittest import mock
 
@@ -50,6 +52,37 @@ def test_contenders_that_refuse_or_break_are_named_and_have_no_slices(kind, wher
 
     assert block["contenders"] == {}
     assert reason in block[where]["asio_callback"]
+
+
+@pytest.mark.parametrize(("what", "reply"), [
+    ("about", []), ("prepare", 3), ("play", None), ("play", {}), ("finish", "x"),
+    *(("play", {"wall_ns": value}) for value in ("1", None, math.nan, math.inf, -1, 0, True)),
+    ("play", {"cpu_ns": None}), ("play", {"counters": {"visits": "1"}}), ("play", {"counters": [1]}),
+    ("play", {"latency": {"mean": -1}}), ("play", {"latency": 3}), ("finish", {"memory_mb": "5"}),
+    ("finish", {"latency": {"buckets": [[1, 2, 3]]}}), ("finish", {"latency": {"buckets": [[1, math.nan]]}})])
+def test_an_answer_of_the_wrong_shape_costs_its_contender_the_row_and_nobody_else(what, reply, monkeypatch):
+    class Answering(SliceProcess):
+        """Without a process: what it is asked is what it answers."""
+
+        def __init__(self, contender, _):
+            self._process, self.is_wrong = mock.Mock(pid=1), contender is ASIO
+
+        def _line(self, _):
+            asked = json.loads(self._process.stdin.write.call_args.args[0])["do"]
+            usual = {"play": {"wall_ns": 5, "cpu_ns": 5, "operations": 100}}.get(asked, {})
+            if asked != what or not self.is_wrong:
+                return json.dumps(usual)
+            return json.dumps(usual | reply if reply and isinstance(reply, dict) else reply)
+
+        def end(self, _=True):
+            pass
+
+    monkeypatch.setattr(slices, "SliceProcess", Answering)
+
+    block = slices.play_block([OURS, ASIO], case_of(rounds=1), 0, 7)
+
+    assert re.match("answered|printed JSON that is no object", block["broken"].pop("asio_callback"))
+    assert (set(block["contenders"]), block["broken"]) == ({"gyre_uring"}, {})
 
 
 def test_a_contender_that_cannot_be_started_is_broken():

@@ -137,6 +137,13 @@ def test_one_block_says_nothing():
     assert stats.verdict(found, found.p) == OPEN
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_says_nothing(value):
+    assert stats.estimate([value] * 3).p == 1.0
+    assert stats.estimate([1.0, 1.0, value]).p == 1.0
+
+
 def test_two_runs_are_compared_as_welch_does():
     found = stats.difference([0.31, 0.29, 0.30, 0.30], [0.01, -0.01, 0.02, -0.02])
 
