@@ -29,7 +29,7 @@ from pathlib import Path
 
 from measure import machine, slices, suites, turns
 from measure.journal import Journal, OtherConditions
-from measure.processes import FLOOR_FAMILY, TWIN, Broken, Build, Contender
+from measure.processes import FLOOR_FAMILY, OUR_FAMILY, TWIN, Broken, Build, Contender
 
 BROKEN_MAX = 1  # So many blocks or rounds of a case may lack a contender that broke in them.
 
@@ -68,6 +68,7 @@ class Run:
         self._turns = turns.Turns(build, scale)
         self._counts_calls = counts_calls
         self._twins = twins
+        self.ours_broke = False  # So often in a case that there is no row.
         self._refused: str | None = next((each["refused"] for each in journal.lines
                                           if each.get("kind") == "calls" and each["refused"]), None)
 
@@ -97,6 +98,9 @@ class Run:
             if line is not None:
                 done.append(self._journal.add(line | {"sitting": sitting}))
             progress.step(f"{case.suite} {case.name}")
+        for each in players:
+            times = sum(each.title in line["broken"] for line in done)
+            self.ours_broke |= each.family == OUR_FAMILY and times > min(BROKEN_MAX, len(done) - 1)
         for title, reason in (done[-1]["broken"] if done else {}).items():
             progress.say(f"{case.suite} {case.name}: {title} is broken: {reason}")
         counted = any(each["kind"] == "calls" for each in lines)
@@ -217,7 +221,7 @@ def arguments_of(words: list[str]) -> argparse.Namespace:
 
 
 def measure(words: list[str]) -> Path:
-    """Measures and draws. Returns the run's file."""
+    """Measures and draws. Returns the run's file; ends with 1 if one of gyre's is broken."""
     asked = arguments_of(words)
     scale = "smoke" if asked.smoke else "quick" if asked.quick else "full"
     try:
@@ -255,10 +259,13 @@ def measure(words: list[str]) -> Path:
     if asked.seed not in (None, seed):
         sys.exit(f"run.py: {path} was begun with --seed {seed}")
     print(f"run.py: seed {seed}", file=sys.stderr)
-    Run(build, scale, contenders, journal, not asked.no_system_calls, asked.twins).measure(cases)
+    measured = Run(build, scale, contenders, journal, not asked.no_system_calls, asked.twins)
+    measured.measure(cases)
     if not asked.twins:
         asked.tables |= not (asked.html or asked.json or asked.screen)
         show(path, asked)
+        if measured.ours_broke:
+            sys.exit("run.py: a contender of gyre's is broken, and has no row")
     return path
 
 

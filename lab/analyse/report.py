@@ -39,8 +39,7 @@ def draw(run: Run) -> str:
         goals=goals.judge_all(run), verdict_line=terminal.verdict_line(every),
         lost=[loss(each) for each in terminal.losses(every)],
         counts={verdict: terminal.count(every, verdict) for verdict in (AHEAD, OPEN, BEHIND)},
-        failed=[f"{key[2]} in {key[0]} {key[1]}: {reason}" for key, reason in run.broken.items()
-                if run.family(key[2]) == "gyre"],
+        failed=terminal.broken_of_ours(run),
         behind=behind(run), control=terminal.control_line(run), calls=terminal.call_lines(run),
         changed=suites.document()["changed_conditions"], machine=machine(run), legend=terminal.LEGEND)
 

@@ -11,12 +11,14 @@ from analyse import goals, suite_tables, tables
 from analyse.frame import Comparison, Run
 from analyse.stats import AHEAD, BEHIND, OPEN, interval_text
 from measure import suites
+from measure.processes import OUR_FAMILY
 
 LEGEND = """\
 Cells: the value, then how many times better it is than the best Asio row (1x), ± half of the 95 % interval,
 which the control (a contender beside itself) has widened. Winner: against the best of any other library;
 `tie` where the interval holds 1. raw_* and load_ceiling are floors, not libraries: they never win."""
 SCREEN_LOSSES = 9
+SCREEN_BROKEN = 4
 
 
 def machine_line(run: Run) -> str:
@@ -80,6 +82,11 @@ def without_row(run: Run) -> list[str]:
                     for (suite, case, title), reason in run.retried.items()]
 
 
+def broken_of_ours(run: Run) -> list[str]:
+    return [f"{title} in {suite} {case}: {reason}" for (suite, case, title), reason in run.broken.items()
+            if run.family(title) == OUR_FAMILY]
+
+
 def call_lines(run: Run) -> list[str]:
     lines = [each for each in run.lines if each["kind"] == "calls"]
     refused = next((each["refused"] for each in lines if each["refused"]), None)
@@ -123,6 +130,10 @@ def screen(run: Run) -> str:
         found = sorted((each for each in run.of_suite(suite) if each.judged), key=lambda each: each.ratio)
         if found:
             lines.append(suite_line(suite, found))
+    broken = [f"No row: {each}"[:110] for each in broken_of_ours(run)]
+    lines += broken[:SCREEN_BROKEN]
+    if len(broken) > SCREEN_BROKEN:
+        lines.append(f"No row: and {len(broken) - SCREEN_BROKEN} more of gyre's that are broken")
     every = [each for each in run.comparisons if each.judged and not math.isinf(each.estimate.half)]
     if not every:
         return "\n".join([*lines, "", "Measured once: ratios have no intervals, and nothing is claimed."])
@@ -132,9 +143,10 @@ def screen(run: Run) -> str:
     lines += ["", control_line(run),
               f"{below} of {len(every)} intervals lie below 1; of the open ones {close} within "
               f"3 % of 1. gyre loses in {len(lost)} rows" + (":" if lost else ".")]
-    lines += [loss_line(each).split(";")[0] for each in lost[:SCREEN_LOSSES]]
-    if len(lost) > SCREEN_LOSSES:
-        lines.append(f"  and {len(lost) - SCREEN_LOSSES} more, in the report")
+    shown = SCREEN_LOSSES - min(len(broken), SCREEN_BROKEN + 1)
+    lines += [loss_line(each).split(";")[0] for each in lost[:shown]]
+    if len(lost) > shown:
+        lines.append(f"  and {len(lost) - shown} more, in the report")
     return "\n".join(lines)
 
 

@@ -249,6 +249,16 @@ def test_a_screen_is_one(sample):
     assert "undecided" not in "\n".join(printed) and " intervals lie below 1" in "\n".join(printed)
 
 
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_a_screen_names_rows_of_gyre_s_that_are_broken(blocks):
+    ours = {f"gyre_{each}": GYRE for each in range(6)}
+    told = posted(ours | BOTH | {"libuv": ("libuv", 1.0)}, blocks=blocks,
+                  broken=dict.fromkeys([*ours, "libuv"], "a byte is wrong"))
+    printed = terminal.screen(told)
+    assert printed.count("No row: gyre_") == 4 and "No row: and 2 more of gyre's" in printed
+    assert "gyre_0 in dispatch post_batched: a byte is wrong" in printed and "libuv" not in printed
+
+
 def test_how_many_intervals_lie_below_1_is_always_told(sample):
     text = terminal.everything(sample)
     assert text.count("intervals lie below 1") == len(sample.suites)

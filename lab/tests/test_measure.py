@@ -292,6 +292,22 @@ def test_twins_take_part_beside_each_contender(fake_build, tmp_path):
                                             "asio_callback (twin)", "gyre_uring (control)"}
 
 
+@pytest.mark.parametrize(("name", "family"), [("gyre_uring", "gyre"), ("asio_callback", "asio")])
+def test_a_run_ends_with_1_if_one_of_gyre_s_is_broken(name, family, fake_build, tmp_path, monkeypatch):
+    monkeypatch.setattr(slices, "play_block", lambda *_: {
+        "kind": "block", "suite": "latency", "case": "tcp_1", "refused": {}, "broken": {name: "no"}})
+    monkeypatch.setattr(run, "show", lambda *_: None)
+    words = ["latency", "--quick", "--no-system-calls", "--case", "tcp_1", "--blocks", "1"]
+    words += ["--build", str(fake_build(fake(name, family))), "--json", str(tmp_path / "run.jsonl")]
+
+    for _ in range(2):  # It is so, too, if all of it was measured before.
+        if family == "gyre":
+            with pytest.raises(SystemExit, match="a contender of gyre's is broken"):
+                run.measure(words)
+        else:
+            run.measure(words)
+
+
 def test_a_contender_that_has_refused_is_not_asked_again():
     done = [{"refused": {"asio_callback": "no"}, "broken": {}}]
     assert run.still_able([OURS, ASIO], done) == [OURS]
