@@ -62,10 +62,16 @@ class Comparison:
     judged: bool
     verdict: str = ""  # Of what is judged.
     p_adjusted: float = 1.0
+    others: int = 0  # That were judged together with it.
 
     @property
     def ratio(self) -> float:
         return self.estimate.ratio
+
+    @property
+    def is_unconfirmed_loss(self) -> bool:
+        """By itself it would be behind; beside so many others it may have come about by chance."""
+        return self.verdict == stats.OPEN and self.estimate.high < 1
 
 
 def original(title: str) -> str:
@@ -382,7 +388,7 @@ class Run:
 def with_verdicts(rows: list[Comparison]) -> list[Comparison]:
     """One family, of which few may be false together."""
     adjusted = stats.benjamini_hochberg([each.estimate.p for each in rows])
-    return [replace(each, verdict=stats.verdict(each.estimate, p), p_adjusted=p)
+    return [replace(each, verdict=stats.verdict(each.estimate, p), p_adjusted=p, others=len(rows) - 1)
             for each, p in zip(rows, adjusted)]
 
 

@@ -81,7 +81,8 @@ def case_line(run: Run, suite: str, case: str) -> list[str]:
 
 def loss(each) -> list[str]:
     return [each.suite, each.case, each.metric, each.contender, each.reference,
-            tables.format_ratio(each.ratio), interval_text(each.estimate), terminal.note_of(each)]
+            tables.format_ratio(each.ratio), interval_text(each.estimate),
+            "; ".join(filter(None, (terminal.doubt_of(each), terminal.note_of(each))))]
 
 
 def behind(run: Run) -> list[list[str]]:

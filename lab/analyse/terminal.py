@@ -42,14 +42,26 @@ def verdict_line(found: list[Comparison]) -> str:
 
 
 def losses(found: list[Comparison]) -> list[Comparison]:
-    return sorted((each for each in found if each.verdict == BEHIND), key=lambda each: each.ratio)
+    """Then those that lie below 1 and are not confirmed."""
+    return sorted((each for each in found if each.verdict == BEHIND or each.is_unconfirmed_loss),
+                  key=lambda each: (each.is_unconfirmed_loss, each.ratio))
+
+
+def losses_title(lost: list[Comparison]) -> str:
+    unconfirmed = sum(each.is_unconfirmed_loss for each in lost)
+    more = f", and {unconfirmed} more lie below 1 and are not confirmed" if unconfirmed else ""
+    return f"{len(lost) - unconfirmed} rows{more}"
+
+
+def doubt_of(each: Comparison) -> str:
+    return f"below 1, not confirmed beside {each.others} others" if each.is_unconfirmed_loss else ""
 
 
 def loss_line(each: Comparison) -> str:
-    note = note_of(each)
+    doubt, note = doubt_of(each), note_of(each)
     return (f"  {each.suite:<10} {each.case:<24} {each.metric:<11} {each.contender:<17} "
             f"{tables.format_ratio(each.ratio):>6} ({interval_text(each.estimate)}) of {each.reference}"
-            f"{f'; {note}' if note else ''}")
+            f"{f', {doubt}' if doubt else ''}{f'; {note}' if note else ''}")
 
 
 def note_of(each: Comparison) -> str:
@@ -117,7 +129,7 @@ def everything(run: Run, with_costs: bool = False) -> str:
               "\n".join([control_line(run), *call_lines(run), *no_delay_lines(run), *without_row(run)]),
               "\n".join(["gyre against the best library of others:",
                          *(f"  {suite}: {verdict_line(run.of_suite(suite))}" for suite in run.suites),
-                         f"Where gyre loses: {len(lost)} rows", *map(loss_line, lost)]),
+                         f"Where gyre loses: {losses_title(lost)}", *map(loss_line, lost)]),
               "\n".join(goals.lines(run))]
     return "\n\n".join(parts)
 
@@ -142,7 +154,7 @@ def screen(run: Run) -> str:
     close = sum(each.verdict == OPEN and each.estimate.is_close for each in every)
     lines += ["", control_line(run),
               f"{below} of {len(every)} intervals lie below 1; of the open ones {close} within "
-              f"3 % of 1. gyre loses in {len(lost)} rows" + (":" if lost else ".")]
+              f"3 % of 1. gyre loses in {losses_title(lost)}" + (":" if lost else ".")]
     shown = SCREEN_LOSSES - min(len(broken), SCREEN_BROKEN + 1)
     lines += [loss_line(each).split(";")[0] for each in lost[:shown]]
     if len(lost) > shown:

@@ -6,16 +6,19 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 import sample_run
 from analyse import (
     compare,
+    frame,
     goals,
     report,
     self_check,
     sensitivity,
     server_tables,
+    stats,
     suite_tables,
     tables,
     terminal,
@@ -302,6 +305,19 @@ def test_a_loss_has_the_note_of_a_record_with_date_and_machine_or_none():
     (other,) = run_of("throughput", "threads_2",
                       {"gyre_uring": ("gyre", 300.0), "asio_callback": ASIO}).comparisons
     assert terminal.note_of(other) == ""
+
+
+def test_what_lies_below_1_and_is_not_confirmed_beside_many_others_is_told_with_the_losses():
+    (level,) = posted({"gyre_uring": ("gyre", 200.0), "asio_callback": ASIO}).comparisons
+    slower = replace(level, estimate=stats.Estimate(-0.05, 0.045, 5))
+    assert frame.with_verdicts([slower])[0].verdict == "behind"
+
+    found = frame.with_verdicts([slower] + 50 * [level])
+
+    assert found[0].verdict == "open" and terminal.losses(found) == found[:1]
+    assert "below 1, not confirmed beside 50 others" in terminal.loss_line(found[0])
+    assert "not confirmed beside 50" in report.loss(found[0])[-1]
+    assert terminal.losses_title(found[:1]) == "0 rows, and 1 more lie below 1 and are not confirmed"
 
 
 def test_a_run_is_json_lines(tmp_path):
