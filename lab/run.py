@@ -17,6 +17,7 @@ that was interrupted. README.md tells how measuring and judging work.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import gc
 import hashlib
@@ -28,7 +29,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from measure import machine, slices, suites, turns
-from measure.journal import Journal, OtherConditions
+from measure.journal import Journal, Unusable
 from measure.processes import FLOOR_FAMILY, OUR_FAMILY, TWIN, Broken, Build, Contender
 
 BROKEN_MAX = 1  # So many blocks or rounds of a case may lack a contender that broke in them.
@@ -130,7 +131,7 @@ def choose_cases(build: Build, wanted: list[str], pattern: str, scale: str) -> l
     names = known if "all" in wanted else wanted
     unknown = [each for each in names if each not in known]
     if unknown:
-        sys.exit(f"run.py: no suite {', '.join(unknown)}; there are {', '.join(known)}")
+        raise Unusable(f"no suite {', '.join(unknown)}; there are {', '.join(known)}")
     found = []
     for name in names:
         try:
@@ -141,7 +142,7 @@ def choose_cases(build: Build, wanted: list[str], pattern: str, scale: str) -> l
             continue
         found += [each for each in listed if suites.matches(each.name, pattern)]
     if not found:
-        sys.exit(f"run.py: no case of {', '.join(names)} matches {pattern}")
+        raise Unusable(f"no case of {', '.join(names)} matches {pattern}")
     return found
 
 
@@ -149,8 +150,8 @@ def choose_contenders(build: Build, wanted: str | None) -> list[Contender]:
     names = {each.name for each in build.contenders}
     chosen = names if wanted is None else set(wanted.split(","))
     if chosen - names:
-        sys.exit(f"run.py: no contender {', '.join(sorted(chosen - names))} in this build; it has "
-                 f"{', '.join(sorted(names))}")
+        raise Unusable(f"no contender {', '.join(sorted(chosen - names))} in this build; it has "
+                       f"{', '.join(sorted(names))}")
     return [each for each in build.contenders if each.name in chosen]
 
 
@@ -188,6 +189,12 @@ def _tried(player: turns.Turns, contender: Contender, case: suites.Case) -> tupl
     return report.get("cannot_run"), bool(report.get("broken"))
 
 
+def positive(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return int(text)
+
+
 def output_options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--html", type=Path, metavar="DIR", help="write index.html there")
@@ -206,10 +213,10 @@ def arguments_of(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer and shorter parts: to look")
     parser.add_argument("--smoke", action="store_true",
                         help="does each contender run? Once in each suite; measures nothing")
-    parser.add_argument("--blocks", type=int, metavar="N", help="of a case in slices")
-    parser.add_argument("--repetitions", type=int, metavar="N",
+    parser.add_argument("--blocks", type=positive, metavar="N", help="of a case in slices")
+    parser.add_argument("--repetitions", type=positive, metavar="N",
                         help="rounds: of a block in slices, or of a case in turns")
-    parser.add_argument("--turns", type=int, metavar="N", help="of each contender in a round of turns")
+    parser.add_argument("--turns", type=positive, metavar="N", help="of each contender in a round of turns")
     parser.add_argument("--contenders", metavar="a,b", help="only these")
     parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
     parser.add_argument("--twins", action="store_true",
@@ -226,8 +233,8 @@ def measure(words: list[str]) -> Path:
     scale = "smoke" if asked.smoke else "quick" if asked.quick else "full"
     try:
         build = Build(asked.build)
-    except OSError as error:
-        sys.exit(f"run.py: {asked.build} holds no build of the lab: {error}")
+    except (OSError, LookupError, TypeError, ValueError) as error:
+        raise Unusable(f"{asked.build} holds no build of the lab: {error!r}") from error
     if build.info["build_type"] != "Release":
         print(f"run.py: warning: {asked.build} is a {build.info['build_type'] or 'plain'} build; its numbers "
               "mean nothing", file=sys.stderr)
@@ -251,16 +258,13 @@ def measure(words: list[str]) -> Path:
              "started": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
              "contenders": [{"name": name, "family": family} for name, family in
                             dict.fromkeys((each.name, each.family) for each in contenders)]}
-    try:
-        journal = Journal(path, conditions, facts)
-    except OtherConditions as error:
-        sys.exit(f"run.py: {error}")
-    seed = journal.lines[0]["seed"]
-    if asked.seed not in (None, seed):
-        sys.exit(f"run.py: {path} was begun with --seed {seed}")
-    print(f"run.py: seed {seed}", file=sys.stderr)
-    measured = Run(build, scale, contenders, journal, not asked.no_system_calls, asked.twins)
-    measured.measure(cases)
+    with contextlib.closing(Journal(path, conditions, facts)) as journal:
+        seed = journal.lines[0]["seed"]
+        if asked.seed not in (None, seed):
+            raise Unusable(f"{path} was begun with --seed {seed}")
+        print(f"run.py: seed {seed}", file=sys.stderr)
+        measured = Run(build, scale, contenders, journal, not asked.no_system_calls, asked.twins)
+        measured.measure(cases)
     if not asked.twins:
         asked.tables |= not (asked.html or asked.json or asked.screen)
         show(path, asked)
@@ -303,7 +307,7 @@ def draw(words: list[str]) -> None:
     show(asked.file, asked)
 
 
-def main() -> None:
+def obey() -> None:
     verb, words = (sys.argv[1:] or ["--help"])[0], sys.argv[2:]
     if verb == "report":
         draw(words)
@@ -318,6 +322,14 @@ def main() -> None:
         sys.exit(sensitivity.main(words))
     else:
         measure(sys.argv[1:])
+
+
+def main() -> None:
+    try:
+        obey()
+    except (Unusable, OSError) as error:
+        print(f"run.py: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

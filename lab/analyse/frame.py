@@ -83,7 +83,14 @@ def spins(title: str) -> bool:
 
 
 def load(path: Path) -> Run:
-    return Run(journal.read(path))
+    lines = journal.read(path)
+    for number, each in enumerate(lines, 1):
+        if each.get("suite", suites.names()[0]) not in suites.names():
+            raise journal.Unusable(f"{path}:{number}: there is no suite {each['suite']}")
+    try:
+        return Run(lines)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise journal.Unusable(f"{path} is no run of this lab: {error!r}") from error
 
 
 class Run:

@@ -14,7 +14,7 @@ import run
 from analyse.frame import load
 from conftest import FAKE, case_of, fake
 from measure import cost, processes, slices, suites, turns, watched
-from measure.journal import Journal, OtherConditions, read
+from measure.journal import Journal, OtherConditions, Unusable, read
 from measure.processes import CONTROL, Broken, Build, Contender, Refused, SliceProcess, fingerprint
 
 OURS = Contender("gyre_uring", "gyre", "slices", (*FAKE, "gyre_uring", "2.0"), ("latency",))
@@ -226,6 +226,57 @@ def test_other_conditions_are_no_continuation(tmp_path):
         Journal(tmp_path / "run.jsonl", {"scale": "full"})
 
 
+def test_a_second_process_on_the_same_journal_is_refused(tmp_path):
+    journal = Journal(tmp_path / "run.jsonl", {})
+    with pytest.raises(Unusable, match="another process is measuring into this file"):
+        Journal(journal.path, {})
+    journal.close()
+    Journal(journal.path, {}).close()
+    assert len(read(journal.path)) == 1
+
+
+@pytest.mark.parametrize("text", ["", '{"kind": "run", "conditio'])
+def test_a_journal_without_a_whole_line_is_begun_anew(text, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text(text)
+    Journal(path, {"scale": "quick"}).close()
+    assert [each["conditions"] for each in read(path)] == [{"scale": "quick"}]
+
+
+def ending(words, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["run.py", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        run.main()
+    return end.value.code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ('{"kind":"run"}\n{"kind":"blo\n{"kind":"end"}\n', "run.jsonl:2: is damaged"), ("", "no whole line"),
+    ('{"kind":"run"}\n[]\n', "run.jsonl:2: is no such line"), (None, "No such file"),
+    ('{"kind":"run"}\n{"kind":"block","suite":"x"}\n', "run.jsonl:2: there is no suite x"),
+    ('{"kind":"run"}\n{"kind":"block","suite":"http"}\n', "is no run of this lab: KeyError"),
+    ('{"kind":"case"}\n', "run.jsonl:1: is no such line"),
+    ('{"kind":"run"}\n\0\xff\n', "run.jsonl:2: is damaged")])
+@pytest.mark.parametrize("verb", ["report", "compare"])
+def test_a_file_that_is_no_run_is_named_with_its_line(verb, text, why, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "run.jsonl"
+    if text is not None:
+        path.write_text(text, encoding="latin-1")
+    code, said = ending([verb, path, *[path] * (verb == "compare")], monkeypatch, capsys)
+    assert code == 2 and why in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    (["--case", "zzz"], "matches zzz"), (["--json", "/dev/full"], "No space left"),
+    (["--json", "/proc/nowhere/run.jsonl"], "/proc/nowhere"), (["--blocks", "0"], "0 is less than 1"),
+    (["--blocks", "-1"], "-1 is less than 1"), (["--repetitions", "-1"], "-1 is less than 1"),
+    (["--build", "/nowhere"], "/nowhere holds no build"), (["--contenders", "x"], "no contender x")])
+def test_what_cannot_be_done_ends_with_2_and_a_reason(words, why, fake_build, monkeypatch, capsys):
+    build = fake_build(fake("gyre_uring", "gyre"))
+    code, said = ending(["latency", "--quick", "--build", build, *words], monkeypatch, capsys)
+    assert code == 2 and why in said.splitlines()[-1]
+
+
 def test_a_program_that_was_built_anew_or_is_missing_has_another_fingerprint(tmp_path):
     program = tmp_path / "program"
     seen = {fingerprint([program])}
@@ -279,7 +330,7 @@ def test_other_work_is_no_continuation(change, fake_build, tmp_path, monkeypatch
         whole = run.choose_cases
         monkeypatch.setattr(run, "choose_cases",
                             lambda *of: [replace(each, operations=7) for each in whole(*of)])
-    with pytest.raises(SystemExit, match=change):
+    with pytest.raises(Unusable, match=change):
         run.measure([*words, "--seed", "2"] if change == "seed" else words)
 
 
@@ -341,6 +392,6 @@ def test_peers_that_are_missing_take_part_and_say_why(fake_build):
 
 
 def test_suites_that_do_not_exist_are_named(fake_build):
-    with pytest.raises(SystemExit, match="no suite latancy"):
+    with pytest.raises(Unusable, match="no suite latancy"):
         run.choose_cases(Build(fake_build()), ["latancy"], "*", "quick")
     assert suites.matches("tcp_64", "unix_* tcp_*")
