@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -71,6 +72,9 @@ class Build:
                            located(self.folder, each["command"]), tuple(each["suites"]),
                            each.get("cases") or "*") for each in self.info["contenders"]]
         self.contenders = sorted(found + self._peers(), key=lambda each: each.family == FLOOR_FAMILY)
+        for each in self.contenders:
+            if not all(re.fullmatch(r"[\w.-]+", word, re.ASCII) for word in (each.name, each.family)):
+                raise ValueError(f"a contender is called {each.name!r}, of {each.family!r}")
 
     def _peers(self) -> list[Contender]:
         """Servers of others; one that is missing takes part, too, so that its row says why."""

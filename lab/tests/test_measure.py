@@ -277,6 +277,13 @@ def test_what_cannot_be_done_ends_with_2_and_a_reason(words, why, fake_build, mo
     assert code == 2 and why in said.splitlines()[-1]
 
 
+@pytest.mark.parametrize(("name", "family"), [
+    ("<b>", "gyre"), ("gyre uring", "gyre"), ("gyre", "{}"), ("", "gyre")])
+def test_names_that_would_be_markup_on_a_page_are_refused(name, family, fake_build):
+    with pytest.raises(ValueError, match="a contender is called"):
+        Build(fake_build(fake(name, family)))
+
+
 def test_a_program_that_was_built_anew_or_is_missing_has_another_fingerprint(tmp_path):
     program = tmp_path / "program"
     seen = {fingerprint([program])}
