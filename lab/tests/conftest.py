@@ -53,4 +53,4 @@ def case_of(kind: str = "ping_pong", **more) -> Case:
 @pytest.fixture(scope="session")
 def sample() -> Run:
     """Every suite and every case."""
-    return Run(sample_run.lines())
+    return Run(sample_run.lines(blocks=2))

@@ -146,7 +146,7 @@ class Maker:
                         "events_rate": ("ops/s", "higher", rate), "system_calls": ("1/op", "lower", 0.4)}
 
 
-def lines(seed: int = 11, wanted: list[str] | None = None) -> list[dict]:
+def lines(seed: int = 11, wanted: list[str] | None = None, blocks: int = BLOCKS) -> list[dict]:
     make = Maker(seed)
     found = [{"kind": "run", "conditions": {"scale": "full"}, "seed": seed,
               "started": "2026-01-02T03:04:05+00:00",
@@ -159,7 +159,7 @@ def lines(seed: int = 11, wanted: list[str] | None = None) -> list[dict]:
     for case in cases:
         found.append(suites.described(case))
         who = contenders_of(case)
-        for number in range(BLOCKS):
+        for number in range(blocks):
             play = make.block if case.mode == suites.SLICES else lambda *of: [make.turn(*of)]
             told = {name: play(case, name) for name in who} | {who[0] + CONTROL: play(case, who[0])}
             refused = {"asio_callback": "spawns no coroutines"} if case.name == "spawn" else {}

@@ -269,8 +269,12 @@ def test_how_many_intervals_lie_below_1_is_always_told(sample):
 
 
 @pytest.fixture(scope="module")
-def page() -> str:
-    return report.draw(Run(sample_run.lines(wanted=["latency", "baseline", "exchange_tuning"])))
+def page(tmp_path_factory) -> str:
+    """Of a file, as a reader has it."""
+    folder = tmp_path_factory.mktemp("page")
+    lines = sample_run.lines(wanted=["latency", "baseline", "exchange_tuning"], blocks=2)
+    (folder / "run.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    return report.write(frame.load(folder / "run.jsonl"), folder).read_text(encoding="utf-8")
 
 
 def test_a_page_needs_no_other_file_no_network_and_no_script(page):
@@ -318,9 +322,3 @@ def test_what_lies_below_1_and_is_not_confirmed_beside_many_others_is_told_with_
     assert "below 1, not confirmed beside 50 others" in terminal.loss_line(found[0])
     assert "not confirmed beside 50" in report.loss(found[0])[-1]
     assert terminal.losses_title(found[:1]) == "0 rows, and 1 more lie below 1 and are not confirmed"
-
-
-def test_a_run_is_json_lines(tmp_path):
-    lines = sample_run.lines(wanted=["fan_out"])
-    (tmp_path / "run.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
-    assert report.write(Run(lines), tmp_path).is_file()
