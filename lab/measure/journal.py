@@ -45,7 +45,7 @@ def parse(path: Path, number: int, text: bytes) -> dict:
 
 
 class Journal:
-    """A line is on the disk when `add` returns. Nobody else adds to it before `close`."""
+    """A line is on the disk when `add` returns. No other process adds to it before `close`."""
 
     def __init__(self, path: Path, conditions: dict, facts: dict | None = None):
         """Takes up what is there, if its conditions are the same."""
