@@ -330,6 +330,9 @@ def main() -> None:
     except (Unusable, OSError) as error:
         print(f"run.py: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("run.py: interrupted; the same command with the same --json goes on from here", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":
