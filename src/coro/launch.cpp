@@ -3,6 +3,8 @@
 // The life of a root: see include/gyre/coro/launch.hpp.
 #include <gyre/coro/launch.hpp>
 
+#include <thread>
+
 namespace gyre {
 
 root::root(executor_ref where, gyre::loop* home, work::function on_start,
@@ -24,9 +26,13 @@ void root::settle(executor_ref where, gyre::loop& home) noexcept {
 
 void root::enlist() noexcept { env_.loop->roots().push_back(*this); }
 
+// The loop lives at least until this returns, so a thread that is posting to it is waited for: a matter of
+// instructions. Either it finds the root ended, or it is found here.
 void root::retire() noexcept {
     list_link<>::unlink();
-    ended_.store(true, std::memory_order_release);
+    ended_.store(true);
+    if (references_.load(std::memory_order_acquire) == 1) return;  // There is no handle to ask by.
+    while (requesters_.load() > 0) std::this_thread::yield();
 }
 
 void root::drop() noexcept {
@@ -37,11 +43,16 @@ void root::drop() noexcept {
     }
 }
 
-// A foreign request is a message to the loop, posted at most once at a time; the highest level asked
-// for meanwhile is what the loop then carries out.
 void root::request(stop_level level) noexcept {
-    if (ended_.load(std::memory_order_acquire)) return;
+    requesters_.fetch_add(1);
+    if (!ended_.load()) post_stop(level);
+    requesters_.fetch_sub(1, std::memory_order_release);
+}
 
+// A foreign request is a message to the loop, posted at most once at a time; the highest level asked
+// for meanwhile is what the loop then carries out. It goes past the executor, which the root's owner may
+// destroy when the root has ended.
+void root::post_stop(stop_level level) noexcept {
     stop_level before = wanted_.load(std::memory_order_relaxed);
     while (before < level && !wanted_.compare_exchange_weak(before, level)) {
     }
@@ -49,7 +60,7 @@ void root::request(stop_level level) noexcept {
     if (stop_posted_.exchange(true)) return;
 
     references_.fetch_add(1, std::memory_order_relaxed);
-    env_.executor.post(stop_);
+    env_.loop->post(stop_);
 }
 
 void root::carry_out_stop(work& item) noexcept {

@@ -4,9 +4,7 @@
 //
 // A turn is: run what is ready, at most a turn's share (completions on the spot count too); then one visit
 // to the kernel, which waits only if nothing is ready; then the timers that are due and what other
-// threads have sent. Sleeping and being woken follow Dekker: the loop publishes `asleep_` and then
-// looks into the inbox, a poster fills the inbox and then looks at `asleep_`, so one of them sees the
-// other.
+// threads have sent. How these wake it is in wake_state.hpp.
 #include <gyre/runtime/io_context.hpp>
 
 #include <gyre/base/check.hpp>
@@ -18,12 +16,12 @@
 #include <runtime/receive_pool.hpp>
 #include <runtime/system_host.hpp>
 #include <runtime/timer_queue.hpp>
+#include <runtime/wake_state.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <limits>
-#include <thread>
 
 namespace gyre {
 namespace {
@@ -53,10 +51,9 @@ public:
     explicit run_guard(io_context& in) noexcept
         : in_{in}, outer_{std::exchange(running_here, &in)} {
         expects(outer_ != &in, "run is not called from within itself");
-        expects(!in_.occupied_.exchange(true, std::memory_order_acquire),
-                "a loop is run by one thread at a time");
+        expects(in_.wake_->enter(), "a loop is run by one thread at a time");
         in_.bind_to_this_thread();
-        in_.asleep_.store(false, std::memory_order_relaxed);
+        in_.wake_->wake_up();
         in_.refresh_clock();
         in_.take_inbox();
         if (!hook_offered.exchange(true, std::memory_order_relaxed)) offer_hook();
@@ -64,10 +61,7 @@ public:
     run_guard(const run_guard&) = delete;
     run_guard& operator=(const run_guard&) = delete;
     ~run_guard() {
-        // In this order: a poster that finds the loop asleep sees it left as well.
-        in_.occupied_.store(false, std::memory_order_release);
-        in_.asleep_.store(true,
-                          std::memory_order_seq_cst);  // Posts must now wake the waiter.
+        in_.wake_->leave();  // Posts must now wake the waiter.
         running_here = outer_;
     }
 
@@ -90,29 +84,32 @@ io_context::io_context(const io_context_options& options)
     : host_{system_host::instance()},
       timers_{std::make_unique<timer_queue>()},
       options_{options},
-      wake_{std::make_shared<waker>()} {
-    chosen_backend chosen = choose_backend(options, wake_);
+      waker_{std::make_shared<waker>()},
+      wake_{std::make_unique<wake_state>()} {
+    chosen_backend chosen = choose_backend(options, waker_);
     backend_ = std::move(chosen.backend);
     status_.store(chosen.status, std::memory_order_relaxed);
     info_ = backend_->info();
     backend_->attach(*this);
-    waker_.store(backend_.get(), std::memory_order_release);
+    wake_->set_backend(*backend_);
     refresh_clock();
 }
 
 io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
-    : host_{on}, timers_{std::make_unique<timer_queue>()}, backend_{std::move(backend)} {
+    : host_{on},
+      timers_{std::make_unique<timer_queue>()},
+      backend_{std::move(backend)},
+      wake_{std::make_unique<wake_state>()} {
     info_ = backend_->info();
     backend_->attach(*this);
-    waker_.store(backend_.get(), std::memory_order_release);
+    wake_->set_backend(*backend_);
     refresh_clock();
 }
 
 io_context::~io_context() {
     if (has_work()) end_roots();
     workers_.reset();
-    // What was posted has run, but who posted it may not have left yet: a matter of instructions.
-    while (posts_expected_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+    wake_.reset();  // First: a thread may still be waking the backend.
     descriptors_.for_each([](descriptor& it) {
         // Sockets may outlive their loop; all that is left to do with them is to close them.
         it.unlink();
@@ -126,7 +123,7 @@ io_context::~io_context() {
 // the failed check prints where it stands.
 void io_context::end_roots() noexcept {
     const run_guard inside{*this};
-    stopped_.store(false, std::memory_order_relaxed);
+    restart();
     for (;;) {
         take_inbox();
         if (stop_roots()) {
@@ -136,7 +133,7 @@ void io_context::end_roots() noexcept {
         }
         if (roots().empty()) return;
         // In this order: what was expected first and is posted by now is seen by the second.
-        expects(posts_expected_.load(std::memory_order_acquire) > 0 || can_move(),
+        expects(wake_->expects_posts() || can_move(),
                 "coroutines remain that nothing will ever resume");
         turn(never);
     }
@@ -151,15 +148,15 @@ bool io_context::stop_roots() noexcept {
 // Whether something may still happen without a post.
 bool io_context::can_move() const noexcept {
     return backend_->in_flight() > 0 || timers_->size() > 0 || !postponed_.empty() ||
-           calls_in_flight_.load(std::memory_order_acquire) > 0 || !nothing_posted();
+           calls_in_flight_.load(std::memory_order_acquire) > 0 || !wake_->nothing_posted();
 }
 
 // With nothing ready: whether only a post can give it something to do. When its pool
 // ends, that holds for roots as well that wait for another loop.
 bool io_context::rests(bool ending) noexcept {
-    if (guards_.load(std::memory_order_acquire) > 0) return false;
+    if (wake_->guarded()) return false;
     if (roots().empty()) return true;
-    return ending && posts_from_outside_.load(std::memory_order_acquire) == 0 && !can_move();
+    return ending && !wake_->expects_posts_from_outside() && !can_move();
 }
 
 std::size_t io_context::run() { return run_until(never, no_limit); }
@@ -207,7 +204,7 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     int shared_left = shared_items_first;
     int since_reading = 0;
     if (member_ != nullptr && !ready_.empty()) member_->end_watch();
-    while (budget_ > 0 && ran < items_max && !stopped_.load(std::memory_order_relaxed)) {
+    while (budget_ > 0 && ran < items_max && !wake_->stopped()) {
         work* const item = next_item(shared_left);
         if (item == nullptr) break;
         --budget_;
@@ -246,7 +243,7 @@ work* io_context::next_item(int& shared_left) noexcept {
 }
 
 void io_context::turn(time_point limit) noexcept {
-    if (member_ != nullptr && member_->shared.ending.load(std::memory_order_relaxed)) stop_roots();
+    if (member_ != nullptr && member_->shared.ending.load(std::memory_order_acquire)) stop_roots();
     turns_.add();
     turn_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     time_point deadline = loop_backend::no_wait;
@@ -255,9 +252,9 @@ void io_context::turn(time_point limit) noexcept {
         if (options_.spin_max > duration::zero()) look_for_work(deadline);
     }
     if (deadline != loop_backend::no_wait) {
-        asleep_.store(true, std::memory_order_seq_cst);
+        wake_->fall_asleep();
         // The release of the last guard wakes a loop that is seen asleep; so look again.
-        if (!nothing_posted() || stopped() || !ready_.empty() ||
+        if (!wake_->nothing_posted() || stopped() || !ready_.empty() ||
             (member_ != nullptr ? !member_->prepare_to_sleep() : !has_work())) {
             deadline = loop_backend::no_wait;
         } else if (member_ != nullptr) {
@@ -268,7 +265,7 @@ void io_context::turn(time_point limit) noexcept {
     if (deadline != loop_backend::no_wait || !backend_->idle()) {
         if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
     }
-    asleep_.store(false, std::memory_order_relaxed);
+    wake_->wake_up();
     if (member_ != nullptr) member_->woke_up();
     others_wait_ = false;
     begin_postponed();
@@ -297,7 +294,7 @@ bool io_context::await_more() noexcept {
     for (int look = 0; look < looks; ++look) {
         const time_point until = now + pause;
         while (now < until) now = host_.now();
-        if (!nothing_posted() || stopped() || member_->work_in_sight()) return true;
+        if (!wake_->nothing_posted() || stopped() || member_->work_in_sight()) return true;
     }
     return false;
 }
@@ -310,7 +307,7 @@ void io_context::look_for_work(time_point deadline) noexcept {
     const time_point until = std::min(deadline, deadline_after(host_.now(), options_.spin_max));
     do {
         if (const error refusal = backend_->turn(loop_backend::no_wait)) withdraw_backend(refusal);
-        if (!ready_.empty() || !nothing_posted() || stopped() ||
+        if (!ready_.empty() || !wake_->nothing_posted() || stopped() ||
             (member_ != nullptr ? member_->work_in_sight() : !has_work())) {
             spin_luck_ = spin_luck_max;
             spins_won_.add();
@@ -324,54 +321,22 @@ void io_context::look_for_work(time_point deadline) noexcept {
 void io_context::refresh_clock() noexcept { now_ = host_.now(); }
 
 bool io_context::has_work() noexcept {
-    return !ready_.empty() || !roots().empty() || guards_.load(std::memory_order_seq_cst) > 0 ||
-           !inbox_.empty();
+    return !ready_.empty() || !roots().empty() || wake_->guarded() || !wake_->inbox_empty();
 }
 
-void io_context::stop() noexcept {
-    stopped_.store(true, std::memory_order_seq_cst);
-    wake_if_asleep();
-}
-
-void io_context::release_guard() noexcept {
-    expect_post(true);  // After the last guard the loop may end, and be destroyed.
-    if (guards_.fetch_sub(1, std::memory_order_seq_cst) == 1) wake_if_asleep();
-    posted_as_expected(true);
-}
-
-void io_context::post_from_outside(work& item) noexcept {
-    // The poster that found the inbox empty wakes it; the loop empties it before it sleeps.
-    if (inbox_.push(item)) wake_if_asleep();
-}
-
-void io_context::wake_if_asleep() noexcept {
-    if (!asleep_.load(std::memory_order_seq_cst)) return;
-    if (asleep_.exchange(false, std::memory_order_seq_cst)) {
-        wakeups_.fetch_add(1, std::memory_order_relaxed);
-        if (!call_wake_hook()) waker_.load(std::memory_order_acquire)->wake();
-    }
-}
-
-// Either the caller finds the hook gone, or who takes it away finds the caller: both say first what they
-// are about to do, and then look, in one order that all threads agree on.
-bool io_context::call_wake_hook() noexcept {
-    if (wake_hook_.load(std::memory_order_relaxed) == nullptr) return false;
-    hook_callers_.fetch_add(1, std::memory_order_seq_cst);
-    wake_hook* const hook = wake_hook_.load(std::memory_order_seq_cst);
-    const bool calls = hook != nullptr && !occupied_.load(std::memory_order_acquire);
-    if (calls) hook->wake(*hook);
-    hook_callers_.fetch_sub(1, std::memory_order_release);
-    return calls;
-}
-
-void io_context::set_wake_hook(wake_hook* hook) noexcept {
-    wake_hook_.store(hook, std::memory_order_seq_cst);
-    // A matter of instructions: what a hook may do is to pass the message on.
-    while (hook_callers_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
-}
+void io_context::stop() noexcept { wake_->stop(); }
+void io_context::restart() noexcept { wake_->restart(); }
+bool io_context::stopped() const noexcept { return wake_->stopped(); }
+bool io_context::asleep() const noexcept { return wake_->asleep(); }
+void io_context::add_guard() noexcept { wake_->add_guard(); }
+void io_context::release_guard() noexcept { wake_->release_guard(); }
+void io_context::expect_post(bool outside) noexcept { wake_->expect_post(outside); }
+void io_context::posted_as_expected(bool outside) noexcept { wake_->posted_as_expected(outside); }
+void io_context::post_from_outside(work& item) noexcept { wake_->post(item); }
+void io_context::set_wake_hook(wake_hook* hook) noexcept { wake_->set_hook(hook); }
 
 void io_context::take_inbox() noexcept {
-    inbox_.take_all([this](work& item) noexcept {
+    wake_->take_inbox([this](work& item) noexcept {
         received_.add();
         ready_.push(item);
     });
@@ -389,16 +354,16 @@ void io_context::disarm(timer& t) noexcept { timers_->disarm(t); }
 // The kernel refuses the ring (a seccomp filter that came late): whatever was in flight is begun
 // again on the next backend, or told so where io_uring was required.
 void io_context::withdraw_backend(error refusal) noexcept {
-    expects(withdrawn_ == nullptr && wake_ != nullptr,
+    expects(withdrawn_ == nullptr && waker_ != nullptr,
             "only io_uring can be withdrawn, and only once");
     backend_->abandon();
-    chosen_backend next = replace_backend(options_, wake_, refusal);
+    chosen_backend next = replace_backend(options_, waker_, refusal);
     status_.store(next.status, std::memory_order_relaxed);
     info_ = next.backend->info();
     next.backend->attach(*this);
     next.backend->count_on_from(*backend_);
     withdrawn_ = std::exchange(backend_, std::move(next.backend));
-    waker_.store(backend_.get(), std::memory_order_release);
+    wake_->set_backend(*backend_);
 
     descriptors_.for_each([this](descriptor& on) {
         on.maybe_readable = on.maybe_writable = true;
@@ -417,8 +382,7 @@ void io_context::withdraw_backend(error refusal) noexcept {
 // Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
 bool io_context::may_touch(const descriptor& it) const noexcept {
     if (running_here == this) return true;
-    return !occupied_.load(std::memory_order_acquire) &&
-           (it.pending.empty() || bound_thread_ == this_thread());
+    return !wake_->entered() && (it.pending.empty() || bound_thread_ == this_thread());
 }
 
 void io_context::bind_to_this_thread() noexcept {
@@ -439,7 +403,7 @@ int io_context::native_wait_handle() noexcept {
 }
 
 time_point io_context::next_deadline() noexcept {
-    if (!ready_.empty() || !postponed_.empty() || !nothing_posted()) return now_;
+    if (!ready_.empty() || !postponed_.empty() || !wake_->nothing_posted()) return now_;
     if (backend_->holds_back()) return now_;
     return timers_->next();
 }
@@ -466,13 +430,13 @@ receive_memory_use io_context::receive_memory() const noexcept {
 loop_counters io_context::counters() const noexcept {
     loop_counters now;
     now.turns = turns_.value();
-    const loop_backend& backend = *waker_.load(std::memory_order_acquire);
+    const loop_backend& backend = wake_->backend();
     now.visits = backend.visits();
     now.rearms = backend.rearms();
     now.shortages = backend.shortages();
     now.operations = operations_.value();
     now.received = received_.value();
-    now.wakeups = wakeups_.load(std::memory_order_relaxed);
+    now.wakeups = wake_->wakeups();
     now.spins_won = spins_won_.value();
     now.spins_lost = spins_lost_.value();
     return now;

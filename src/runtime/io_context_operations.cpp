@@ -11,6 +11,7 @@
 #include <gyre/base/check.hpp>
 #include <gyre/runtime/thread_pool.hpp>
 #include <runtime/loop_backend.hpp>
+#include <runtime/wake_state.hpp>
 
 #include <cerrno>
 #include <cstdint>
@@ -61,22 +62,19 @@ bool mark_done(operation& op) noexcept {
 class io_context::current_loop_scope {
 public:
     explicit current_loop_scope(io_context& of) noexcept
-        : of_{of},
-          outer_{std::exchange(running_here, &of)},
-          rested_{!of.occupied_.exchange(true, std::memory_order_acquire)} {}
+        : of_{of}, outer_{std::exchange(running_here, &of)}, rested_{of.wake_->enter()} {}
     current_loop_scope(const current_loop_scope&) = delete;
     current_loop_scope& operator=(const current_loop_scope&) = delete;
     ~current_loop_scope() {
         running_here = outer_;
         if (!rested_) {
-            of_.asleep_.store(false, std::memory_order_relaxed);
+            of_.wake_->wake_up();
             return;
         }
-        of_.occupied_.store(false, std::memory_order_release);
-        of_.asleep_.store(true, std::memory_order_seq_cst);
+        of_.wake_->leave();
         // Wake-ups that came meanwhile are used up, and a poller of this loop must know what is
         // due.
-        if (!of_.ready_.empty() || !of_.nothing_posted()) of_.wake_if_asleep();
+        if (!of_.ready_.empty() || !of_.wake_->nothing_posted()) of_.wake_->wake_if_asleep();
     }
 
 private:
@@ -166,8 +164,7 @@ void io_context::cancel(operation& op) noexcept {
         // From another loop: a message that points into a frame. `complete` waits for it.
         operation_state now = operation_state::armed;
         if (!op.state.compare_exchange_strong(now, operation_state::cancel_posted)) return;
-        cancels_.push(op);
-        wake_if_asleep();
+        wake_->post_cancel(op);
         return;
     }
     if (!op.pending() || op.cancel_requested) return;
@@ -177,7 +174,7 @@ void io_context::cancel(operation& op) noexcept {
     end_early(op);
     // Outside of `run` and `poll`, as when another framework's handler closes a socket: what it leads to
     // waits for the next turn, of which the poller must be told.
-    if (running_here == nullptr) wake_if_asleep();
+    if (running_here == nullptr) wake_->wake_if_asleep();
 }
 
 void io_context::end_early(operation& op) noexcept {
@@ -195,7 +192,7 @@ void io_context::end_early(operation& op) noexcept {
 }
 
 void io_context::take_cancels() noexcept {
-    cancels_.take_all([this](operation& op) noexcept {
+    wake_->take_cancels([this](operation& op) noexcept {
         operation_state now = operation_state::cancel_posted;
         if (op.state.compare_exchange_strong(now, operation_state::armed)) {
             cancel(op);
@@ -237,8 +234,8 @@ void io_context::reap(operation& op) noexcept {
 // For a completion, or for a message from another loop: a thread that brings one finds us asleep, or is
 // found.
 void io_context::wait_on_the_spot() noexcept {
-    asleep_.store(true, std::memory_order_seq_cst);
-    const time_point deadline = cancels_.empty() ? never : loop_backend::no_wait;
+    wake_->fall_asleep();
+    const time_point deadline = wake_->no_cancels() ? never : loop_backend::no_wait;
     if (const error refusal = backend_->turn(deadline)) withdraw_backend(refusal);
     take_cancels();
 }

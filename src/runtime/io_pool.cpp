@@ -6,6 +6,7 @@
 #include <gyre/base/check.hpp>
 #include <runtime/pool_member.hpp>
 #include <runtime/started_thread.hpp>
+#include <runtime/wake_state.hpp>
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gyre {
@@ -114,6 +116,7 @@ io_pool::~io_pool() {
     for (auto& each : state_->members) each->loop.stop();
     for (auto& each : state_->members) ::pthread_join(each->thread, nullptr);
     for (auto& each : state_->members) each->loop.leave_pool();
+    while (state_->asking.load(std::memory_order_acquire) > 0) std::this_thread::yield();
 }
 
 void io_pool::post(work& item) noexcept {
@@ -138,9 +141,11 @@ void io_pool::wait() {
 }
 
 void io_pool::request_stop() noexcept {
+    state_->asking.fetch_add(1);
     state_->ending.store(true);
     // A loop that is awake looks in each turn.
-    for (auto& each : state_->members) each->loop.wake_if_asleep();
+    for (auto& each : state_->members) each->loop.wake_->wake_if_asleep();
+    state_->asking.fetch_sub(1, std::memory_order_release);
 }
 
 std::size_t io_pool::size() const noexcept { return state_->members.size(); }

@@ -3,6 +3,8 @@
 // Taking, stealing, sleeping: see pool_member.hpp.
 #include <runtime/pool_member.hpp>
 
+#include <runtime/wake_state.hpp>
+
 #include <utility>
 
 namespace gyre {
@@ -17,7 +19,7 @@ void pool_state::wake_one() noexcept {
         searching.fetch_add(1);  // In the name of the member that we wake, which sees it then.
         const unsigned sleeper = sleepers.remove_any();
         if (sleeper != member_set::members_max) {
-            members[sleeper]->loop.wake_if_asleep();
+            members[sleeper]->loop.wake_->wake_if_asleep();
             return;
         }
         // In vain; but a member may have gone to sleep because we seemed to be searching.
@@ -32,7 +34,7 @@ bool pool_state::at_rest() const noexcept {
     const std::uint64_t before = active.load();
     if (!none_active(before) || !inbox.empty()) return false;
     for (const auto& each : members) {
-        if (!each->loop.nothing_posted()) return false;
+        if (!each->loop.wake_->nothing_posted()) return false;
     }
     return active.load() == before;
 }

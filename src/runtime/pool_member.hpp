@@ -110,6 +110,7 @@ struct pool_state {
     std::atomic<std::uint64_t> active = 0;
     std::atomic<bool> ending = false;   // Every root is asked to stop.
     std::atomic<unsigned> waiting = 0;  // Threads that wait for `at_rest`.
+    std::atomic<unsigned> asking = 0;   // Threads inside `request_stop`; the pool ends after them.
     unsigned steal_threshold = 1;
 
     /// Items have been short of late: about as short as waking a loop takes, or shorter.

@@ -36,10 +36,11 @@ public:
         return newest_.load(std::memory_order_seq_cst) == nullptr;
     }
 
-    /// Hands everything to `visit(Node&)`, oldest first. One thread. Nothing to take costs a load.
+    /// Hands everything to `visit(Node&)`, oldest first. One thread. False if nothing was there, which costs
+    /// a load.
     template <class Visitor>
-    void take_all(Visitor&& visit) noexcept {
-        if (newest_.load(std::memory_order_relaxed) == nullptr) return;
+    bool take_all(Visitor&& visit) noexcept {
+        if (newest_.load(std::memory_order_relaxed) == nullptr) return false;
         Node* newest = newest_.exchange(nullptr, std::memory_order_acquire);
         Node* oldest = nullptr;
         while (newest != nullptr) {
@@ -53,6 +54,7 @@ public:
             visit(*oldest);
             oldest = following;
         }
+        return true;
     }
 
 private:

@@ -89,6 +89,7 @@ private:
     };
 
     void request(stop_level level) noexcept;
+    void post_stop(stop_level level) noexcept;
     static void carry_out_stop(work& item) noexcept;
 
     environment env_;
@@ -99,10 +100,12 @@ private:
     std::atomic<stop_level> wanted_ = stop_level::none;
     std::atomic<bool> stop_posted_ = false;
     std::atomic<bool> ended_ = false;
+    std::atomic<int> requesters_ =
+        0;  // Threads inside `request`; a root does not end before they left.
 };
 
 /// Asks one launched coroutine to end, from any thread, any number of times. Copies share; may
-/// outlive the coroutine (requests then do nothing) but not be used after the loop has died.
+/// outlive the coroutine and its loop (requests then do nothing), which may end during a request.
 class stop_handle {
 public:
     stop_handle() noexcept = default;

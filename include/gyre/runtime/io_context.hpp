@@ -8,7 +8,6 @@
 // time behind src/runtime/loop_backend.hpp.
 #pragma once
 
-#include <gyre/base/mpsc_stack.hpp>
 #include <gyre/base/single_writer_counter.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/environment.hpp>
@@ -31,6 +30,7 @@ class pool_member;
 class receive_pool;
 class thread_pool;
 class timer_queue;
+class wake_state;
 class waker;
 
 /// Which interpreter carries out operations.
@@ -143,15 +143,16 @@ public:
     /// system call is made; `next_deadline` tells whether a `poll` should follow. Returns how many items ran.
     std::size_t run_with(executor_ref where, work& item);
 
-    /// Makes `run` return soon, with everything kept as it is. Any thread.
+    /// Makes `run` return soon, with everything kept as it is. Any thread; what it ends may destroy the
+    /// loop before it returns.
     void stop() noexcept;
-    [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool stopped() const noexcept;
 
     /// Allows running again after `stop`.
-    void restart() noexcept { stopped_.store(false, std::memory_order_release); }
+    void restart() noexcept;
 
-    /// Makes `item` ready. Any thread. From the loop's own thread 2-3 ns; from another one atomic
-    /// exchange, and a wake-up only if the loop sleeps.
+    /// Makes `item` ready. Any thread; what it ends may destroy the loop before it returns. From the
+    /// loop's own thread 2-3 ns; from another one atomic exchange, and a wake-up only if the loop sleeps.
     void post(work& item) noexcept override {
         if (running_here == this) {
             ready_.push(item);
@@ -202,7 +203,7 @@ public:
     }
 
     /// Whether it sleeps in the kernel, or is not being run. Any thread.
-    [[nodiscard]] bool asleep() const noexcept { return asleep_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool asleep() const noexcept;
 
     /// Tasks that were sent to this very loop with `on` and have not ended. Any thread.
     [[nodiscard]] std::size_t remote_tasks() const noexcept {
@@ -242,9 +243,7 @@ public:
     class work_guard {
     public:
         work_guard() noexcept = default;  ///< Guards nothing.
-        explicit work_guard(io_context& of) noexcept : of_{&of} {
-            of_->guards_.fetch_add(1, std::memory_order_relaxed);
-        }
+        explicit work_guard(io_context& of) noexcept : of_{&of} { of_->add_guard(); }
         work_guard(work_guard&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
         work_guard& operator=(work_guard&& other) noexcept {
             std::swap(of_, other.of_);
@@ -271,14 +270,8 @@ public:
     /// Another thread will post an item, unseen from here until then; the loop lives until it says
     /// that it has.
     /// @param  outside  Not a thread of the same pool.
-    void expect_post(bool outside) noexcept {
-        if (outside) posts_from_outside_.fetch_add(1, std::memory_order_relaxed);
-        posts_expected_.fetch_add(1, std::memory_order_relaxed);
-    }
-    void posted_as_expected(bool outside) noexcept {
-        if (outside) posts_from_outside_.fetch_sub(1, std::memory_order_release);
-        posts_expected_.fetch_sub(1, std::memory_order_release);
-    }
+    void expect_post(bool outside) noexcept;
+    void posted_as_expected(bool outside) noexcept;
 
     /// What tells the loops of one pool from others; null for a loop on its own. Only compared.
     [[nodiscard]] const void* pool_identity() const noexcept;
@@ -358,15 +351,11 @@ private:
     void wait_on_the_spot() noexcept;
     void end_pending(descriptor& it) noexcept;
     void post_from_outside(work& item) noexcept;
-    void wake_if_asleep() noexcept;
-    [[nodiscard]] bool call_wake_hook() noexcept;
+    void add_guard() noexcept;
     void release_guard() noexcept;
     void end_roots() noexcept;
     bool stop_roots() noexcept;
     [[nodiscard]] bool can_move() const noexcept;
-    [[nodiscard]] bool nothing_posted() const noexcept {
-        return inbox_.empty() && cancels_.empty();
-    }
     [[nodiscard]] bool rests(bool ending) noexcept;
     void join_pool(pool_member& as) noexcept { member_ = &as; }
     void leave_pool() noexcept { member_ = nullptr; }
@@ -391,7 +380,8 @@ private:
     static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");
     backend_info info_;
     io_context_options options_;
-    std::shared_ptr<waker> wake_;
+    std::shared_ptr<waker> waker_;  // Wakes the backend; a withdrawn one may still be woken by it.
+    std::unique_ptr<wake_state> wake_;  // What other threads touch.
     std::unique_ptr<thread_pool> workers_;
     pool_member* member_ = nullptr;          // What it shares with the other loops of an io_pool.
     receive_pool* received_into_ = nullptr;  // Made on first use; may outlive the loop.
@@ -408,21 +398,8 @@ private:
     single_writer_counter spins_lost_;
     std::atomic<duration::rep> turn_began_ = 0;
 
-    // What other threads touch, away from what this one does.
-    alignas(64) mpsc_stack<work, &work::next> inbox_;
-    mpsc_stack<operation, &operation::cancel_next> cancels_;
-    std::atomic<loop_backend*> waker_ = nullptr;  // The backend to wake.
-    std::atomic<wake_hook*> wake_hook_ = nullptr;
-    std::atomic<int> hook_callers_ = 0;   // Threads that may be inside of it.
-    std::atomic<bool> asleep_ = true;     // True while no thread looks into the inbox.
-    std::atomic<bool> occupied_ = false;  // A thread is inside `run` or `poll`.
-    std::atomic<bool> stopped_ = false;
-    std::atomic<int> guards_ = 0;
-    std::atomic<int> calls_in_flight_ = 0;
-    std::atomic<std::uint64_t> wakeups_ = 0;
-    std::atomic<std::size_t> remote_tasks_ = 0;
-    std::atomic<int> posts_expected_ = 0;
-    std::atomic<int> posts_from_outside_ = 0;  // Of these.
+    alignas(64) std::atomic<int> calls_in_flight_ = 0;  // Workers count them down.
+    std::atomic<std::size_t> remote_tasks_ = 0;         // So does any thread with these.
 };
 
 /// The io_context that `env` belongs to; there is no other kind of loop.

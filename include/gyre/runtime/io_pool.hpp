@@ -77,7 +77,8 @@ public:
     /// is left but roots that nothing can resume. Not on one of them. The pool then goes on.
     void wait();
 
-    /// Asks every root to stop, those included that begin later. There is no way back.
+    /// Asks every root to stop, those included that begin later. There is no way back. What it ends may
+    /// destroy the pool before it returns.
     void request_stop() noexcept;
 
     [[nodiscard]] std::size_t size() const noexcept;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Waking a loop: see wake_state.hpp.
+#include <runtime/wake_state.hpp>
+
+#include <runtime/loop_backend.hpp>
+
+#include <thread>
+
+namespace gyre {
+
+wake_state::~wake_state() {
+    take_inbox([](work&) noexcept {});
+    take_cancels([](operation&) noexcept {});
+    while (firsts_gone_.load(std::memory_order_acquire) < batches_taken_ || expects_posts() ||
+           visitors_.load(std::memory_order_acquire) > 0) {
+        std::this_thread::yield();
+    }
+}
+
+void wake_state::wake_as_first() noexcept {
+    wake_if_asleep();
+    firsts_gone_.fetch_add(1, std::memory_order_release);
+}
+
+void wake_state::stop() noexcept {
+    visitors_.fetch_add(1, std::memory_order_relaxed);
+    stopped_.store(true, std::memory_order_seq_cst);
+    wake_if_asleep();
+    visitors_.fetch_sub(1, std::memory_order_release);
+}
+
+void wake_state::release_guard() noexcept {
+    visitors_.fetch_add(1, std::memory_order_relaxed);
+    if (guards_.fetch_sub(1, std::memory_order_seq_cst) == 1) wake_if_asleep();
+    visitors_.fetch_sub(1, std::memory_order_release);
+}
+
+void wake_state::wake() noexcept {
+    if (!asleep_.exchange(false, std::memory_order_seq_cst)) return;
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (!call_hook()) backend().wake();
+}
+
+// Either the caller finds the hook gone, or the thread that takes it away finds the caller: both say
+// first what they are about to do, and then look, in one order that all threads agree on.
+bool wake_state::call_hook() noexcept {
+    if (hook_.load(std::memory_order_relaxed) == nullptr) return false;
+    hook_callers_.fetch_add(1, std::memory_order_seq_cst);
+    wake_hook* const hook = hook_.load(std::memory_order_seq_cst);
+    const bool calls = hook != nullptr && !entered();
+    if (calls) hook->wake(*hook);
+    hook_callers_.fetch_sub(1, std::memory_order_release);
+    return calls;
+}
+
+void wake_state::set_hook(wake_hook* hook) noexcept {
+    hook_.store(hook, std::memory_order_seq_cst);
+    // A matter of instructions: what a hook may do is to pass the message on.
+    while (hook_callers_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
+}
+
+}  // namespace gyre
