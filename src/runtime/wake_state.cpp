@@ -9,7 +9,7 @@
 
 namespace gyre {
 
-wake_state::~wake_state() {
+void wake_state::wait_for_threads() noexcept {
     take_inbox([](work&) noexcept {});
     take_cancels([](operation&) noexcept {});
     while (firsts_gone_.load(std::memory_order_acquire) < batches_taken_ || expects_posts() ||

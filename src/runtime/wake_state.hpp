@@ -4,8 +4,8 @@
 //
 // Sleeping and being woken follow Dekker: the loop says that it sleeps and then looks into the inbox, a
 // poster fills the inbox and then looks whether the loop sleeps, so one of them sees the other. A thread
-// may still be on its way out when what it posted has run and the loop is destroyed: the destructor waits
-// for these threads, a matter of instructions.
+// may still be on its way out when what it posted has run and the loop is destroyed: the loop's destructor
+// waits for these threads, a matter of instructions.
 #pragma once
 
 #include <gyre/base/mpsc_stack.hpp>
@@ -25,8 +25,6 @@ public:
     wake_state() noexcept = default;
     wake_state(const wake_state&) = delete;
     wake_state& operator=(const wake_state&) = delete;
-    ~wake_state();
-
     // Any thread.
 
     /// Adds `item` to the inbox. Of the posters between two takings one wakes the loop, and only that one
@@ -116,6 +114,10 @@ public:
     }
 
     void set_backend(loop_backend& it) noexcept { backend_.store(&it, std::memory_order_release); }
+
+    /// Returns when no thread is inside of a call any more, nor will be: the loop ends. What was posted all the
+    /// same is forgotten.
+    void wait_for_threads() noexcept;
 
     /// See io_context::set_wake_hook.
     void set_hook(wake_hook* hook) noexcept;
