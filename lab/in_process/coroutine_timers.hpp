@@ -102,7 +102,6 @@ public:
     ~coroutine_pushing() override { run(disarm_all()); }
 
     void get_ready(slice&) override {
-        timeouts_.begin_turn();
         if (freshness_.is_over(work_.delay_max)) run(arm_all());
         loop_.poll();  // What came due while others were playing is looked at without the clock.
     }

@@ -23,23 +23,6 @@ inline constexpr std::chrono::hours far_away{1};
 inline constexpr std::uint64_t pushes_per_turn = 64;
 inline constexpr std::chrono::milliseconds push_tick{10};
 
-/// The time for contenders whose loop does not keep it: read once in `pushes_per_turn` operations, as a busy
-/// loop reads it once in a turn. So a row compares timers, not readings of the clock.
-class turn_clock {
-public:
-    [[nodiscard]] std::chrono::steady_clock::time_point now() noexcept {
-        if (asked_++ % pushes_per_turn == 0) now_ = std::chrono::steady_clock::now();
-        return now_;
-    }
-
-    /// The next reading is a new one.
-    void begin_turn() noexcept { asked_ = 0; }
-
-private:
-    std::uint64_t asked_ = 0;
-    std::chrono::steady_clock::time_point now_{};
-};
-
 /// When pending timeouts have to be armed anew, because a session that pauses between its slices would
 /// see some fire.
 class freshness {

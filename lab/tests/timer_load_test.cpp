@@ -58,23 +58,3 @@ TEST_CASE("lateness is counted from the deadline") {
     CHECK(lateness.count() == 1);
     CHECK(lateness.min() >= 3'600'000'000'000);
 }
-
-TEST_CASE("a turn has one time, and the next turn a later one") {
-    lab::turn_clock clock;
-    const auto first = clock.now();
-    for (std::uint64_t asked = 1; asked < lab::pushes_per_turn; ++asked)
-        CHECK(clock.now() == first);
-
-    while (std::chrono::steady_clock::now() <= first) continue;
-    CHECK(clock.now() > first);
-}
-
-TEST_CASE("a session that has paused reads the clock at once") {
-    lab::turn_clock clock;
-    const auto first = clock.now();
-    while (std::chrono::steady_clock::now() <= first) continue;
-
-    clock.begin_turn();
-
-    CHECK(clock.now() > first);
-}

@@ -27,7 +27,15 @@ namespace gyre {
 namespace {
 
 constexpr int shared_items_first = 16;
-constexpr int items_per_clock_reading = 64;  // A reading costs 22 ns: a third of a ns an item.
+
+// A turn of items that take long ends early, so that timers and the kernel are looked at. How long they take
+// is known at its first reading: a reading costs 22 ns, and many items take 2.
+constexpr duration turn_length_max = std::chrono::milliseconds{1};
+constexpr std::size_t items_before_first_reading = 16;
+constexpr std::size_t items_of_a_long_turn =
+    2;  // Before the first reading, where the last turn was long.
+constexpr std::size_t items_per_reading_max = 64;
+
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
 // Names the calling thread for good: addresses and numbers of threads that ended are used again.
@@ -54,7 +62,7 @@ public:
         expects(in_.wake_->enter(), "a loop is run by one thread at a time");
         in_.bind_to_this_thread();
         in_.wake_->wake_up();
-        in_.refresh_clock();
+        static_cast<void>(in_.read_clock());
         in_.take_inbox();
         if (!hook_offered.exchange(true, std::memory_order_relaxed)) offer_hook();
     }
@@ -92,7 +100,7 @@ io_context::io_context(const io_context_options& options)
     info_ = backend_->info();
     backend_->attach(*this);
     wake_->set_backend(*backend_);
-    refresh_clock();
+    static_cast<void>(read_clock());
 }
 
 io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
@@ -103,13 +111,13 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
     info_ = backend_->info();
     backend_->attach(*this);
     wake_->set_backend(*backend_);
-    refresh_clock();
+    static_cast<void>(read_clock());
 }
 
 io_context::~io_context() {
     if (has_work()) end_roots();
     workers_.reset();
-    wake_.reset();  // First: a thread may still be waking the backend.
+    wake_->wait_for_threads();  // First: one may still be waking the backend.
     descriptors_.for_each([](descriptor& it) {
         // Sockets may outlive their loop; all that is left to do with them is to close them.
         it.unlink();
@@ -198,35 +206,41 @@ std::size_t io_context::run_with(executor_ref where, work& item) {
 }
 
 std::size_t io_context::run_ready(std::size_t items_max) noexcept {
+    const time_point began = now_;
     std::size_t ran = 0;
+    std::size_t interval = overran_ ? items_of_a_long_turn : items_before_first_reading;
+    std::size_t next_reading = interval;
     budget_ = units_per_turn;
-    int next_reading = units_per_turn - items_per_clock_reading;
+    overran_ = false;
     int shared_left = shared_items_first;
-    int since_reading = 0;
+    std::size_t paced = 0;
+    time_point paced_at = began;
+    const auto record_pace = [&] {
+        member_->record_pace(ran - paced, now_ - paced_at);
+        paced = ran;
+        paced_at = now_;
+    };
     if (member_ != nullptr && !ready_.empty()) member_->end_watch();
     while (budget_ > 0 && ran < items_max && !wake_->stopped()) {
         work* const item = next_item(shared_left);
         if (item == nullptr) break;
         --budget_;
         streak_ = steps_per_streak;
-        ++ran;
-        ++since_reading;
         item->run(*item);
-        if (budget_ <= next_reading) {
-            record_pace(since_reading);
-            since_reading = 0;
-            next_reading = budget_ - items_per_clock_reading;
+        if (++ran < next_reading) continue;
+        if (read_clock() - began >= turn_length_max) {
+            overran_ = true;
+            break;
         }
+        if (member_ != nullptr && ran - paced >= items_per_reading_max) record_pace();
+        interval = std::min(2 * interval, items_per_reading_max);
+        next_reading = ran + interval;
     }
-    if (member_ != nullptr && since_reading > 0 && member_->believes_brisk())
-        record_pace(since_reading);
+    if (member_ != nullptr && ran > paced && member_->believes_brisk()) {
+        static_cast<void>(read_clock());
+        record_pace();
+    }
     return ran;
-}
-
-void io_context::record_pace(int items) noexcept {
-    const time_point before = now_;
-    refresh_clock();
-    if (member_ != nullptr) member_->record_pace(items, now_ - before);
 }
 
 // In a pool, a few of the shared items come first in each turn, so that a loop which is never out of
@@ -269,10 +283,24 @@ void io_context::turn(time_point limit) noexcept {
     if (member_ != nullptr) member_->woke_up();
     others_wait_ = false;
     begin_postponed();
-    refresh_clock();
-    timers_->advance(now_);
+    static_cast<void>(read_clock());
+    fire_timers();
     take_inbox();
     take_cancels();
+}
+
+// What timers make ready goes before what waits already, which may be hundreds of turns. But if that
+// is too much for a turn by itself, every other turn is for the rest.
+void io_context::fire_timers() noexcept {
+    if (timers_first_ && overran_ && !ready_.empty()) {
+        timers_first_ = false;
+        return;
+    }
+    work_queue waiting;
+    waiting.append(ready_);
+    timers_->advance(now_);
+    timers_first_ = !ready_.empty();
+    ready_.append(waiting);
 }
 
 // Whether nothing is left to do here; of what its pool shares it then takes something, if it can.
@@ -318,7 +346,7 @@ void io_context::look_for_work(time_point deadline) noexcept {
     spins_lost_.add();
 }
 
-void io_context::refresh_clock() noexcept { now_ = host_.now(); }
+time_point io_context::read_clock() noexcept { return now_ = host_.now(); }
 
 bool io_context::has_work() noexcept {
     return !ready_.empty() || !roots().empty() || wake_->guarded() || !wake_->inbox_empty();

@@ -220,13 +220,15 @@ bool pool_member::something_still_waits() const noexcept {
 }
 
 // The second bound is wider, so that one pause of a thread among many items does not make them long.
-void pool_member::record_pace(int count, duration took) noexcept {
+void pool_member::record_pace(std::size_t count, duration took) noexcept {
     constexpr duration short_item = std::chrono::microseconds{1};
     constexpr duration pause = std::chrono::microseconds{10};
-    constexpr int count_min = 64;
+    constexpr std::size_t count_min = 64;
     const bool before = shared.brisk.load(std::memory_order_relaxed);
-    if (before && took > count * short_item + pause) shared.brisk.store(false);
-    if (!before && count >= count_min && took <= count * short_item) shared.brisk.store(true);
+    if (before && took > static_cast<duration::rep>(count) * short_item + pause)
+        shared.brisk.store(false);
+    if (!before && count >= count_min && took <= static_cast<duration::rep>(count) * short_item)
+        shared.brisk.store(true);
 }
 
 bool pool_member::prepare_to_sleep() noexcept {

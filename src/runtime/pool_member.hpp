@@ -172,7 +172,7 @@ public:
     void end_watch() noexcept;
 
     /// `count` items in a row took so long.
-    void record_pace(int count, duration took) noexcept;
+    void record_pace(std::size_t count, duration took) noexcept;
 
     [[nodiscard]] bool believes_brisk() const noexcept {
         return shared.brisk.load(std::memory_order_relaxed);

@@ -26,7 +26,9 @@ bool sleep_awaiter::await_suspend(std::coroutine_handle<> handle,
         given->executor.post(*this);
         return true;
     }
-    const time_point deadline = relative_ ? deadline_after(given->loop->now(), wait_) : until_;
+    const time_point deadline = relative_ && wait_ > duration::zero()
+                                    ? deadline_after(given->loop->read_clock(), wait_)
+                                    : until_;
     if (deadline <= given->loop->now()) {
         progress_ = progress::posted;
         given->executor.post(*this);

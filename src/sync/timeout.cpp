@@ -28,8 +28,7 @@ void limit_base::prepare(const environment& parent) noexcept {
     parent.chain->enter(*this);
     open(parent, filtered(parent.chain->level(), filter_));
     branches_.push_back(chain);
-    const time_point end = std::min(limit_.until, deadline_after(parent.loop->now(), limit_.wait));
-    if (end != never) parent.loop->arm(*this, end);
+    if (const time_point end = deadline(*parent.loop); end != never) parent.loop->arm(*this, end);
     if (silence_ == nullptr) return;
     expects(silence_->limits_ == nullptr, "an idle time-out limits one thing at a time");
     silence_->limits_ = this;
@@ -47,7 +46,12 @@ void limit_base::finish() noexcept {
 void limit_base::begin_anew() noexcept {
     if (!timer::armed()) return;  // It has fired.
     loop& home = *parent_->loop;
-    home.arm(*this, deadline_after(home.now(), limit_.wait));
+    home.arm(*this, deadline(home));
+}
+
+time_point limit_base::deadline(loop& home) const noexcept {
+    if (limit_.wait == duration::max()) return limit_.until;
+    return std::min(limit_.until, deadline_after(home.read_clock(), limit_.wait));
 }
 
 void idle_timeout::push_back() noexcept {

@@ -19,6 +19,7 @@ class manual_loop final : public loop {
 public:
     manual_loop() noexcept { now_ = time_point{std::chrono::hours{1}}; }
 
+    [[nodiscard]] time_point read_clock() noexcept override { return now_; }
     void post(work& item) noexcept override { ready_.push(item); }
     void retract(work& item) noexcept override { ready_.remove(item); }
 

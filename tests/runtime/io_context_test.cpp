@@ -164,6 +164,62 @@ TEST_CASE("a coroutine that always has something to do does not starve timers or
     });
 }
 
+TEST_CASE("a timer waits for the items of a turn at most, and not for all that wait to compute") {
+    with_every_backend([](const io_context_options& options) {
+        constexpr int coroutines = 128;
+        constexpr int turn_max =
+            24;  // What a turn of long items may run before it reads the clock.
+        io_context io{options};
+        int items = 0;
+        int items_when_due = 0;
+        time_point due = never;
+        bool over = false;
+        const auto busy = [&]() -> task<> {
+            while (!over) {
+                compute_for(100us);
+                ++items;
+                if (items_when_due == 0 && io.read_clock() >= due) items_when_due = items;
+                co_await yield();
+            }
+        };
+        const auto timer = [&]() -> task<> {
+            due = io.read_clock() + 1ms;
+            static_cast<void>(co_await sleep_until(due));
+            CHECK(items - items_when_due <= turn_max);
+            over = true;
+        };
+        launch(io, timer(), or_terminate{});
+        for (int each = 0; each < coroutines; ++each) launch(io, busy(), or_terminate{});
+
+        io.run_for(patience);
+
+        CHECK(over);
+    });
+}
+
+TEST_CASE("timers that compute for whole turns leave every other turn to the rest") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        int yields = 0;
+        const auto patient = [&]() -> task<> {
+            for (; yields < 8; ++yields) co_await yield();
+        };
+        const auto periodic = [&]() -> task<> {
+            while (yields < 8) {
+                static_cast<void>(co_await sleep_until(io.read_clock()));
+                static_cast<void>(co_await sleep_for(1ns));
+                compute_for(2ms);
+            }
+        };
+        launch(io, patient(), or_terminate{});
+        for (int each = 0; each < 3; ++each) launch(io, periodic(), or_terminate{});
+
+        io.run_for(patience);
+
+        CHECK(yields == 8);
+    });
+}
+
 TEST_CASE("the clock stands still within an item and moves between turns") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};

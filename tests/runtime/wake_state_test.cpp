@@ -2,8 +2,8 @@
 //
 // Threads that are still inside a call when the loop that they called ends and is freed.
 //
-// The loops are on the heap, so that a thread which touches one afterwards is seen by AddressSanitizer, and by
-// ThreadSanitizer as a race with the destructor. GYRE_TEST_ROUNDS raises the number of rounds.
+// The loops are on the heap, so that AddressSanitizer sees a thread that touches one afterwards, and
+// ThreadSanitizer a race with the destructor. GYRE_TEST_ROUNDS raises the number of rounds.
 #include <gyre/coro/launch.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/io_pool.hpp>
@@ -71,12 +71,6 @@ private:
     std::thread thread_;
 };
 
-void wait_for(duration length) {
-    const auto until = std::chrono::steady_clock::now() + length;
-    while (std::chrono::steady_clock::now() < until) {
-    }
-}
-
 task<> sleep_about(duration wait) { static_cast<void>(co_await sleep_for(wait)); }
 
 task<> wait_until_set(event& it) { static_cast<void>(co_await it.wait()); }
@@ -136,7 +130,7 @@ TEST_CASE("a stop may be requested while a timer ends the loop's last root") {
     with_ending_loops([](io_context& io, caller& other, durations& lengths) {
         const stop_handle handle = launch(io, sleep_about(lengths.next()), or_terminate{});
         other.begin([handle, length = lengths.next()] {
-            wait_for(length);
+            compute_for(length);
             handle.request_stop();
         });
         io.run();
@@ -163,7 +157,7 @@ TEST_CASE("what another thread posts may end the loop before the post returns") 
         event done;
         const stop_handle handle = launch(io, wait_until_set(done), or_terminate{});
         other.begin([&io, &done, length = lengths.next()] {
-            wait_for(length);
+            compute_for(length);
             io.post([&done] { done.set(); });
         });
         io.run();
@@ -175,7 +169,7 @@ TEST_CASE("a thread may stop a loop that ends with that") {
     with_ending_loops([](io_context& io, caller& other, durations& lengths) {
         const stop_handle handle = launch(io, sleep_about(1h), or_terminate{});
         other.begin([&io, length = lengths.next()] {
-            wait_for(length);
+            compute_for(length);
             io.stop();
         });
         io.run();
@@ -187,7 +181,7 @@ TEST_CASE("a thread may release the guard that a loop has waited for") {
     with_ending_loops([](io_context& io, caller& other, durations& lengths) {
         auto guard = std::make_shared<io_context::work_guard>(io);
         other.begin([guard = std::move(guard), length = lengths.next()]() mutable {
-            wait_for(length);
+            compute_for(length);
             guard.reset();
         });
         CHECK(io.run() == 0);
@@ -198,7 +192,7 @@ TEST_CASE("a stop may be requested while a timer ends a root of a pool that then
     with_ending_pools([](io_pool& pool, caller& other, durations& lengths) {
         const stop_handle handle = launch(pool, sleep_about(lengths.next()), or_terminate{});
         other.begin([handle, length = lengths.next()] {
-            wait_for(length);
+            compute_for(length);
             handle.request_stop();
         });
         pool.wait();
@@ -210,7 +204,7 @@ TEST_CASE("a thread may ask a pool to stop that ends with that") {
     with_ending_pools([](io_pool& pool, caller& other, durations& lengths) {
         const stop_handle handle = launch(pool, sleep_about(1h), or_terminate{});
         other.begin([&pool, length = lengths.next()] {
-            wait_for(length);
+            compute_for(length);
             pool.request_stop();
         });
         pool.wait();

@@ -86,6 +86,11 @@ std::size_t open_descriptors() {
     return count;
 }
 
+void compute_for(duration length) {
+    const time_point end = std::chrono::steady_clock::now() + length;
+    while (std::chrono::steady_clock::now() < end) continue;
+}
+
 duration thread_cpu_time() {
     timespec used{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);

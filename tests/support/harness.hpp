@@ -80,6 +80,9 @@ struct socket_pair {
 /// Open descriptors of this process: what a test compares to see that none was lost.
 [[nodiscard]] std::size_t open_descriptors();
 
+/// Keeps this thread busy, as a long computation would.
+void compute_for(duration length);
+
 /// CPU time this thread has used.
 [[nodiscard]] duration thread_cpu_time();
 

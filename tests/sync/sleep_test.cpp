@@ -50,6 +50,18 @@ TEST_CASE("a sleep lasts as long as it was asked to") {
     });
 }
 
+TEST_CASE("a sleep counts from its await, however long its coroutine has computed before") {
+    on_every_backend([](io_context&) -> task<> {
+        compute_for(12ms);
+        const time_point begin = std::chrono::steady_clock::now();
+
+        const io_result<> slept = co_await sleep_for(10ms);
+
+        CHECK(slept.ok());
+        CHECK(std::chrono::steady_clock::now() - begin >= 10ms);
+    });
+}
+
 TEST_CASE("sleepers wake in the order of their deadlines") {
     on_every_backend([](io_context&) -> task<> {
         std::vector<int> order;

@@ -64,6 +64,36 @@ TEST_CASE("what does not end in time is stopped, and its progress is reported") 
     });
 }
 
+TEST_CASE("a limit counts from its await, however long its coroutine has computed before") {
+    on_every_backend([](io_context&) -> task<> {
+        compute_for(12ms);
+        const time_point begin = std::chrono::steady_clock::now();
+
+        const io_result<> slept = co_await with_timeout(10ms, sleep_for(1h));
+
+        CHECK(slept.error() == errc::timed_out);
+        CHECK(std::chrono::steady_clock::now() - begin >= 10ms);
+    });
+}
+
+TEST_CASE("an idle time-out is pushed back from now, however long its coroutine has computed") {
+    on_every_backend([](io_context&) -> task<> {
+        idle_timeout silence{20ms};
+        time_point pushed;
+        const auto computes = [&]() -> task<io_result<>> {
+            compute_for(15ms);
+            silence.push_back();
+            pushed = std::chrono::steady_clock::now();
+            co_return co_await sleep_for(1h);
+        };
+
+        const io_result<> ended = co_await with_idle_timeout(silence, computes());
+
+        CHECK(ended.error() == errc::timed_out);
+        CHECK(std::chrono::steady_clock::now() - pushed >= 20ms);
+    });
+}
+
 TEST_CASE("a time-out keeps the activity that it interrupted") {
     on_every_backend([](io_context& io) -> task<> {
         auto [client, server] = local_pair(io);

@@ -58,6 +58,14 @@ public:
         return false;
     }
 
+    /// Moves all of `other` behind what is here.
+    void append(work_queue& other) noexcept {
+        if (other.empty()) return;
+        *tail_ = other.head_;
+        tail_ = std::exchange(other.tail_, &other.head_);
+        other.head_ = nullptr;
+    }
+
     work_queue() noexcept = default;
     work_queue(const work_queue&) = delete;
     work_queue& operator=(const work_queue&) = delete;

@@ -176,6 +176,7 @@ public:
         return *new posted<Function>{std::move(function)};
     }
 
+    [[nodiscard]] time_point read_clock() noexcept override;
     void retract(work& item) noexcept override;
     void arm(timer& t, time_point deadline) noexcept override;
     void disarm(timer& t) noexcept override;
@@ -338,12 +339,11 @@ private:
     std::size_t run_until(time_point limit, std::size_t items_max);
     std::size_t run_ready(std::size_t items_max) noexcept;
     void turn(time_point limit) noexcept;
+    void fire_timers() noexcept;
     [[nodiscard]] work* next_item(int& shared_left) noexcept;
     [[nodiscard]] bool may_sleep() noexcept;
     [[nodiscard]] bool await_more() noexcept;
     void look_for_work(time_point deadline) noexcept;
-    void refresh_clock() noexcept;
-    void record_pace(int items) noexcept;
     void take_inbox() noexcept;
     void take_cancels() noexcept;
     [[nodiscard]] bool begin_call(call_operation& op) noexcept;
@@ -387,6 +387,8 @@ private:
     receive_pool* received_into_ = nullptr;  // Made on first use; may outlive the loop.
     std::uint64_t bound_thread_ =
         0;                           // The name of the thread that runs it; 0 before the first run.
+    bool overran_ = false;           // The last turn ended early, with its items.
+    bool timers_first_ = false;      // What timers made ready went first in it.
     int spin_luck_ = spin_luck_max;  // How worthwhile spinning has been of late.
     static constexpr int spin_luck_max = 16;
 

@@ -51,12 +51,13 @@ private:
     progress progress_ = progress::idle;
 };
 
-/// Waits for `wait`, counted from the loop's current time. Zero or less yields to what else is ready.
+/// Waits for `wait`, counted from the moment at which it is awaited. Zero or less yields to what else is
+/// ready.
 ///
 /// Errors:        none but cancellation.
 /// Cancellation:  `errc::canceled`, at once.
 /// Threads:       resumes on the caller's executor.
-/// Cost:          no allocation; an entry in the loop's heap.
+/// Cost:          no allocation; a reading of the clock, and an entry in the loop's heap.
 [[nodiscard]] inline sleep_awaiter sleep_for(duration wait) noexcept {
     return sleep_awaiter{sleep_awaiter::span{wait}};
 }

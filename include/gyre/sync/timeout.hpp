@@ -34,9 +34,9 @@ public:
     idle_timeout(const idle_timeout&) = delete;
     idle_timeout& operator=(const idle_timeout&) = delete;
 
-    /// Something was heard: the limit counts anew from the loop's current time. Outside of
-    /// `with_idle_timeout` nothing happens. Cost: a store; the loop's heap is left alone until the moment
-    /// comes that was meant before.
+    /// Something was heard: the limit counts anew from this moment. Outside of `with_idle_timeout`
+    /// nothing happens. Cost: a reading of the clock and a store; the loop's heap is left alone until the
+    /// moment comes that was meant before.
     void push_back() noexcept;
 
     [[nodiscard]] duration limit() const noexcept { return limit_; }
@@ -82,6 +82,7 @@ private:
 
     static void expired(timer& it) noexcept;
     void begin_anew() noexcept;
+    [[nodiscard]] time_point deadline(loop& home) const noexcept;
 
     span limit_;
     stop_filter filter_;
@@ -137,7 +138,7 @@ private:
 
 /// Awaits `it`, but not for longer than `limit`.
 ///
-/// @param  limit  Counted from the loop's current time. Zero or less still lets `it` try once.
+/// @param  limit  Counted from the moment it is awaited. Zero or less still lets `it` try once.
 /// @param  it     Owned. Yields an `io_result`, or nothing.
 /// @return What `it` yields: its own result, progress included, whatever the timer did.
 ///

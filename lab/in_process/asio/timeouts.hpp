@@ -22,10 +22,8 @@ public:
     }
 
     /// The next moments count from a time that is read anew.
-    void begin_turn() { clock_.begin_turn(); }
-
     void arm(std::size_t which, std::chrono::nanoseconds delay) {
-        all_[which].expires_at(clock_.now() + delay);
+        all_[which].expires_after(delay);
         all_[which].async_wait([](error_code error) {
             lab::require(error == asio::error::operation_aborted, "asio: a timer fired");
         });
@@ -38,7 +36,6 @@ public:
 
 private:
     asio::io_context& context_;
-    lab::turn_clock clock_;
     std::deque<timer> all_;
 };
 

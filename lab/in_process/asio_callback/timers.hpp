@@ -39,7 +39,7 @@ public:
 private:
     void cancel_next(lab::slice& now) {
         if (now.done == now.operations) return;
-        timer_.expires_at(clock_.now() + lab::far_away);
+        timer_.expires_after(lab::far_away);
         timer_.async_wait([this, &now](error_code error) {
             lab::require(error == asio::error::operation_aborted, "asio: a timer fired");
             ++now.done;
@@ -67,7 +67,6 @@ private:
 
     lab::timers_case work_;
     timer timer_;
-    lab::turn_clock clock_;
 };
 
 // Timers that fire again and again, at moments that do not depend on when the last one was noticed.
@@ -119,7 +118,6 @@ public:
     }
 
     void get_ready(lab::slice&) override {
-        timeouts_.begin_turn();
         if (freshness_.is_over(work_.delay_max)) arm_from(0);
         loop_.poll();
     }

@@ -88,12 +88,11 @@ struct coroutine_library : library {
     // All parameters of coroutines are borrowed: they outlive the run of the loop. Asio has no wait that a
     // coroutine could begin and cancel by itself, so the cancellation is posted first. The alternative,
     // `timer.async_wait(...) || something` of awaitable_operators, makes coroutines of both sides, which is
-    // slower. The clock is read as in ../asio_callback/timers.hpp.
+    // slower.
     static task cancel_waited(context& loop, std::uint64_t count, std::uint64_t& done) {
         timer it{loop};
-        lab::turn_clock clock;
         for (; done < count; ++done) {
-            it.expires_at(clock.now() + lab::far_away);
+            it.expires_after(lab::far_away);
             asio::post(loop, [&it] { it.cancel(); });
             const auto [error] = co_await it.async_wait(result_of);
             lab::require(error == asio::error::operation_aborted, "asio: a timer fired");

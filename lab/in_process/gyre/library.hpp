@@ -266,9 +266,8 @@ struct library {
         timeouts(library::context& loop, std::size_t count)
             : loop_{loop}, all_(count, gyre::timer{&fail_on_fire}) {}
 
-        void begin_turn() {}
         void arm(std::size_t which, gyre::duration delay) {
-            loop_.arm(all_[which], loop_.now() + delay);
+            loop_.arm(all_[which], loop_.read_clock() + delay);
         }
         void disarm(std::size_t which) { loop_.disarm(all_[which]); }
         void leave_armed() {}  // They keep no loop running.
