@@ -115,8 +115,8 @@ public:
 
     void set_backend(loop_backend& it) noexcept { backend_.store(&it, std::memory_order_release); }
 
-    /// Returns when no thread is inside of a call any more, nor will be: the loop ends. What was posted all the
-    /// same is forgotten.
+    /// Returns when no thread is inside of a call any more, nor will be: the loop ends. What was posted all
+    /// the same is forgotten.
     void wait_for_threads() noexcept;
 
     /// See io_context::set_wake_hook.
