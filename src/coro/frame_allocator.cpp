@@ -80,6 +80,13 @@ public:
         }
     }
 
+    void lock() noexcept {
+        for (batch_list& each : batch_lists_) each.access.lock();
+    }
+    void unlock() noexcept {
+        for (batch_list& each : batch_lists_) each.access.unlock();
+    }
+
     [[nodiscard]] std::size_t bytes() const noexcept {
         return bytes_.load(std::memory_order_relaxed);
     }
@@ -163,5 +170,8 @@ void frame_cache::trim() noexcept {
 }
 
 void frame_cache::trim_central_cache() noexcept { central_cache::instance().trim(); }
+
+void frame_cache::lock_central_cache() noexcept { central_cache::instance().lock(); }
+void frame_cache::unlock_central_cache() noexcept { central_cache::instance().unlock(); }
 
 }  // namespace gyre

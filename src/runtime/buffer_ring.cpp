@@ -48,10 +48,19 @@ int buffer_ring::open(const uring_ring& of, receive_pool& from) noexcept {
 
 void buffer_ring::close() noexcept {
     if (!is_open()) return;
+    give_back();
+    ::munmap(std::exchange(entries_, nullptr), size_of_ring);
+}
+
+void buffer_ring::leave_to_parent() noexcept {
+    give_back();
+    entries_ = nullptr;
+}
+
+void buffer_ring::give_back() noexcept {
     for (std::byte*& each : blocks_) {
         if (each != nullptr) pool_->withdraw(std::exchange(each, nullptr));
     }
-    ::munmap(std::exchange(entries_, nullptr), size_of_ring);
     room_ = offered_ = 0;
 }
 

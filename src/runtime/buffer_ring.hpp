@@ -42,6 +42,9 @@ public:
     /// nothing in it receives any more. Safe when closed.
     void close() noexcept;
 
+    /// The same in a forked child, where the entries are not mapped: what is lent there is a copy.
+    void leave_to_parent() noexcept;
+
     [[nodiscard]] bool is_open() const noexcept { return entries_ != nullptr; }
 
     /// Sees to it that `wanted` blocks are offered, or as many as there is room for.
@@ -61,6 +64,7 @@ public:
     [[nodiscard]] std::size_t room() const noexcept { return room_; }
 
 private:
+    void give_back() noexcept;
     void add(std::size_t wanted) noexcept;
 
     receive_pool* pool_ = nullptr;

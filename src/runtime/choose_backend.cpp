@@ -78,8 +78,8 @@ chosen_backend choose_backend(const io_context_options& options, std::shared_ptr
     return refuse(std::move(shared), what, refusal);
 }
 
-chosen_backend replace_backend(const io_context_options& options, std::shared_ptr<waker> shared,
-                               error refusal) {
+chosen_backend choose_next_backend(const io_context_options& options, std::shared_ptr<waker> shared,
+                                   error refusal) {
     const requirement what = required_by(options);
     const std::string reason = "the kernel withdrew io_uring at run time: " + refusal.message();
     if (what.choice == backend_choice::automatic) return epoll_because(std::move(shared), reason);

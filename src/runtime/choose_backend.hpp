@@ -21,7 +21,7 @@ struct chosen_backend {
                                             std::shared_ptr<waker> shared);
 
 /// What follows when the kernel withdraws a ring that was running.
-[[nodiscard]] chosen_backend replace_backend(const io_context_options& options,
-                                             std::shared_ptr<waker> shared, error refusal);
+[[nodiscard]] chosen_backend choose_next_backend(const io_context_options& options,
+                                                 std::shared_ptr<waker> shared, error refusal);
 
 }  // namespace gyre

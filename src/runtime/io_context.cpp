@@ -12,6 +12,7 @@
 #include <gyre/coro/task_dump.hpp>
 #include <gyre/runtime/thread_pool.hpp>
 #include <runtime/choose_backend.hpp>
+#include <runtime/fork_count.hpp>
 #include <runtime/pool_member.hpp>
 #include <runtime/receive_pool.hpp>
 #include <runtime/system_host.hpp>
@@ -60,6 +61,7 @@ public:
         : in_{in}, outer_{std::exchange(running_here, &in)} {
         expects(outer_ != &in, "run is not called from within itself");
         expects(in_.wake_->enter(), "a loop is run by one thread at a time");
+        in_.notify_fork();
         in_.bind_to_this_thread();
         in_.wake_->wake_up();
         static_cast<void>(in_.read_clock());
@@ -93,7 +95,8 @@ io_context::io_context(const io_context_options& options)
       timers_{std::make_unique<timer_queue>()},
       options_{options},
       waker_{std::make_shared<waker>()},
-      wake_{std::make_unique<wake_state>()} {
+      wake_{std::make_unique<wake_state>()},
+      fork_count_{fork_count()} {
     chosen_backend chosen = choose_backend(options, waker_);
     backend_ = std::move(chosen.backend);
     status_.store(chosen.status, std::memory_order_relaxed);
@@ -107,7 +110,8 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
     : host_{on},
       timers_{std::make_unique<timer_queue>()},
       backend_{std::move(backend)},
-      wake_{std::make_unique<wake_state>()} {
+      wake_{std::make_unique<wake_state>()},
+      fork_count_{fork_count()} {
     info_ = backend_->info();
     backend_->attach(*this);
     wake_->set_backend(*backend_);
@@ -115,6 +119,7 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
 }
 
 io_context::~io_context() {
+    notify_fork();
     if (has_work()) end_roots();
     workers_.reset();
     wake_->wait_for_threads();  // First: one may still be waking the backend.
@@ -258,6 +263,7 @@ work* io_context::next_item(int& shared_left) noexcept {
 
 void io_context::turn(time_point limit) noexcept {
     if (member_ != nullptr && member_->shared.ending.load(std::memory_order_acquire)) stop_roots();
+    notify_fork();
     turns_.add();
     turn_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     time_point deadline = loop_backend::no_wait;
@@ -385,14 +391,42 @@ void io_context::withdraw_backend(error refusal) noexcept {
     expects(withdrawn_ == nullptr && waker_ != nullptr,
             "only io_uring can be withdrawn, and only once");
     backend_->abandon();
-    chosen_backend next = replace_backend(options_, waker_, refusal);
+    withdrawn_ = replace_backend(choose_next_backend(options_, waker_, refusal));
+    begin_all_anew();
+}
+
+void io_context::notify_fork() noexcept {
+    if (fork_count_ == fork_count()) return;
+    fork_count_ = fork_count();
+    expects(calls_in_flight_.load(std::memory_order_relaxed) == 0,
+            "a forked child has no workers that could end a call of its parent's");
+    static_cast<void>(workers_.release());  // Its threads, on which it would wait, are not there.
+    wake_->forget_threads();
+    if (waker_ == nullptr) return;  // A backend that is not the kernel's.
+
+    backend_->leave_to_parent();
+    withdrawn_.reset();
+    waker_ = std::make_shared<waker>();
+    replace_backend(choose_backend(options_, waker_));
+    descriptors_.for_each(
+        [](descriptor& on) { on.registered = on.registered_for_writing = false; });
+    if (bound_thread_ != 0) {
+        if (const error refusal = backend_->bind_thread()) return withdraw_backend(refusal);
+    }
+    begin_all_anew();
+}
+
+// Returns the one before, which other threads may still be waking.
+std::unique_ptr<loop_backend> io_context::replace_backend(chosen_backend next) noexcept {
     status_.store(next.status, std::memory_order_relaxed);
     info_ = next.backend->info();
     next.backend->attach(*this);
     next.backend->count_on_from(*backend_);
-    withdrawn_ = std::exchange(backend_, std::move(next.backend));
-    wake_->set_backend(*backend_);
+    wake_->set_backend(*next.backend);
+    return std::exchange(backend_, std::move(next.backend));
+}
 
+void io_context::begin_all_anew() noexcept {
     descriptors_.for_each([this](descriptor& on) {
         on.maybe_readable = on.maybe_writable = true;
         on.pending.for_each([this](operation& op) {

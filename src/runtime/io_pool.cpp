@@ -4,6 +4,7 @@
 #include <gyre/runtime/io_pool.hpp>
 
 #include <gyre/base/check.hpp>
+#include <runtime/fork_count.hpp>
 #include <runtime/pool_member.hpp>
 #include <runtime/started_thread.hpp>
 #include <runtime/wake_state.hpp>
@@ -52,6 +53,7 @@ io_pool::io_pool(const io_pool_options& options)
     const unsigned count = count_of(options);
     expects(count <= member_set::members_max, "a pool of at most 256 threads");
     state_->steal_threshold = options.steal_threshold;
+    state_->forks = fork_count();
     for (unsigned number = 0; number < count; ++number) {
         state_->members.push_back(std::make_unique<pool_member>(*state_, number, options.loop));
     }
@@ -104,6 +106,11 @@ void io_pool::run_member(unsigned number) noexcept {
 }
 
 io_pool::~io_pool() {
+    if (state_->forks != fork_count()) {
+        static_cast<void>(
+            state_.release());  // Nothing here runs, nor can be waited for, in a child.
+        return;
+    }
     if (not_started_) {
         end_after_failed_start();
         return;
@@ -133,6 +140,7 @@ void io_pool::wait() {
     for (auto& each : state_->members) {
         expects(!each->loop.running_on_this_thread(), "a pool's own thread cannot wait for it");
     }
+    expects(state_->forks == fork_count(), "a pool has no threads in a forked child");
     if (not_started_) return;
     std::unique_lock lock{state_->mutex};
     state_->waiting.fetch_add(1);

@@ -112,6 +112,7 @@ struct pool_state {
     std::atomic<unsigned> waiting = 0;  // Threads that wait for `at_rest`.
     std::atomic<unsigned> asking = 0;   // Threads inside `request_stop`; the pool ends after them.
     unsigned steal_threshold = 1;
+    unsigned forks = 0;  // The fork_count of the process that has the threads.
 
     /// Items have been short of late: about as short as waking a loop takes, or shorter.
     std::atomic<bool> brisk = false;

@@ -8,8 +8,10 @@
 // longer after it has gone.
 #include <gyre/runtime/signal_subscription.hpp>
 
+#include <gyre/base/check.hpp>
 #include <gyre/runtime/io_context.hpp>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -70,11 +72,24 @@ void await_handlers() noexcept {
     while (handlers.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
 }
 
-// A forked child has none of the threads that handlers of its parent were running on.
-void forget_handlers_in_children() noexcept {
-    [[maybe_unused]] static const int done =
-        ::pthread_atfork(nullptr, nullptr, [] { handlers.store(0, std::memory_order_relaxed); });
+// The child hears its own signals: not those that its parent has not taken yet, nor by the parent's events,
+// of which each would take what is meant for the other.
+void begin_anew_in_child() noexcept {
+    handlers.store(0, std::memory_order_relaxed);  // They ran on threads that are not there.
+    for (subscription& each : subscriptions) {
+        each.pending = 0;
+        each.deliveries = 0;
+        if (each.event < 0) continue;
+        const int own = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        const bool replaced = own >= 0 && ::dup3(own, each.event, O_CLOEXEC) >= 0;
+        ensures(replaced, "a forked child needs events for its signals: out of descriptors");
+        ::close(own);
+    }
+    registry.unlock();
 }
+
+[[maybe_unused]] const int forks_arranged =
+    ::pthread_atfork([] { registry.lock(); }, [] { registry.unlock(); }, &begin_anew_in_child);
 
 bool take_over(int signal) noexcept {
     struct sigaction action{};
@@ -116,7 +131,6 @@ void unsubscribe(subscription& it) noexcept {
 io_result<signal_subscription> signal_subscription::open(io_context& on,
                                                          std::initializer_list<int> signals) {
     const std::lock_guard lock{registry};
-    forget_handlers_in_children();
     std::size_t slot = 0;
     while (slot < subscriptions.size() && subscriptions[slot].taken) ++slot;
     if (slot == subscriptions.size()) return error{errc::limit_exceeded, activity::signal};

@@ -36,6 +36,7 @@ public:
     void cancel(operation& op) noexcept override;
     [[nodiscard]] error turn(time_point deadline) noexcept override;
     void abandon() noexcept override;
+    void leave_to_parent() noexcept override;
     void wake() noexcept override { waker_->wake(); }
     void forget(descriptor&) noexcept override {}
     [[nodiscard]] int wait_handle() noexcept override;

@@ -133,6 +133,11 @@ error uring_backend::bind_thread() noexcept {
     return {};
 }
 
+void uring_backend::leave_to_parent() noexcept {
+    buffers_.leave_to_parent();
+    ring_.leave_to_parent();
+}
+
 // Ends every request without io_uring_enter. Cancelling by register is exact; if that is refused as
 // well, closing the ring does it, but in the kernel's own time, of which nothing tells.
 void uring_backend::abandon() noexcept {

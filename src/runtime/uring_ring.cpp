@@ -87,6 +87,12 @@ void uring_ring::close() noexcept {
     number_ = -1;
 }
 
+void uring_ring::leave_to_parent() noexcept {
+    entries_ = nullptr;
+    rings_ = nullptr;
+    close();
+}
+
 int uring_ring::bind_thread() noexcept {
     if (disabled_) {
         const int result = register_with(number_, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);

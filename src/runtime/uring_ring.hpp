@@ -31,6 +31,9 @@ public:
     /// Unmaps and closes; there are no results any more. Safe when closed.
     void close() noexcept;
 
+    /// Closes it in a forked child, where its memory is not mapped, and something else may be there.
+    void leave_to_parent() noexcept;
+
     [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
     [[nodiscard]] int number() const noexcept { return number_; }
     [[nodiscard]] std::uint32_t features() const noexcept { return features_; }

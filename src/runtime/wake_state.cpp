@@ -18,6 +18,13 @@ void wake_state::wait_for_threads() noexcept {
     }
 }
 
+void wake_state::forget_threads() noexcept {
+    visitors_ = hook_callers_ = 0;
+    expected_ = expected_from_outside_ = 0;
+    batches_taken_ = 0;
+    firsts_gone_ = std::uint64_t{!inbox_empty()} + std::uint64_t{!no_cancels()};
+}
+
 void wake_state::wake_as_first() noexcept {
     wake_if_asleep();
     firsts_gone_.fetch_add(1, std::memory_order_release);

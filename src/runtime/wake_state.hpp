@@ -119,6 +119,9 @@ public:
     /// the same is forgotten.
     void wait_for_threads() noexcept;
 
+    /// In a forked child: the parent's other threads are not there, and never leave.
+    void forget_threads() noexcept;
+
     /// See io_context::set_wake_hook.
     void set_hook(wake_hook* hook) noexcept;
 

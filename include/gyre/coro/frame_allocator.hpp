@@ -72,6 +72,10 @@ public:
     /// The same for the central cache. Any thread.
     static void trim_central_cache() noexcept;
 
+    /// For handlers of fork(2): no thread is at the central cache in between, and the child finds it whole.
+    static void lock_central_cache() noexcept;
+    static void unlock_central_cache() noexcept;
+
 private:
     struct block {
         block* next;

@@ -25,6 +25,7 @@
 
 namespace gyre {
 
+struct chosen_backend;
 class loop_backend;
 class pool_member;
 class receive_pool;
@@ -240,6 +241,15 @@ public:
     /// Threads:  the loop's; others may post meanwhile.
     void set_wake_hook(wake_hook* hook) noexcept;
 
+    /// For a child that was forked inside of `run` and goes on with this loop: before it uses the loop or
+    /// anything of it. Elsewhere the next `run`, `poll` or the destructor does the same by itself.
+    ///
+    /// In the child the loop gets a backend of its own. What was pending in both processes at the fork is
+    /// pending in both: each reads from its own copy of a socket, and it is for the program to close one.
+    /// What needs a thread of the parent's never ends there: calls to workers are a failed check, tasks on
+    /// other loops hang, and an io_pool is only good for being destroyed.
+    void notify_fork() noexcept;
+
     /// Keeps `run` from returning for lack of work while it lives.
     class work_guard {
     public:
@@ -362,6 +372,8 @@ private:
     [[nodiscard]] bool may_touch(const descriptor& it) const noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
+    std::unique_ptr<loop_backend> replace_backend(chosen_backend next) noexcept;
+    void begin_all_anew() noexcept;
     void postpone(operation& op) noexcept;
     void begin_postponed() noexcept;
     [[nodiscard]] bool begin(operation& op) noexcept;
@@ -389,6 +401,7 @@ private:
         0;                           // The name of the thread that runs it; 0 before the first run.
     bool overran_ = false;           // The last turn ended early, with its items.
     bool timers_first_ = false;      // What timers made ready went first in it.
+    unsigned fork_count_;            // That of the process whose backend it has.
     int spin_luck_ = spin_luck_max;  // How worthwhile spinning has been of late.
     static constexpr int spin_luck_max = 16;
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a forked child finds of its parent's loops, signals and free memory, and what it leaves alone.
+#include <gyre/coro/frame_allocator.hpp>
+#include <gyre/runtime/call.hpp>
+#include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/signal_subscription.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <runtime/fork_count.hpp>
+#include <support/child.hpp>
+#include <support/harness.hpp>
+#include <support/pools.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A sleep, a connection and a byte through it. True if all of it works.
+task<bool> try_everything(io_context& io) {
+    socket_pair ends = local_pair(io);
+    std::array<std::byte, 1> byte{std::byte{7}};
+    static_cast<void>(co_await sleep_for(100us));
+    const bool sent = (co_await write_all(ends.client, byte)).ok();
+    byte[0] = std::byte{0};
+    const bool got = (co_await ends.server.read_some(byte)).ok();
+    co_return sent&& got&& byte[0] == std::byte{7};
+}
+
+bool works(io_context& io) {
+    bool worked = false;
+    launch(io, try_everything(io), [&worked](task_outcome<bool> of) { worked = of.get(); });
+    io.run_for(patience);
+    return worked;
+}
+
+}  // namespace
+
+TEST_CASE("a child is counted, and its parent is not") {
+    const unsigned before = fork_count();
+    const child_report child =
+        in_child([before](child_process& me) { me.check(fork_count() == before + 1, "one more"); });
+    CHECK(child.text == "");
+    CHECK(fork_count() == before);
+}
+
+TEST_CASE("a loop that was made before a fork works in the child and goes on in the parent") {
+    with_every_backend([](const io_context_options& options) {
+        for (const bool has_run : {false, true}) {
+            io_context io{options};
+            if (has_run) CHECK(works(io));
+            const child_report child =
+                in_child([&](child_process& me) { me.check(works(io), "the loop works"); });
+            CHECK(child.text == "");
+            CHECK(child.passed());
+            CHECK(works(io));
+        }
+    });
+}
+
+TEST_CASE("what waits at a fork is stopped in the child, and goes on in the parent") {
+    with_every_backend([](const io_context_options& options) {
+        auto io = std::make_unique<io_context>(options);
+        socket_pair ends = local_pair(*io);
+        std::array<std::byte, 1> byte{};
+        io_result<std::size_t> got{std::size_t{0}};
+        const auto reads = [&]() -> task<> { got = co_await ends.server.read_some(byte); };
+        const stop_handle reading = launch(*io, reads(), or_terminate{});
+        io->poll();
+
+        const child_report child = in_child([&](child_process& me) {
+            reading.request_stop();
+            io->run_for(patience);
+            me.check(got.error() == errc::canceled, "the read was stopped");
+        });
+        CHECK(child.text == "");
+        CHECK(child.passed());
+
+        const child_report destroying = in_child([&](child_process& me) {
+            ends.client = {};
+            io.reset();
+            me.check(got.error() == errc::canceled, "the loop ended its roots");
+        });
+        CHECK(destroying.text == "");
+        CHECK(destroying.passed());
+
+        const auto writes = [&]() -> task<> {
+            static_cast<void>(co_await write_all(ends.client, byte));
+        };
+        launch(*io, writes(), or_terminate{});
+        io->run_for(patience);
+        CHECK(got.ok());
+        CHECK(got.value() == 1);
+    });
+}
+
+TEST_CASE("a coroutine may fork and go on in the child, once it has told the loop") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        int child = -1;
+        const auto forks = [&]() -> task<> {
+            child = ::fork();
+            if (child == 0) {
+                ::alarm(60);
+                io.notify_fork();
+                const bool worked = co_await try_everything(io);
+                ::_exit(worked ? 0 : 1);
+            }
+            CHECK(co_await try_everything(io));
+        };
+        launch(io, forks(), or_terminate{});
+        io.run_for(patience);
+        REQUIRE(child > 0);
+        CHECK(wait_for_child(child) == 0);
+        CHECK(works(io));
+    });
+}
+
+TEST_CASE("a child's signals are its own, and its parent's are left to the parent") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        auto opened = signal_subscription::open(io, {SIGUSR1, SIGUSR2});
+        REQUIRE(opened.ok());
+        signal_subscription subscription = opened.take();
+        ::raise(SIGUSR1);
+
+        const child_report child = in_child([&](child_process& me) {
+            me.check(subscription.take() == 0, "what came before is the parent's");
+            ::raise(SIGUSR2);
+            me.check(subscription.take() == SIGUSR2, "what comes now is the child's");
+        });
+        CHECK(child.text == "");
+        CHECK(child.passed());
+
+        CHECK(subscription.take() == SIGUSR1);
+        CHECK(subscription.take() == 0);
+    });
+}
+
+TEST_CASE("a child finds free memory although threads were at it when it was forked") {
+    constexpr int forks = 400;
+    constexpr int blocks = 64;
+    constexpr std::size_t size = 512;
+    std::atomic<bool> over = false;
+    // With next to nothing of their own they are at the central cache all the time.
+    const auto churn = [&over] {
+        frame_cache::set_bytes_max(size);
+        std::vector<void*> held;
+        while (!over.load()) {
+            for (int each = 0; each < blocks; ++each) held.push_back(frame_cache::allocate(size));
+            for (void* const each : held) frame_cache::release(each, size);
+            held.clear();
+        }
+    };
+    std::thread one{churn};
+    std::thread other{churn};
+    int failed = 0;
+    for (int each = 0; each < forks; ++each) {
+        const int child = start_child([] {
+            ::alarm(10);
+            std::vector<void*> held;
+            for (int block = 0; block < blocks; ++block) {
+                held.push_back(frame_cache::allocate(size));
+            }
+            for (void* const block : held) frame_cache::release(block, size);
+            return 0;
+        });
+        if (wait_for_child(child) != 0) ++failed;
+    }
+    over = true;
+    one.join();
+    other.join();
+    CHECK(failed == 0);
+}
+
+TEST_CASE("a pool of the parent's may be destroyed in a child, and so may a loop with workers") {
+    with_every_backend([](const io_context_options& options) {
+        io_pool_options of_two;
+        of_two.threads = 2;
+        of_two.loop = options;
+        auto pool = std::make_unique<io_pool>(of_two);
+        auto io = std::make_unique<io_context>(options);
+        const auto calls = []() -> task<> { CHECK((co_await blocking([] {})).ok()); };
+        launch(*io, calls(), or_terminate{});
+        io->run_for(patience);
+
+        const child_report child = in_child([&](child_process&) {
+            pool.reset();
+            io.reset();
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        pool->wait();
+        CHECK(works(*io));
+    });
+}
