@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A stranger's first program, built against the installed package.
+//
+// With the package's compiler and with another one: coroutines hand control to each other across the
+// border between the two, which must neither lose it nor let the stack grow (gyre/coro/resume.hpp).
+#include "neighbour.hpp"
+
 #include <gyre/gyre.hpp>
 
 #include <cstdio>
 
 gyre::task<int> answer() {
-    static_cast<void>(co_await gyre::sleep_for(std::chrono::milliseconds{1}));
-    co_return 42;
+    const int waited = co_await waits_and_yields(42);
+    co_return waited;
 }
 
-int main() { std::printf("the answer is %d\n", gyre::run(answer())); }
+gyre::task<long> asks_often() {
+    long sum = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        const int ended = co_await yields_at_once(1);
+        const gyre::io_result<> timed =
+            co_await gyre::with_timeout(std::chrono::hours{1}, ends_at_once());
+        sum += ended + static_cast<int>(timed.ok());
+    }
+    co_return sum;
+}
+
+int main() {
+    std::printf("the answer is %d, ", gyre::run(answer()));
+    std::printf("the sum %ld\n", gyre::run(asks_often()));
+}

@@ -2,9 +2,10 @@
 //
 // Passing control between coroutines without growing the stack.
 //
-// Where the compiler makes symmetric transfer a tail call this file melts away. Where it does not
-// (g++ below -O2, or under ASan: docs/guide/compilers.md) a transfer is written down and carried
-// out by the caller of `resume`, so a million awaits in a loop use one stack frame on every build.
+// Where the compiler makes symmetric transfer a tail call a transfer is just that. Where it does not
+// (g++ below -O2, or under ASan: docs/guide/compilers.md) it is written down and carried out by the
+// caller of `resume`, so a million awaits in a loop use one stack frame on every build. One program may
+// have objects of both kinds, so `resume` always looks at the note.
 #pragma once
 
 #include <gyre/base/build.hpp>
@@ -36,8 +37,14 @@ struct callback_frame {
 // Part of the frame-allocator window's sanction: it too is set and taken within one resumption.
 inline constinit thread_local void* noted_transfer = nullptr;
 
-/// What an `await_suspend` returns to hand control to `next`.
-[[nodiscard]] inline std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {
+/// What the `await_suspend` that the compiler itself calls returns to hand control to `next`: that of
+/// the wrapper that `await_transform` returns, or of a promise's own awaiters. Awaitables below them
+/// return plain handles.
+///
+/// It and those functions are always inlined: the linker keeps one body of an inline function, and that
+/// of another compiler would transfer as suits the other one.
+[[nodiscard, gnu::always_inline]] inline std::coroutine_handle<> transfer(
+    std::coroutine_handle<> next) noexcept {
     if constexpr (symmetric_transfer_is_tail_call) {
         return next;
     } else {
@@ -50,10 +57,8 @@ inline constinit thread_local void* noted_transfer = nullptr;
 /// from outside a coroutine goes through here.
 inline void resume(std::coroutine_handle<> next) {
     next.resume();
-    if constexpr (!symmetric_transfer_is_tail_call) {
-        while (void* noted = std::exchange(noted_transfer, nullptr)) {
-            std::coroutine_handle<>::from_address(noted).resume();
-        }
+    while (noted_transfer != nullptr) [[unlikely]] {
+        std::coroutine_handle<>::from_address(std::exchange(noted_transfer, nullptr)).resume();
     }
 }
 

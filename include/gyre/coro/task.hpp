@@ -54,7 +54,7 @@ public:
                 "a task is awaited once, and not after it was moved from");
         frame_.promise().env = given;
         frame_.promise().continuation = waiter;
-        return transfer(frame_);
+        return frame_;
     }
     Result await_resume() { return frame_.promise().take(); }
 
@@ -76,7 +76,7 @@ private:
 struct final_transfer {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <class Promise>
-    [[nodiscard]] std::coroutine_handle<> await_suspend(
+    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> await_suspend(
         std::coroutine_handle<Promise> done) const noexcept {
         return transfer(done.promise().continuation);
     }

@@ -9,6 +9,7 @@
 
 #include <gyre/coro/awaitable.hpp>
 #include <gyre/coro/frame_allocator.hpp>
+#include <gyre/coro/resume.hpp>
 
 #include <source_location>
 
@@ -70,8 +71,13 @@ private:
         const environment* env;
 
         bool await_ready() noexcept { return it.await_ready(); }
-        auto await_suspend(std::coroutine_handle<> waiter) noexcept {
-            return it.await_suspend(waiter, env);
+        [[gnu::always_inline]] auto await_suspend(std::coroutine_handle<> waiter) noexcept {
+            using outcome = decltype(it.await_suspend(waiter, env));
+            if constexpr (std::convertible_to<outcome, std::coroutine_handle<>>) {
+                return transfer(it.await_suspend(waiter, env));
+            } else {
+                return it.await_suspend(waiter, env);
+            }
         }
         decltype(auto) await_resume() { return it.await_resume(); }
     };
@@ -82,8 +88,8 @@ private:
         task_node& self;
 
         bool await_ready() noexcept { return false; }
-        auto await_suspend(std::coroutine_handle<> waiter) noexcept {
-            return child.await_suspend(waiter, self.env);
+        [[gnu::always_inline]] auto await_suspend(std::coroutine_handle<> waiter) noexcept {
+            return transfer(child.await_suspend(waiter, self.env));
         }
         decltype(auto) await_resume() {
             self.awaiting = nullptr;

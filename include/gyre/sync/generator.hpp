@@ -75,7 +75,7 @@ class generator<Value>::promise_type : public task_node {
 public:
     struct hand_over {
         [[nodiscard]] bool await_ready() const noexcept { return false; }
-        [[nodiscard]] std::coroutine_handle<> await_suspend(
+        [[nodiscard, gnu::always_inline]] std::coroutine_handle<> await_suspend(
             std::coroutine_handle<promise_type> self) const noexcept {
             return transfer(self.promise().consumer);
         }
@@ -119,11 +119,11 @@ public:
 template <class Value>
 std::coroutine_handle<> generator<Value>::next_awaiter::await_suspend(
     std::coroutine_handle<> waiter, const environment* given) noexcept {
-    if (frame_.done()) return transfer(waiter);
+    if (frame_.done()) return waiter;
     frame_.promise().env = given;
     frame_.promise().consumer = waiter;
     frame_.promise().current = nullptr;
-    return transfer(frame_);
+    return frame_;
 }
 
 template <class Value>

@@ -115,7 +115,7 @@ public:
                                                         const environment* given) noexcept {
         prepare(*given);
         std::coroutine_handle<> next;
-        if (!begin_for(waiter, it_, next)) return transfer(waiter);
+        if (!begin_for(waiter, it_, next)) return waiter;
         return next ? next : std::noop_coroutine();
     }
     [[nodiscard]] result await_resume() {
