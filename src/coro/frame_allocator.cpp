@@ -12,8 +12,18 @@
 #include <type_traits>
 #include <utility>
 
+// Parts of the sanitizers' run time; absent from a program without them.
+extern "C" {
+[[gnu::weak]] void __asan_init();  // NOLINT(bugprone-reserved-identifier)
+[[gnu::weak]] void __tsan_init();  // NOLINT(bugprone-reserved-identifier)
+}
+
 namespace gyre {
 namespace {
+
+// Asked of the program as it is linked, not of this file: the library may be built without a sanitizer
+// and the program with one.
+bool recycles() noexcept { return &__asan_init == nullptr && &__tsan_init == nullptr; }
 
 // The cache itself has no destructor, so that using it costs no look whether it was constructed;
 // this empties it at the end of its thread. Frames freed after that go straight to malloc.
@@ -112,13 +122,13 @@ void frame_cache::begin_use() noexcept {
     here_.in_use_ = true;
     thread_local const trimmer at_end;
     static_cast<void>(&at_end);
-    here_.bytes_max_ = bytes_max_default;
+    here_.bytes_max_ = recycles() ? bytes_max_default : 0;
 }
 
 // The size class is empty: one block for the caller, and the rest of its batch for the next ones.
 void* frame_cache::allocate_from_central_cache(std::size_t size) noexcept {
     begin_use();
-    if (recycles_memory && size <= size_max && here_.bytes_max_ > 0) {
+    if (size <= size_max && here_.bytes_max_ > 0) {
         if (central_cache::batch* full = central_cache::instance().take(size_class_of(size))) {
             here_.free_lists_[size_class_of(size)].first = full->next;
             here_.bytes_held_ += full->bytes - rounded(size);
@@ -132,7 +142,7 @@ void* frame_cache::allocate_from_central_cache(std::size_t size) noexcept {
 
 // The cache is full: a batch of the free blocks of this size class, and the block itself.
 void frame_cache::release_to_central_cache(void* memory, std::size_t size) noexcept {
-    if (!recycles_memory || size > size_max) return std::free(memory);
+    if (size > size_max) return std::free(memory);
     if (!here_.in_use_) {
         begin_use();
         return release(memory, size);
@@ -161,7 +171,7 @@ std::size_t frame_cache::central_cache_bytes_held() noexcept {
 
 void frame_cache::set_bytes_max(std::size_t bytes) noexcept {
     begin_use();  // First: a thread may set its bound, even to 0, before it has any frame.
-    here_.bytes_max_ = bytes;
+    here_.bytes_max_ = recycles() ? bytes : 0;
 }
 
 void frame_cache::trim() noexcept {

@@ -28,8 +28,8 @@ inline constexpr bool symmetric_transfer_is_tail_call = true;
 inline constexpr bool symmetric_transfer_is_tail_call = false;
 #endif
 
-/// Whether freed memory must go back to the sanitizer instead of being recycled: a recycled
-/// coroutine frame would hide every use after free.
+/// Whether this object file is built without the sanitizers that watch memory, so that the frame cache
+/// may recycle what is freed; whether it does is asked of the whole program (frame_allocator.cpp).
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool recycles_memory = false;
 #elif defined(__has_feature)
