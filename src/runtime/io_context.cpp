@@ -15,6 +15,7 @@
 #include <runtime/fork_count.hpp>
 #include <runtime/pool_member.hpp>
 #include <runtime/receive_pool.hpp>
+#include <runtime/started_thread.hpp>
 #include <runtime/system_host.hpp>
 #include <runtime/timer_queue.hpp>
 #include <runtime/wake_state.hpp>
@@ -505,7 +506,12 @@ loop_counters io_context::counters() const noexcept {
 }
 
 thread_pool& io_context::workers() {
-    if (workers_ == nullptr) workers_ = std::make_unique<thread_pool>(options_.worker_threads_max);
+    if (workers_ == nullptr) {
+        // A pool's own threads block more than its program does.
+        workers_ = std::make_unique<thread_pool>(
+            options_.worker_threads_max,
+            member_ == nullptr ? signal_mask() : member_->shared.blocked_by_maker);
+    }
     return *workers_;
 }
 

@@ -15,6 +15,7 @@
 #include <gyre/base/time.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <runtime/shared_inbox.hpp>
+#include <runtime/started_thread.hpp>
 #include <runtime/steal_queue.hpp>
 
 #include <pthread.h>
@@ -113,6 +114,7 @@ struct pool_state {
     std::atomic<unsigned> asking = 0;   // Threads inside `request_stop`; the pool ends after them.
     unsigned steal_threshold = 1;
     unsigned forks = 0;  // The fork_count of the process that has the threads.
+    const sigset_t blocked_by_maker = signal_mask();  // What the program's own threads block.
 
     /// Items have been short of late: about as short as waking a loop takes, or shorter.
     std::atomic<bool> brisk = false;

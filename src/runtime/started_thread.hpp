@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How threads of the library start: with every signal blocked, since handlers run on the program's
-// own threads, and with a failure that is a value. std::thread would throw it, also where
-// exceptions are off.
+// How threads of the library start: without the signals that come from outside, whose handlers run on
+// the program's own threads, and with a failure that is a value. std::thread would throw it, also
+// where exceptions are off.
 #pragma once
 
 #include <pthread.h>
@@ -10,13 +10,25 @@
 
 namespace gyre {
 
-/// Blocks signals on the calling thread while it lives; what is started meanwhile inherits that.
+/// The signals that are blocked on the calling thread.
+[[nodiscard]] inline sigset_t signal_mask() noexcept {
+    sigset_t now;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    return now;
+}
+
+/// Blocks signals on the calling thread while it lives; what is started meanwhile inherits that. Those
+/// that a thread brings on itself stay as they are: blocked, a fault ends the process without its crash
+/// handler. So does SIGPROF, by which profilers find out where a thread is.
 class signals_blocked {
 public:
     signals_blocked() noexcept {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+        sigset_t from_outside;
+        ::sigfillset(&from_outside);
+        for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) {
+            ::sigdelset(&from_outside, own);
+        }
+        ::pthread_sigmask(SIG_BLOCK, &from_outside, &before_);
     }
     signals_blocked(const signals_blocked&) = delete;
     signals_blocked& operator=(const signals_blocked&) = delete;

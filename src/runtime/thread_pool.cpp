@@ -9,7 +9,8 @@
 
 namespace gyre {
 
-thread_pool::thread_pool(unsigned threads_max) noexcept : threads_max_{threads_max} {
+thread_pool::thread_pool(unsigned threads_max, const sigset_t& blocked) noexcept
+    : threads_max_{threads_max}, blocked_{blocked} {
     expects(threads_max > 0, "a pool without threads would never run anything");
 }
 
@@ -40,7 +41,9 @@ int thread_pool::submit(call_operation& op) noexcept {
 
 int thread_pool::start_worker() noexcept {
     const auto body = [](void* pool) -> void* {
-        static_cast<thread_pool*>(pool)->work_until_closed();
+        auto& self = *static_cast<thread_pool*>(pool);
+        ::pthread_sigmask(SIG_SETMASK, &self.blocked_, nullptr);
+        self.work_until_closed();
         return nullptr;
     };
     const started_thread made = start_with_signals_blocked(body, this);

@@ -4,6 +4,7 @@
 #include <gyre/runtime/thread_pool.hpp>
 
 #include <gyre/runtime/call.hpp>
+#include <gyre/runtime/io_pool.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <support/harness.hpp>
@@ -12,12 +13,17 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
+#include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+
+#include <pthread.h>
+#include <sys/wait.h>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -113,6 +119,60 @@ TEST_CASE("a call that has begun is waited for, even when everything stops") {
         co_await with_group(body);
 
         CHECK(finished);
+    });
+}
+
+TEST_CASE("what a blocking call starts can be ended by SIGTERM, on a loop of a pool as well") {
+    with_every_backend([](const io_context_options& options) {
+        const auto ends_itself = [] { return std::system("kill -TERM $$; exit 3"); };
+        std::atomic<int> ended = 0;
+        const auto call = [&]() -> task<> {
+            const io_result<int> status = co_await blocking(ends_itself);
+            if (WIFSIGNALED(status.value()) && WTERMSIG(status.value()) == SIGTERM) ++ended;
+        };
+
+        io_context io{options};
+        launch(io, call(), or_terminate{});
+        io.run_for(patience);
+        io_pool_options two;
+        two.threads = 2;
+        two.loop = options;
+        io_pool pool{two};
+        launch(pool, call(), or_terminate{});
+        pool.wait();
+
+        CHECK(ended.load() == 2);
+    });
+}
+
+TEST_CASE(
+    "what the program has blocked is blocked in blocking calls, on a loop of a pool as well") {
+    with_every_backend([](const io_context_options& options) {
+        const auto is_blocked = [] {
+            sigset_t now;
+            ::pthread_sigmask(SIG_BLOCK, nullptr, &now);
+            return ::sigismember(&now, SIGUSR2) == 1 && ::sigismember(&now, SIGUSR1) == 0;
+        };
+        std::atomic<int> blocked = 0;
+        const auto call = [&]() -> task<> {
+            const io_result<bool> there = co_await blocking(is_blocked);
+            if (there.value()) ++blocked;
+        };
+        sigset_t one;
+        ::sigemptyset(&one);
+        ::sigaddset(&one, SIGUSR2);
+        sigset_t before;
+        ::pthread_sigmask(SIG_BLOCK, &one, &before);
+
+        io_context io{options};
+        launch(io, call(), or_terminate{});
+        io.run_for(patience);
+        io_pool pool;
+        launch(pool, call(), or_terminate{});
+        pool.wait();
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+
+        CHECK(blocked.load() == 2);
     });
 }
 

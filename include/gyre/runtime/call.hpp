@@ -67,7 +67,9 @@ private:
 ///                started, what pthread_create(3) says, as a rule `errc::resource_unavailable`; then
 ///                `function` was not called.
 /// Cancellation:  `errc::canceled` if it has not begun; a call that has begun is waited for.
-/// Threads:       `function` runs on a worker, the coroutine resumes on its own executor.
+/// Threads:       `function` runs on a worker, the coroutine resumes on its own executor. Signals are
+///                blocked there as on the thread that made the pool or first called this on its own
+///                loop: children inherit what the program chose, and handlers may run there.
 /// Cost:          two thread switches, tens of microseconds.
 template <class Function>
 [[nodiscard]] auto blocking(Function function) {

@@ -47,7 +47,9 @@ struct io_pool_counters {
     std::uint64_t stolen = 0;    ///< Items that it found there.
 };
 
-/// N loops on N threads, which run from construction to destruction. Does not move.
+/// N loops on N threads, which run from construction to destruction. Does not move. The threads block
+/// the signals that come from outside, so their handlers run on the program's own threads; what a fault
+/// raises is handled where it happens.
 ///
 /// Threads:  everything here is for any thread, unless it says otherwise.
 class io_pool {

@@ -9,6 +9,7 @@
 #include <gyre/runtime/operation.hpp>
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <condition_variable>
 #include <cstddef>
@@ -21,7 +22,8 @@ namespace gyre {
 class thread_pool {
 public:
     /// @param  threads_max  At least 1; how many calls may run at the same time.
-    explicit thread_pool(unsigned threads_max) noexcept;
+    /// @param  blocked      The signals that are blocked while they run.
+    thread_pool(unsigned threads_max, const sigset_t& blocked) noexcept;
     thread_pool(const thread_pool&) = delete;
     thread_pool& operator=(const thread_pool&) = delete;
     ~thread_pool();
@@ -40,6 +42,7 @@ private:
     void work_until_closed() noexcept;
 
     const unsigned threads_max_;
+    const sigset_t blocked_;
     std::mutex mutex_;
     std::condition_variable wanted_;
     work_queue waiting_;
