@@ -6,8 +6,10 @@
 
 #include <gyre/base/result.hpp>
 #include <gyre/coro/launch.hpp>
+#include <gyre/io/run.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>
 
 #include <base/ending.hpp>
@@ -50,6 +52,15 @@ private:
 };
 
 task<int> answer() { co_return 42; }
+
+// The defect on purpose; clang warns of it, g++ does not.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wreturn-type"
+task<int> answer_if(bool known) {
+    co_await yield();
+    if (known) co_return 42;
+}
+#pragma GCC diagnostic pop
 
 task<> note(bool& started, counted) {
     started = true;
@@ -284,4 +295,13 @@ TEST_CASE("awaiting a task a second time is a failed check") {
 
     CHECK(how.signal == SIGABRT);
     CHECK(how.said_that("a task is awaited once"));
+}
+
+TEST_CASE("a task that ends without the value that it owes is a failed check") {
+    const ending known = ending_of([] { static_cast<void>(run(answer_if(true))); });
+    const ending unknown = ending_of([] { static_cast<void>(run(answer_if(false))); });
+
+    CHECK(known.signal == 0);
+    CHECK(unknown.signal == SIGABRT);
+    CHECK(unknown.said_that("a task that yields a value ends with co_return"));
 }

@@ -104,6 +104,8 @@ public:
 
     [[nodiscard]] Result take() {
         failure_.rethrow_if_any();
+        // g++ does not warn of a coroutine that can reach its end.
+        expects(full_, "a task that yields a value ends with co_return");
         return std::move(value_);
     }
 
