@@ -11,6 +11,7 @@
 #include <gyre/base/exception.hpp>
 #include <gyre/coro/resume.hpp>
 #include <gyre/coro/task.hpp>
+#include <gyre/coro/task_function.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -145,6 +146,13 @@ private:
 /// Cost:     one block from the frame cache.
 template <executor Executor, class Result, class Handler>
 stop_handle launch(Executor& where, task<Result> coroutine, Handler handler);
+
+/// Starts what `function` makes, as the `launch` of tasks on `where` does, and keeps `function` until that
+/// has ended. A lambda with captures is launched like this, uncalled.
+template <class Target, task_function Function, class Handler>
+stop_handle launch(Target& where, Function function, Handler handler) {
+    return launch(where, call_and_keep(std::move(function)), std::move(handler));
+}
 
 // Implementation
 

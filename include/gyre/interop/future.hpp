@@ -49,4 +49,10 @@ template <executor Executor, class Result>
     return future;
 }
 
+/// The same for what `function` makes, which is kept until that has ended.
+template <executor Executor, task_function Function>
+[[nodiscard]] auto to_future(Executor& where, Function function) {
+    return to_future(where, call_and_keep(std::move(function)));
+}
+
 }  // namespace gyre

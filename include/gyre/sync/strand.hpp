@@ -8,6 +8,7 @@
 
 #include <gyre/coro/branch.hpp>
 #include <gyre/coro/executor.hpp>
+#include <gyre/coro/task_function.hpp>
 
 #include <atomic>
 #include <utility>

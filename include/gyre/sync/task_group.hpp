@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gyre/coro/branch.hpp>
+#include <gyre/coro/task_function.hpp>
 #include <gyre/sync/waiters.hpp>
 
 #include <cstddef>
@@ -57,11 +58,26 @@ public:
         start(std::move(child), std::move(on_exit));
     }
 
+    /// Starts what `function` makes, as above, and keeps `function` until that has ended. A lambda with
+    /// captures is spawned like this, uncalled: `group.spawn([text]() -> task<> { ... })`.
+    template <task_function Function>
+    void spawn(Function function) {
+        spawn(call_and_keep(std::move(function)));
+    }
+    template <task_function Function, class OnExit>
+    void spawn(Function function, OnExit on_exit) {
+        spawn(call_and_keep(std::move(function)), std::move(on_exit));
+    }
+
     /// The same unless the bound is reached; false then, and `child` is destroyed unstarted.
     [[nodiscard]] bool try_spawn(task<> child) {
         if (children_ >= options_.children_max) return false;
         spawn(std::move(child));
         return true;
+    }
+    template <task_function Function>
+    [[nodiscard]] bool try_spawn(Function function) {
+        return try_spawn(call_and_keep(std::move(function)));
     }
 
     /// Asks every child, and the body, to end. Children spawned later begin stopped.
