@@ -442,6 +442,10 @@ void io_context::begin_all_anew() noexcept {
     });
 }
 
+bool io_context::may_touch_here() const noexcept {
+    return running_here == this || !wake_->entered();
+}
+
 // Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
 bool io_context::may_touch(const descriptor& it) const noexcept {
     if (running_here == this) return true;

@@ -3,7 +3,17 @@
 // Waiting and waking: see include/gyre/sync/waiters.hpp.
 #include <gyre/sync/waiters.hpp>
 
+#include <gyre/base/check.hpp>
+
 namespace gyre {
+namespace {
+
+constexpr const char* used_elsewhere =
+    "what is waited for (an event, a lock, a channel, ...) is used on the loop of the coroutines "
+    "that "
+    "wait for it; from elsewhere, post() to that loop";
+
+}  // namespace
 
 waiter::~waiter() {
     // Only a frame that is destroyed while it waits gets past the first line.
@@ -37,6 +47,7 @@ bool waiter::go_on(std::coroutine_handle<> handle, const environment& given,
 bool waiter::wait_in(waiters& queue, std::coroutine_handle<> handle,
                      const environment& given) noexcept {
     if (stopped_before(given)) return go_on(handle, given, outcome_);
+    expects(queue.empty() || queue.front().env_->loop == given.loop, used_elsewhere);
     env_ = &given;
     handle_ = handle;
     progress_ = progress::waiting;
@@ -65,6 +76,7 @@ void waiter::wake_up(work& item) noexcept {
 
 bool waiters::wake_one(error outcome) noexcept {
     if (empty()) return false;
+    expects(front().env_->loop->may_touch_here(), used_elsewhere);
     front().end(outcome);
     return true;
 }

@@ -32,6 +32,7 @@ public:
         std::erase(armed_, &t);
         t.position = timer::idle;
     }
+    [[nodiscard]] bool may_touch_here() const noexcept override { return true; }
     [[nodiscard]] loop& home() noexcept { return *this; }
 
     /// Runs what is ready, and what that makes ready. Returns how many items ran.

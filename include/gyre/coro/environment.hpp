@@ -60,6 +60,10 @@ public:
     /// After this `t` will not fire. Idle timers are left alone. The loop's thread only.
     virtual void disarm(timer& t) noexcept = 0;
 
+    /// Whether the calling thread may touch what waits on this loop: it runs the loop, or none does. For
+    /// checks. Any thread.
+    [[nodiscard]] virtual bool may_touch_here() const noexcept = 0;
+
     /// The coroutines that nothing awaits; `launch` adds them. The loop's thread only.
     [[nodiscard]] list<root>& roots() noexcept { return roots_; }
 

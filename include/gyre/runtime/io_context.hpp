@@ -181,6 +181,7 @@ public:
     void retract(work& item) noexcept override;
     void arm(timer& t, time_point deadline) noexcept override;
     void disarm(timer& t) noexcept override;
+    [[nodiscard]] bool may_touch_here() const noexcept override;
 
     /// As an executor: the loop whose timers and operations its coroutines use is itself.
     [[nodiscard]] loop& home() noexcept { return *this; }

@@ -195,6 +195,7 @@ private:
 
 template <class Result, class OnExit>
 void task_group::start(task<Result> it, OnExit on_exit) {
+    expects(env().loop->may_touch_here(), "a group's children are spawned on its loop");
     expects(children_ < options_.children_max, "the group is full; try_spawn tells");
     ++children_;
     new child<task<Result>, OnExit>{*this, std::move(it), std::move(on_exit)};

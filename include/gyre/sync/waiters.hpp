@@ -4,7 +4,8 @@
 //
 // First come, first served. Waking posts instead of transferring, so that the turn's budget and the
 // simulator see every wake-up. A waiter that was woken has what it was woken for, whatever is
-// stopped afterwards. All on one loop or one strand; nothing here is locked.
+// stopped afterwards. All on one loop or one strand, which is checked as far as a wait shows it;
+// nothing here is locked.
 #pragma once
 
 #include <gyre/base/error.hpp>
@@ -78,7 +79,8 @@ public:
     /// The one that has waited longest. @pre  not empty.
     [[nodiscard]] waiter& front() noexcept { return queue_.front(); }
 
-    /// Ends the longest wait. False if there is none.
+    /// Ends the longest wait. False if there is none. On the loop of those who wait, or while that rests;
+    /// so is `wake_all`.
     bool wake_one(error outcome = {}) noexcept;
 
     /// Ends every wait that has begun.
