@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,9 +55,8 @@ io_pool::io_pool(const io_pool_options& options)
     expects(count <= member_set::members_max, "a pool of at most 256 threads");
     state_->steal_threshold = options.steal_threshold;
     state_->forks = fork_count();
-    for (unsigned number = 0; number < count; ++number) {
-        state_->members.push_back(std::make_unique<pool_member>(*state_, number, options.loop));
-    }
+    make_members(count, options.loop);
+    if (is_mixed() && !status()) make_members_alike(count);
     const auto body = [](void* it) -> void* {
         const auto& member = *static_cast<pool_member*>(it);
         member.pool->run_member(member.number);
@@ -71,6 +71,34 @@ io_pool::io_pool(const io_pool_options& options)
         }
         each->thread = made.thread;
     }
+}
+
+void io_pool::make_members(unsigned count, const io_context_options& options) {
+    state_->members.clear();
+    state_->active = 0;
+    for (unsigned number = 0; number < count; ++number) {
+        state_->members.push_back(std::make_unique<pool_member>(*state_, number, options));
+    }
+}
+
+void io_pool::make_members_alike(unsigned count) {
+    std::string reason = "not every loop of the pool could be on io_uring";
+    for (const auto& each : state_->members) {
+        if (each->loop.backend().kind != backend_choice::epoll) continue;
+        reason += ": " + each->loop.backend().reason;
+        break;
+    }
+    io_context_options alike = options_.loop;
+    alike.backend = backend_choice::epoll;
+    make_members(count, alike);
+    for (const auto& each : state_->members) each->loop.info_.reason = reason;
+}
+
+// Whether there was memory for the rings of some loops only.
+bool io_pool::is_mixed() const noexcept {
+    const auto kind = [](const auto& it) { return it->loop.backend().kind; };
+    return std::ranges::adjacent_find(state_->members, std::not_equal_to{}, kind) !=
+           state_->members.end();
 }
 
 // `started` threads run and the next one cannot: then none does. A pool of fewer loops would keep its

@@ -7,6 +7,7 @@
 #include <runtime/uring_backend.hpp>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -37,9 +38,11 @@ constexpr std::uint32_t features_needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_
                                           IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_FAST_POLL |
                                           IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
 
-// Memory of closed rings is uncharged a little later, so a refusal for lack of it may be transient.
+// Memory of closed rings is uncharged a little later, so a refusal for lack of it may be transient. Waiting
+// in vain is for the first loop of a process only; a ring that is had at once shows that there is memory.
 constexpr int patience_attempts = 25;
 constexpr timespec patience_pause{0, 2'000'000};
+std::atomic<bool> memory_is_short = false;
 constexpr unsigned submissions_min = 16;
 
 // Measured: a closed ring lets go of its requests within 2 ms.
@@ -71,18 +74,24 @@ std::unique_ptr<uring_backend> uring_backend::open(std::shared_ptr<waker> shared
     return nullptr;
 }
 
-// A transient ENOMEM is waited for, then met with a smaller ring, and only then believed.
+// A transient ENOMEM is waited for, then met with smaller rings, and only then believed.
 int uring_backend::set_up_patiently(backend_choice wanted) noexcept {
-    for (;;) {
-        int failed = set_up(wanted);
+    int failed = set_up(wanted);
+    if (failed == 0) memory_is_short.store(false, std::memory_order_relaxed);
+    if (failed != ENOMEM) return failed;
+    if (!memory_is_short.load(std::memory_order_relaxed)) {
         for (int attempt = 0; failed == ENOMEM && attempt < patience_attempts; ++attempt) {
             ::nanosleep(&patience_pause, nullptr);
             failed = set_up(wanted);
         }
-        if (failed != ENOMEM || options_.ring_submissions / 2 < submissions_min) return failed;
+        if (failed == ENOMEM) memory_is_short.store(true, std::memory_order_relaxed);
+    }
+    while (failed == ENOMEM && options_.ring_submissions / 2 >= submissions_min) {
         options_.ring_submissions /= 2;
         options_.ring_completions /= 2;
+        failed = set_up(wanted);
     }
+    return failed;
 }
 
 int uring_backend::set_up(backend_choice wanted) noexcept {

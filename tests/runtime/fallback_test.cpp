@@ -7,6 +7,7 @@
 // refusals that come later.
 #include <gyre/io/acceptor.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <gyre/runtime/io_pool.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <support/harness.hpp>
@@ -183,6 +184,46 @@ TEST_CASE("with no lockable memory at all an unprivileged loop works all the sam
         }
         run_to_end(me, io, use_a_little(io, me));
     });
+}
+
+TEST_CASE("without lockable memory a process waits for some once, and not for each of its loops") {
+    if (!can_become_nobody() || !has_uring()) return;
+    check_in_child([](child_process& me) {
+        become_nobody(0);
+        const auto time_to_make = [](int loops) {
+            const time_point begin = std::chrono::steady_clock::now();
+            for (int each = 0; each < loops; ++each) io_context io;
+            return std::chrono::steady_clock::now() - begin;
+        };
+
+        const duration first = time_to_make(1);
+        const duration rest = time_to_make(8);
+
+        me.check(rest < 2 * first, "eight took " + std::to_string(rest / 1us) + " us, the first " +
+                                       std::to_string(first / 1us));
+    });
+}
+
+TEST_CASE("a pool has one backend, whatever memory there is for rings") {
+    if (!can_become_nobody() || !has_uring()) return;
+    for (rlim_t kib = 0; kib <= 512; kib += 32) {
+        check_in_child([kib](child_process& me) {
+            become_nobody(kib * 1024);
+            io_pool_options options;
+            options.threads = 8;
+            io_pool pool{options};
+
+            me.check(!pool.status(), "it is no error");
+            me.check(pool[0].backend().kind != backend_choice::epoll ||
+                         says(pool[0].backend().reason, "Cannot allocate memory"),
+                     "it says why, not \"" + pool[0].backend().reason + '"');
+            for (std::size_t each = 1; each < pool.size(); ++each) {
+                me.check(pool[each].backend().kind == pool[0].backend().kind,
+                         std::to_string(kib) + " KiB: " + describe(pool[0].backend().kind) +
+                             " and " + describe(pool[each].backend().kind));
+            }
+        });
+    }
 }
 
 TEST_CASE("a thousand loops made and destroyed by an unprivileged user never end on epoll") {

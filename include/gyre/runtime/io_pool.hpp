@@ -27,7 +27,7 @@ struct io_pool_options {
     io_pool_options() noexcept = default;
 
     unsigned threads = 0;     ///< 0 to 256. 0: as many as processors that this process may use.
-    io_context_options loop;  ///< Of each of them.
+    io_context_options loop;  ///< Of each of them. If not all can be on io_uring, none is.
 
     /// Keeps the first thread on the first processor that this process may use, and so on.
     bool pin_threads = false;
@@ -103,6 +103,9 @@ public:
     [[nodiscard]] const void* pool_identity() const noexcept { return state_.get(); }
 
 private:
+    void make_members(unsigned count, const io_context_options& options);
+    void make_members_alike(unsigned count);
+    [[nodiscard]] bool is_mixed() const noexcept;
     void run_member(unsigned number) noexcept;
     void undo_start(unsigned started, int failed) noexcept;
     void end_after_failed_start() noexcept;
