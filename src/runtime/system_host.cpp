@@ -32,7 +32,8 @@ descriptor& system_host::enter(int number) noexcept {
     it.maybe_readable = it.maybe_writable = true;
     it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
     it.filled = it.portions_known = it.answering = false;
-    it.duplex = it.prompt = it.datagrams = false;
+    it.duplex = it.prompt = it.datagrams = it.crowded = false;
+    it.lone_accepts = 0;
     it.portion_max = INT32_MAX;
     it.generation.fetch_add(1, std::memory_order_relaxed);
     return it;

@@ -49,6 +49,12 @@ std::uint32_t batch_waits_for(const operation& op) noexcept {
     return op.code == opcode::send_batch ? POLLOUT : 0;
 }
 
+void make_blocking(descriptor& it) noexcept {
+    const int status = ::fcntl(it.number, F_GETFL);
+    ::fcntl(it.number, F_SETFL, status & ~O_NONBLOCK);
+    it.nonblocking = false;
+}
+
 // Bytes of a stream are in order, and so are its readers.
 bool reads_stream(const operation& op) noexcept {
     if (!receives_plainly(op) && op.code != opcode::receive_scatter) return false;
@@ -133,6 +139,14 @@ bool uring_backend::try_now(operation& op) noexcept {
         case opcode::receive_batch:
             if (!static_cast<descriptor_operation&>(op).target->maybe_readable) return false;
             break;
+        case opcode::accept: {
+            descriptor& on = *static_cast<descriptor_operation&>(op).target;
+            if (!on.crowded || !on.pending.is_only(op)) return false;
+            op.result = perform(op);
+            if (op.result < 0) return op.result != -EAGAIN && op.result != -EINTR;
+            on.lone_accepts = 0;
+            return true;
+        }
         default: return false;
     }
     op.result = perform(op);
@@ -204,6 +218,8 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::send_batch: return prepare_wait(op, POLLOUT, to);
         case opcode::accept: {
             auto& it = static_cast<accept_operation&>(op);
+            op.by_readiness = it.target->crowded && it.target->nonblocking;
+            if (op.by_readiness) return prepare_wait(op, POLLIN, to);
             to.opcode = IORING_OP_ACCEPT;
             to.accept_flags = SOCK_CLOEXEC;
             if (it.peer == nullptr) return;
@@ -363,14 +379,13 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         !fill(static_cast<lease_operation&>(op), result, flags)) {
         return;
     }
+    if (op.code == opcode::accept && !take_connection(op, result, flags)) return;
     const std::uint32_t ready = batch_waits_for(op);
     if (ready != 0 && result > 0 && !carry_out(op, result, ready)) return;
     // An adopted descriptor may carry O_NONBLOCK, which old kernels take as "do not wait either".
     if (result == -EAGAIN && !op.retried && !op.cancel_requested) {
         op.retried = true;
-        const int status = ::fcntl(on.number, F_GETFL);
-        ::fcntl(on.number, F_SETFL, status & ~O_NONBLOCK);
-        on.nonblocking = false;
+        make_blocking(on);
         rearms_.add();
         prepare(op, entry());
         return;
@@ -398,6 +413,28 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     // A request that was being executed when it was cancelled reports the interruption.
     loop_->complete(op, result == -EINTR ? -ECANCELED : result);
     if (!on.pending.empty() && reads_stream(op)) begin_next_in_line(on);
+}
+
+// An accept has had a result. True if it is over; false if it waits on.
+//
+// The ring takes one connection a turn, since the next accept is prepared when this one has been
+// delivered. While more are queued, they are taken on the spot, and waited for by a poll: for that the
+// listener must not block, and so the ring would not wait on it either.
+bool uring_backend::take_connection(operation& op, std::int32_t& result,
+                                    std::uint32_t flags) noexcept {
+    constexpr std::uint8_t lone_accepts_max = 8;
+    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    if (!op.by_readiness) {
+        if (result >= 0 && (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0) on.crowded = true;
+        return true;
+    }
+    if (result > 0 && !carry_out(op, result, POLLIN)) return false;
+    if (result >= 0 && ++on.lone_accepts > lone_accepts_max) {
+        on.lone_accepts = 0;
+        on.crowded = false;
+        make_blocking(on);
+    }
+    return true;
 }
 
 // A leased read has had a result. True if it has its block, or has failed; false if it waits on.

@@ -74,6 +74,8 @@ private:
     [[nodiscard]] time_point wake_up_time(time_point deadline) const noexcept;
     [[nodiscard]] bool carry_out(operation& op, std::int32_t& result,
                                  std::uint32_t events) noexcept;
+    [[nodiscard]] bool take_connection(operation& op, std::int32_t& result,
+                                       std::uint32_t flags) noexcept;
     [[nodiscard]] bool fill(lease_operation& op, std::int32_t& result,
                             std::uint32_t flags) noexcept;
 

@@ -7,6 +7,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -192,6 +194,71 @@ TEST_CASE("several waiting accepts are served in the order in which they came") 
         for (std::size_t each = 0; each < sockets.size(); ++each) {
             CHECK(sockets[each].remote_endpoint().value() ==
                   clients[each].local_endpoint().value());
+        }
+    });
+}
+
+TEST_CASE("queued connections are accepted a few at a time, while others compute") {
+    on_every_backend([](io_context& io) -> task<> {
+        constexpr int clients = 128;
+        constexpr int turn = 256;  // Rounds, until the ring is asked for the first connection.
+        constexpr int rounds_max =
+            turn + clients / 2;  // One connection a turn would take 128 of these.
+        tcp_acceptor listening = listen_anywhere(io);
+        std::deque<plain_client> queued;
+        for (int each = 0; each < clients; ++each) queued.emplace_back(where(listening));
+        bool over = false;
+        int rounds = 0;
+        const auto others = [&]() -> task<> {
+            while (!over) {
+                ++rounds;
+                co_await yield();
+            }
+        };
+        const auto accepts = [&]() -> task<> {
+            for (int each = 0; each < clients; ++each) {
+                const io_result<stream_socket> taken = co_await listening.accept();
+                CHECK(taken.ok());
+            }
+            over = true;
+        };
+        co_await when_all(others(), accepts());
+        CHECK(rounds <= rounds_max);
+    });
+}
+
+TEST_CASE("connections come through one by one, in crowds, and one by one again") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor listening = listen_anywhere(io);
+        const auto accept_some = [&](int count) -> task<> {
+            std::deque<plain_client> clients;
+            for (int each = 0; each < count; ++each) clients.emplace_back(where(listening));
+            for (int each = 0; each < count; ++each) {
+                const io_result<stream_socket> taken = co_await listening.accept();
+                CHECK(taken.ok());
+            }
+        };
+        const auto accept_late = [&]() -> task<> {
+            const auto accepts = [&]() -> task<> {
+                const io_result<stream_socket> taken = co_await listening.accept();
+                CHECK(taken.ok());
+            };
+            const auto connects = [&]() -> task<> {
+                co_await settle();
+                const plain_client client{where(listening)};
+                co_await yield();
+            };
+            co_await when_all(accepts(), connects());
+        };
+        for (int round = 0; round < 3; ++round) {
+            co_await accept_late();
+            co_await accept_some(12);
+            for (int each = 0; each < 12; ++each) co_await accept_late();
+
+            // What waits when the crowd has passed is still stopped at once.
+            const io_result<stream_socket> none =
+                co_await with_timeout(duration{1}, listening.accept());
+            CHECK(none.error() == errc::timed_out);
         }
     });
 }

@@ -40,9 +40,12 @@ struct descriptor : list_link<> {
     bool datagrams = false;  ///< Readers take whole messages, and no order among them is promised.
 
     // What io_uring's requests are prepared by: see uring_backend.cpp.
-    bool answering = false;      ///< The last transfer was a receive: a send now is its answer.
-    bool duplex = false;         ///< Both directions have been in use at once.
-    bool prompt = false;         ///< The last receive found its bytes in the turn it was asked for.
+    bool answering = false;  ///< The last transfer was a receive: a send now is its answer.
+    bool duplex = false;     ///< Both directions have been in use at once.
+    bool prompt = false;     ///< The last receive found its bytes in the turn it was asked for.
+    bool crowded = false;    ///< Connections queue up faster than the loop turns.
+    std::uint8_t lone_accepts =
+        0;  ///< Of a crowded listener: waits in a row that had one connection each.
     std::uint32_t asked_in = 0;  ///< The turn that the last receive was prepared in.
 
     bool portions_known = false;

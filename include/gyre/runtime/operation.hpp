@@ -85,6 +85,8 @@ struct operation : work, list_link<descriptor> {
     bool retried : 1 = false;           ///< The interpreter's own mark: its first try is over.
     bool cancel_requested : 1 = false;  ///< The backend has been asked to end it.
     bool postponed : 1 = false;         ///< The backend has not seen it; the next turn begins it.
+    bool by_readiness : 1 =
+        false;                 ///< The kernel was asked to tell of readiness; the call is ours.
     bool in_line : 1 = false;  ///< The backend begins it when the reader before it was served.
 
     [[nodiscard]] bool pending() const noexcept {
