@@ -5,9 +5,11 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/event.hpp>
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
 struct whole {
@@ -33,6 +35,15 @@ std::size_t progress(gyre::io_result<std::size_t> read) {
 }
 
 gyre::stream_socket once(gyre::stream_socket&& it) { return std::move(it); }
+
+gyre::const_buffer borrow(const std::string& text) { return gyre::bytes_of(text); }
+
+gyre::task<> send(gyre::stream_socket& peer, int number) {
+    const std::string text = "number " + std::to_string(number);
+    auto later = gyre::write_all(peer, gyre::bytes_of(text));
+    static_cast<void>(co_await later);
+    static_cast<void>(co_await gyre::write_all(peer, gyre::bytes_of("at once " + text)));
+}
 
 void start(gyre::io_context& where, gyre::task<> it) {
     gyre::launch(where, std::move(it), gyre::or_terminate{});

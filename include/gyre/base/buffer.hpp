@@ -6,8 +6,12 @@
 // cover what spans lack: text, and lists of buffers for gather and scatter.
 #pragma once
 
+#include <gyre/base/build.hpp>
+
+#include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gyre {
@@ -23,12 +27,18 @@ using mutable_buffers = std::span<const mutable_buffer>;
 inline constexpr std::size_t buffers_per_call_max = 64;
 
 /// The bytes of `text`, borrowed.
-[[nodiscard]] inline const_buffer bytes_of(std::string_view text) noexcept {
+[[nodiscard]] inline const_buffer bytes_of(std::string_view text GYRE_LIFETIMEBOUND) noexcept {
     return std::as_bytes(std::span{text.data(), text.size()});
 }
 
+/// The same of a string itself, so that compilers see when the bytes of one are kept that is gone.
+template <std::same_as<std::string> String>
+[[nodiscard]] const_buffer bytes_of(const String& text GYRE_LIFETIMEBOUND) noexcept {
+    return bytes_of(std::string_view{text});
+}
+
 /// `buffer` seen as text, borrowed. No encoding is checked.
-[[nodiscard]] inline std::string_view text_of(const_buffer buffer) noexcept {
+[[nodiscard]] inline std::string_view text_of(const_buffer buffer GYRE_LIFETIMEBOUND) noexcept {
     return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
 }
 

@@ -57,3 +57,11 @@ inline constexpr bool signals_come_late = false;
 #endif
 
 }  // namespace gyre
+
+/// Behind a parameter, or a member function: what it returns borrows from that, and must not be kept longer.
+/// clang then warns where it is; g++ has nothing like it.
+#if defined(__clang__)
+#define GYRE_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define GYRE_LIFETIMEBOUND
+#endif

@@ -52,7 +52,7 @@ public:
     ~buffer_lease() { give_back(); }
 
     /// What is leased and not dropped yet; writable, for the memory has no other user.
-    [[nodiscard]] mutable_buffer bytes() const noexcept { return bytes_; }
+    [[nodiscard]] mutable_buffer bytes() const noexcept GYRE_LIFETIMEBOUND { return bytes_; }
     [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
     [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
 

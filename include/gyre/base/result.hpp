@@ -7,6 +7,7 @@
 // its reader thinks) and nothing here throws. error.hpp holds the failures.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/base/error.hpp>
 
 #include <cstddef>
@@ -61,7 +62,9 @@ public:
 
     /// Replaces the error and keeps the progress beside it.
     constexpr void set_error(gyre::error failure) noexcept { error_ = failure; }
-    [[nodiscard]] constexpr const Value& value() const noexcept { return value_; }
+    [[nodiscard]] constexpr const Value& value() const noexcept GYRE_LIFETIMEBOUND {
+        return value_;
+    }
 
     /// Moves the payload out; afterwards the result holds its moved-from state.
     [[nodiscard]] constexpr Value take() noexcept(std::is_nothrow_move_constructible_v<Value>) {

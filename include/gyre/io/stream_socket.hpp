@@ -169,7 +169,7 @@ public:
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
     /// Threads:       resumes on the caller's executor. Several reads are served in their order.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
-    [[nodiscard]] auto read_some(mutable_buffer into) noexcept {
+    [[nodiscard]] auto read_some(mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
         return submission<receive_operation, finish_read>{opened(), receive_operation{into}};
     }
 
@@ -213,7 +213,7 @@ public:
     /// Cancellation:  `errc::canceled`; nothing was sent then.
     /// Threads:       resumes on the caller's executor. One write at a time.
     /// Cost:          no allocation; usually one system call and no suspension.
-    [[nodiscard]] auto write_some(const_buffer from) noexcept {
+    [[nodiscard]] auto write_some(const_buffer from GYRE_LIFETIMEBOUND) noexcept {
         return submission<send_operation, finish_write>{opened(), send_operation{from}};
     }
 

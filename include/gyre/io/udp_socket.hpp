@@ -164,7 +164,7 @@ public:
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no allocation; usually one system call and no suspension.
     [[nodiscard]] submission<message_operation, finish_datagram_send> send(
-        const_buffer bytes) noexcept {
+        const_buffer bytes GYRE_LIFETIMEBOUND) noexcept {
         return send_to(const_buffers{&bytes, 1}, endpoint{});
     }
 
@@ -177,7 +177,7 @@ public:
 
     /// Sends one datagram to `peer`, which is copied; as `send` in everything else.
     [[nodiscard]] submission<message_operation, finish_datagram_send> send_to(
-        const_buffer bytes, const endpoint& peer) noexcept {
+        const_buffer bytes GYRE_LIFETIMEBOUND, const endpoint& peer) noexcept {
         return send_to(const_buffers{&bytes, 1}, peer);
     }
     [[nodiscard]] submission<message_operation, finish_datagram_send> send_to(
@@ -198,7 +198,7 @@ public:
     ///                also one that asked later.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
     [[nodiscard]] submission<message_operation, finish_datagram_receive> receive(
-        mutable_buffer into) noexcept {
+        mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
         return receive(mutable_buffers{&into, 1});
     }
 
@@ -211,7 +211,7 @@ public:
 
     /// The same, with the sender's address beside it.
     [[nodiscard]] submission<message_operation, finish_datagram_receive_from> receive_from(
-        mutable_buffer into) noexcept {
+        mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
         return receive_from(mutable_buffers{&into, 1});
     }
     [[nodiscard]] submission<message_operation, finish_datagram_receive_from> receive_from(

@@ -136,7 +136,8 @@ private:
 /// Threads:       resumes on the caller's executor.
 /// Cost:          no frame, no allocation; as many writes as the stream needs, usually one.
 template <write_stream Stream>
-[[nodiscard]] write_all_awaiter<Stream> write_all(Stream& to, const_buffer from) noexcept {
+[[nodiscard]] write_all_awaiter<Stream> write_all(Stream& to,
+                                                  const_buffer from GYRE_LIFETIMEBOUND) noexcept {
     return {to, from};
 }
 
@@ -181,8 +182,8 @@ private:
 /// Threads:       resumes on the caller's executor.
 /// Cost:          no frame, no allocation; as many reads as the stream needs.
 template <read_stream Stream>
-[[nodiscard]] read_exactly_awaiter<Stream> read_exactly(Stream& from,
-                                                        mutable_buffer into) noexcept {
+[[nodiscard]] read_exactly_awaiter<Stream> read_exactly(
+    Stream& from, mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
     return {from, into};
 }
 

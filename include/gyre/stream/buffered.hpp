@@ -81,14 +81,16 @@ public:
     /// Cancellation:  `errc::canceled`; the window stays, and the call may be repeated.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no frame, no allocation; a search of each byte once.
-    [[nodiscard]] read_until_awaiter<Stream> read_until(std::string_view delimiter) noexcept;
+    [[nodiscard]] read_until_awaiter<Stream> read_until(
+        std::string_view delimiter GYRE_LIFETIMEBOUND) noexcept;
 
     /// Reads until the window holds at least `count` bytes, and returns all of it; the rest as
     /// `read_until`.
     [[nodiscard]] read_at_least_awaiter<Stream> read_at_least(std::size_t count) noexcept;
 
     /// Makes the reader a stream itself: the window first, then what follows.
-    [[nodiscard]] read_window_awaiter<Stream> read_some(mutable_buffer into) noexcept;
+    [[nodiscard]] read_window_awaiter<Stream> read_some(
+        mutable_buffer into GYRE_LIFETIMEBOUND) noexcept;
 
 private:
     template <class Self, read_stream From>
@@ -299,7 +301,8 @@ public:
     /// Cancellation:  `errc::canceled`; torn as well if anything was written.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no frame, no allocation; a copy.
-    [[nodiscard]] buffered_write_awaiter<Stream> write(const_buffer from) noexcept;
+    [[nodiscard]] buffered_write_awaiter<Stream> write(
+        const_buffer from GYRE_LIFETIMEBOUND) noexcept;
 
     /// Writes everything collected; errors and cancellation as `write`. What was not written then
     /// stays collected, and the next flush goes on there.

@@ -95,10 +95,12 @@ public:
     /// Cancellation:  `errc::canceled`; nothing was transferred then.
     /// Threads:       the loop or strand of the pipe.
     /// Cost:          no allocation; one copy.
-    [[nodiscard]] memory_channel::read_awaiter read_some(mutable_buffer into) noexcept {
+    [[nodiscard]] memory_channel::read_awaiter read_some(
+        mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
         return {in_, into};
     }
-    [[nodiscard]] memory_channel::write_awaiter write_some(const_buffer from) noexcept {
+    [[nodiscard]] memory_channel::write_awaiter write_some(
+        const_buffer from GYRE_LIFETIMEBOUND) noexcept {
         return {out_, from};
     }
 
