@@ -7,7 +7,7 @@
 file(STRINGS ${SOURCE} marks REGEX "^// must not compile: ")
 string(REPLACE "// must not compile: " "" expected "${marks}")
 execute_process(
-    COMMAND ${COMPILER} -std=c++20 -Wall -Wextra -Werror ${FLAGS} -I${INCLUDE} -fsyntax-only ${SOURCE}
+    COMMAND ${COMPILER} -std=c++20 -Wall -Wextra -Wshadow -Werror ${FLAGS} -I${INCLUDE} -fsyntax-only ${SOURCE}
     RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
 
 set(found wrong)

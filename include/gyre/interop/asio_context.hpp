@@ -79,7 +79,7 @@ public:
     }
     [[nodiscard]] boost::asio::execution::blocking_t query(
         boost::asio::execution::blocking_t) const noexcept {
-        if (blocking_ == blocking::never) return boost::asio::execution::blocking.never;
+        if (blocking_ == blocking::not_at_all) return boost::asio::execution::blocking.never;
         return boost::asio::execution::blocking.possibly;
     }
     [[nodiscard]] boost::asio::execution::outstanding_work_t query(
@@ -94,7 +94,7 @@ public:
     }
     [[nodiscard]] executor_type require(
         boost::asio::execution::blocking_t::never_t) const noexcept {
-        return {*this, blocking::never, tracked()};
+        return {*this, blocking::not_at_all, tracked()};
     }
     [[nodiscard]] executor_type require(
         boost::asio::execution::outstanding_work_t::tracked_t) const noexcept {
@@ -118,7 +118,7 @@ public:
 private:
     [[nodiscard]] bool tracked() const noexcept { return static_cast<bool>(guard_); }
 
-    enum class blocking : bool { possibly, never };
+    enum class blocking : bool { possibly, not_at_all };
 
     executor_type(const executor_type& other, blocking how, bool guarded) noexcept
         : context_{other.context_}, blocking_{how} {

@@ -160,7 +160,7 @@ class [[nodiscard]] immediate final : private work {
 public:
     using result_type = std::invoke_result_t<Function&, io_context&>;
 
-    explicit immediate(Function function) noexcept : function_{std::move(function)} {}
+    explicit immediate(Function call) noexcept : call_{std::move(call)} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
@@ -174,10 +174,10 @@ public:
         given->executor.post(*this);
         return true;
     }
-    [[nodiscard]] result_type await_resume() noexcept { return function_(context_of(*env_)); }
+    [[nodiscard]] result_type await_resume() noexcept { return call_(context_of(*env_)); }
 
 private:
-    Function function_;
+    Function call_;
     const environment* env_ = nullptr;
     std::coroutine_handle<> waiter_;
 };

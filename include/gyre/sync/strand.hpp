@@ -77,9 +77,9 @@ public:
 
 private:
     void begin_there() noexcept {
-        std::coroutine_handle<> next;
-        static_cast<void>(begin(it_, next));
-        gyre::resume(next);
+        std::coroutine_handle<> first;
+        static_cast<void>(begin(it_, first));
+        gyre::resume(first);
     }
     void come_back() noexcept {
         parent_->chain->leave();

@@ -58,15 +58,15 @@ public:
         start(std::move(child), std::move(on_exit));
     }
 
-    /// Starts what `function` makes, as above, and keeps `function` until that has ended. A lambda with
+    /// Starts what `coroutine` makes, as above, and keeps `coroutine` until that has ended. A lambda with
     /// captures is spawned like this, uncalled: `group.spawn([text]() -> task<> { ... })`.
     template <task_function Function>
-    void spawn(Function function) {
-        spawn(call_and_keep(std::move(function)));
+    void spawn(Function coroutine) {
+        spawn(call_and_keep(std::move(coroutine)));
     }
     template <task_function Function, class OnExit>
-    void spawn(Function function, OnExit on_exit) {
-        spawn(call_and_keep(std::move(function)), std::move(on_exit));
+    void spawn(Function coroutine, OnExit on_exit) {
+        spawn(call_and_keep(std::move(coroutine)), std::move(on_exit));
     }
 
     /// The same unless the bound is reached; false then, and `child` is destroyed unstarted.
@@ -76,8 +76,8 @@ public:
         return true;
     }
     template <task_function Function>
-    [[nodiscard]] bool try_spawn(Function function) {
-        return try_spawn(call_and_keep(std::move(function)));
+    [[nodiscard]] bool try_spawn(Function coroutine) {
+        return try_spawn(call_and_keep(std::move(coroutine)));
     }
 
     /// Asks every child, and the body, to end. Children spawned later begin stopped.
@@ -128,7 +128,7 @@ protected:
 
 private:
     template <class Task, class OnExit>
-    class child;
+    class spawned;
 
     template <class Result, class OnExit>
     void start(task<Result> it, OnExit on_exit);
@@ -143,12 +143,12 @@ private:
 
 /// A child and what becomes of its value. Allocated from the frame cache; ends itself.
 template <class Task, class OnExit>
-class task_group::child final : private work, private branch_base {
+class task_group::spawned final : private work, private branch_base {
 public:
-    child(task_group& group, Task it, OnExit on_exit) noexcept
-        : work{[](work& item) noexcept { static_cast<child&>(item).begin_now(); }},
+    spawned(task_group& group, Task it, OnExit on_exit) noexcept
+        : work{[](work& item) noexcept { static_cast<spawned&>(item).begin_now(); }},
           branch_base{[](callback_frame* frame) {
-              static_cast<child*>(static_cast<branch_base*>(frame))->end();
+              static_cast<spawned*>(static_cast<branch_base*>(frame))->end();
           }},
           group_{group},
           it_{std::move(it)},
@@ -166,9 +166,9 @@ public:
 
 private:
     void begin_now() noexcept {
-        std::coroutine_handle<> next;
-        static_cast<void>(begin(it_, next));  // A task always suspends its awaiter.
-        gyre::resume(next);
+        std::coroutine_handle<> first;
+        static_cast<void>(begin(it_, first));  // A task always suspends its awaiter.
+        gyre::resume(first);
     }
 
     void end() noexcept {
@@ -198,7 +198,7 @@ void task_group::start(task<Result> it, OnExit on_exit) {
     expects(env().loop->may_touch_here(), "a group's children are spawned on its loop");
     expects(children_ < options_.children_max, "the group is full; try_spawn tells");
     ++children_;
-    new child<task<Result>, OnExit>{*this, std::move(it), std::move(on_exit)};
+    new spawned<task<Result>, OnExit>{*this, std::move(it), std::move(on_exit)};
 }
 
 /// Made by `with_group`.
