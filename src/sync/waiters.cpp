@@ -3,8 +3,6 @@
 // Waiting and waking: see include/gyre/sync/waiters.hpp.
 #include <gyre/sync/waiters.hpp>
 
-#include <gyre/base/check.hpp>
-
 namespace gyre {
 namespace {
 

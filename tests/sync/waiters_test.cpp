@@ -8,7 +8,10 @@
 #include <gyre/sync/task_group.hpp>
 #include <support/waiting_laws.hpp>
 
+#include <base/ending.hpp>
+
 #include <algorithm>
+#include <csignal>
 #include <optional>
 #include <random>
 #include <vector>
@@ -242,4 +245,17 @@ TEST_CASE("any mix of arrivals, wake-ups and stops keeps the order of arrival") 
         CHECK_FALSE(order.empty());
     };
     on_every_backend(test);
+}
+
+TEST_CASE("a queue that dies before its waiters says what to do") {
+    const ending how = ending_of([] {
+        io_context io;
+        std::vector<int> order;
+        waiters queue;  // Dies first.
+        launch(io, note(queue, order, 1, stop_level::stop), or_terminate{});
+        io.poll();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("outlives the coroutines that wait for it: declare it before their loop"));
 }

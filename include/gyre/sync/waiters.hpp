@@ -8,6 +8,7 @@
 // nothing here is locked.
 #pragma once
 
+#include <gyre/base/check.hpp>
 #include <gyre/base/error.hpp>
 #include <gyre/base/intrusive.hpp>
 #include <gyre/base/result.hpp>
@@ -73,6 +74,16 @@ private:
 /// The queue. Its owner must outlive its waiters.
 class waiters {
 public:
+    waiters() noexcept = default;
+    waiters(const waiters&) = delete;
+    waiters& operator=(const waiters&) = delete;
+    ~waiters() {
+        expects(
+            empty(),
+            "what is waited for (an event, a lock, a channel, ...) outlives the coroutines that "
+            "wait for it: declare it before their loop or group, or stop and await them first");
+    }
+
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
     [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
 
