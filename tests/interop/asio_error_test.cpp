@@ -5,6 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
+#include <string>
+#include <system_error>
+
 using namespace gyre;
 namespace asio = boost::asio;
 
@@ -37,6 +41,23 @@ TEST_CASE("codes that only gyre has travel through Asio and come back") {
         CHECK(there.message() == describe(each));
         CHECK(from_asio_error(there) == each);
     }
+}
+
+TEST_CASE(
+    "Asio prints a code that only gyre has with its name, and compares it as the standard does") {
+    const boost::system::error_code late = to_asio_error(errc::timed_out);
+    const boost::system::error_code closed = to_asio_error(errc::closed);
+    std::ostringstream text;
+    text << closed;
+
+    CHECK(text.str() == "gyre:" + std::to_string(static_cast<int>(errc::closed)));
+    CHECK(std::string{closed.category().name()} == "gyre");
+    CHECK(late == boost::system::errc::timed_out);
+    CHECK(late != boost::system::errc::operation_canceled);
+    CHECK(closed == to_asio_error(errc::closed));
+    CHECK(std::error_code{late} == std::errc::timed_out);
+    CHECK(from_asio_error(std::error_code{closed}) == errc::closed);
+    CHECK(from_asio_error(to_error_code(errc::closed)) == errc::closed);
 }
 
 TEST_CASE(
