@@ -51,6 +51,12 @@ task<> receive_all(channel<int>& from, values& into) {
     }
 }
 
+// A value that nothing can be without a number.
+struct order {
+    explicit order(int n) noexcept : number{n} {}
+    int number;
+};
+
 void check_order_with_capacity(std::size_t capacity) {
     const auto test = [capacity](io_context&) -> task<> {
         constexpr int count = 1000;
@@ -363,5 +369,38 @@ TEST_CASE("a million values through a channel with room need no stack") {
         }
 
         CHECK(sum == 1'000'000);
+    });
+}
+
+TEST_CASE("values without a null state arrive in a std::optional") {
+    on_every_backend([](io_context&) -> task<> {
+        channel<order> orders{1};
+        values numbers;
+        const auto body = [&](task_group& group) -> task<> {
+            const auto send_three = [&]() -> task<> {
+                for (int number = 1; number <= 3; ++number) {
+                    static_cast<void>(co_await orders.send(order{number}));
+                }
+                orders.close();
+            };
+            group.spawn(send_three);
+            for (;;) {
+                const io_result<std::optional<order>> one = co_await orders.receive();
+                if (!one.ok()) break;
+                numbers.push_back(one.value()->number);
+            }
+        };
+
+        co_await with_group(body);
+        order rest{4};
+        channel<order> other{1};
+        const bool sent = other.try_send(rest);
+        const std::optional<order> last = other.try_receive();
+        const std::optional<order> none = other.try_receive();
+
+        CHECK(numbers == values{1, 2, 3});
+        CHECK(sent);
+        CHECK(last->number == 4);
+        CHECK_FALSE(none.has_value());
     });
 }

@@ -48,6 +48,10 @@ private:
 
 template <class Value>
 class [[nodiscard]] io_result<Value> {
+    static_assert(std::is_default_constructible_v<Value>,
+                  "an io_result holds its value's null state when nothing was achieved: for a type "
+                  "without a default constructor yield std::optional or std::unique_ptr of it");
+
 public:
     constexpr io_result() = default;
     constexpr io_result(gyre::error failure) : error_{failure} {}

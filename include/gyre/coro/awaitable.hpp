@@ -44,6 +44,13 @@ using awaited = decltype(std::declval<std::remove_reference_t<Type>&>().await_re
 template <class Type, class Result>
 concept awaitable_of = awaitable<Type> && std::convertible_to<awaited<Type>, Result>;
 
+/// What a structured binding finds of an awaitable that it binds in place of what that yields.
+template <class Awaitable>
+struct bound_before_awaited {
+    static_assert(sizeof(Awaitable) == 0,
+                  "co_await is missing: auto [error, value] = co_await ...");
+};
+
 /// Begins to await `it` on behalf of `waiter`, whatever its `await_suspend` returns. True when
 /// `waiter` will be resumed later; false when it finished on the spot and `await_resume` is due.
 /// A coroutine that `it` passes control to is returned through `next`.

@@ -148,3 +148,6 @@ inline constexpr bool is_task<task<Result>> = true;
 static_assert(awaitable<task<int>> && awaitable<task<>>);
 
 }  // namespace gyre
+
+template <class Result>
+struct std::tuple_size<gyre::task<Result>> : gyre::bound_before_awaited<gyre::task<Result>> {};

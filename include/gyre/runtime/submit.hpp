@@ -183,3 +183,7 @@ private:
 };
 
 }  // namespace gyre
+
+template <class Operation, class Finish>
+struct std::tuple_size<gyre::submission<Operation, Finish>>
+    : gyre::bound_before_awaited<gyre::submission<Operation, Finish>> {};

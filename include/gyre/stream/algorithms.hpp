@@ -242,3 +242,11 @@ task<io_result<std::uint64_t>> copy(From& from, To& to) {
 }
 
 }  // namespace gyre
+
+template <class Stream>
+struct std::tuple_size<gyre::write_all_awaiter<Stream>>
+    : gyre::bound_before_awaited<gyre::write_all_awaiter<Stream>> {};
+
+template <class Stream>
+struct std::tuple_size<gyre::read_exactly_awaiter<Stream>>
+    : gyre::bound_before_awaited<gyre::read_exactly_awaiter<Stream>> {};

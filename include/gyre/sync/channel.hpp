@@ -11,16 +11,21 @@
 
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace gyre {
 
-/// A bounded queue of `Value`s, which move and have a null state. Any number of senders and
-/// receivers, all on one loop or one strand; first come, first served. Must outlive its waiters.
+/// A bounded queue of `Value`s, which move. Any number of senders and receivers, all on one loop or one
+/// strand; first come, first served. Must outlive its waiters.
 template <class Value>
 class channel {
 public:
+    /// What `receive` yields: values, in a `std::optional` if they have no null state of their own.
+    using received =
+        std::conditional_t<std::is_default_constructible_v<Value>, Value, std::optional<Value>>;
+
     /// @param  capacity  How many values it holds; 0 makes every send wait for its receive.
     explicit channel(std::size_t capacity) : values_(capacity) {}
 
@@ -56,7 +61,7 @@ public:
             if (from_.closed_) return go_on(handle, *given, errc::closed);
             return wait_in(from_.receivers_, handle, *given);
         }
-        io_result<Value> await_resume() noexcept {
+        io_result<received> await_resume() noexcept {
             if (outcome()) return outcome();
             return std::move(value_);
         }
@@ -65,7 +70,7 @@ public:
         friend class channel;
 
         channel& from_;
-        Value value_{};
+        received value_{};
     };
 
     /// Hands `value` over, waiting for room if need be.
@@ -89,9 +94,9 @@ public:
 
     /// Takes the oldest value if there is one.
     [[nodiscard]] std::optional<Value> try_receive() noexcept {
-        std::optional<Value> taken{std::in_place};
-        if (!take(*taken)) taken.reset();
-        return taken;
+        received taken{};
+        if (!take(taken)) return std::nullopt;
+        return std::optional<Value>{std::move(taken)};
     }
 
     /// Nothing more is sent: waiting senders end with `errc::closed`, receivers when it is empty.
@@ -119,7 +124,7 @@ private:
     }
 
     // Moves the oldest value out, and the longest waiting sender's in, if there is one.
-    bool take(Value& into) noexcept {
+    bool take(received& into) noexcept {
         if (count_ == 0) {
             if (senders_.empty()) return false;
             into = std::move(static_cast<send_awaiter&>(senders_.front()).value_);
@@ -137,7 +142,7 @@ private:
         return true;
     }
 
-    std::vector<Value> values_;  // A ring of `count_` values from `first_` on.
+    std::vector<received> values_;  // A ring of `count_` values from `first_` on.
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     waiters senders_;    // Invariant: empty unless the ring is full.

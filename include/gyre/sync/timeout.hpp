@@ -198,3 +198,7 @@ template <awaitable Awaitable>
 }
 
 }  // namespace gyre
+
+template <class Awaitable>
+struct std::tuple_size<gyre::limited<Awaitable>>
+    : gyre::bound_before_awaited<gyre::limited<Awaitable>> {};

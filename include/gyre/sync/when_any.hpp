@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace gyre {
 
@@ -101,6 +102,15 @@ private:
 template <awaitable... Awaitables>
 [[nodiscard]] any_of<Awaitables...> when_any(Awaitables... each) {
     return any_of<Awaitables...>{std::move(each)...};
+}
+
+/// There is no such form, unlike of `when_all`: this is where one is told what to do.
+template <awaitable Awaitable>
+any_of<Awaitable> when_any(std::vector<Awaitable> each) {
+    static_assert(sizeof(Awaitable) == 0,
+                  "when_any takes awaitables one by one; of a vector, spawn each into a group "
+                  "(with_group) and let the first that ends call its request_stop()");
+    return when_any(std::move(each.front()));
 }
 
 }  // namespace gyre
