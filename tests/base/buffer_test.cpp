@@ -7,6 +7,7 @@
 
 #include <array>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 using namespace gyre;
@@ -40,6 +41,31 @@ TEST_CASE("arrays, vectors and parts of them are buffers by themselves") {
     CHECK(of_mutable.size() == 3);
     CHECK(of_mutable.data() == fixed.data());
     CHECK(seen.size() == 5);
+}
+
+TEST_CASE(
+    "a read takes writable text as well, a string up to its size, and nothing that is constant") {
+    char letters[4] = {};
+    std::string text(7, '-');
+    std::vector<unsigned char> numbers(3);
+    std::array<std::byte, 2> bytes{};
+
+    const mutable_buffer in_letters = read_space{letters};
+    const mutable_buffer in_text = read_space{text};
+    const mutable_buffer in_numbers = read_space{numbers};
+    const mutable_buffer in_bytes = read_space{bytes};
+    const mutable_buffer in_part = read_space{bytes.data(), 1};
+
+    CHECK(in_letters.size() == 4);
+    CHECK(in_text.size() == 7);
+    CHECK(static_cast<void*>(in_text.data()) == text.data());
+    CHECK(in_numbers.size() == 3);
+    CHECK(in_bytes.size() == 2);
+    CHECK(in_part.size() == 1);
+    CHECK_FALSE(std::is_constructible_v<read_space, const std::string&>);
+    CHECK_FALSE(std::is_constructible_v<read_space, const char(&)[4]>);
+    CHECK_FALSE(std::is_constructible_v<read_space, std::string>);
+    CHECK_FALSE(std::is_constructible_v<read_space, std::vector<int>&>);
 }
 
 TEST_CASE("the size of a list of buffers is the sum of theirs") {

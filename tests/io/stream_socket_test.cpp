@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace gyre;
@@ -37,6 +38,26 @@ TEST_CASE("a read yields what is there, at most the size of the buffer, in order
         CHECK(sent.value() == 6);
         CHECK(first_text == "hell");
         CHECK(second_text == "o!");
+    });
+}
+
+TEST_CASE("char arrays and strings are read into as they are") {
+    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
+        char letters[5] = {};
+        std::string text(3, '-');
+        std::vector<unsigned char> numbers(2);
+        static_cast<void>(co_await pair.client.write_some(bytes_of("helloyou12")));
+
+        const io_result<std::size_t> first = co_await pair.server.read_some(letters);
+        const io_result<std::size_t> second = co_await read_exactly(pair.server, text);
+        const io_result<std::size_t> third = co_await pair.server.read_some(numbers);
+
+        CHECK(first.value() == 5);
+        CHECK(std::string_view{letters, 5} == "hello");
+        CHECK(second.value() == 3);
+        CHECK(text == "you");
+        CHECK(third.value() == 2);
+        CHECK(numbers == std::vector<unsigned char>{'1', '2'});
     });
 }
 

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace gyre;
@@ -67,6 +68,25 @@ TEST_CASE("a datagram arrives whole, with its sender's address, and can be answe
         CHECK(question.get<2>() == asker.address);
         CHECK(text_in(space, answer.get<1>()) == "answer");
         CHECK(answer.get<2>() == answerer.address);
+    });
+}
+
+TEST_CASE("a datagram is received into a char array or a string as it is") {
+    on_every_backend([](io_context& io) -> task<> {
+        bound_socket from{io};
+        bound_socket to{io};
+        char letters[8] = {};
+        std::string text(8, '-');
+        static_cast<void>(co_await from.socket.send_to(bytes_of("one"), to.address));
+        static_cast<void>(co_await from.socket.send_to(bytes_of("two"), to.address));
+
+        auto first = co_await to.socket.receive(letters);
+        auto second = co_await to.socket.receive_from(text);
+
+        CHECK(first.value().size == 3);
+        CHECK(std::string_view{letters} == "one");
+        CHECK(second.get<1>().size == 3);
+        CHECK(text == "two-----");
     });
 }
 

@@ -10,9 +10,11 @@
 
 #include <concepts>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gyre {
 
@@ -41,6 +43,33 @@ template <std::same_as<std::string> String>
 [[nodiscard]] inline std::string_view text_of(const_buffer buffer GYRE_LIFETIMEBOUND) noexcept {
     return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
 }
+
+/// Text that can be written to: `char` arrays, strings, vectors of `unsigned char`, ...
+template <class Text>
+concept writable_text = requires(Text& text) {
+    { std::ranges::size(text) } -> std::convertible_to<std::size_t>;
+    requires std::same_as<decltype(std::ranges::data(text)), char*> ||
+                 std::same_as<decltype(std::ranges::data(text)), unsigned char*>;
+};
+
+/// What a read fills, as its parameter, borrowed: whatever is a `mutable_buffer` by itself, and writable
+/// text, which spans of bytes do not take. A string is filled up to its size.
+class read_space {
+public:
+    constexpr read_space() noexcept = default;  ///< Empty.
+    template <std::convertible_to<mutable_buffer> Memory>
+    constexpr read_space(Memory&& memory) noexcept : bytes_{std::forward<Memory>(memory)} {}
+    template <writable_text Text>
+    read_space(Text& text) noexcept
+        : bytes_{std::as_writable_bytes(
+              std::span{std::ranges::data(text), std::size_t{std::ranges::size(text)}})} {}
+    constexpr read_space(std::byte* data, std::size_t size) noexcept : bytes_{data, size} {}
+
+    constexpr operator mutable_buffer() const noexcept { return bytes_; }
+
+private:
+    mutable_buffer bytes_;
+};
 
 /// The number of bytes in all `buffers` together.
 template <class Buffers>

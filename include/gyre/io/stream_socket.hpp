@@ -169,7 +169,7 @@ public:
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead.
     /// Threads:       resumes on the caller's executor. Several reads are served in their order.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
-    [[nodiscard]] auto read_some(mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
+    [[nodiscard]] auto read_some(read_space into) noexcept {
         return submission<receive_operation, finish_read>{opened(), receive_operation{into}};
     }
 

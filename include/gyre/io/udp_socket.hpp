@@ -198,8 +198,9 @@ public:
     ///                also one that asked later.
     /// Cost:          no allocation; one system call, or an entry of the turn's batch.
     [[nodiscard]] submission<message_operation, finish_datagram_receive> receive(
-        mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
-        return receive(mutable_buffers{&into, 1});
+        read_space into) noexcept {
+        const mutable_buffer whole = into;
+        return receive(mutable_buffers{&whole, 1});
     }
 
     /// The same, scattered over at most `buffers_max` buffers (more are `errc::invalid_argument`).
@@ -211,8 +212,9 @@ public:
 
     /// The same, with the sender's address beside it.
     [[nodiscard]] submission<message_operation, finish_datagram_receive_from> receive_from(
-        mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
-        return receive_from(mutable_buffers{&into, 1});
+        read_space into) noexcept {
+        const mutable_buffer whole = into;
+        return receive_from(mutable_buffers{&whole, 1});
     }
     [[nodiscard]] submission<message_operation, finish_datagram_receive_from> receive_from(
         mutable_buffers parts) noexcept {

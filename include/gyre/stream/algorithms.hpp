@@ -182,8 +182,7 @@ private:
 /// Threads:       resumes on the caller's executor.
 /// Cost:          no frame, no allocation; as many reads as the stream needs.
 template <read_stream Stream>
-[[nodiscard]] read_exactly_awaiter<Stream> read_exactly(
-    Stream& from, mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
+[[nodiscard]] read_exactly_awaiter<Stream> read_exactly(Stream& from, read_space into) noexcept {
     return {from, into};
 }
 

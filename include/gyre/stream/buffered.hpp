@@ -89,8 +89,7 @@ public:
     [[nodiscard]] read_at_least_awaiter<Stream> read_at_least(std::size_t count) noexcept;
 
     /// Makes the reader a stream itself: the window first, then what follows.
-    [[nodiscard]] read_window_awaiter<Stream> read_some(
-        mutable_buffer into GYRE_LIFETIMEBOUND) noexcept;
+    [[nodiscard]] read_window_awaiter<Stream> read_some(read_space into) noexcept;
 
 private:
     template <class Self, read_stream From>
@@ -268,7 +267,7 @@ read_at_least_awaiter<Stream> buffered_reader<Stream>::read_at_least(std::size_t
 }
 
 template <read_stream Stream>
-read_window_awaiter<Stream> buffered_reader<Stream>::read_some(mutable_buffer into) noexcept {
+read_window_awaiter<Stream> buffered_reader<Stream>::read_some(read_space into) noexcept {
     return {*this, into};
 }
 

@@ -95,8 +95,7 @@ public:
     /// Cancellation:  `errc::canceled`; nothing was transferred then.
     /// Threads:       the loop or strand of the pipe.
     /// Cost:          no allocation; one copy.
-    [[nodiscard]] memory_channel::read_awaiter read_some(
-        mutable_buffer into GYRE_LIFETIMEBOUND) noexcept {
+    [[nodiscard]] memory_channel::read_awaiter read_some(read_space into) noexcept {
         return {in_, into};
     }
     [[nodiscard]] memory_channel::write_awaiter write_some(
