@@ -14,7 +14,9 @@ namespace {
 
 io_result<stream_socket> accepted(const accept_operation& op, host* on) noexcept {
     if (const error failed = error_of(op)) return failed;
-    return stream_socket{handle{*on, op.result}};
+    handle connected{*on, op.result};
+    connected.slot().family = op.target->family;
+    return stream_socket{std::move(connected)};
 }
 
 }  // namespace
@@ -48,6 +50,7 @@ io_result<stream_acceptor> stream_acceptor::listen(io_context& on, const endpoin
     if (const error failed = error_of(open)) return failed;
 
     handle socket{on.host(), open.result};
+    socket.slot().family = static_cast<std::uint16_t>(open.family);
     socket_steps steps{on.host(), socket.slot()};
     if (local.kind() != endpoint::family::local) {
         // Accepted sockets inherit it on Linux, which saves a call for each of them.

@@ -44,6 +44,19 @@ int milliseconds_until(time_point deadline) noexcept {
     return static_cast<int>(std::min<long long>(rounded, 1'000'000'000));
 }
 
+// A signal counts as a harvest of nothing. Anything else would be a loop that turns and hears nothing.
+int count_of(long harvested) noexcept {
+    expects(harvested >= 0 || errno == EINTR, "epoll_wait fails for a signal only");
+    return static_cast<int>(std::max(harvested, 0L));
+}
+
+// A short read empties a stream over IP. A Unix-domain socket ends a read where descriptors were sent, other
+// families where their packets end, and of datagrams there may be more behind one that was an error.
+bool is_emptied_by(const descriptor_operation& op) noexcept {
+    descriptor& it = *op.target;
+    return receives_plainly(op) && is_short_read(op) && !it.datagrams && is_over_ip(it);
+}
+
 }  // namespace
 
 epoll_backend::epoll_backend(std::shared_ptr<waker> shared, std::string reason) noexcept
@@ -88,7 +101,7 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
     }
     // A short read has emptied the stream (epoll(7)) unless its end or urgent data lies behind it.
     // Unregistered, no event would raise the hint again, so there it stays.
-    if (it.registered && !it.hung_up && is_short_read(op)) hint = false;
+    if (it.registered && !it.hung_up && is_emptied_by(op)) hint = false;
     return true;
 }
 
@@ -121,7 +134,7 @@ error epoll_backend::turn(time_point deadline) noexcept {
     received_ = 0;
     if (holds_back() && serve_harvest()) return {};
     do {
-        harvested_ = std::max(wait(deadline), 0);
+        harvested_ = wait(deadline);
         served_ = 0;
         static_cast<void>(serve_harvest());
         if (holds_back()) return {};
@@ -144,10 +157,10 @@ bool epoll_backend::serve_harvest() noexcept {
     return any;
 }
 
-// One wait; a signal counts as a harvest of nothing.
+// One wait. Container runtimes refuse calls that they do not know with EPERM.
 int epoll_backend::wait(time_point deadline) noexcept {
     visits_.add();
-    if (deadline == no_wait) return ::epoll_wait(epoll_, events_.data(), events_max, 0);
+    if (deadline == no_wait) return count_of(::epoll_wait(epoll_, events_.data(), events_max, 0));
 
     deadline = latest_wake_up(deadline);
     if (precise_wait_ && deadline != never) {
@@ -155,10 +168,10 @@ int epoll_backend::wait(time_point deadline) noexcept {
         const timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
         const long count =
             ::syscall(SYS_epoll_pwait2, epoll_, events_.data(), events_max, &span, nullptr, 0);
-        if (count >= 0 || errno != ENOSYS) return static_cast<int>(count);
+        if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return count_of(count);
         precise_wait_ = false;
     }
-    return ::epoll_wait(epoll_, events_.data(), events_max, milliseconds_until(deadline));
+    return count_of(::epoll_wait(epoll_, events_.data(), events_max, milliseconds_until(deadline)));
 }
 
 // The descriptor may be ready: tries what waits for it, oldest first, until something would block.

@@ -95,6 +95,7 @@ int try_accept(accept_operation& op) noexcept {
 // nothing can be waited either; it is passed on as a failure.
 int try_connect(connect_operation& op) noexcept {
     if (const int failed = make_nonblocking(*op.target); failed < 0) return failed;
+    op.target->family = raw(*op.peer)->sa_family;
     const auto call = [&op] {
         return outcome(::connect(op.target->number, raw(*op.peer), op.peer->size));
     };
@@ -161,6 +162,16 @@ std::size_t bytes_received(const operation& op) noexcept {
     if (op.result <= 0) return 0;
     const bool counts_bytes = receives_plainly(op) || op.code == opcode::receive_scatter;
     return counts_bytes ? static_cast<std::size_t>(op.result) : 0;
+}
+
+bool is_over_ip(descriptor& it) noexcept {
+    if (it.family == AF_UNSPEC) {
+        int family = 0;
+        socklen_t size = sizeof family;
+        const int failed = ::getsockopt(it.number, SOL_SOCKET, SO_DOMAIN, &family, &size);
+        it.family = static_cast<std::uint16_t>(failed != 0 ? AF_MAX : family);
+    }
+    return it.family == AF_INET || it.family == AF_INET6;
 }
 
 int perform(operation& op) noexcept {

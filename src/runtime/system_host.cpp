@@ -5,6 +5,7 @@
 
 #include <gyre/base/check.hpp>
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,6 +35,7 @@ descriptor& system_host::enter(int number) noexcept {
     it.filled = it.portions_known = it.answering = false;
     it.duplex = it.prompt = it.datagrams = it.crowded = false;
     it.lone_accepts = 0;
+    it.family = AF_UNSPEC;
     it.portion_max = INT32_MAX;
     it.generation.fetch_add(1, std::memory_order_relaxed);
     return it;

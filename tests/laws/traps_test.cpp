@@ -20,6 +20,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include <sys/socket.h>
@@ -117,6 +118,42 @@ TEST_CASE("trap: a forked child leaves its parent's loop alone and makes one of 
 
         CHECK(result.value() == 5);
         CHECK(const_buffer{got}.front() == std::byte{'c'});
+    });
+}
+
+// What came with a descriptor ends a read, so a short one proves nothing about what lies behind it.
+TEST_CASE("trap: a read that ends where descriptors were sent does not hide the bytes behind it") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [near, far] = local_pair(io);
+        std::array<std::byte, 8> space{};
+        const io_result<std::size_t> none = co_await with_timeout(1ms, near.read_some(space));
+        CHECK(none.error() == errc::timed_out);
+
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+        char byte = 'a';
+        iovec part{&byte, 1};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        cmsghdr* const header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        const int sent = far.native_handle();
+        std::memcpy(CMSG_DATA(header), &sent, sizeof sent);
+        CHECK(::sendmsg(far.native_handle(), &message, 0) == 1);
+        CHECK(::send(far.native_handle(), "bcd", 3, 0) == 3);
+
+        std::size_t got = 0;
+        while (got < 4) {
+            const io_result<std::size_t> some = co_await with_timeout(10s, near.read_some(space));
+            CHECK(some.ok());
+            if (!some.ok()) break;
+            got += some.value();
+        }
+        CHECK(got == 4);
     });
 }
 

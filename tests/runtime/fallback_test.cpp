@@ -17,9 +17,11 @@
 #include <support/skip.hpp>
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -144,6 +146,29 @@ TEST_CASE("where the kernel takes no buffers to choose from, leased reads wait w
 
             me.check(text == "all the same", "it reads \"" + text + '"');
             me.check(is_uring(io), "and stays what it was");
+        });
+    }
+}
+
+TEST_CASE(
+    "where the precise wait on epoll is refused, the loop waits by milliseconds and does not "
+    "spin") {
+    for (const unsigned refusal : {EPERM, ENOSYS}) {
+        check_in_child([refusal](child_process& me) {
+            constexpr std::array<unsigned, 1> calls{SYS_epoll_pwait2};
+            forbid(calls, refusal);
+            io_context io{require(backend_choice::epoll)};
+
+            run_to_end(me, io, use_a_little(io, me));
+            const auto sleeps = [&me]() -> task<> {
+                for (int each = 0; each < 5; ++each) {
+                    me.check((co_await sleep_for(5ms)).ok(), "sleeps end");
+                }
+            };
+            run_to_end(me, io, sleeps());
+
+            const std::uint64_t visits = io.counters().visits;
+            me.check(visits < 100, std::to_string(visits) + " visits to the kernel");
         });
     }
 }

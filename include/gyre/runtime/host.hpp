@@ -37,6 +37,7 @@ struct descriptor : list_link<> {
     bool registered_for_writing = false;
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
     bool filled = false;       ///< The last send was short: the buffer has no room left.
+    std::uint16_t family = 0;  ///< AF_INET, AF_UNIX, ...; 0 until it is asked for.
     bool datagrams = false;  ///< Readers take whole messages, and no order among them is promised.
 
     // What io_uring's requests are prepared by: see uring_backend.cpp.
