@@ -54,12 +54,22 @@ io_result<stream_acceptor> stream_acceptor::listen(io_context& on, const endpoin
     socket_steps steps{on.host(), socket.slot()};
     if (local.kind() != endpoint::family::local) {
         // Accepted sockets inherit it on Linux, which saves a call for each of them.
-        steps.switch_on(no_delay::level(), no_delay::name());
-        if (options.address_reused) steps.switch_on(reuse_address::level(), reuse_address::name());
+        steps.set(no_delay::level(), no_delay::name(), 1);
+        if (options.address_reused) steps.set(reuse_address::level(), reuse_address::name(), 1);
     }
-    if (options.port_shared) steps.switch_on(reuse_port::level(), reuse_port::name());
+    if (options.port_shared) steps.set(reuse_port::level(), reuse_port::name(), 1);
+    if (local.kind() == endpoint::family::v6) {
+        steps.set(v6_only::level(), v6_only::name(), options.v6_only ? 1 : 0);
+    }
     steps.bind(local).listen(options.backlog_connections_max);
     if (steps.failure()) return steps.failure();
+    return stream_acceptor{std::move(socket)};
+}
+
+stream_acceptor stream_acceptor::adopt(io_context& on, int number) noexcept {
+    handle socket{on.host(), number};
+    // A Unix-domain socket has no such option, and needs none.
+    socket_steps{on.host(), socket.slot()}.set(no_delay::level(), no_delay::name(), 1);
     return stream_acceptor{std::move(socket)};
 }
 

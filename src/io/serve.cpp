@@ -54,6 +54,7 @@ task<io_result<stream_socket>> connection_intake::next() {
     if (!reserve_.open()) reserve_ = co_await immediate{opened_spare{}};
 
     for (;;) {
+        descriptor_freed_.reset();
         io_result<stream_socket> taken = co_await from_.accept();
         if (taken.ok()) {
             ++counters_.accepted;
@@ -81,10 +82,11 @@ task<io_result<>> connection_intake::rest_after(error failed) {
     if (!is_exhaustion(failed)) co_return failed;
 
     ++counters_.exhausted;
+    const io_result<> freed =
+        co_await with_timeout(options_.exhausted_pause, idle(descriptor_freed_.wait()));
+    if (freed.error() != errc::timed_out) co_return freed;
     const io_result<> shed = co_await shed_one();
-    if (!shed.ok()) co_return shed;
-    const io_result<> rested = co_await idle(sleep_for(options_.exhausted_pause));
-    co_return rested;
+    co_return shed;
 }
 
 // Closes the oldest waiting connection, by the descriptor kept for this, so that its peer hears at

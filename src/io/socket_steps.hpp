@@ -14,9 +14,8 @@ class socket_steps {
 public:
     socket_steps(host& on, descriptor& socket) noexcept : host_{on}, socket_{socket} {}
 
-    socket_steps& switch_on(int level, int name) noexcept {
-        int enabled = 1;
-        option_operation op{opcode::set_option, socket_, level, name, &enabled, sizeof enabled};
+    socket_steps& set(int level, int name, int value) noexcept {
+        option_operation op{opcode::set_option, socket_, level, name, &value, sizeof value};
         return step(op);
     }
     socket_steps& bind(const endpoint& local) noexcept {

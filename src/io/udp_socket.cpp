@@ -100,8 +100,11 @@ io_result<udp_socket> udp_socket::bind(io_context& on, const endpoint& local,
 
     udp_socket socket{handle{on.host(), open.result}, family};
     socket_steps steps{on.host(), socket.slot()};
-    if (options.address_reused) steps.switch_on(reuse_address::level(), reuse_address::name());
-    if (options.port_shared) steps.switch_on(reuse_port::level(), reuse_port::name());
+    if (options.address_reused) steps.set(reuse_address::level(), reuse_address::name(), 1);
+    if (options.port_shared) steps.set(reuse_port::level(), reuse_port::name(), 1);
+    if (family == endpoint::family::v6) {
+        steps.set(v6_only::level(), v6_only::name(), options.v6_only ? 1 : 0);
+    }
     steps.bind(local);
     if (steps.failure()) return steps.failure();
     return socket;

@@ -48,8 +48,7 @@ private:
 /// Whether a finished `op` that receives plainly yielded bytes, but fewer than it had room for.
 [[nodiscard]] bool is_short_read(const operation& op) noexcept;
 
-/// Whether `it` is a socket of IPv4 or IPv6. A system call for one that says so for the first time, unless its
-/// maker has noted it.
+/// Whether `it` is a socket of IPv4 or IPv6. A system call the first time, unless its maker has noted it.
 [[nodiscard]] bool is_over_ip(descriptor& it) noexcept;
 
 /// What a finished `op` has received, in bytes. Batches of datagrams count as nothing: theirs is a number.

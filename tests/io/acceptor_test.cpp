@@ -484,6 +484,45 @@ TEST_CASE("listeners may share a port if each of them says so") {
     });
 }
 
+TEST_CASE("an IPv6 listener leaves the port's IPv4 clients to another one, if it is told to") {
+    on_every_backend([](io_context& io) -> task<> {
+        for (const bool v6_only : {true, false}) {
+            listen_options options;
+            options.v6_only = v6_only;
+            const io_result<tcp_acceptor> both =
+                tcp_acceptor::listen(io, endpoint::parse("[::]:0").value(), options);
+            CHECK(both.ok());
+            if (!both.ok()) co_return;
+            const std::uint16_t port = where(both.value()).port();
+
+            const io_result<tcp_acceptor> old = tcp_acceptor::listen(io, {ipv4{}, port});
+
+            CHECK(old.ok() == v6_only);
+        }
+    });
+}
+
+TEST_CASE("connections of an adopted listener have no_delay set, as those of its own") {
+    on_every_backend([](io_context& io) -> task<> {
+        const int number = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        CHECK(::listen(number, 8) == 0);
+        stream_acceptor adopted = stream_acceptor::adopt(io, number);
+        tcp_acceptor own = listen_anywhere(io);
+        for (stream_acceptor* each : {&adopted, &own}) {
+            sockaddr_in to{};
+            socklen_t size = sizeof to;
+            CHECK(::getsockname(each->native_handle(), reinterpret_cast<sockaddr*>(&to), &size) ==
+                  0);
+            const plain_client client{endpoint{ipv4::loopback(), ntohs(to.sin_port)}};
+            const io_result<stream_socket> taken = co_await each->accept();
+            CHECK(taken.ok());
+            const auto quick = taken.value().get_option<no_delay>();
+            CHECK(quick.ok());
+            CHECK(quick.value().on);
+        }
+    });
+}
+
 TEST_CASE("a port may be listened on again while old connections linger") {
     on_every_backend([](io_context& io) -> task<> {
         tcp_acceptor acceptor = listen_anywhere(io);

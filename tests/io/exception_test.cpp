@@ -10,6 +10,7 @@
 
 #include <array>
 #include <functional>
+#include <stdexcept>
 #include <utility>
 
 using namespace gyre;
@@ -56,7 +57,37 @@ TEST_CASE("run_until_signal rethrows a user's exception") {
     });
 }
 
-TEST_CASE("an exception from a session stops the server and every session, and is rethrown") {
+TEST_CASE("an exception ends its session and is counted, and the server goes on") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = tcp_acceptor::listen(io, {ipv4::loopback(), 0}).take();
+        const endpoint where = acceptor.local_endpoint().value();
+        serve_counters counters;
+        serve_options options;
+        options.counters = &counters;
+        const auto session = [first = true](stream_socket peer) mutable -> task<> {
+            if (std::exchange(first, false)) throw std::runtime_error{"what a peer has caused"};
+            static_cast<void>(co_await peer.write_some(bytes_of("x")));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(serve(std::move(acceptor), session, options));
+            std::array<std::byte, 1> space{};
+            io_result<stream_socket> unlucky = co_await stream_socket::connect(where);
+            const io_result<std::size_t> none = co_await unlucky.take().read_some(space);
+            CHECK(none.error() == errc::eof);
+            io_result<stream_socket> next = co_await stream_socket::connect(where);
+            const io_result<std::size_t> one = co_await next.take().read_some(space);
+            CHECK(one.ok());
+            group.request_drain();
+        };
+
+        co_await with_group(body);
+
+        CHECK(counters.threw == 1);
+        CHECK(counters.accepted == 2);
+    });
+}
+
+TEST_CASE("an exception from a session stops the server and every session, if it is to") {
     struct broken {};
     on_every_backend([](io_context& io) -> task<> {
         io_result<tcp_acceptor> listening = tcp_acceptor::listen(io, {ipv4::loopback(), 0});
@@ -73,8 +104,10 @@ TEST_CASE("an exception from a session stops the server and every session, and i
             other_ended = got.error() == errc::canceled;
         };
         const auto server = [&](tcp_acceptor from) -> task<> {
+            serve_options options;
+            options.on_exception = session_exception::ends_server;
             try {
-                static_cast<void>(co_await serve(std::move(from), std::cref(session)));
+                static_cast<void>(co_await serve(std::move(from), std::cref(session), options));
             } catch (const broken&) {
                 caught = true;
             }

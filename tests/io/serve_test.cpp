@@ -20,6 +20,7 @@
 #include <csignal>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -315,10 +316,11 @@ TEST_CASE("out of descriptors, a server pauses, refuses politely, counts, and re
 
             cpu_trials cpu{20ms};
             while (cpu.again()) {
-                const serve_counters at_first = counters;
+                const std::uint64_t exhausted_before = counters.exhausted;
+                const std::uint64_t shed_before = counters.shed;
                 io.run_for(2s);
-                const std::uint64_t exhausted = counters.exhausted - at_first.exhausted;
-                const std::uint64_t shed = counters.shed - at_first.shed;
+                const std::uint64_t exhausted = counters.exhausted - exhausted_before;
+                const std::uint64_t shed = counters.shed - shed_before;
                 me.say("failed accepts " + std::to_string(exhausted) + ", refused " +
                        std::to_string(shed));
                 me.check(exhausted >= 5 && exhausted <= 25, "one failed accept per pause");
@@ -352,6 +354,60 @@ TEST_CASE("out of descriptors, a server pauses, refuses politely, counts, and re
 
         MESSAGE(std::string{describe(options.backend)}, ": ", report.text);
         CHECK(report.passed());
+    });
+}
+
+TEST_CASE("a session that ends makes room for the next one, however long the pause is to be") {
+    with_every_backend([](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            constexpr int clients = 40;
+            io_context io{options};
+            tcp_acceptor acceptor = listen_anywhere(io);
+            const endpoint where = acceptor.local_endpoint().value();
+            serve_counters counters;
+            serve_options patient;
+            patient.counters = &counters;
+            patient.exhausted_pause = 1h;
+            io_result<> outcome{errc::malformed};
+            const stop_handle server = launch(
+                io, note_served(std::move(acceptor), &echo, patient, outcome), or_terminate{});
+            static_cast<void>(io.poll());
+            // All of them at once, and each of them ends when it has been answered.
+            std::atomic<int> answered = 0;
+            std::vector<int> numbers;
+            for (int each = 0; each < clients; ++each) numbers.push_back(plain_connect(where));
+            static_cast<void>(limit_descriptors(static_cast<rlim_t>(numbers.back()) + 4));
+            const auto ask = [&] {
+                char byte = '?';
+                for (const int each : numbers) {
+                    const bool asked = ::write(each, &byte, 1) == 1;
+                    if (asked && ::read(each, &byte, 1) == 1) ++answered;
+                    ::shutdown(each, SHUT_RDWR);
+                }
+                server.request_drain();
+            };
+            std::thread client{ask};
+
+            io.run_for(patience / 2);
+            client.join();
+
+            me.check(counters.exhausted > 0, "descriptors ran out");
+            me.check(answered == clients, std::to_string(answered) + " were answered");
+            me.check(counters.shed == 0, "and none was refused");
+            me.check(server.ended(), "the server has ended");
+        });
+
+        INFO(report.text);
+        CHECK(report.passed());
+    });
+}
+
+TEST_CASE("a server for no connections at all is refused") {
+    on_every_backend([](io_context& io) -> task<> {
+        serve_options none;
+        none.connections_max = 0;
+        const io_result<> served = co_await serve(listen_anywhere(io), &echo, none);
+        CHECK(served.error() == errc::invalid_argument);
     });
 }
 

@@ -18,6 +18,10 @@ struct listen_options {
     int backlog_connections_max = 4096;  ///< Not yet accepted; the kernel caps it at somaxconn.
     bool address_reused = true;          ///< SO_REUSEADDR: restart without waiting for TIME-WAIT.
     bool port_shared = false;            ///< SO_REUSEPORT: several listeners on one port.
+
+    /// IPV6_V6ONLY: an IPv6 listener takes no IPv4 clients, so another one may have the same port there.
+    /// False is said to the kernel, too, whatever its default is.
+    bool v6_only = false;
 };
 
 /// Of an accept: owns the accepted socket until it is handed out, so that none is ever lost.
@@ -91,10 +95,9 @@ public:
     // Of basic_socket. Here it stops listening: new connections are refused.
     using basic_socket::close;
 
-    /// Takes ownership of a listening socket that no other code will close, for use on `on`.
-    [[nodiscard]] static stream_acceptor adopt(io_context& on, int number) noexcept {
-        return stream_acceptor{handle{on.host(), number}};
-    }
+    /// Takes ownership of a listening socket that no other code will close, for use on `on`. Connections that
+    /// it accepts from now on have `no_delay` set, as those of `listen`.
+    [[nodiscard]] static stream_acceptor adopt(io_context& on, int number) noexcept;
 };
 
 using tcp_acceptor = stream_acceptor;

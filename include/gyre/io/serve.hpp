@@ -7,35 +7,50 @@
 // both cases it returns only when the last session has.
 #pragma once
 
+#include <gyre/base/exception.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/sync/event.hpp>
 #include <gyre/sync/semaphore.hpp>
 #include <gyre/sync/task_group.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace gyre {
 
-/// What `serve` counts. One loop's thread writes; read it on that thread.
+/// What `serve` counts. Any thread may read, and servers on several loops may share it.
 struct serve_counters {
-    std::uint64_t accepted = 0;   ///< Connections handed to sessions.
-    std::uint64_t shed = 0;       ///< Connections closed unserved, for lack of descriptors.
-    std::uint64_t exhausted = 0;  ///< Accepts that failed for lack of descriptors or memory.
-    std::uint64_t failed = 0;     ///< Accepts that failed for another, passing reason.
+    std::atomic<std::uint64_t> accepted = 0;  ///< Connections handed to sessions.
+    std::atomic<std::uint64_t> shed = 0;      ///< Closed unserved, for lack of descriptors.
+    std::atomic<std::uint64_t> exhausted =
+        0;  ///< Accepts that failed for lack of descriptors or memory.
+    std::atomic<std::uint64_t> failed = 0;  ///< Accepts that failed for another, passing reason.
+    std::atomic<std::uint64_t> threw = 0;   ///< Sessions that ended with an exception.
+};
+
+/// What an exception that leaves a session ends.
+enum class session_exception : std::uint8_t {
+    ends_session,  ///< It is counted, and the server goes on: a peer that causes one cannot end the others.
+    ends_server  ///< Every session is stopped, and the exception leaves `serve`.
 };
 
 struct serve_options {
     serve_options() noexcept = default;
 
-    /// Sessions at the same time; further connections wait in the kernel's queue.
+    /// Sessions at the same time, at least 1; further connections wait in the kernel's queue.
     std::size_t connections_max = 10'000;
 
-    /// The pause after an accept that failed for lack of descriptors, and after one that failed for a
-    /// passing reason where the sixteen before it have as well: neither can spin.
+    /// How long to wait, after an accept that failed for lack of descriptors, for a session to end and free
+    /// one, before a connection is refused; and the pause after an accept that failed for a passing reason
+    /// where the sixteen before it have as well. Neither can spin.
     duration exhausted_pause = std::chrono::milliseconds{100};
+
+    session_exception on_exception = session_exception::ends_session;
 
     serve_counters* counters = nullptr;  ///< Borrowed; may be null.
 };
@@ -50,8 +65,17 @@ public:
     /// `errc::canceled` is the ordinary end.
     [[nodiscard]] task<io_result<stream_socket>> next();
 
-    /// A session has ended.
-    void session_ended() noexcept { slots_.release(); }
+    /// A session has ended, and its descriptor is free.
+    void session_ended() noexcept {
+        slots_.release();
+        descriptor_freed_.set();
+    }
+
+    /// A session has ended with `failure`, which this throws if it is to end the server.
+    void session_threw(exception_slot& failure) {
+        ++counters_.threw;
+        if (options_.on_exception == session_exception::ends_server) failure.rethrow_if_any();
+    }
 
 private:
     [[nodiscard]] task<io_result<>> rest_after(error failed);
@@ -63,10 +87,31 @@ private:
     stream_acceptor& from_;
     const serve_options& options_;
     semaphore slots_;
+    event descriptor_freed_;  // Since the last accept was asked for.
     serve_counters own_counters_;
     serve_counters& counters_ = options_.counters != nullptr ? *options_.counters : own_counters_;
     std::uint64_t failed_in_a_row_ = 0;  // For passing reasons, since the last connection.
     handle reserve_;  // A descriptor to give up when there is no other, so as to refuse politely.
+};
+
+/// Awaits a session and keeps what it throws.
+class [[nodiscard]] caught_session {
+public:
+    caught_session(task<> it, exception_slot& failure) noexcept
+        : it_{std::move(it)}, failure_{failure} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
+                                                        const environment* given) noexcept {
+        return it_.await_suspend(waiter, given);
+    }
+    void await_resume() noexcept {
+        run_catching(failure_, [this] { it_.await_resume(); });
+    }
+
+private:
+    task<> it_;
+    exception_slot& failure_;
 };
 
 /// One session, and the news of its end.
@@ -77,16 +122,21 @@ task<> run_session(Session& session, stream_socket peer, connection_intake& inta
         ~slot() { of.session_ended(); }
     };
     const slot taken{intake};
-    co_await session(std::move(peer));
+    exception_slot failure;
+    std::optional<task<>> begun;
+    run_catching(failure, [&] { begun.emplace(session(std::move(peer))); });
+    if (begun) co_await caught_session{std::move(*begun), failure};
+    if (!failure.empty()) intake.session_threw(failure);
 }
 
 /// Accepts connections from `acceptor` and runs `session(connection)` for each.
 ///
 /// @param  acceptor  Owned; closed when intake ends, before sessions are waited for.
-/// @param  session   Owned; `task<>(stream_socket)`. A user's exception from one stops all.
+/// @param  session   Owned; `task<>(stream_socket)`. For its exceptions see `session_exception`.
 /// @return When intake has ended and every session has: ok after a drain or stop.
 ///
-/// Errors:        what made the acceptor useless, such as `errc::closed`.
+/// Errors:        what made the acceptor useless, such as `errc::closed`; `errc::invalid_argument` if no
+///                connection is allowed.
 /// Cancellation:  a drain ends intake; a stop ends the sessions' pending operations as well. Not an
 ///                error: that is how a server ends.
 /// Threads:       sessions on the caller's executor.
@@ -94,6 +144,7 @@ task<> run_session(Session& session, stream_socket peer, connection_intake& inta
 template <class Session>
     requires std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>>
 task<io_result<>> serve(stream_acceptor acceptor, Session session, serve_options options = {}) {
+    if (options.connections_max == 0) co_return error{errc::invalid_argument, activity::accept};
     connection_intake intake{acceptor, options};
     const auto body = [&](task_group& group) -> task<io_result<>> {
         error ended;

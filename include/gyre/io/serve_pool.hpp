@@ -38,8 +38,7 @@ namespace gyre {
 /// @param  pool       Borrowed.
 /// @param  acceptors  Owned; as `listen_on_each` made them.
 /// @param  session    Owned and copied for each loop: what copies share must be safe on several threads.
-/// @param  options    `connections_max` is divided among the loops; `counters` must be null, each loop
-///                    being a writer of its own.
+/// @param  options    `connections_max` is divided among the loops, which share `counters`.
 /// @return When intake has ended and every session has. The first error stops the other loops.
 ///
 /// Errors, Cancellation: as for one acceptor, and io_pool::status. Threads: sessions on the loops.
@@ -52,7 +51,7 @@ task<io_result<>> serve(io_pool& pool, std::vector<stream_acceptor> acceptors, S
     const error unusable = pool.status();
     if (unusable) co_return unusable;
     expects(acceptors.size() == pool.size(), "a listener for each loop");
-    expects(options.counters == nullptr, "counters have one writer");
+    if (options.connections_max == 0) co_return error{errc::invalid_argument, activity::accept};
     const serve_options each = share_of(options, pool.size());
     const auto there = [&](io_context& where, stream_acceptor from) -> task<io_result<>> {
         const io_result<> served =

@@ -27,6 +27,7 @@ struct udp_options {
     bool address_reused =
         false;                 ///< SO_REUSEADDR: several sockets of a host in one multicast group.
     bool port_shared = false;  ///< SO_REUSEPORT: several sockets, each datagram to one of them.
+    bool v6_only = false;      ///< IPV6_V6ONLY, as in listen_options.
 };
 
 /// What a receive has put into its buffer.
