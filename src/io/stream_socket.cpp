@@ -73,6 +73,7 @@ std::int32_t finish_connect::prepare(connect_operation& op, io_context& on) noex
     socket_ = handle{on.host(), number};
     op.target = &socket_.slot();
     op.target->nonblocking = tried;
+    op.target->family = static_cast<std::uint16_t>(open.family);
     op.peer = &peer_.raw();
     if (kind == endpoint::family::local) return 0;
 

@@ -50,11 +50,11 @@ int count_of(long harvested) noexcept {
     return static_cast<int>(std::max(harvested, 0L));
 }
 
-// A short read empties a stream over IP. A Unix-domain socket ends a read where descriptors were sent, other
-// families where their packets end, and of datagrams there may be more behind one that was an error.
+// Of datagrams there may be more behind one that was short, or an error.
 bool is_emptied_by(const descriptor_operation& op) noexcept {
-    descriptor& it = *op.target;
-    return receives_plainly(op) && is_short_read(op) && !it.datagrams && is_over_ip(it);
+    const descriptor& it = *op.target;
+    return receives_plainly(op) && is_short_read(op) && !it.datagrams &&
+           is_emptied_by_short_read(it);
 }
 
 }  // namespace

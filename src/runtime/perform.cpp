@@ -45,13 +45,32 @@ int make_nonblocking(descriptor& it) noexcept {
     return 0;
 }
 
-int try_receive(receive_operation& op) noexcept {
-    return outcome(::recv(op.target->number, op.data, op.size, MSG_DONTWAIT));
+// Where its maker has not noted it.
+void learn_family(descriptor& it) noexcept {
+    int family = 0;
+    socklen_t size = sizeof family;
+    const int failed = ::getsockopt(it.number, SOL_SOCKET, SO_DOMAIN, &family, &size);
+    it.family = static_cast<std::uint16_t>(failed != 0 ? AF_MAX : family);
 }
+
+// recvmsg tells where a Unix-domain socket has ended a read because of descriptors that came with it.
+int receive(descriptor& from, std::byte* into, std::size_t size) noexcept {
+    if (from.family == AF_UNSPEC) learn_family(from);
+    if (from.family != AF_UNIX) return outcome(::recv(from.number, into, size, MSG_DONTWAIT));
+    iovec part{into, size};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    const int result = outcome(::recvmsg(from.number, &message, MSG_DONTWAIT));
+    from.uncut = result > 0 && (message.msg_flags & MSG_CTRUNC) == 0;
+    return result;
+}
+
+int try_receive(receive_operation& op) noexcept { return receive(*op.target, op.data, op.size); }
 
 int try_receive(lease_operation& op) noexcept {
     std::byte* const block = op.pool->lend();
-    const int result = outcome(::recv(op.target->number, block, op.size, MSG_DONTWAIT));
+    const int result = receive(*op.target, block, op.size);
     if (result > 0) {
         op.block = block;
     } else {
@@ -95,7 +114,6 @@ int try_accept(accept_operation& op) noexcept {
 // nothing can be waited either; it is passed on as a failure.
 int try_connect(connect_operation& op) noexcept {
     if (const int failed = make_nonblocking(*op.target); failed < 0) return failed;
-    op.target->family = raw(*op.peer)->sa_family;
     const auto call = [&op] {
         return outcome(::connect(op.target->number, raw(*op.peer), op.peer->size));
     };
@@ -164,14 +182,8 @@ std::size_t bytes_received(const operation& op) noexcept {
     return counts_bytes ? static_cast<std::size_t>(op.result) : 0;
 }
 
-bool is_over_ip(descriptor& it) noexcept {
-    if (it.family == AF_UNSPEC) {
-        int family = 0;
-        socklen_t size = sizeof family;
-        const int failed = ::getsockopt(it.number, SOL_SOCKET, SO_DOMAIN, &family, &size);
-        it.family = static_cast<std::uint16_t>(failed != 0 ? AF_MAX : family);
-    }
-    return it.family == AF_INET || it.family == AF_INET6;
+bool is_emptied_by_short_read(const descriptor& it) noexcept {
+    return it.family == AF_INET || it.family == AF_INET6 || (it.family == AF_UNIX && it.uncut);
 }
 
 int perform(operation& op) noexcept {

@@ -48,8 +48,9 @@ private:
 /// Whether a finished `op` that receives plainly yielded bytes, but fewer than it had room for.
 [[nodiscard]] bool is_short_read(const operation& op) noexcept;
 
-/// Whether `it` is a socket of IPv4 or IPv6. A system call the first time, unless its maker has noted it.
-[[nodiscard]] bool is_over_ip(descriptor& it) noexcept;
+/// Whether a short plain receive has just proved that `it`, a stream, has no more bytes: over IP it has, over
+/// a Unix-domain socket where no descriptors have ended it.
+[[nodiscard]] bool is_emptied_by_short_read(const descriptor& it) noexcept;
 
 /// What a finished `op` has received, in bytes. Batches of datagrams count as nothing: theirs is a number.
 [[nodiscard]] std::size_t bytes_received(const operation& op) noexcept;

@@ -38,6 +38,7 @@ struct descriptor : list_link<> {
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
     bool filled = false;       ///< The last send was short: the buffer has no room left.
     std::uint16_t family = 0;  ///< AF_INET, AF_UNIX, ...; 0 until it is asked for.
+    bool uncut = false;  ///< Of AF_UNIX: the last read was told that no descriptors had ended it.
     bool datagrams = false;  ///< Readers take whole messages, and no order among them is promised.
 
     // What io_uring's requests are prepared by: see uring_backend.cpp.
