@@ -32,6 +32,13 @@ void strand::take_inbox() noexcept {
     }
 }
 
+// Not at rest, the strand is posted below or runs, so whatever stays behind in `ready_` will be run.
+void strand::retract(work& item) noexcept {
+    if (inbox_.load(std::memory_order_acquire) == nullptr) return;
+    take_inbox();
+    ready_.remove(item);
+}
+
 void strand::run_some(work& item) noexcept {
     auto& self = static_cast<strand&>(item);
     self.take_inbox();

@@ -14,14 +14,9 @@ constexpr const char* used_elsewhere =
 }  // namespace
 
 waiter::~waiter() {
-    // Only a frame that is destroyed while it waits gets past the first line.
-    if (progress_ == progress::idle || progress_ == progress::over) return;
-    if (progress_ == progress::waiting) {
-        list_link<waiters>::unlink();
-        env_->chain->leave();
-    } else {
-        env_->loop->retract(*this);
-    }
+    if (!linked()) return;
+    list_link<waiters>::unlink();
+    back_.env().chain->leave();
 }
 
 bool waiter::stopped_before(const environment& given) noexcept {
@@ -33,22 +28,16 @@ bool waiter::stopped_before(const environment& given) noexcept {
 bool waiter::go_on(std::coroutine_handle<> handle, const environment& given,
                    error outcome) noexcept {
     outcome_ = outcome;
-    progress_ = progress::over;
     if (given.loop->spend()) return false;
-    env_ = &given;
-    handle_ = handle;
-    progress_ = progress::posted;
-    given.executor.post(*this);
+    back_.post(handle, given);
     return true;
 }
 
 bool waiter::wait_in(waiters& queue, std::coroutine_handle<> handle,
                      const environment& given) noexcept {
     if (stopped_before(given)) return go_on(handle, given, outcome_);
-    expects(queue.empty() || queue.front().env_->loop == given.loop, used_elsewhere);
-    env_ = &given;
-    handle_ = handle;
-    progress_ = progress::waiting;
+    expects(queue.empty() || queue.front().back_.env().loop == given.loop, used_elsewhere);
+    back_.begin(handle, given);
     queue.queue_.push_back(*this);
     given.chain->enter(*this);
     return true;
@@ -61,20 +50,13 @@ void waiter::request(stop_level level) noexcept {
 void waiter::end(error outcome) noexcept {
     outcome_ = outcome;
     list_link<waiters>::unlink();
-    env_->chain->leave();
-    progress_ = progress::posted;
-    env_->executor.post(*this);
-}
-
-void waiter::wake_up(work& item) noexcept {
-    auto& self = static_cast<waiter&>(item);
-    self.progress_ = progress::over;
-    gyre::resume(self.handle_);
+    back_.env().chain->leave();
+    back_.post();
 }
 
 bool waiters::wake_one(error outcome) noexcept {
     if (empty()) return false;
-    expects(front().env_->loop->may_touch_here(), used_elsewhere);
+    expects(front().back_.env().loop->may_touch_here(), used_elsewhere);
     front().end(outcome);
     return true;
 }

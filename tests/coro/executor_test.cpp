@@ -25,6 +25,7 @@ struct counting_executor {
         ++posted;
         below_.post(item);
     }
+    void retract(work& item) noexcept { below_.retract(item); }
     [[nodiscard]] loop& home() noexcept { return below_; }
 
     int posted = 0;
@@ -38,6 +39,7 @@ struct homeless {
 };
 struct might_throw {
     void post(work&);
+    void retract(work&) noexcept {}
     loop& home() noexcept;
 };
 

@@ -16,11 +16,54 @@
 
 #include <array>
 #include <csignal>
+#include <optional>
 #include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
 using namespace std::chrono_literals;
+
+namespace {
+
+/// Keeps what is posted to it.
+class holding_executor {
+public:
+    explicit holding_executor(io_context& below) noexcept : below_{below} {}
+
+    void post(work& item) noexcept { items_.push(item); }
+    void retract(work& item) noexcept { items_.remove(item); }
+    [[nodiscard]] loop& home() noexcept { return below_; }
+    [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+
+private:
+    io_context& below_;
+    work_queue items_;
+};
+
+}  // namespace
+
+TEST_CASE("a read that is over dies with its frame before its executor resumes that") {
+    on_every_backend([](io_context& io) -> task<> {
+        socket_pair pair = connected_pair(io);
+        holding_executor place{io};
+        std::array<std::byte, 8> space{};
+        stop_chain chain;
+        const environment given{executor_ref{place}, &io, &chain};
+        callback_frame frame{[](callback_frame*) { FAIL("resumed although it is gone"); }};
+        std::optional<decltype(pair.server.read_some(space))> reading;
+        reading.emplace(pair.server.read_some(space));
+        const bool waits = reading->await_suspend(frame.handle(), &given);
+        static_cast<void>(co_await pair.client.write_some(bytes_of("x")));
+        for (int turns = 0; place.empty() && turns < 1000; ++turns) co_await settle();
+        const bool over = !place.empty();
+
+        reading.reset();
+
+        CHECK(waits);
+        CHECK(over);
+        CHECK(place.empty());
+    });
+}
 
 TEST_CASE("a socket that is not open says so and does nothing") {
     on_every_backend([](io_context& io) -> task<> {

@@ -35,6 +35,7 @@ public:
         items_.push(item);
         if (!std::exchange(scheduled_, true)) below_.post(static_cast<work&>(*this));
     }
+    void retract(work& item) noexcept { items_.remove(item); }
     [[nodiscard]] loop& home() noexcept { return below_; }
     [[nodiscard]] bool running() const noexcept { return running_; }
 

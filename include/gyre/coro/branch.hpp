@@ -11,6 +11,7 @@
 #include <gyre/base/exception.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/coro/resume.hpp>
+#include <gyre/coro/resumption.hpp>
 #include <gyre/coro/task.hpp>
 
 #include <optional>
@@ -59,7 +60,7 @@ private:
 
 /// Several branches below one suspended coroutine, which is resumed, by a post, when all have ended.
 /// Stop requests go to every branch.
-class fork : public stop_target, protected work {
+class fork : public stop_target {
 public:
     void request(stop_level level) noexcept override {
         branches_.for_each([level](stop_chain& branch) { branch.request(level); });
@@ -67,14 +68,13 @@ public:
     [[nodiscard]] list<stop_chain>* branches() noexcept override { return &branches_; }
 
 protected:
-    fork() noexcept : work{[](work& item) noexcept { static_cast<fork&>(item).go_on(); }} {}
+    fork() noexcept = default;
     fork(fork&&) noexcept : fork{} {}
     ~fork() = default;
 
     /// The coroutine `waiter` begins to wait for the branches that are started from now on.
     void open(std::coroutine_handle<> waiter, const environment& given) noexcept {
-        env_ = &given;
-        waiter_ = waiter;
+        back_.begin(waiter, given);
         level_ = given.chain->level();
         pending_ = 1;  // The start itself, so that branches that end at once do not end everything.
     }
@@ -92,15 +92,15 @@ protected:
     /// After the last branch was started. True if the coroutine stays suspended.
     [[nodiscard]] bool suspend() noexcept {
         if (pending_ > 1) {
-            env_->chain->enter(*this);
+            env().chain->enter(*this);
             entered_ = true;
             // A branch that has run already may have had us stopped before we could be told.
-            const stop_level asked = env_->chain->level();
+            const stop_level asked = env().chain->level();
             if (asked > level_) stop_branches(asked);
             --pending_;
             return true;
         }
-        if (env_->loop->spend()) return false;
+        if (env().loop->spend()) return false;
         ended();
         return true;
     }
@@ -113,25 +113,22 @@ protected:
 
     /// What a new branch inherits: the parent's level, or what the branches were told since.
     [[nodiscard]] stop_level inherited() const noexcept {
-        const stop_level above = env_->chain->level();
+        const stop_level above = env().chain->level();
         return above > level_ ? above : level_;
     }
 
-    [[nodiscard]] const environment& env() const noexcept { return *env_; }
+    [[nodiscard]] const environment& env() const noexcept { return back_.env(); }
     [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
 
     /// Called once, when everything has ended.
     void ended() noexcept {
         if (--pending_ > 0) return;
-        if (entered_) env_->chain->leave();
-        env_->executor.post(*this);
+        if (entered_) env().chain->leave();
+        back_.post();
     }
 
 private:
-    void go_on() noexcept { gyre::resume(waiter_); }
-
-    const environment* env_ = nullptr;
-    std::coroutine_handle<> waiter_;
+    resumption back_;
     list<stop_chain> branches_;
     std::size_t pending_ = 0;
     stop_level level_ = stop_level::none;

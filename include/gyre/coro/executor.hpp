@@ -6,6 +6,7 @@
 // strand one at a time. Coroutines are always resumed through the executor of their environment.
 #pragma once
 
+#include <gyre/base/check.hpp>
 #include <gyre/coro/work.hpp>
 
 #include <concepts>
@@ -26,11 +27,13 @@ concept post_target = requires(Target& target, work& item) {
 /// A place for coroutines.
 ///
 /// Items posted by one thread run in the order of posting, one at a time. `home()` is the loop whose
-/// timers and operations coroutines on this executor use. A pool of loops is none: what it begins stays
-/// on one of them, and that is the executor then.
+/// timers and operations coroutines on this executor use. `retract(item)`, on the thread of that loop, takes
+/// back what was posted and has not run; it may be linear. A pool of loops is none: what it begins stays on
+/// one of them, and that is the executor then.
 template <class Executor>
-concept executor = post_target<Executor> && requires(Executor& target) {
+concept executor = post_target<Executor> && requires(Executor& target, work& item) {
     { target.home() } noexcept -> std::same_as<loop&>;
+    { target.retract(item) } noexcept;
 };
 
 /// A borrowed executor of any type, or what stands for one until a coroutine begins; two words. Two
@@ -42,11 +45,22 @@ public:
     template <post_target Target>
         requires(!std::same_as<Target, executor_ref> && !std::same_as<Target, const executor_ref>)
     executor_ref(Target& target) noexcept
-        : target_{&target},
-          post_{[](void* it, work& item) noexcept { static_cast<Target*>(it)->post(item); }} {}
+        : target_{&target}, act_{[](void* it, work& item, action what) noexcept {
+              if (what == action::post) [[likely]] {
+                  static_cast<Target*>(it)->post(item);
+              } else if constexpr (executor<Target>) {
+                  static_cast<Target*>(it)->retract(item);
+              } else {
+                  fail_check("unreachable", "what is no executor has nothing to retract");
+              }
+          }} {}
 
+    /// @pre  refers to an executor, or to what stands for one.
+    void post(work& item) const noexcept { act_(target_, item, action::post); }
+
+    /// Takes back what was posted to it and has not run, on the thread of its loop. For destructors.
     /// @pre  refers to an executor.
-    void post(work& item) const noexcept { post_(target_, item); }
+    void retract(work& item) const noexcept { act_(target_, item, action::retract); }
 
     [[nodiscard]] explicit operator bool() const noexcept { return target_ != nullptr; }
     [[nodiscard]] bool refers_to(const void* target) const noexcept { return target_ == target; }
@@ -56,8 +70,10 @@ public:
     }
 
 private:
+    enum class action : bool { post, retract };
+
     void* target_ = nullptr;
-    void (*post_)(void*, work&) noexcept = nullptr;
+    void (*act_)(void*, work&, action) noexcept = nullptr;
 };
 
 }  // namespace gyre

@@ -9,7 +9,7 @@
 
 #include <gyre/base/result.hpp>
 #include <gyre/coro/awaitable.hpp>
-#include <gyre/coro/resume.hpp>
+#include <gyre/coro/resumption.hpp>
 #include <gyre/runtime/io_context.hpp>
 
 #include <coroutine>
@@ -98,6 +98,7 @@ public:
     ~submission() {
         if (progress_ == progress::idle || progress_ == progress::taken) return;
         if (progress_ == progress::pending) abandon();
+        if (progress_ == progress::posted) this->env->executor.retract(*this);
         static_cast<void>(finish_(static_cast<Operation&>(*this)));
     }
 
@@ -106,7 +107,7 @@ public:
                                      const environment* given) noexcept {
         this->run = [](work& item) noexcept {
             submission& self = from(item);
-            self.progress_ = progress::over;
+            self.progress_ = progress::posted;
             self.completed([](work& again) noexcept { from(again).resume_now(); });
         };
         progress_ = progress::pending;
@@ -132,7 +133,7 @@ private:
         return finish_.prepare(static_cast<Operation&>(*this), on);
     }
 
-    enum class progress : std::uint8_t { idle, pending, over, taken };
+    enum class progress : std::uint8_t { idle, pending, posted, over, taken };
 
     [[no_unique_address]] Finish finish_;
     progress progress_ = progress::idle;
@@ -156,7 +157,7 @@ struct finish_plain {
 /// `Function` is called as `function(io_context&)` when awaited. Completes inline.
 /// Cancellation:  not cancellable; it never waits.
 template <class Function>
-class [[nodiscard]] immediate final : private work {
+class [[nodiscard]] immediate final {
 public:
     using result_type = std::invoke_result_t<Function&, io_context&>;
 
@@ -165,21 +166,16 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
-        env_ = given;
+        back_.begin(waiter, *given);
         if (given->loop->spend()) return false;
-        waiter_ = waiter;
-        this->run = [](work& item) noexcept {
-            gyre::resume(static_cast<immediate&>(item).waiter_);
-        };
-        given->executor.post(*this);
+        back_.post();
         return true;
     }
-    [[nodiscard]] result_type await_resume() noexcept { return call_(context_of(*env_)); }
+    [[nodiscard]] result_type await_resume() noexcept { return call_(context_of(back_.env())); }
 
 private:
     Function call_;
-    const environment* env_ = nullptr;
-    std::coroutine_handle<> waiter_;
+    resumption back_;
 };
 
 }  // namespace gyre

@@ -9,22 +9,17 @@
 namespace gyre {
 
 /// Waits for a moment; made by `sleep_for` and `sleep_until`.
-class [[nodiscard]] sleep_awaiter final : public stop_target, private timer, private work {
+class [[nodiscard]] sleep_awaiter final : public stop_target, private timer {
 public:
     struct span {
         duration wait;
     };
 
-    explicit sleep_awaiter(time_point until) noexcept
-        : timer{&on_time}, work{&wake_up}, until_{until} {}
+    explicit sleep_awaiter(time_point until) noexcept : timer{&on_time}, until_{until} {}
     explicit sleep_awaiter(span length) noexcept
-        : timer{&on_time}, work{&wake_up}, wait_{length.wait}, relative_{true} {}
+        : timer{&on_time}, wait_{length.wait}, relative_{true} {}
     sleep_awaiter(sleep_awaiter&& other) noexcept
-        : timer{&on_time},
-          work{&wake_up},
-          until_{other.until_},
-          wait_{other.wait_},
-          relative_{other.relative_} {}
+        : timer{&on_time}, until_{other.until_}, wait_{other.wait_}, relative_{other.relative_} {}
     ~sleep_awaiter();
 
     void request(stop_level level) noexcept override;
@@ -36,19 +31,15 @@ public:
     io_result<> await_resume() noexcept { return outcome_; }
 
 private:
-    enum class progress : std::uint8_t { idle, waiting, posted, over };
-
     void end(error outcome) noexcept;
     static void on_time(timer& it) noexcept;
-    static void wake_up(work& item) noexcept;
 
-    const environment* env_ = nullptr;
-    std::coroutine_handle<> handle_;
+    resumption back_;
     time_point until_{};
     duration wait_{};
     error outcome_;
     bool relative_ = false;
-    progress progress_ = progress::idle;
+    bool waiting_ = false;
 };
 
 /// Waits for `wait`, counted from the moment at which it is awaited. Zero or less yields to what else is
@@ -71,23 +62,16 @@ private:
 ///
 /// Errors:        none. Cancellation: ignored, it does not wait. Threads: resumes on the caller's
 /// executor. Cost: one post.
-class [[nodiscard]] yield_awaiter final : private work {
+class [[nodiscard]] yield_awaiter final {
 public:
-    yield_awaiter() noexcept
-        : work{[](work& item) noexcept {
-              gyre::resume(static_cast<yield_awaiter&>(item).handle_);
-          }} {}
-    yield_awaiter(yield_awaiter&&) noexcept : yield_awaiter{} {}
-
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> handle, const environment* given) noexcept {
-        handle_ = handle;
-        given->executor.post(*this);
+        back_.post(handle, *given);
     }
     void await_resume() const noexcept {}
 
 private:
-    std::coroutine_handle<> handle_;
+    resumption back_;
 };
 
 [[nodiscard]] inline yield_awaiter yield() noexcept { return {}; }

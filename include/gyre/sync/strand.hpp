@@ -8,6 +8,7 @@
 
 #include <gyre/coro/branch.hpp>
 #include <gyre/coro/executor.hpp>
+#include <gyre/coro/resumption.hpp>
 #include <gyre/coro/task_function.hpp>
 
 #include <atomic>
@@ -23,10 +24,16 @@ public:
         : work{&run_some}, below_{below}, home_{below.home()} {}
     strand(const strand&) = delete;
     strand& operator=(const strand&) = delete;
+    ~strand() {
+        if (inbox_.load(std::memory_order_relaxed) != nullptr) below_.retract(*this);
+    }
 
     /// Queues `item` behind everything posted before. Cost: one atomic exchange, and a post below for
     /// the first of a burst.
     void post(work& item) noexcept;
+
+    /// Takes back what was posted and has not run; on the loop's thread. Linear.
+    void retract(work& item) noexcept;
 
     [[nodiscard]] loop& home() noexcept { return home_; }
 
@@ -56,6 +63,13 @@ public:
           home_{home},
           it_{std::move(it)} {}
     task_on(task_on&& other) noexcept : task_on{other.where_, other.home_, std::move(other.it_)} {}
+    ~task_on() {
+        if (!chain.linked()) return;
+        // The frame is destroyed while the task is on its way or runs.
+        if (!begun_) where_.retract(*this);
+        back_.env().chain->leave();
+        chain.unlink();
+    }
 
     void request(stop_level level) noexcept override { chain.request(level); }
     [[nodiscard]] const char* waiting_for() const noexcept override { return "another executor"; }
@@ -64,8 +78,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> waiter, const environment* given) noexcept {
         expects(given->loop == &home_, "an executor of the same loop");
-        parent_ = given;
-        waiter_ = waiter;
+        back_.begin(waiter, *given);
         environment there = *given;
         there.executor = where_;
         open(there, given->chain->level());
@@ -77,23 +90,23 @@ public:
 
 private:
     void begin_there() noexcept {
+        begun_ = true;
         std::coroutine_handle<> first;
         static_cast<void>(begin(it_, first));
         gyre::resume(first);
     }
     void come_back() noexcept {
-        parent_->chain->leave();
+        back_.env().chain->leave();
         chain.unlink();
-        this->run = [](work& item) noexcept { gyre::resume(static_cast<task_on&>(item).waiter_); };
-        parent_->executor.post(*this);
+        back_.post();
     }
 
     executor_ref where_;
     loop& home_;
     task<Result> it_;
-    const environment* parent_ = nullptr;
-    std::coroutine_handle<> waiter_;
     list<stop_chain> branches_;
+    resumption back_;
+    bool begun_ = false;
 };
 
 /// Awaits `it`, run on `where`; the caller resumes on its own executor.

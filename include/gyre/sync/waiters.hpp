@@ -13,7 +13,7 @@
 #include <gyre/base/intrusive.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/coro/awaitable.hpp>
-#include <gyre/coro/resume.hpp>
+#include <gyre/coro/resumption.hpp>
 
 #include <coroutine>
 #include <cstddef>
@@ -26,7 +26,7 @@ class waiters;
 inline constexpr stop_level ignores_stop{static_cast<std::uint8_t>(stop_level::stop) + 1};
 
 /// One coroutine in such a queue; the leaf awaiters of sync/ derive from it.
-class waiter : public stop_target, public list_link<waiters>, private work {
+class waiter : public stop_target, public list_link<waiters> {
 public:
     void request(stop_level level) noexcept override;
     [[nodiscard]] const char* waiting_for() const noexcept override { return name_; }
@@ -37,7 +37,7 @@ protected:
     /// @param  name     For people: "mutex", "channel receive"; static storage.
     /// @param  ends_at  The level that ends the wait.
     explicit waiter(const char* name, stop_level ends_at = stop_level::stop) noexcept
-        : work{&wake_up}, name_{name}, ends_at_{ends_at} {}
+        : name_{name}, ends_at_{ends_at} {}
     waiter(waiter&& other) noexcept : waiter{other.name_, other.ends_at_} {}
     ~waiter();
 
@@ -58,17 +58,12 @@ protected:
 private:
     friend class waiters;
 
-    enum class progress : std::uint8_t { idle, waiting, posted, over };
-
     void end(error outcome) noexcept;
-    static void wake_up(work& item) noexcept;
 
     const char* name_;
-    const environment* env_ = nullptr;
-    std::coroutine_handle<> handle_;
+    resumption back_;
     error outcome_;
     stop_level ends_at_;
-    progress progress_ = progress::idle;
 };
 
 /// The queue. Its owner must outlive its waiters.
