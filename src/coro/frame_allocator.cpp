@@ -13,10 +13,12 @@
 #include <utility>
 
 // Parts of the sanitizers' run time; absent from a program without them.
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming)
 extern "C" {
-[[gnu::weak]] void __asan_init();  // NOLINT(bugprone-reserved-identifier)
-[[gnu::weak]] void __tsan_init();  // NOLINT(bugprone-reserved-identifier)
+[[gnu::weak]] void __asan_init();
+[[gnu::weak]] void __tsan_init();
 }
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
 
 namespace gyre {
 namespace {
