@@ -162,3 +162,7 @@ template <class Result>
 }
 
 }  // namespace gyre
+
+template <class Target, class Result>
+struct std::tuple_size<gyre::remote_task<Target, Result>>
+    : gyre::bound_before_awaited<gyre::remote_task<Target, Result>> {};

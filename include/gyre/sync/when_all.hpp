@@ -120,3 +120,7 @@ template <awaitable Awaitable>
 }
 
 }  // namespace gyre
+
+template <class... Awaitables>
+struct std::tuple_size<gyre::all_of<Awaitables...>>
+    : gyre::bound_before_awaited<gyre::all_of<Awaitables...>> {};

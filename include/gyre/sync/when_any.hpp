@@ -114,3 +114,7 @@ any_of<Awaitable> when_any(std::vector<Awaitable> each) {
 }
 
 }  // namespace gyre
+
+template <class... Awaitables>
+struct std::tuple_size<gyre::any_of<Awaitables...>>
+    : gyre::bound_before_awaited<gyre::any_of<Awaitables...>> {};
