@@ -276,7 +276,7 @@ def main(arguments: list[str]) -> int:
     print(f"seed {options.seed}")
     source = options.work / "compare.cpp"
     source.write_text(program(options.seed))
-    binary = options.work / "compare"
+    binary = options.work / "compare.program"
     subprocess.run([options.compiler, "-std=c++20", "-O1", "-w", f"-I{ROOT}", f"-I{ROOT / 'include'}",
                     f"-I{options.generated}", f"-I{options.work}", str(source),
                     str(ROOT / "src" / "base" / "check.cpp"), f"-I{ROOT / 'src'}", "-o", str(binary)],
