@@ -401,7 +401,8 @@ void io_context::notify_fork() noexcept {
     fork_count_ = fork_count();
     expects(calls_in_flight_.load(std::memory_order_relaxed) == 0,
             "a forked child has no workers that could end a call of its parent's");
-    static_cast<void>(workers_.release());  // Its threads, on which it would wait, are not there.
+    // Its threads, on which it would wait, are not there.
+    [[maybe_unused]] const thread_pool* const left = workers_.release();
     wake_->forget_threads();
     if (waker_ == nullptr) return;  // A backend that is not the kernel's.
 

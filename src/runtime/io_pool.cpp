@@ -135,8 +135,8 @@ void io_pool::run_member(unsigned number) noexcept {
 
 io_pool::~io_pool() {
     if (state_->forks != fork_count()) {
-        static_cast<void>(
-            state_.release());  // Nothing here runs, nor can be waited for, in a child.
+        // Nothing in it runs, nor can be waited for, in a child.
+        [[maybe_unused]] const pool_state* const left = state_.release();
         return;
     }
     if (not_started_) {

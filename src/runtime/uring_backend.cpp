@@ -216,18 +216,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         }
         case opcode::receive_batch: return prepare_wait(op, POLLIN, to);
         case opcode::send_batch: return prepare_wait(op, POLLOUT, to);
-        case opcode::accept: {
-            auto& it = static_cast<accept_operation&>(op);
-            op.by_readiness = it.target->crowded && it.target->nonblocking;
-            if (op.by_readiness) return prepare_wait(op, POLLIN, to);
-            to.opcode = IORING_OP_ACCEPT;
-            to.accept_flags = SOCK_CLOEXEC;
-            if (it.peer == nullptr) return;
-            it.peer->size = socket_address::size_max;
-            to.addr = reinterpret_cast<std::uint64_t>(it.peer->data);
-            to.addr2 = reinterpret_cast<std::uint64_t>(&it.peer->size);
-            return;
-        }
+        case opcode::accept: return prepare_accept(static_cast<accept_operation&>(op), to);
         case opcode::connect: {
             auto& it = static_cast<connect_operation&>(op);
             to.opcode = IORING_OP_CONNECT;
@@ -250,6 +239,17 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::call: break;
     }
     fail_check("unreachable", "answered elsewhere, never by the ring");
+}
+
+void uring_backend::prepare_accept(accept_operation& op, io_uring_sqe& to) noexcept {
+    op.by_readiness = op.target->crowded && op.target->nonblocking;
+    if (op.by_readiness) return prepare_wait(op, POLLIN, to);
+    to.opcode = IORING_OP_ACCEPT;
+    to.accept_flags = SOCK_CLOEXEC;
+    if (op.peer == nullptr) return;
+    op.peer->size = socket_address::size_max;
+    to.addr = reinterpret_cast<std::uint64_t>(op.peer->data);
+    to.addr2 = reinterpret_cast<std::uint64_t>(&op.peer->size);
 }
 
 // Known to be empty: an attempt before the wait would be in vain, unless the peer is so quick that the

@@ -57,6 +57,7 @@ private:
     void arm(operation& op) noexcept;
     void begin_next_in_line(descriptor& on) noexcept;
     void prepare(operation& op, io_uring_sqe& to) noexcept;
+    void prepare_accept(accept_operation& op, io_uring_sqe& to) noexcept;
     void polls_first(operation& op, io_uring_sqe& to) noexcept;
     void prepare_wait(operation& op, std::uint32_t events, io_uring_sqe& to) noexcept;
     [[nodiscard]] bool lets_kernel_choose(const lease_operation& op) noexcept;

@@ -108,7 +108,8 @@ public:
     limited(Awaitable&& it, idle_timeout& silence) noexcept
         : limit_base{{silence.limit(), never}, stop_filter::pass_all, &silence},
           it_{std::move(it)} {}
-    limited(limited&& other) noexcept : limit_base{std::move(other)}, it_{std::move(other.it_)} {}
+    limited(limited&& other) noexcept
+        : limit_base{static_cast<limit_base&&>(other)}, it_{std::move(other.it_)} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
