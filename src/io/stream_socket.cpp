@@ -25,6 +25,14 @@ message_parts::message_parts(const_buffers from) noexcept {
     }
 }
 
+message_parts::message_parts(const_buffers from, std::size_t skipped) noexcept
+    : message_parts{from} {
+    if (skipped == 0) return;
+    parts_[0].data = static_cast<std::byte*>(parts_[0].data) + skipped;
+    parts_[0].size -= skipped;
+    bytes_ -= skipped;
+}
+
 message_parts::message_parts(mutable_buffers into) noexcept {
     for (const mutable_buffer& each : into.first(std::min(into.size(), buffers_per_call_max))) {
         parts_[count_++] = {each.data(), each.size()};
@@ -33,11 +41,24 @@ message_parts::message_parts(mutable_buffers into) noexcept {
 }
 
 std::int32_t busy_if_written(descriptor& on) noexcept {
-    bool busy = false;
+    bool busy = on.writer != nullptr;
     on.pending.for_each([&](const operation& other) {
         busy = busy || other.code == opcode::send || other.code == opcode::send_gather;
     });
     return busy ? -EBUSY : 0;
+}
+
+void write_claim::hold(const descriptor_operation& op, const io_context& on) noexcept {
+    descriptor& it = *op.target;
+    if (it.home != nullptr && it.home != &on) return;  // `io_context::submit` will say so.
+    it.writer = this;
+    on_ = {&it, it.generation.load(std::memory_order_relaxed)};
+}
+
+void write_claim::release() noexcept {
+    // Of another opening it would be another's claim, perhaps on another loop.
+    if (on_.lasts()) on_.of->writer = nullptr;
+    on_ = {};
 }
 
 std::int32_t message_parts::prepare(message_operation& op, io_context& on) noexcept {

@@ -36,6 +36,7 @@ descriptor& system_host::enter(int number) noexcept {
     it.duplex = it.prompt = it.datagrams = it.crowded = it.uncut = false;
     it.lone_accepts = 0;
     it.family = AF_UNSPEC;
+    it.writer = nullptr;
     it.portion_max = INT32_MAX;
     it.generation.fetch_add(1, std::memory_order_relaxed);
     return it;

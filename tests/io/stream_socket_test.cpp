@@ -4,6 +4,7 @@
 #include <gyre/io/stream_socket.hpp>
 
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/buffered.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
@@ -569,5 +570,112 @@ TEST_CASE("a drain leaves reads and writes of a connection alone") {
         co_await with_group(body);
 
         CHECK(read.value() == 5);
+    });
+}
+
+namespace {
+
+std::size_t count_of(const std::vector<std::byte>& in, char letter) {
+    return static_cast<std::size_t>(std::count(in.begin(), in.end(), std::byte(letter)));
+}
+
+/// Awaits both at once, then ends the stream; `received` is all that the peer has read.
+template <class First, class Second>
+task<> write_both(socket_pair& pair, First first, Second second, std::vector<std::byte>& received,
+                  std::array<io_result<std::size_t>, 2>& ended) {
+    int writing = 2;
+    const auto write = [&](auto& message, io_result<std::size_t>& end) -> task<> {
+        end = co_await std::move(message);
+        if (--writing == 0) CHECK(pair.client.shutdown(shutdown_side::send).ok());
+    };
+    const auto read = [&]() -> task<> {
+        std::vector<std::byte> space(64 * 1024);
+        bool more = true;
+        while (more) {
+            const io_result<std::size_t> got = co_await pair.server.read_some(space);
+            received.insert(received.end(), space.begin(),
+                            space.begin() + static_cast<std::ptrdiff_t>(got.value()));
+            more = got.ok();
+        }
+    };
+    const auto body = [&](task_group& group) -> task<> {
+        group.spawn(write(first, ended[0]));
+        group.spawn(write(second, ended[1]));
+        group.spawn(read());
+        co_return;
+    };
+    co_await with_group(body);
+}
+
+}  // namespace
+
+TEST_CASE("of two long messages at once the second is refused whole, and the first arrives whole") {
+    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
+        const std::vector<std::byte> first(4 << 20, std::byte{'a'});
+        const std::vector<std::byte> second(4 << 20, std::byte{'b'});
+        std::vector<std::byte> received;
+        std::array<io_result<std::size_t>, 2> ended{};
+
+        co_await write_both(pair, write_all(pair.client, first), write_all(pair.client, second),
+                            received, ended);
+
+        CHECK(ended[0].value() == first.size());
+        CHECK(ended[1].error() == errc::busy);
+        CHECK(ended[1].value() == 0);
+        CHECK(count_of(received, 'a') == first.size());
+        CHECK(count_of(received, 'b') == 0);
+    });
+}
+
+TEST_CASE("a message of many buffers arrives whole and in order, whoever else wants to write") {
+    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
+        const std::string text(60'000, 'a');
+        std::vector<const_buffer> parts;
+        for (std::size_t i = 0; i < 70; ++i) {  // More than one call takes, empty ones among them.
+            parts.push_back(i % 7 == 0 ? const_buffer{} : bytes_of(text).first(i * 800));
+        }
+        const std::size_t size = size_of(parts);
+        const std::vector<std::byte> other(4 << 20, std::byte{'b'});
+        std::vector<std::byte> received;
+        std::array<io_result<std::size_t>, 2> ended{};
+
+        co_await write_both(pair, write_all(pair.client, parts), write_all(pair.client, other),
+                            received, ended);
+
+        CHECK(ended[0].value() == size);
+        CHECK(ended[1].error() == errc::busy);
+        CHECK(ended[1].value() == 0);
+        CHECK(count_of(received, 'a') == size);
+        CHECK(count_of(received, 'b') == 0);
+    });
+}
+
+TEST_CASE("a message that was cancelled halfway leaves the socket to the next writer") {
+    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
+        const std::vector<std::byte> much(64 << 20, std::byte{'a'});
+
+        const auto torn = co_await with_timeout(1ms, write_all(pair.client, much));
+        const auto next = co_await with_timeout(1ms, write_all(pair.client, much));
+
+        CHECK(torn.error() == errc::timed_out);
+        CHECK(next.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("what is written by a buffered writer at once is one message to other writers") {
+    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
+        buffered_writer<stream_socket> writer{pair.client, 64};
+        const std::vector<std::byte> first(4 << 20, std::byte{'a'});
+        const std::vector<std::byte> second(4 << 20, std::byte{'b'});
+        std::vector<std::byte> received;
+        std::array<io_result<std::size_t>, 2> ended{};
+
+        co_await write_both(pair, writer.write(first), write_all(pair.client, second), received,
+                            ended);
+
+        CHECK(ended[0].value() == first.size());
+        CHECK(ended[1].error() == errc::busy);
+        CHECK(count_of(received, 'a') == first.size());
+        CHECK(count_of(received, 'b') == 0);
     });
 }

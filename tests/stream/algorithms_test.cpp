@@ -59,6 +59,30 @@ task<> check_transfer(Stream& from, Stream& to, std::size_t size) {
 
 }  // namespace
 
+TEST_CASE(
+    "several buffers are written as one message to a stream that takes some bytes at a time") {
+    on_every_backend([](io_context&) -> task<> {
+        const std::array parts{bytes_of(""),   bytes_of("hello"), bytes_of(""),
+                               bytes_of(", "), bytes_of("world"), bytes_of("")};
+        for (const std::size_t at_once : {1, 2, 3, 5, 100}) {
+            for (const pace how : {pace::at_once, pace::waits}) {
+                sink to{at_once, 1000, how};
+                sink torn{at_once, 6, how};
+
+                const io_result<std::size_t> whole = co_await write_all(to, parts);
+                const io_result<std::size_t> some = co_await write_all(torn, parts);
+                const io_result<std::size_t> none = co_await write_all(to, const_buffers{});
+
+                CHECK(whole.value() == 12);
+                CHECK(to.text == "hello, world");
+                CHECK(some.error() == errc::broken_pipe);
+                CHECK(some.value() == 6);
+                CHECK(none.ok());
+            }
+        }
+    });
+}
+
 TEST_CASE("everything is written and read through pipes of any size") {
     on_every_backend([](io_context&) -> task<> {
         for (std::size_t capacity : {1, 2, 3, 7, 64}) {

@@ -41,7 +41,7 @@ enum class readiness : std::uint8_t { readable, writable };
 /// No errno value, so that it cannot be mistaken for a failure.
 inline constexpr std::int32_t nothing_to_transfer = std::numeric_limits<std::int32_t>::min();
 
-/// -EBUSY if a write to `on` is pending.
+/// -EBUSY if a write to `on` is pending, or a message that is written in several.
 [[nodiscard]] std::int32_t busy_if_written(descriptor& on) noexcept;
 
 /// Two writers would mix their bytes: a mistake in the program, and one that shows only when the peer is
@@ -49,9 +49,42 @@ inline constexpr std::int32_t nothing_to_transfer = std::numeric_limits<std::int
 [[nodiscard]] inline std::int32_t refuse_second_writer(const descriptor_operation& op,
                                                        const io_context& on) noexcept {
     // A socket of another loop must not even be looked at; `io_context::submit` will say so.
-    const bool idle = op.target->home != &on || op.target->pending.empty();
-    return idle ? 0 : busy_if_written(*op.target);
+    descriptor& it = *op.target;
+    if (it.home != nullptr && it.home != &on) return 0;
+    return it.writer == nullptr && it.pending.empty() ? 0 : busy_if_written(it);
 }
+
+/// The right to be the only writer of a descriptor from the first write of a message to its last, also
+/// while none is pending. Used on the descriptor's loop; a closed one has no claims.
+class write_claim {
+public:
+    write_claim() noexcept = default;
+    write_claim(const write_claim&) = delete;
+    write_claim& operator=(const write_claim&) = delete;
+    ~write_claim() { release(); }
+
+    void hold(const descriptor_operation& op, const io_context& on) noexcept;
+    void release() noexcept;
+
+private:
+    opening on_;
+};
+
+/// Of one write of a message: as `Finish`, but among the writes of the claim's holder.
+template <class Finish>
+struct finish_claimed : Finish {
+    finish_claimed(Finish plain, write_claim& of) noexcept : Finish{std::move(plain)}, claim{&of} {}
+
+    template <class Operation>
+    [[nodiscard]] std::int32_t prepare(Operation& op, io_context& on) noexcept {
+        claim->release();  // It must not be in its own way.
+        const std::int32_t failure = Finish::prepare(op, on);
+        if (failure == 0) claim->hold(op, on);
+        return failure;
+    }
+
+    write_claim* claim;
+};
 
 /// Of a read: 0 bytes into a non-empty buffer is the end of the stream.
 struct finish_read {
@@ -94,6 +127,8 @@ struct finish_write {
 class message_parts {
 public:
     explicit message_parts(const_buffers from) noexcept;
+    /// Without the first `skipped` bytes, which are all in the first buffer.
+    message_parts(const_buffers from, std::size_t skipped) noexcept;
     explicit message_parts(mutable_buffers into) noexcept;
 
     [[nodiscard]] std::int32_t prepare(message_operation& op, io_context&) noexcept;
@@ -134,10 +169,12 @@ private:
 
 /// A connected socket, or none. Moves; closes at the latest when destroyed.
 ///
-/// Belongs to the loop it is first used on. One writer at a time, which is checked; a stream is rarely of
-/// use to several readers, but they are served in their order.
+/// Belongs to the loop it is first used on. One writer at a time, which is checked, by `write_all` and its
+/// like for whole messages; a stream is rarely of use to several readers, but they are served in their order.
 class stream_socket : public basic_socket {
 public:
+    class message_writer;
+
     /// Not open: everything ends with `errc::closed`.
     stream_socket() noexcept = default;
 
@@ -257,6 +294,37 @@ public:
     [[nodiscard]] static stream_socket adopt(io_context& on, int number) noexcept {
         return stream_socket{handle{on.host(), number}};
     }
+};
+
+/// Writes one message in as many steps as it takes; meanwhile other writers of the socket end with
+/// `errc::busy`. What `write_all` and `buffered_writer` write by, seldom used directly.
+///
+/// Moves until its first write is awaited. Its writes refer to it, and it to the socket.
+class stream_socket::message_writer {
+public:
+    explicit message_writer(stream_socket& to) noexcept : to_{to} {}
+    message_writer(message_writer&& other) noexcept : to_{other.to_} {}
+
+    /// As those of the socket; the message goes on behind what they have written.
+    [[nodiscard]] auto write_some(const_buffer from GYRE_LIFETIMEBOUND) noexcept {
+        return submission<send_operation, finish_claimed<finish_write>>{
+            to_.opened(), send_operation{from}, {finish_write{}, claim_}};
+    }
+
+    /// @param  skipped  Bytes of the first buffer that are not to be written.
+    [[nodiscard]] auto write_some(const_buffers from, std::size_t skipped) noexcept {
+        return submission<message_operation, finish_claimed<message_parts>>{
+            to_.opened(),
+            message_operation{opcode::send_gather},
+            {message_parts{from, skipped}, claim_}};
+    }
+
+    /// The message is over: others may write. Its destructor does the same.
+    void end() noexcept { claim_.release(); }
+
+private:
+    stream_socket& to_;
+    write_claim claim_;
 };
 
 /// Names for what a stream socket is used as; the type is one.

@@ -41,6 +41,9 @@ struct descriptor : list_link<> {
     bool uncut = false;  ///< Of AF_UNIX: the last read was told that no descriptors had ended it.
     bool datagrams = false;  ///< Readers take whole messages, and no order among them is promised.
 
+    const void* writer =
+        nullptr;  ///< The one that a message is being written by; null between messages.
+
     // What io_uring's requests are prepared by: see uring_backend.cpp.
     bool answering = false;  ///< The last transfer was a receive: a send now is its answer.
     bool duplex = false;     ///< Both directions have been in use at once.

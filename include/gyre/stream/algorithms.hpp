@@ -13,6 +13,8 @@
 #include <gyre/coro/task.hpp>
 #include <gyre/stream/concepts.hpp>
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -90,8 +92,49 @@ private:
     [[no_unique_address]] exception_slot failure_;
 };
 
+/// How a message is written to a stream that has no `message_writer` of its own: nothing keeps other writers
+/// off.
 template <write_stream Stream>
-using write_step = decltype(std::declval<Stream&>().write_some(const_buffer{}));
+class plain_message_writer {
+public:
+    explicit plain_message_writer(Stream& to) noexcept : to_{to} {}
+
+    [[nodiscard]] auto write_some(const_buffer from GYRE_LIFETIMEBOUND) {
+        return to_.write_some(from);
+    }
+    void end() noexcept {}
+
+private:
+    Stream& to_;
+};
+
+template <write_stream Stream>
+struct message_writer_for {
+    using type = plain_message_writer<Stream>;
+};
+template <write_stream Stream>
+    requires requires { typename Stream::message_writer; }
+struct message_writer_for<Stream> {
+    using type = typename Stream::message_writer;
+};
+template <write_stream Stream>
+using message_writer_of = typename message_writer_for<Stream>::type;
+
+/// The next write of a message in several buffers, of which the first `skipped` bytes are through.
+template <class Writer>
+[[nodiscard]] auto write_next(Writer& to, const_buffers rest, std::size_t skipped) {
+    if constexpr (requires { to.write_some(rest, skipped); }) {
+        return to.write_some(rest, skipped);
+    } else {
+        return to.write_some(rest.front().subspan(skipped));
+    }
+}
+
+template <write_stream Stream>
+using write_step = decltype(std::declval<message_writer_of<Stream>&>().write_some(const_buffer{}));
+template <write_stream Stream>
+using gather_step =
+    decltype(write_next(std::declval<message_writer_of<Stream>&>(), const_buffers{}, 0));
 template <read_stream Stream>
 using read_step = decltype(std::declval<Stream&>().read_some(mutable_buffer{}));
 
@@ -113,19 +156,63 @@ public:
         error_ = written.error();
         done_ += written.value();
         rest_ = rest_.subspan(written.value());
-        return written.ok() && !rest_.empty();
+        if (written.ok() && !rest_.empty()) return true;
+        to_.end();
+        return false;
     }
 
 private:
-    Stream& to_;
+    message_writer_of<Stream> to_;
     const_buffer rest_;
+    std::size_t done_ = 0;
+    error error_;
+};
+
+/// Made by `write_all` of several buffers.
+template <write_stream Stream>
+class [[nodiscard]] write_all_gathered_awaiter
+    : public repeated<write_all_gathered_awaiter<Stream>, gather_step<Stream>> {
+public:
+    write_all_gathered_awaiter(Stream& to, const_buffers from) noexcept : to_{to}, rest_{from} {
+        drop(0);
+    }
+
+    [[nodiscard]] io_result<std::size_t> await_resume() {
+        this->rethrow_if_any();
+        return {error_, done_};
+    }
+
+    [[nodiscard]] bool over() const noexcept { return rest_.empty(); }
+    [[nodiscard]] auto step() noexcept { return write_next(to_, rest_, skipped_); }
+    [[nodiscard]] bool take(io_result<std::size_t> written) noexcept {
+        error_ = written.error();
+        done_ += written.value();
+        drop(written.value());
+        if (written.ok() && !rest_.empty()) return true;
+        to_.end();
+        return false;
+    }
+
+private:
+    // The first buffer that is left is never written to its end: a write of no bytes would be no progress.
+    void drop(std::size_t count) noexcept {
+        skipped_ += count;
+        while (!rest_.empty() && skipped_ >= rest_.front().size()) {
+            skipped_ -= rest_.front().size();
+            rest_ = rest_.subspan(1);
+        }
+    }
+
+    message_writer_of<Stream> to_;
+    const_buffers rest_;
+    std::size_t skipped_ = 0;  // Bytes of the first buffer that are written.
     std::size_t done_ = 0;
     error error_;
 };
 
 /// Writes all of `from`.
 ///
-/// @param  to    Borrowed; one writer at a time.
+/// @param  to    Borrowed; one writer at a time. A `stream_socket` refuses others until the end.
 /// @param  from  Borrowed until completion. Empty completes at once.
 /// @return The bytes written: all, unless the error is set. After an error with a count above zero the
 ///         message is torn, and closing is all that is left to do with the stream.
@@ -138,6 +225,16 @@ private:
 template <write_stream Stream>
 [[nodiscard]] write_all_awaiter<Stream> write_all(Stream& to,
                                                   const_buffer from GYRE_LIFETIMEBOUND) noexcept {
+    return {to, from};
+}
+
+/// The same from several buffers of any number, in order: sockets gather them, up to `buffers_per_call_max` a
+/// call; other streams are given one after another.
+///
+/// @param  from  Borrowed until completion, the list as well as the bytes.
+template <write_stream Stream, std::convertible_to<const_buffers> Buffers>
+[[nodiscard]] write_all_gathered_awaiter<Stream> write_all(Stream& to,
+                                                           const Buffers& from) noexcept {
     return {to, from};
 }
 
@@ -245,6 +342,10 @@ task<io_result<std::uint64_t>> copy(From& from, To& to) {
 template <class Stream>
 struct std::tuple_size<gyre::write_all_awaiter<Stream>>
     : gyre::bound_before_awaited<gyre::write_all_awaiter<Stream>> {};
+
+template <class Stream>
+struct std::tuple_size<gyre::write_all_gathered_awaiter<Stream>>
+    : gyre::bound_before_awaited<gyre::write_all_gathered_awaiter<Stream>> {};
 
 template <class Stream>
 struct std::tuple_size<gyre::read_exactly_awaiter<Stream>>

@@ -347,7 +347,7 @@ public:
         if (piece_.size() > writer_.size_) direct_ = piece_;
         return next().empty();
     }
-    [[nodiscard]] auto step() noexcept { return writer_.to_.write_some(next()); }
+    [[nodiscard]] auto step() noexcept { return to_.write_some(next()); }
     [[nodiscard]] bool take(io_result<std::size_t> written) noexcept {
         error_ = written.error();
         if (writer_.buffered() > 0) {
@@ -355,12 +355,14 @@ public:
         } else {
             direct_ = direct_.subspan(written.value());
         }
-        return written.ok() && !next().empty();
+        if (written.ok() && !next().empty()) return true;
+        to_.end();
+        return false;
     }
 
 protected:
     draining(buffered_writer<Stream>& writer, const_buffer piece, bool always) noexcept
-        : writer_{writer}, piece_{piece}, always_{always} {}
+        : writer_{writer}, to_{writer.to_}, piece_{piece}, always_{always} {}
 
     [[nodiscard]] gyre::error failure() const noexcept { return error_; }
 
@@ -378,6 +380,7 @@ private:
     }
 
     buffered_writer<Stream>& writer_;
+    message_writer_of<Stream> to_;
     const_buffer piece_;   // All that is to be added.
     const_buffer direct_;  // What of it is still to be written without being collected.
     bool always_;          // Whether to write even if there is room for the piece.
