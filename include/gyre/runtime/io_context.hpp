@@ -325,6 +325,10 @@ public:
 private:
     template <class Function>
     struct posted : work {
+        static_assert(
+            alignof(Function) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
+            "keep what is over-aligned elsewhere: frames are aligned as malloc's memory is");
+
         explicit posted(Function f) : work{&invoke}, function{std::move(f)} {}
 
         static void invoke(work& item) noexcept {
