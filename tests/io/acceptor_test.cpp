@@ -486,18 +486,21 @@ TEST_CASE("listeners may share a port if each of them says so") {
 
 TEST_CASE("an IPv6 listener leaves the port's IPv4 clients to another one, if it is told to") {
     on_every_backend([](io_context& io) -> task<> {
+        // Of IPv4, a port may be some other program's already.
+        constexpr int tries = 16;
         for (const bool v6_only : {true, false}) {
             listen_options options;
             options.v6_only = v6_only;
-            const io_result<tcp_acceptor> both =
-                tcp_acceptor::listen(io, endpoint::parse("[::]:0").value(), options);
-            CHECK(both.ok());
-            if (!both.ok()) co_return;
-            const std::uint16_t port = where(both.value()).port();
-
-            const io_result<tcp_acceptor> old = tcp_acceptor::listen(io, {ipv4{}, port});
-
-            CHECK(old.ok() == v6_only);
+            int shared = 0;
+            for (int each = 0; each < tries; ++each) {
+                const io_result<tcp_acceptor> v6 =
+                    tcp_acceptor::listen(io, endpoint::parse("[::]:0").value(), options);
+                CHECK(v6.ok());
+                if (!v6.ok()) co_return;
+                const std::uint16_t port = where(v6.value()).port();
+                if (tcp_acceptor::listen(io, {ipv4{}, port}).ok()) ++shared;
+            }
+            CHECK((shared > 0) == v6_only);
         }
     });
 }
