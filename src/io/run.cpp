@@ -17,6 +17,14 @@ program::program(const run_options& options) noexcept : options_{options}, loop_
     signals_ = opened.take();
 }
 
+bool program::can_run() const noexcept {
+    const error failed = loop_.status();
+    if (!failed) return true;
+    std::fprintf(stderr, "gyre: %s: %s\n", failed.message().c_str(),
+                 loop_.backend().reason.c_str());
+    return false;
+}
+
 void program::run_watched(stop_handle target) {
     if (signals_status_) {
         std::fprintf(stderr, "gyre: %s; a signal will end the process at once\n",

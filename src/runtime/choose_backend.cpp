@@ -3,12 +3,14 @@
 // The decision of choose_backend.hpp.
 #include <runtime/choose_backend.hpp>
 
+#include <runtime/bare_backend.hpp>
 #include <runtime/epoll_backend.hpp>
 #include <runtime/uring_backend.hpp>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 namespace gyre {
@@ -38,8 +40,17 @@ requirement required_by(const io_context_options& options) {
     return {};
 }
 
+// Where there is nothing to wait by.
+chosen_backend bare_because(int failed) {
+    return {std::make_unique<bare_backend>(std::string{"no descriptors for a backend: "} +
+                                           std::strerror(failed)),
+            error::from_errno(failed, activity::ring_setup)};
+}
+
 chosen_backend epoll_because(std::shared_ptr<waker> shared, std::string reason, error status = {}) {
-    return {std::make_unique<epoll_backend>(std::move(shared), std::move(reason)), status};
+    auto made = std::make_unique<epoll_backend>(std::move(shared), std::move(reason));
+    if (const int failed = made->failed(); failed != 0) return bare_because(failed);
+    return {std::move(made), status};
 }
 
 chosen_backend refuse(std::shared_ptr<waker> shared, requirement what, const std::string& refusal) {
@@ -59,11 +70,13 @@ const char* describe(backend_choice choice) noexcept {
         case backend_choice::uring_b: return "uring-b";
         case backend_choice::uring_c: return "uring-c";
         case backend_choice::epoll: return "epoll";
+        case backend_choice::none: return "none";
     }
     return "unknown";
 }
 
 chosen_backend choose_backend(const io_context_options& options, std::shared_ptr<waker> shared) {
+    if (const int failed = shared->failed(); failed != 0) return bare_because(failed);
     const requirement what = required_by(options);
     if (what.choice == backend_choice::epoll) {
         return epoll_because(std::move(shared), std::string{"epoll required "} + what.source);

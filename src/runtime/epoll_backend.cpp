@@ -63,13 +63,18 @@ epoll_backend::epoll_backend(std::shared_ptr<waker> shared, std::string reason) 
     : waker_{std::move(shared)},
       epoll_{::epoll_create1(EPOLL_CLOEXEC)},
       reason_{std::move(reason)} {
-    expects(epoll_ >= 0, "a loop needs an epoll instance: out of descriptors");
+    if (epoll_ < 0) {
+        failed_ = errno;
+        return;
+    }
     epoll_event event{EPOLLIN | EPOLLET, {.u64 = waker_key}};
     const int added = ::epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_->number(), &event);
     ensures(added == 0, "the waker can be watched");
 }
 
-epoll_backend::~epoll_backend() { ::close(epoll_); }
+epoll_backend::~epoll_backend() {
+    if (epoll_ >= 0) ::close(epoll_);
+}
 
 void epoll_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
 

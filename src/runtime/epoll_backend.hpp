@@ -24,6 +24,9 @@ public:
     epoll_backend(std::shared_ptr<waker> shared, std::string reason) noexcept;
     ~epoll_backend() override;
 
+    /// Why there is no epoll instance, an errno value: then it is good for nothing. 0 if there is one.
+    [[nodiscard]] int failed() const noexcept { return failed_; }
+
     void attach(io_context& owner) noexcept override;
     [[nodiscard]] error bind_thread() noexcept override { return {}; }
     [[nodiscard]] bool submit(operation& op) noexcept override;
@@ -53,6 +56,7 @@ private:
     std::shared_ptr<waker> waker_;
     io_context* loop_ = nullptr;
     int epoll_;
+    int failed_ = 0;
     std::size_t waiting_ = 0;
     bool precise_wait_ = true;  // epoll_pwait2 exists (Linux 5.11).
     std::string reason_;

@@ -294,7 +294,7 @@ void uring_backend::cancel(operation& op) noexcept {
 int uring_backend::wait_handle() noexcept {
     if (announcement_) return announcement_->number();
     announcement_.emplace();
-    if (ring_.announce_on(announcement_->number()) != 0) {
+    if (announcement_->failed() != 0 || ring_.announce_on(announcement_->number()) != 0) {
         announcement_.reset();
         return ring_.number();
     }

@@ -20,11 +20,16 @@ namespace gyre {
 class waker {
 public:
     waker() noexcept : number_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-        expects(number_ >= 0, "a loop needs an eventfd: out of descriptors");
+        if (number_ < 0) failed_ = errno;
     }
     waker(const waker&) = delete;
     waker& operator=(const waker&) = delete;
-    ~waker() { ::close(number_); }
+    ~waker() {
+        if (number_ >= 0) ::close(number_);
+    }
+
+    /// Why there is none, an errno value: nothing else may be called then. 0 if there is.
+    [[nodiscard]] int failed() const noexcept { return failed_; }
 
     /// Any thread.
     void wake() const noexcept {
@@ -45,6 +50,7 @@ public:
 
 private:
     int number_;
+    int failed_ = 0;
 };
 
 }  // namespace gyre

@@ -13,6 +13,7 @@
 #include <support/settle.hpp>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <functional>
@@ -49,6 +50,17 @@ void check_programs(const std::function<int(const run_options&, child_process&)>
 
 bool says(const program_end& it, const char* what) {
     return it.text.find(what) != std::string::npos;
+}
+
+// Says what `body` writes to standard error.
+int with_errors_read(child_process& me, const std::function<int()>& body) {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0 || ::dup2(ends[1], STDERR_FILENO) < 0) return -1;
+    const int status = body();
+    std::array<char, 512> space{};
+    const ssize_t size = ::read(ends[0], space.data(), space.size());
+    me.say(std::string_view{space.data(), static_cast<std::size_t>(size)});
+    return status;
 }
 
 }  // namespace
@@ -96,19 +108,37 @@ TEST_CASE("a program that ends by itself yields its status and needs no signal")
 TEST_CASE("a program that ends with an error says which and has status 1") {
     check_programs(
         [](const run_options& options, child_process& me) {
-            std::array<int, 2> ends{};
-            if (::pipe(ends.data()) != 0 || ::dup2(ends[1], STDERR_FILENO) < 0) return -1;
-            const auto failing = []() -> task<io_result<>> {
-                co_return error{errc::address_in_use, activity::bind};
-            };
-            const int status = run_until_signal(failing(), options);
-            std::array<char, 256> space{};
-            const ssize_t size = ::read(ends[0], space.data(), space.size());
-            me.say(std::string_view{space.data(), static_cast<std::size_t>(size)});
-            return status;
+            return with_errors_read(me, [&] {
+                const auto failing = []() -> task<io_result<>> {
+                    co_return error{errc::address_in_use, activity::bind};
+                };
+                return run_until_signal(failing(), options);
+            });
         },
         [](const program_end& it) {
             CHECK(says(it, "gyre: bind: Address already in use"));
+            CHECK(says(it, "status 1"));
+        });
+}
+
+TEST_CASE("a program whose loop has no backend says why, has status 1, and does not begin") {
+    check_programs(
+        [](const run_options& options, child_process& me) {
+            return with_errors_read(me, [&] {
+                rlimit limit{};
+                if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
+                limit.rlim_cur = 0;
+                if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
+                const auto begins = [&me]() -> task<> {
+                    me.say("it has begun");
+                    co_return;
+                };
+                return run_until_signal(begins(), options);
+            });
+        },
+        [](const program_end& it) {
+            CHECK(says(it, "Too many open files"));
+            CHECK_FALSE(says(it, "it has begun"));
             CHECK(says(it, "status 1"));
         });
 }

@@ -34,6 +34,9 @@ public:
 
     [[nodiscard]] io_context& loop() noexcept { return loop_; }
 
+    /// Whether the loop has a backend; if not, the reason is printed to standard error.
+    [[nodiscard]] bool can_run() const noexcept;
+
     /// Runs until `target` has ended and nothing is left. SIGINT and SIGTERM drain it, stop it after
     /// the grace, and on their second arrival end the process at once.
     void run_watched(stop_handle target);
@@ -68,7 +71,8 @@ Result run(task<Result> main, const io_context_options& options = {});
 /// The first SIGINT or SIGTERM drains: accepts end, and so do waits marked idle. After `grace` what is
 /// left is stopped. A second signal ends the process at once, with status 128 + signal.
 ///
-/// @return The exit status: 0, what `main` yields, or 1 after an error, which is printed.
+/// @return The exit status: 0, what `main` yields, or 1 after an error, which is printed. 1 also if the loop
+///         has no backend: `main` is not begun then.
 ///         `errc::canceled` counts as success: it is how a signal ends a program.
 template <program_result Result>
 int run_until_signal(task<Result> main, const run_options& options = {});
@@ -117,6 +121,7 @@ template <program_result Result>
 int run_until_signal(task<Result> main, const run_options& options) {
     kept_outcome<Result> kept;
     program it{options};
+    if (!it.can_run()) return 1;
     const auto on_end = [&](task_outcome<Result> outcome) noexcept {
         kept(outcome);
         it.target_ended();

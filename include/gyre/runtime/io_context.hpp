@@ -41,7 +41,8 @@ enum class backend_choice : std::uint8_t {
     uring_a,    ///< Completions run by this thread only (DEFER_TASKRUN, Linux 6.1).
     uring_b,    ///< Cooperative completions (COOP_TASKRUN, Linux 5.19).
     uring_c,    ///< The plain ring (Linux 5.15).
-    epoll
+    epoll,
+    none  ///< Not to be chosen: there were no descriptors for any. See `io_context::status`.
 };
 
 /// What was chosen, and why.
@@ -216,8 +217,8 @@ public:
     /// Which backend serves this loop, and the reason for it.
     [[nodiscard]] const backend_info& backend() const noexcept { return info_; }
 
-    /// Set if the backend that was required cannot run: every operation then completes with this
-    /// error, while posts and timers go on working. Any thread.
+    /// Set if the backend that was required cannot run, or the process is out of descriptors for one: every
+    /// operation then completes with this error, while posts and timers go on working. Any thread.
     [[nodiscard]] error status() const noexcept { return status_.load(std::memory_order_relaxed); }
 
     /// For life inside another loop: a descriptor that poll(2) reports readable when `poll` has
