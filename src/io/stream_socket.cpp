@@ -86,8 +86,9 @@ std::int32_t finish_connect::prepare(connect_operation& op, io_context& on) noex
     const endpoint::family kind = peer_.kind();
     if (kind == endpoint::family::none) return -EINVAL;
 
-    // Readiness needs it, and here it takes no call of its own; a ring would only be disturbed.
-    const bool tried = on.backend().kind == backend_choice::epoll;
+    // A try needs it, and here it takes no call of its own; a ring would only be disturbed.
+    const bool tried =
+        on.backend().kind == backend_choice::epoll || kind == endpoint::family::local;
     open_socket_operation open{peer_.address_family(), SOCK_STREAM | (tried ? SOCK_NONBLOCK : 0)};
     const int number = on.host().perform_now(open);
     if (number < 0) return number;

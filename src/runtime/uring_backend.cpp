@@ -139,6 +139,15 @@ bool uring_backend::try_now(operation& op) noexcept {
         case opcode::receive_batch:
             if (!static_cast<descriptor_operation&>(op).target->maybe_readable) return false;
             break;
+        case opcode::connect: {
+            // Over IP this is waited for by a poll; here by a thread of the kernel's for each, if the ring
+            // is asked.
+            descriptor& on = *static_cast<descriptor_operation&>(op).target;
+            if (on.family != AF_UNIX) return false;
+            op.result = perform(op);
+            make_blocking(on);
+            return true;
+        }
         case opcode::accept: {
             descriptor& on = *static_cast<descriptor_operation&>(op).target;
             if (!on.crowded || !on.pending.is_only(op)) return false;

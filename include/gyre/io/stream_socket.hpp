@@ -187,7 +187,7 @@ public:
     /// @return The connected socket; closed unless ok. TCP sockets have `no_delay` set.
     ///
     /// Errors:        the kernel's: `errc::connection_refused`, `errc::network_unreachable`, ...;
-    ///                `errc::no_buffer_space` if a Unix-domain listener's queue is full (epoll).
+    ///                `errc::no_buffer_space` if a Unix-domain listener's queue is full.
     /// Cancellation:  `errc::canceled`; the half-open connection is closed.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no allocation; socket, option and connect calls.
