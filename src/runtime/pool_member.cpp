@@ -86,7 +86,9 @@ work* pool_member::take() noexcept {
     if (overdue) {
         work* one = nullptr;
         shared.inbox.take_some(1, [&one](work& item) noexcept { one = &item; });
-        return one != nullptr ? one : take_own();
+        if (one == nullptr) return take_own();
+        if (!shared.inbox.empty()) shared.wake_one();  // As below; it may take long.
+        return one;
     }
     work* first = nullptr;
     shared.inbox.take_some(batch_from_inbox, [&](work& item) noexcept {

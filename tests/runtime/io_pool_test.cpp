@@ -39,7 +39,7 @@ using namespace std::chrono_literals;
 namespace {
 
 void on_pools(unsigned threads, const std::function<void(io_pool&)>& body,
-              unsigned steal_threshold = 1) {
+              unsigned steal_threshold = io_pool_options{}.steal_threshold) {
     with_every_backend([&](const io_context_options& each) {
         io_pool_options options;
         options.threads = threads;
@@ -205,6 +205,27 @@ TEST_CASE("what waits behind an item that holds its loop up is done by another o
         CHECK(in_time);
         CHECK(pool.counters().stolen >= 1);
         CHECK(pool.counters().searches >= 1);
+    });
+}
+
+TEST_CASE("a lone beginning is taken by a loop that sleeps, while its launcher computes") {
+    on_pools(4, [](io_pool& pool) {
+        std::atomic<bool> begun = false;
+        std::atomic<bool> begun_meanwhile = false;
+        const auto child = [&begun]() -> task<> {
+            begun = true;
+            co_return;
+        };
+        const auto busy = [&]() -> task<> {
+            launch(pool, child(), or_terminate{});
+            const time_point end = std::chrono::steady_clock::now() + 10s;
+            while (!begun && std::chrono::steady_clock::now() < end) compute_for(100us);
+            begun_meanwhile = begun.load();
+            co_return;
+        };
+        launch(pool, busy(), or_terminate{});
+        pool.wait();
+        CHECK(begun_meanwhile);
     });
 }
 

@@ -35,10 +35,10 @@ struct io_pool_options {
     /// What the threads are called, with their number behind; the system shows 15 characters.
     std::string thread_name = "gyre";
 
-    /// How many beginnings may wait on one loop before a sleeping one is woken to help. While items take
-    /// less than a microsecond or so and a loop is awake, only what still waits a millisecond later
-    /// wakes another one.
-    unsigned steal_threshold = 1;
+    /// How many beginnings may wait on one loop without a sleeping one being woken to help: with 1, a lone
+    /// one waits until its loop has time, however long that is. While items take less than a microsecond or
+    /// so and a loop is awake, only what still waits a millisecond later wakes another one.
+    unsigned steal_threshold = 0;
 };
 
 /// What a pool has done so far; see loop_counters for each of its loops.
