@@ -234,7 +234,7 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         streak_ = steps_per_streak;
         item->run(*item);
         if (++ran < next_reading) continue;
-        if (read_clock() - began >= turn_length_max) {
+        if (read_clock() - began >= turn_length_max && others_are_due()) {
             overran_ = true;
             break;
         }
@@ -247,6 +247,11 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         record_pace();
     }
     return ran;
+}
+
+// Whether anything but what is ready may have to be looked at.
+bool io_context::others_are_due() noexcept {
+    return !backend_->idle() || !wake_->nothing_posted() || timers_->next() <= now_;
 }
 
 // In a pool, a few of the shared items come first in each turn, so that a loop which is never out of

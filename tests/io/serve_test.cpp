@@ -386,12 +386,12 @@ TEST_CASE("a session that ends makes room for the next one, however long the pau
                 }
                 server.request_drain();
             };
+            while (counters.exhausted == 0) static_cast<void>(io.run_one());
             std::thread client{ask};
 
             io.run_for(patience / 2);
             client.join();
 
-            me.check(counters.exhausted > 0, "descriptors ran out");
             me.check(answered == clients, std::to_string(answered) + " were answered");
             me.check(counters.shed == 0, "and none was refused");
             me.check(server.ended(), "the server has ended");

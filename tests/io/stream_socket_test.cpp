@@ -13,6 +13,7 @@
 #include <support/settle.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -476,7 +477,9 @@ TEST_CASE("a wait that has begun ends when what it waits for happens") {
             group.spawn(note_wait(pair.client, readiness::writable, writable));
             co_await settle();
             CHECK(readable.error() == errc::malformed);
-            CHECK(writable.error() == errc::malformed);
+            // TCP may have found room for some more by now: it tries a full receiver now and then.
+            pollfd room{pair.client.native_handle(), POLLOUT, 0};
+            if (::poll(&room, 1, 0) == 0) CHECK(writable.error() == errc::malformed);
             static_cast<void>(co_await pair.server.write_some(bytes_of("x")));
             bytes space(64 * 1024);
             while (writable.error() == errc::malformed) {

@@ -355,6 +355,7 @@ private:
     std::size_t run_until(time_point limit, std::size_t items_max);
     std::size_t run_ready(std::size_t items_max) noexcept;
     void turn(time_point limit) noexcept;
+    [[nodiscard]] bool others_are_due() noexcept;
     void fire_timers() noexcept;
     [[nodiscard]] work* next_item(int& shared_left) noexcept;
     [[nodiscard]] bool may_sleep() noexcept;
