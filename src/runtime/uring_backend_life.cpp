@@ -38,11 +38,12 @@ constexpr std::uint32_t features_needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_
                                           IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_FAST_POLL |
                                           IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
 
-// Memory of closed rings is uncharged a little later, so a refusal for lack of it may be transient. Waiting
-// in vain is for the first loop of a process only; a ring that is had at once shows that there is memory.
-constexpr int patience_attempts = 25;
+// Memory of closed rings is uncharged a little later, so a refusal for lack of it may be transient. What a
+// process waits in vain is bounded; a ring that it gets shows that waiting is worth it.
+constexpr int attempts_per_size = 25;
+constexpr int attempts_in_vain_max = 5 * attempts_per_size;
 constexpr timespec patience_pause{0, 2'000'000};
-std::atomic<bool> memory_is_short = false;
+std::atomic<int> attempts_in_vain = 0;
 constexpr unsigned submissions_min = 16;
 
 // Measured: a closed ring lets go of its requests within 2 ms.
@@ -74,24 +75,21 @@ std::unique_ptr<uring_backend> uring_backend::open(std::shared_ptr<waker> shared
     return nullptr;
 }
 
-// A transient ENOMEM is waited for, then met with smaller rings, and only then believed.
+// A transient ENOMEM is waited for, then met with a smaller ring, and only then believed.
 int uring_backend::set_up_patiently(backend_choice wanted) noexcept {
-    int failed = set_up(wanted);
-    if (failed == 0) memory_is_short.store(false, std::memory_order_relaxed);
-    if (failed != ENOMEM) return failed;
-    if (!memory_is_short.load(std::memory_order_relaxed)) {
-        for (int attempt = 0; failed == ENOMEM && attempt < patience_attempts; ++attempt) {
+    for (;;) {
+        int failed = set_up(wanted);
+        for (int attempt = 0; failed == ENOMEM && attempt < attempts_per_size; ++attempt) {
+            if (attempts_in_vain.fetch_add(1, std::memory_order_relaxed) >= attempts_in_vain_max)
+                break;
             ::nanosleep(&patience_pause, nullptr);
             failed = set_up(wanted);
         }
-        if (failed == ENOMEM) memory_is_short.store(true, std::memory_order_relaxed);
-    }
-    while (failed == ENOMEM && options_.ring_submissions / 2 >= submissions_min) {
+        if (failed == 0) attempts_in_vain.store(0, std::memory_order_relaxed);
+        if (failed != ENOMEM || options_.ring_submissions / 2 < submissions_min) return failed;
         options_.ring_submissions /= 2;
         options_.ring_completions /= 2;
-        failed = set_up(wanted);
     }
-    return failed;
 }
 
 int uring_backend::set_up(backend_choice wanted) noexcept {

@@ -34,14 +34,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr uid_t unprivileged = 65534;
+// A user of each process's own: what the processes of one user have locked is counted together.
+uid_t unprivileged() { return 60'000 + static_cast<uid_t>(::getpid() % 5'000); }
 
 // Drops every privilege, io_uring's exemption from the limit included.
 void become_nobody(rlim_t locked_bytes_max) {
     const rlimit limit{locked_bytes_max, locked_bytes_max};
     REQUIRE(::setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
-    REQUIRE(::setgid(unprivileged) == 0);
-    REQUIRE(::setuid(unprivileged) == 0);
+    REQUIRE(::setgid(unprivileged()) == 0);
+    REQUIRE(::setuid(unprivileged()) == 0);
 }
 
 bool can_become_nobody() {
