@@ -302,10 +302,11 @@ void io_context::turn(time_point limit) noexcept {
 }
 
 // What timers make ready goes before what waits already, which may be hundreds of turns. But if that
-// is too much for a turn by itself, every other turn is for the rest.
+// is too much for a turn by itself, it goes behind in every other turn, so that the rest moves on.
 void io_context::fire_timers() noexcept {
     if (timers_first_ && overran_ && !ready_.empty()) {
         timers_first_ = false;
+        timers_->advance(now_);
         return;
     }
     work_queue waiting;

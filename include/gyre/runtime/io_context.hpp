@@ -248,8 +248,8 @@ public:
     ///
     /// In the child the loop gets a backend of its own. What was pending in both processes at the fork is
     /// pending in both: each reads from its own copy of a socket, and it is for the program to close one.
-    /// What needs a thread of the parent's never ends there: calls that workers have begun, and tasks on
-    /// other loops. An io_pool is only good for being destroyed.
+    /// What needs a thread of the parent's never ends there: calls handed to workers, and tasks on other
+    /// loops. An io_pool is only good for being destroyed.
     void notify_fork() noexcept;
 
     /// Keeps `run` from returning for lack of work while it lives.
