@@ -3,7 +3,7 @@
 // The life of a root: see include/gyre/coro/launch.hpp.
 #include <gyre/coro/launch.hpp>
 
-#include <thread>
+#include <gyre/base/wait_briefly.hpp>
 
 namespace gyre {
 
@@ -32,7 +32,7 @@ void root::retire() noexcept {
     list_link<>::unlink();
     ended_.store(true);
     if (references_.load(std::memory_order_acquire) == 1) return;  // There is no handle to ask by.
-    while (requesters_.load() > 0) std::this_thread::yield();
+    wait_briefly([this] { return requesters_.load() == 0; });
 }
 
 void root::drop() noexcept {

@@ -4,6 +4,7 @@
 #include <gyre/runtime/io_pool.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/base/wait_briefly.hpp>
 #include <runtime/fork_count.hpp>
 #include <runtime/pool_member.hpp>
 #include <runtime/started_thread.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace gyre {
@@ -151,7 +151,7 @@ io_pool::~io_pool() {
     for (auto& each : state_->members) each->loop.stop();
     for (auto& each : state_->members) ::pthread_join(each->thread, nullptr);
     for (auto& each : state_->members) each->loop.leave_pool();
-    while (state_->asking.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+    wait_briefly([this] { return state_->asking.load(std::memory_order_acquire) == 0; });
 }
 
 void io_pool::post(work& item) noexcept {

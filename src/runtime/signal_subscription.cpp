@@ -9,6 +9,7 @@
 #include <gyre/runtime/signal_subscription.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/base/wait_briefly.hpp>
 #include <gyre/runtime/io_context.hpp>
 
 #include <fcntl.h>
@@ -22,7 +23,6 @@
 #include <bit>
 #include <cerrno>
 #include <mutex>
-#include <thread>
 
 namespace gyre {
 namespace {
@@ -69,7 +69,7 @@ void on_signal(int signal) {
 // they are about to do, and then look. A matter of instructions, since a handler waits for nothing;
 // only then may the event be closed, whose number something else may get.
 void await_handlers() noexcept {
-    while (handlers.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
+    wait_briefly([] { return handlers.load(std::memory_order_seq_cst) == 0; });
 }
 
 // The child hears its own signals: not those that its parent has not taken yet, nor by the parent's events,

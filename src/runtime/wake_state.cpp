@@ -5,17 +5,17 @@
 
 #include <runtime/loop_backend.hpp>
 
-#include <thread>
+#include <gyre/base/wait_briefly.hpp>
 
 namespace gyre {
 
 void wake_state::wait_for_threads() noexcept {
     take_inbox([](work&) noexcept {});
     take_cancels([](operation&) noexcept {});
-    while (firsts_gone_.load(std::memory_order_acquire) < batches_taken_ || expects_posts() ||
-           visitors_.load(std::memory_order_acquire) > 0) {
-        std::this_thread::yield();
-    }
+    wait_briefly([this] {
+        return firsts_gone_.load(std::memory_order_acquire) == batches_taken_ && !expects_posts() &&
+               visitors_.load(std::memory_order_acquire) == 0;
+    });
 }
 
 void wake_state::forget_threads() noexcept {
@@ -64,7 +64,7 @@ bool wake_state::call_hook() noexcept {
 void wake_state::set_hook(wake_hook* hook) noexcept {
     hook_.store(hook, std::memory_order_seq_cst);
     // A matter of instructions: what a hook may do is to pass the message on.
-    while (hook_callers_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
+    wait_briefly([this] { return hook_callers_.load(std::memory_order_seq_cst) == 0; });
 }
 
 }  // namespace gyre

@@ -10,6 +10,7 @@
 
 #include <gyre/base/exception.hpp>
 #include <gyre/base/result.hpp>
+#include <gyre/base/wait_briefly.hpp>
 #include <gyre/coro/awaitable.hpp>
 #include <gyre/coro/frame_allocator.hpp>
 #include <gyre/interop/future.hpp>
@@ -20,7 +21,6 @@
 #include <concepts>
 #include <cstdint>
 #include <new>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -85,7 +85,7 @@ public:
             return;
         }
         // A call from elsewhere is in its middle: it moves its values, and posts.
-        while (!posted_.load(std::memory_order_acquire)) std::this_thread::yield();
+        wait_briefly([this] { return posted_.load(std::memory_order_acquire); });
         waiter_ = nullptr;
     }
 
