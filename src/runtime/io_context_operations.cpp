@@ -11,6 +11,7 @@
 #include <gyre/base/check.hpp>
 #include <gyre/runtime/thread_pool.hpp>
 #include <runtime/loop_backend.hpp>
+#include <runtime/system_host.hpp>
 #include <runtime/wake_state.hpp>
 
 #include <cerrno>
@@ -24,8 +25,6 @@ bool sends(const operation& op) noexcept {
     return op.code == opcode::send || op.code == opcode::send_gather;
 }
 
-// What a completion on the spot counts for. Only what is sent is counted by its bytes: readers are to be
-// ahead of writers, or what was sent piles up and falls out of the cache.
 std::size_t bytes_sent(const operation& op) noexcept {
     if (op.result <= 0) return 0;
     if (op.code == opcode::send_batch) return static_cast<const batch_operation&>(op).size;
@@ -109,7 +108,7 @@ bool io_context::submit(operation& op) noexcept {
         }
     }
     op.state.store(operation_state::done, std::memory_order_relaxed);
-    if (spend(bytes_sent(op))) return true;
+    if (spend(bytes_received(op), bytes_sent(op))) return true;
     ready_.push(op);  // The turn's share is used up: others come first.
     return false;
 }
@@ -133,8 +132,9 @@ void io_context::postpone(operation& op) noexcept {
 }
 
 void io_context::begin_postponed() noexcept {
+    constexpr std::size_t sent_max = 64 * 1024;
     std::size_t sent = 0;
-    while (!postponed_.empty() && sent < bytes_per_step) {
+    while (!postponed_.empty() && sent < sent_max) {
         auto& op = static_cast<operation&>(postponed_.pop());
         op.postponed = false;
         if (!begin(op)) continue;
