@@ -12,6 +12,8 @@
 
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -85,18 +87,32 @@ int try_receive(lease_operation& op) noexcept {
 // itself, the usual size, stays whole: in two, an echo server took 4 % longer.
 constexpr std::uint32_t packet_max = 65'000;
 
-void learn_portions(descriptor& of) noexcept {
-    int family = AF_UNSPEC;
-    socklen_t room = sizeof family;
-    ::getsockopt(of.number, SOL_SOCKET, SO_DOMAIN, &family, &room);
-    if (family == AF_INET || family == AF_INET6) of.portion_max = packet_max;
-    of.portions_known = true;
+// What a TCP socket takes beyond what the peer has room for (TCP_NOTSENT_LOWAT). By default that is megabytes,
+// which have left the cache when they are sent, and are lost to the program that would rather send
+// something else by then. A limit that the program has set stays.
+constexpr int unsent_max = 128 * 1024;
+
+constexpr std::size_t large_send = 32 * 1024;
+
+void prepare_for_large_sends(descriptor& on) noexcept {
+    on.sends_large = true;
+    int limit = 0;
+    socklen_t room = sizeof limit;
+    if (::getsockopt(on.number, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit, &room) != 0) return;  // Not TCP.
+    on.portion_max = packet_max;
+    if (limit == 0) ::setsockopt(on.number, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_max, sizeof unsent_max);
 }
 
 int try_send(send_operation& op) noexcept {
     descriptor& on = *op.target;
-    if (op.size > packet_max && !on.portions_known) learn_portions(on);
+    if (op.size >= large_send && !on.sends_large) prepare_for_large_sends(on);
     return outcome(::send(on.number, op.data, on.portion_of(op.size), MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+int try_send(message_operation& op) noexcept {
+    descriptor& on = *op.target;
+    if (op.size >= large_send && !on.sends_large) prepare_for_large_sends(on);
+    return outcome(::sendmsg(on.number, op.message, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 int try_accept(accept_operation& op) noexcept {
@@ -157,15 +173,15 @@ int find_interface(interface_operation& op) noexcept {
     return failed < 0 ? failed : request.ifr_ifindex;
 }
 
-std::size_t room_of(const operation& op) noexcept {
-    return op.code == opcode::receive ? static_cast<const receive_operation&>(op).size
-                                      : static_cast<const lease_operation&>(op).size;
-}
-
 }  // namespace
 
 bool receives_plainly(const operation& op) noexcept {
     return op.code == opcode::receive || op.code == opcode::receive_lease;
+}
+
+std::size_t room_of(const operation& op) noexcept {
+    return op.code == opcode::receive ? static_cast<const receive_operation&>(op).size
+                                      : static_cast<const lease_operation&>(op).size;
 }
 
 bool is_short_read(const operation& op) noexcept {
@@ -195,10 +211,7 @@ int perform(operation& op) noexcept {
             auto& it = static_cast<message_operation&>(op);
             return outcome(::recvmsg(it.target->number, it.message, MSG_DONTWAIT));
         }
-        case opcode::send_gather: {
-            auto& it = static_cast<message_operation&>(op);
-            return outcome(::sendmsg(it.target->number, it.message, MSG_DONTWAIT | MSG_NOSIGNAL));
-        }
+        case opcode::send_gather: return try_send(static_cast<message_operation&>(op));
         case opcode::receive_batch: {
             auto& it = static_cast<batch_operation&>(op);
             return outcome(

@@ -32,9 +32,9 @@ descriptor& system_host::enter(int number) noexcept {
     it.number = number;
     it.maybe_readable = it.maybe_writable = true;
     it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
-    it.filled = it.portions_known = it.answering = false;
+    it.filled = it.sends_large = it.answering = false;
     it.duplex = it.prompt = it.datagrams = it.crowded = it.uncut = false;
-    it.lone_accepts = 0;
+    it.lone_accepts = it.large = 0;
     it.family = AF_UNSPEC;
     it.writer = nullptr;
     it.portion_max = INT32_MAX;

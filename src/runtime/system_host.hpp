@@ -45,6 +45,9 @@ private:
 /// Whether `op` receives into one piece of memory, plain or leased.
 [[nodiscard]] bool receives_plainly(const operation& op) noexcept;
 
+/// The bytes that `op`, which receives plainly, has room for.
+[[nodiscard]] std::size_t room_of(const operation& op) noexcept;
+
 /// Whether a finished `op` that receives plainly yielded bytes, but fewer than it had room for.
 [[nodiscard]] bool is_short_read(const operation& op) noexcept;
 

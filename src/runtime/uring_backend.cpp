@@ -42,11 +42,28 @@ std::uint64_t data_of(const descriptor& it) noexcept {
 constexpr unsigned harvest_cap = 20;
 constexpr int harvests_max = 16;
 
-// The readiness that the ring waits for in place of a batch of datagrams, which it has no entry for; 0 for
-// everything else.
-std::uint32_t batch_waits_for(const operation& op) noexcept {
+// From here on what a call costs is a trifle beside the bytes.
+constexpr std::size_t large_size = 32 * 1024;
+
+// The readiness that the ring waits for in place of `op`, which is then carried out here; 0 if it does `op`
+// itself. For a batch of datagrams it has no entry.
+std::uint32_t waits_for(const operation& op) noexcept {
     if (op.code == opcode::receive_batch) return POLLIN;
-    return op.code == opcode::send_batch ? POLLOUT : 0;
+    if (op.code == opcode::send_batch) return POLLOUT;
+    if (!op.by_readiness) return 0;
+    if (op.code == opcode::send) return POLLOUT;
+    return op.code == opcode::receive ? POLLIN : 0;
+}
+
+// The pieces that large messages come in vary; it takes several small ones in a row to make a difference.
+void note_size(descriptor& on, std::size_t received) noexcept {
+    constexpr std::size_t small_size = 4 * 1024;
+    constexpr std::uint8_t small_ones_max = 8;
+    if (received >= large_size) {
+        on.large = small_ones_max;
+    } else if (received < small_size && on.large > 0) {
+        --on.large;
+    }
 }
 
 void make_blocking(descriptor& it) noexcept {
@@ -84,7 +101,10 @@ io_uring_sqe& uring_backend::entry() noexcept {
         const int failed = ring_.submit();
         if (failed == EBUSY || failed == EAGAIN) {
             // It wants its results to be taken first, perhaps while one of them is being delivered.
-            ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
+            ring_.reap([this](const io_uring_cqe& result) {
+                deliver(result);
+                return true;
+            });
         } else {
             withdrawn_ = failed;
         }
@@ -108,7 +128,7 @@ bool uring_backend::submit(operation& op) noexcept {
 void uring_backend::arm(operation& op) noexcept {
     prepare(op, entry());
     ++in_flight_;
-    if (op.code == opcode::receive_lease) ++leases_in_flight_;
+    if (op.code == opcode::receive_lease && !op.by_readiness) ++leases_in_flight_;
 }
 
 // Of several requests that wait for one socket the kernel wakes the youngest first, so those of a stream's
@@ -163,6 +183,7 @@ bool uring_backend::try_now(operation& op) noexcept {
     const bool blocked = op.result == -EAGAIN || op.result == -EINTR;
     if (receives_plainly(op)) {
         on.maybe_readable = op.result > 0 && !is_short_read(op);
+        note_size(on, bytes_received(op));
         on.answering = true;
     } else if (op.code == opcode::receive_batch) {
         on.maybe_readable = op.result > 0 && !is_short_read(op);
@@ -189,6 +210,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
     switch (op.code) {
         case opcode::receive: {
             auto& it = static_cast<receive_operation&>(op);
+            if (prefers_readiness(op)) return prepare_wait(op, POLLIN, to);
             to.opcode = IORING_OP_RECV;
             to.addr = reinterpret_cast<std::uint64_t>(it.data);
             to.len = static_cast<std::uint32_t>(std::min<std::size_t>(it.size, INT32_MAX));
@@ -197,7 +219,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         }
         case opcode::receive_lease: {
             auto& it = static_cast<lease_operation&>(op);
-            if (!lets_kernel_choose(it)) return prepare_wait(op, POLLIN, to);
+            if (prefers_readiness(op) || !lets_kernel_choose(it)) return prepare_wait(op, POLLIN, to);
             to.opcode = IORING_OP_RECV;
             to.flags = IOSQE_BUFFER_SELECT;
             to.buf_group = buffer_ring::group;
@@ -207,6 +229,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         }
         case opcode::send: {
             auto& it = static_cast<send_operation&>(op);
+            if (prefers_readiness(op)) return prepare_wait(op, POLLOUT, to);
             to.opcode = IORING_OP_SEND;
             to.addr = reinterpret_cast<std::uint64_t>(it.data);
             to.len = static_cast<std::uint32_t>(it.target->portion_of(it.size));
@@ -248,6 +271,16 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::call: break;
     }
     fail_check("unreachable", "answered elsewhere, never by the ring");
+}
+
+// Large transfers are made by the loop when the socket is ready, a few in a turn, each message while it is in
+// the cache; the ring would make twenty in a row (docs/decisions/0022-warm-reads.md).
+bool uring_backend::prefers_readiness(operation& op) const noexcept {
+    const descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    op.by_readiness = op.code == opcode::send
+                          ? static_cast<const send_operation&>(op).size >= large_size
+                          : on.large > 0 && room_of(op) >= large_size;
+    return op.by_readiness;
 }
 
 void uring_backend::prepare_accept(accept_operation& op, io_uring_sqe& to) noexcept {
@@ -317,14 +350,16 @@ error uring_backend::turn(time_point deadline) noexcept {
     if (announcement_) announcement_->clear();
     ++turns_;
     leased_bytes_ = 0;
-    for (int harvest = 0; harvest < harvests_max; ++harvest) {
+    carried_bytes_ = 0;
+    if (held_back_ && harvest() > 0) return {};
+    for (int visit = 0; visit < harvests_max; ++visit) {
         const bool wait = deadline != no_wait && !ring_.has_results();
         visits_.add();
         if (leased_bytes_ <= received_bytes_warm) buffers_.refill(leases_in_flight_);
         int failed = withdrawn_ != 0 ? withdrawn_
                                      : ring_.enter(wait, wait ? wake_up_time(deadline) : no_wait);
         if (failed == EBUSY || failed == EAGAIN) failed = 0;  // Results first; then it goes on.
-        const unsigned count = ring_.reap([this](const io_uring_cqe& result) { deliver(result); });
+        const unsigned count = harvest();
         if (failed != 0) {
             // Begun again, what was done already would be done twice.
             ensures(failed != EBADR,
@@ -332,10 +367,21 @@ error uring_backend::turn(time_point deadline) noexcept {
             withdrawn_ = failed;
             return error::from_errno(failed, activity::ring_setup);
         }
-        if (count < harvest_cap || !goes_on_harvesting()) break;
+        if (count < harvest_cap || held_back_ || !goes_on_harvesting()) break;
         deadline = no_wait;
     }
     return {};
+}
+
+// Takes results until there are none or enough has been received here; the rest is for the next turn, before
+// the kernel is asked again. Returns how many.
+unsigned uring_backend::harvest() noexcept {
+    const unsigned count = ring_.reap([this](const io_uring_cqe& result) {
+        deliver(result);
+        return carried_bytes_ <= received_bytes_warm;
+    });
+    held_back_ = carried_bytes_ > received_bytes_warm && ring_.has_results();
+    return count;
 }
 
 time_point uring_backend::wake_up_time(time_point deadline) const noexcept {
@@ -389,7 +435,7 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         return;
     }
     if (op.code == opcode::accept && !take_connection(op, result, flags)) return;
-    const std::uint32_t ready = batch_waits_for(op);
+    const std::uint32_t ready = waits_for(op);
     if (ready != 0 && result > 0 && !carry_out(op, result, ready)) return;
     // An adopted descriptor may carry O_NONBLOCK, which old kernels take as "do not wait either".
     if (result == -EAGAIN && !op.retried && !op.cancel_requested) {
@@ -400,15 +446,17 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         return;
     }
     --in_flight_;
-    if (op.code == opcode::receive_lease) {
+    if (op.code == opcode::receive_lease && !op.by_readiness) {
         --leases_in_flight_;
         if (result > 0) leased_bytes_ += static_cast<std::size_t>(result);
     }
     if (receives_plainly(op)) {
-        const bool by_ring = op.code == opcode::receive || (flags & IORING_CQE_F_BUFFER) != 0;
+        const bool by_ring = op.code == opcode::receive ? !op.by_readiness
+                                                        : (flags & IORING_CQE_F_BUFFER) != 0;
         on.prompt = on.asked_in + 1 == turns_;
         on.answering = true;
         op.result = result;
+        note_size(on, bytes_received(op));
         on.maybe_readable = tells_nonempty() && by_ring ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
                                                         : result > 0 && !is_short_read(op);
     } else if (op.code == opcode::receive_batch) {
@@ -469,12 +517,15 @@ bool uring_backend::fill(lease_operation& op, std::int32_t& result, std::uint32_
     return carry_out(op, result, POLLIN);
 }
 
-// The ring could only wait for readiness; the call is made here. False if it waits once more.
+// The ring has waited for readiness; the call is made here. False if it waits once more.
 bool uring_backend::carry_out(operation& op, std::int32_t& result, std::uint32_t events) noexcept {
-    result = perform(op);
-    if (result != -EAGAIN && result != -EINTR) return true;
     if (op.cancel_requested) {
         result = -ECANCELED;
+        return true;
+    }
+    op.result = result = perform(op);
+    if (result != -EAGAIN && result != -EINTR) {
+        carried_bytes_ += bytes_received(op);
         return true;
     }
     rearms_.add();

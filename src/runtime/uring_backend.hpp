@@ -44,7 +44,9 @@ public:
     [[nodiscard]] bool idle() const noexcept override {
         return in_flight_ == 0 && ring_.unsubmitted() == 0 && !announcement_;
     }
-    [[nodiscard]] bool holds_back() const noexcept override { return ring_.unsubmitted() > 0; }
+    [[nodiscard]] bool holds_back() const noexcept override {
+        return held_back_ || ring_.unsubmitted() > 0;
+    }
     [[nodiscard]] backend_info info() const noexcept override { return {tier_, reason_}; }
 
 private:
@@ -57,6 +59,7 @@ private:
     void arm(operation& op) noexcept;
     void begin_next_in_line(descriptor& on) noexcept;
     void prepare(operation& op, io_uring_sqe& to) noexcept;
+    [[nodiscard]] bool prefers_readiness(operation& op) const noexcept;
     void prepare_accept(accept_operation& op, io_uring_sqe& to) noexcept;
     void polls_first(operation& op, io_uring_sqe& to) noexcept;
     void prepare_wait(operation& op, std::uint32_t events, io_uring_sqe& to) noexcept;
@@ -69,6 +72,7 @@ private:
     /// set-up flag of tier B).
     [[nodiscard]] bool tells_nonempty() const noexcept { return tier_ != backend_choice::uring_c; }
     void cancel_again(std::uint64_t data) noexcept;
+    [[nodiscard]] unsigned harvest() noexcept;
     void deliver(const io_uring_cqe& result) noexcept;
     void finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept;
     [[nodiscard]] bool goes_on_harvesting() const noexcept;
@@ -92,6 +96,8 @@ private:
     std::size_t in_flight_ = 0;
     std::size_t leases_in_flight_ = 0;  // Of these, receives into leased blocks.
     std::size_t leased_bytes_ = 0;      // Received in this turn.
+    std::size_t carried_bytes_ = 0;     // Received in this turn by calls of ours.
+    bool held_back_ = false;            // Results are left for the next turn.
     bool buffers_refused_ = false;      // The kernel takes no ring of buffers from us.
     // Told by the kernel of results; made when first asked for.
     std::optional<waker> announcement_;

@@ -153,6 +153,7 @@ void uring_backend::abandon() noexcept {
     const bool canceled = !ring_.is_open() || ring_.cancel_everything() == 0;
     ring_.reap([this](const io_uring_cqe& result) {
         if (result.res != -ECANCELED) deliver(result);
+        return true;
     });
     ring_.close();
     if (!canceled) ::nanosleep(&teardown_pause, nullptr);

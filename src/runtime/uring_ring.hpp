@@ -71,18 +71,18 @@ public:
     /// Hands over what was prepared without looking for results.
     [[nodiscard]] int submit() noexcept;
 
-    /// Calls `visit(const io_uring_cqe&)` for each result there is, once, then gives all of them back.
-    /// Returns how many there were. A visit may reap as well: it gets what comes behind its own result,
-    /// and the kernel has room again for all that was visited.
+    /// Calls `visit(const io_uring_cqe&)` for each result there is, once, until it returns false, then gives
+    /// all that were visited back. Returns how many they were. A visit may reap as well: it gets what comes
+    /// behind its own result, and the kernel has room again for all that was visited.
     template <class Visitor>
     unsigned reap(Visitor&& visit) noexcept {
         const unsigned first = reaped_;
         const unsigned tail = std::atomic_ref{*completion_tail_}.load(std::memory_order_acquire);
         // Not until they are equal: a visit may have gone further than this tail.
-        while (static_cast<int>(tail - reaped_) > 0) {
+        for (bool more = true; more && static_cast<int>(tail - reaped_) > 0;) {
             // A copy, because a visit that reaps gives this one back, too.
             const io_uring_cqe result = completions_[reaped_++ & completion_mask_];
-            visit(result);
+            more = visit(result);
         }
         std::atomic_ref{*completion_head_}.store(reaped_, std::memory_order_release);
         return reaped_ - first;

@@ -13,7 +13,11 @@
 #include <support/settle.hpp>
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,6 +30,17 @@
 using namespace gyre;
 using namespace gyre::testing;
 using namespace std::chrono_literals;
+
+namespace {
+
+// What the kernel has taken from the writer and could not send yet.
+std::size_t unsent_bytes(const stream_socket& of) {
+    int count = 0;
+    REQUIRE(::ioctl(of.native_handle(), SIOCOUTQNSD, &count) == 0);
+    return static_cast<std::size_t>(count);
+}
+
+}  // namespace
 
 TEST_CASE("a read yields what is there, at most the size of the buffer, in order") {
     on_every_connection([](io_context&, socket_pair& pair) -> task<> {
@@ -680,5 +695,35 @@ TEST_CASE("what is written by a buffered writer at once is one message to other 
         CHECK(ended[1].error() == errc::busy);
         CHECK(count_of(received, 'a') == first.size());
         CHECK(count_of(received, 'b') == 0);
+    });
+}
+
+TEST_CASE("the kernel takes little of a large message before the peer has room for it") {
+    on_every_backend([](io_context& io) -> task<> {
+        socket_pair pair = connected_pair(io);
+        const std::vector<std::byte> much(64 << 20, std::byte{'a'});
+
+        const auto given_up = co_await with_timeout(50ms, write_all(pair.client, much));
+
+        CHECK(given_up.error() == errc::timed_out);
+        CHECK(given_up.value() > 0);
+        CHECK(unsent_bytes(pair.client) <= 2 * 128 * 1024);  // The limit, and what came last.
+    });
+}
+
+TEST_CASE("what the program allows a TCP socket to leave unsent is left as it is") {
+    on_every_backend([](io_context& io) -> task<> {
+        socket_pair pair = connected_pair(io);
+        int limit = 1 << 20;
+        socklen_t size = sizeof limit;
+        REQUIRE(::setsockopt(pair.client.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit, size) == 0);
+        const std::vector<std::byte> message(64 * 1024);
+
+        const auto sent = co_await pair.client.write_some(message);
+
+        CHECK(sent.ok());
+        limit = 0;
+        REQUIRE(::getsockopt(pair.client.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit, &size) == 0);
+        CHECK(limit == 1 << 20);
     });
 }

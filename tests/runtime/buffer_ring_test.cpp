@@ -89,6 +89,7 @@ public:
             REQUIRE(ring.enter(count > 0, never) == 0);
             ring.reap([&](const io_uring_cqe& it) {
                 if (it.user_data != 0) all.push_back({it.user_data, it.res, it.flags});
+                return true;
             });
         } while (all.size() < count);
         return all;

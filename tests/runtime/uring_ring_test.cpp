@@ -25,7 +25,10 @@ void prepare_nop(uring_ring& ring, std::uint64_t name) {
 
 std::vector<std::uint64_t> reap(uring_ring& ring) {
     std::vector<std::uint64_t> names;
-    ring.reap([&](const io_uring_cqe& result) { names.push_back(result.user_data); });
+    ring.reap([&](const io_uring_cqe& result) {
+        names.push_back(result.user_data);
+        return true;
+    });
     return names;
 }
 
@@ -74,8 +77,10 @@ TEST_CASE("a visit that reaps gets what comes behind its own result, and all are
 
     const unsigned count = ring.reap([&](const io_uring_cqe& result) {
         names.push_back(result.user_data);
-        if (result.user_data != 1) return;
-        for (const std::uint64_t each : reap(ring)) names.push_back(each);
+        if (result.user_data == 1) {
+            for (const std::uint64_t each : reap(ring)) names.push_back(each);
+        }
+        return true;
     });
 
     CHECK(names == std::vector<std::uint64_t>{0, 1, 2, 3, 4});
@@ -104,11 +109,24 @@ TEST_CASE("a visit that reaps makes room for results that come meanwhile, and ke
             for (const std::uint64_t each : reap(ring)) names.push_back(each);
         }
         names.push_back(result.user_data);
+        return true;
     });
 
     CHECK(names == std::vector<std::uint64_t>{1, 2, 3, 4, 5, 0});
     submit_two();
     CHECK(reap(ring) == std::vector<std::uint64_t>{6, 7});
+}
+
+TEST_CASE("a visit that says no leaves the rest for the next reap") {
+    uring_ring ring;
+    REQUIRE(ring.open(8, 16, plain) == 0);
+    REQUIRE(ring.bind_thread() == 0);
+    for (std::uint64_t name = 0; name < 4; ++name) prepare_nop(ring, name);
+    REQUIRE(ring.enter(true, never) == 0);
+
+    CHECK(ring.reap([](const io_uring_cqe& result) { return result.user_data < 1; }) == 2);
+    CHECK(ring.has_results());
+    CHECK(reap(ring) == std::vector<std::uint64_t>{2, 3});
 }
 
 TEST_CASE("a wait ends at its deadline, and one that has passed does not wait") {

@@ -240,8 +240,10 @@ public:
     ///
     /// @param  from  Borrowed until completion. Empty yields {ok, 0}.
     /// @return The bytes the kernel took; zero only with an error or an empty buffer. Of more
-    ///         than 64 KiB TCP is given 65,000, a full packet of segmentation offload: larger calls
-    ///         are slower, not faster (docs/decisions/0005-fast-paths.md).
+    ///         than 128 KiB TCP is given 65,000, a full packet of segmentation offload: larger calls
+    ///         are slower, not faster (docs/decisions/0005-fast-paths.md). With its first write of 32 KiB a
+    ///         TCP socket gets a limit of 128 KiB for what the peer has no room for yet
+    ///         (TCP_NOTSENT_LOWAT), unless it has one (docs/decisions/0024-large-messages.md).
     ///
     /// Errors:        `errc::broken_pipe`, `errc::connection_reset`, ... Never raises SIGPIPE.
     ///                `errc::closed` if the socket was closed before it was awaited.

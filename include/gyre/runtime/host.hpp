@@ -51,14 +51,15 @@ struct descriptor : list_link<> {
     bool crowded = false;    ///< Connections queue up faster than the loop turns.
     std::uint8_t lone_accepts =
         0;  ///< Of a crowded listener: waits in a row that had one connection each.
+    std::uint8_t large = 0;  ///< How many small receives would disprove that they are large.
     std::uint32_t asked_in = 0;  ///< The turn that the last receive was prepared in.
 
-    bool portions_known = false;
+    bool sends_large = false;  ///< It has sent something large, and was prepared for that.
     std::uint32_t portion_max = INT32_MAX;  ///< What a large send is cut into.
 
     /// How much of `size` bytes one send is given.
     [[nodiscard]] std::size_t portion_of(std::size_t size) const noexcept {
-        constexpr std::size_t whole_max = 64 * 1024;
+        constexpr std::size_t whole_max = 128 * 1024;
         return size <= whole_max ? size : std::min<std::size_t>(size, portion_max);
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What only the epoll backend does: a turn that has received much leaves the rest of its harvest to the next.
+// A turn that has received much leaves the rest of its harvest to the next.
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/io_context.hpp>
@@ -30,19 +30,20 @@ constexpr std::size_t pair_count = 16;
 constexpr std::size_t delivered_max = loop_backend::received_bytes_warm / message_size + 1;
 static_assert(delivered_max < pair_count / 2);
 
-io_context_options on_epoll() {
-    io_context_options options;
-    options.backend = backend_choice::epoll;
-    return options;
-}
-
-/// Many readers who wait, then a message for each of them at once.
+/// Many readers who have had a message each, as small ones are received otherwise on io_uring, and wait; then
+/// one more for each of them at once.
 class readers {
 public:
-    readers() {
+    explicit readers(const io_context_options& options) : io{options} {
         for (std::size_t i = 0; i < pair_count; ++i) pairs_.emplace_back(local_pair(io));
-        for (std::size_t i = 0; i < pair_count; ++i) launch(io, read(i), or_terminate{});
-        io.poll();
+        for (int message = 0; message < 2; ++message) {
+            for (std::size_t i = 0; i < pair_count; ++i) launch(io, read(i), or_terminate{});
+            while (!waiting()) io.poll();
+            if (message > 0) break;
+            send_to_all();
+            io.run();
+            seen = 0;
+        }
     }
 
     void send_to_all() {
@@ -66,12 +67,15 @@ public:
 
     void close(std::size_t which) { pairs_[which].reset(); }
 
-    io_context io{on_epoll()};
+    io_context io;
     std::size_t seen = 0;
     std::size_t failed = 0;
     std::function<void()> on_seen = [] {};
 
 private:
+    // All of them, and nothing else is to be done.
+    [[nodiscard]] bool waiting() { return io.next_deadline() == never; }
+
     task<> read(std::size_t which) {
         std::vector<std::byte> space(message_size);
         const auto got = co_await pairs_[which]->server.read_some(std::span{space});
@@ -90,40 +94,48 @@ private:
 }  // namespace
 
 TEST_CASE("much that arrives at once is seen while it is warm") {
-    readers all;
-    std::size_t unseen_max = 0;
-    all.on_seen = [&] { unseen_max = std::max(unseen_max, all.received_unseen()); };
+    with_every_backend([](const io_context_options& options) {
+        readers all{options};
+        std::size_t unseen_max = 0;
+        all.on_seen = [&] { unseen_max = std::max(unseen_max, all.received_unseen()); };
 
-    all.send_to_all();
-    all.io.run();
+        all.send_to_all();
+        all.io.run();
 
-    CHECK(all.seen == pair_count);
-    CHECK(unseen_max == delivered_max);
+        CHECK(all.seen == pair_count);
+        CHECK(unseen_max == delivered_max);
+    });
 }
 
 TEST_CASE("what a turn has left is due, though nothing announces it") {
-    readers all;
-    all.send_to_all();
+    with_every_backend([](const io_context_options& options) {
+        readers all{options};
+        all.send_to_all();
 
-    all.io.run_one();
-    while (all.io.next_deadline() != never) all.io.run_one();
+        all.io.run_one();
+        while (all.io.next_deadline() != never) all.io.run_one();
 
-    CHECK(all.seen == pair_count);
+        CHECK(all.seen == pair_count);
+    });
 }
 
 TEST_CASE(
     "a socket that is closed before its turn comes is left out, though its number is taken again") {
-    readers all;
-    std::vector<socket_pair> newcomers;
-    all.on_seen = [&] {
-        if (all.seen > 0) return;
-        for (std::size_t i = pair_count / 2; i < pair_count; ++i) all.close(i);
-        while (newcomers.size() < pair_count / 2) newcomers.push_back(local_pair(all.io));
-    };
+    with_every_backend([](const io_context_options& options) {
+        readers all{options};
+        std::vector<socket_pair> newcomers;
+        all.on_seen = [&] {
+            if (all.seen > 0) return;
+            for (std::size_t i = pair_count / 2; i < pair_count; ++i) all.close(i);
+            while (newcomers.size() < pair_count / 2) newcomers.push_back(local_pair(all.io));
+        };
 
-    all.send_to_all();
-    all.io.run();
+        all.send_to_all();
+        all.io.run();
 
-    CHECK(all.seen == pair_count / 2);
-    CHECK(all.failed == pair_count / 2);
+        // On io_uring a close waits for results, and takes in some of those that were left.
+        CHECK(all.seen + all.failed == pair_count);
+        CHECK(all.seen >= pair_count / 2);
+        CHECK(all.failed > 0);
+    });
 }
