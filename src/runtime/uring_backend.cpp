@@ -19,17 +19,13 @@ namespace {
 // What a result's user data means. Records are aligned, so their addresses leave these bits free.
 constexpr std::uint64_t tag_mask = 0b11;
 constexpr std::uint64_t tag_operation = 0b00;
-constexpr std::uint64_t tag_source = 0b01;
+constexpr std::uint64_t tag_waker = 0b01;
 constexpr std::uint64_t tag_cancel = 0b10;
 
 static_assert(alignof(operation) > tag_mask);
 
 std::uint64_t data_of(operation& op) noexcept {
     return reinterpret_cast<std::uint64_t>(&op) | tag_operation;
-}
-
-std::uint64_t data_of(const source& it) noexcept {
-    return std::uint64_t{it.generation} << 32 | std::uint64_t{it.index} << 2 | tag_source;
 }
 
 // A cancel outlives what it cancels, so it names the descriptor, not the record.
@@ -87,8 +83,7 @@ void uring_backend::watch_waker() noexcept {
     to.fd = waker_->number();
     to.len = IORING_POLL_ADD_MULTI;
     to.poll32_events = POLLIN;
-    to.user_data = data_of(*waker_source_);
-    waker_source_->armed = true;
+    to.user_data = tag_waker;
 }
 
 // A free entry. A full queue is handed over first; the kernel always takes it, unless it has begun
@@ -219,7 +214,8 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         }
         case opcode::receive_lease: {
             auto& it = static_cast<lease_operation&>(op);
-            if (prefers_readiness(op) || !lets_kernel_choose(it)) return prepare_wait(op, POLLIN, to);
+            if (prefers_readiness(op) || !lets_kernel_choose(it))
+                return prepare_wait(op, POLLIN, to);
             to.opcode = IORING_OP_RECV;
             to.flags = IOSQE_BUFFER_SELECT;
             to.buf_group = buffer_ring::group;
@@ -400,16 +396,9 @@ void uring_backend::deliver(const io_uring_cqe& result) noexcept {
         case tag_operation:
             finish(*reinterpret_cast<operation*>(result.user_data), result.res, result.flags);
             return;
-        case tag_source: {
-            const auto index = static_cast<std::uint32_t>(result.user_data) >> 2;
-            const auto generation = static_cast<std::uint32_t>(result.user_data >> 32);
-            const bool more = (result.flags & IORING_CQE_F_MORE) != 0;
-            if (source* it = sources_.find(index, generation)) {
-                it->armed = more;
-                it->on_result(*it, result.res, result.flags, more);
-            }
+        case tag_waker:
+            if ((result.flags & IORING_CQE_F_MORE) == 0) watch_waker();
             return;
-        }
         default:
             if (result.res == -ENOENT) cancel_again(result.user_data);
             return;
@@ -437,39 +426,43 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     if (op.code == opcode::accept && !take_connection(op, result, flags)) return;
     const std::uint32_t ready = waits_for(op);
     if (ready != 0 && result > 0 && !carry_out(op, result, ready)) return;
-    // An adopted descriptor may carry O_NONBLOCK, which old kernels take as "do not wait either".
-    if (result == -EAGAIN && !op.retried && !op.cancel_requested) {
-        op.retried = true;
-        make_blocking(on);
-        rearms_.add();
-        prepare(op, entry());
-        return;
-    }
     --in_flight_;
     if (op.code == opcode::receive_lease && !op.by_readiness) {
         --leases_in_flight_;
         if (result > 0) leased_bytes_ += static_cast<std::size_t>(result);
     }
+    // An adopted descriptor may carry O_NONBLOCK, which old kernels take as "do not wait either".
+    if (result == -EAGAIN && !op.retried && !op.cancel_requested) {
+        op.retried = true;
+        make_blocking(on);
+        rearms_.add();
+        return arm(op);
+    }
+    op.result = result;
+    take_hints(op, flags);
+    // A request that was being executed when it was cancelled reports the interruption.
+    loop_->complete(op, result == -EINTR ? -ECANCELED : result);
+    if (!on.pending.empty() && reads_stream(op)) begin_next_in_line(on);
+}
+
+// What a transfer that the ring has ended, or waited for, tells about its socket.
+void uring_backend::take_hints(const operation& op, std::uint32_t flags) const noexcept {
+    descriptor& on = *static_cast<const descriptor_operation&>(op).target;
     if (receives_plainly(op)) {
-        const bool by_ring = op.code == opcode::receive ? !op.by_readiness
-                                                        : (flags & IORING_CQE_F_BUFFER) != 0;
+        const bool by_ring =
+            op.code == opcode::receive ? !op.by_readiness : (flags & IORING_CQE_F_BUFFER) != 0;
         on.prompt = on.asked_in + 1 == turns_;
         on.answering = true;
-        op.result = result;
         note_size(on, bytes_received(op));
         on.maybe_readable = tells_nonempty() && by_ring ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
-                                                        : result > 0 && !is_short_read(op);
+                                                        : op.result > 0 && !is_short_read(op);
     } else if (op.code == opcode::receive_batch) {
-        op.result = result;
-        on.maybe_readable = result > 0 && !is_short_read(op);
+        on.maybe_readable = op.result > 0 && !is_short_read(op);
     } else if (op.code == opcode::send || op.code == opcode::send_gather ||
                op.code == opcode::send_batch) {
         on.maybe_writable = true;
         on.answering = false;
     }
-    // A request that was being executed when it was cancelled reports the interruption.
-    loop_->complete(op, result == -EINTR ? -ECANCELED : result);
-    if (!on.pending.empty() && reads_stream(op)) begin_next_in_line(on);
 }
 
 // An accept has had a result. True if it is over; false if it waits on.

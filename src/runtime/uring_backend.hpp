@@ -7,7 +7,6 @@
 // version. uring_ring.hpp is the queue itself.
 #pragma once
 
-#include <gyre/runtime/source.hpp>
 #include <runtime/buffer_ring.hpp>
 #include <runtime/loop_backend.hpp>
 #include <runtime/uring_ring.hpp>
@@ -75,6 +74,7 @@ private:
     [[nodiscard]] unsigned harvest() noexcept;
     void deliver(const io_uring_cqe& result) noexcept;
     void finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept;
+    void take_hints(const operation& op, std::uint32_t flags) const noexcept;
     [[nodiscard]] bool goes_on_harvesting() const noexcept;
     [[nodiscard]] time_point wake_up_time(time_point deadline) const noexcept;
     [[nodiscard]] bool carry_out(operation& op, std::int32_t& result,
@@ -91,13 +91,12 @@ private:
     uring_ring ring_;
     backend_choice tier_ = backend_choice::uring_c;
     std::string reason_;
-    source_table sources_;
-    source* waker_source_ = nullptr;
     std::size_t in_flight_ = 0;
     std::size_t leases_in_flight_ = 0;  // Of these, receives into leased blocks.
     std::size_t leased_bytes_ = 0;      // Received in this turn.
     std::size_t carried_bytes_ = 0;     // Received in this turn by calls of ours.
     bool held_back_ = false;            // Results are left for the next turn.
+    bool bound_ = false;                // To a thread.
     bool buffers_refused_ = false;      // The kernel takes no ring of buffers from us.
     // Told by the kernel of results; made when first asked for.
     std::optional<waker> announcement_;

@@ -118,9 +118,8 @@ void uring_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
 
 error uring_backend::bind_thread() noexcept {
     // A ring that has served another thread still belongs to it: a new one takes 27 us.
-    if (waker_source_ != nullptr) {
-        sources_.release(*waker_source_);
-        waker_source_ = nullptr;
+    if (bound_) {
+        bound_ = false;
         const int failed = set_up_patiently(tier_);
         // Known to the old ring only, which is closed and received nothing any more.
         buffers_.close();
@@ -131,11 +130,7 @@ error uring_backend::bind_thread() noexcept {
     if (const int failed = ring_.bind_thread(); failed != 0) {
         return error::from_errno(failed, activity::ring_setup);
     }
-    waker_source_ = &sources_.acquire(
-        [](source& self, std::int32_t, std::uint32_t, bool more) noexcept {
-            if (!more) static_cast<uring_backend*>(self.owner)->watch_waker();
-        },
-        this);
+    bound_ = true;
     watch_waker();
     return {};
 }

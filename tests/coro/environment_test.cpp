@@ -103,7 +103,8 @@ TEST_CASE("a coroutine gives way to what is ready after a few completions on the
 
 TEST_CASE("sent bytes count too, and no number of them is too large") {
     const spending kibibytes = spend_in_a_turn(100, {.sent = 9 * 1024}, false);
-    const spending huge = spend_in_a_turn(100, {.sent = std::numeric_limits<std::size_t>::max()}, false);
+    const spending huge =
+        spend_in_a_turn(100, {.sent = std::numeric_limits<std::size_t>::max()}, false);
 
     CHECK(kibibytes.granted > 0);
     CHECK(kibibytes.granted < 50);

@@ -716,14 +716,16 @@ TEST_CASE("what the program allows a TCP socket to leave unsent is left as it is
         socket_pair pair = connected_pair(io);
         int limit = 1 << 20;
         socklen_t size = sizeof limit;
-        REQUIRE(::setsockopt(pair.client.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit, size) == 0);
+        REQUIRE(::setsockopt(pair.client.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit,
+                             size) == 0);
         const std::vector<std::byte> message(64 * 1024);
 
         const auto sent = co_await pair.client.write_some(message);
 
         CHECK(sent.ok());
         limit = 0;
-        REQUIRE(::getsockopt(pair.client.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit, &size) == 0);
+        REQUIRE(::getsockopt(pair.client.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit,
+                             &size) == 0);
         CHECK(limit == 1 << 20);
     });
 }

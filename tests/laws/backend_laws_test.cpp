@@ -8,7 +8,6 @@
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/call.hpp>
-#include <gyre/runtime/source.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
@@ -572,24 +571,4 @@ TEST_CASE("a thousand pending reads complete in one harvest or many, each once")
 
         CHECK(counts == std::vector<int>(pairs, 4));
     });
-}
-
-TEST_CASE("a released source does not hear of its late results, nor does the next owner") {
-    source_table table;
-    int heard = 0;
-    const auto count = [](source& self, std::int32_t, std::uint32_t, bool) noexcept {
-        ++*static_cast<int*>(self.owner);
-    };
-    source& first = table.acquire(count, &heard);
-    const std::uint32_t index = first.index;
-    const std::uint32_t generation = first.generation;
-    CHECK(table.find(index, generation) == &first);
-
-    table.release(first);
-    source& second = table.acquire(count, &heard);
-
-    CHECK(&second == &first);
-    CHECK(table.find(index, generation) == nullptr);
-    CHECK(table.find(second.index, second.generation) == &second);
-    CHECK(table.find(99, 0) == nullptr);
 }

@@ -40,7 +40,8 @@ public:
     /// what was sent should be received while it is still in the cache.
     [[nodiscard]] bool spend(std::size_t received = 0, std::size_t sent = 0) noexcept {
         budget_ -= 1 + times(sent, sent_per_unit);
-        streak_ -= sent > 0 ? 2 + times(sent, sent_per_step) : 1 + times(received, received_per_step);
+        streak_ -=
+            sent > 0 ? 2 + times(sent, sent_per_step) : 1 + times(received, received_per_step);
         if (streak_ > 0) return true;
         if (!ready_.empty()) return false;
         // The caller would only give way to itself: the visit is due now.
@@ -82,8 +83,8 @@ protected:
 
     work_queue ready_;
     time_point now_{};
-    int budget_ = 0;  // What is left of this turn: an item or a completion is one unit.
-    int streak_ = 0;  // Steps on the spot that the running item may still take.
+    int budget_ = 0;            // What is left of this turn: an item or a completion is one unit.
+    int streak_ = 0;            // Steps on the spot that the running item may still take.
     bool others_wait_ = false;  // Something will be begun, and may be over, with the next visit.
 
 private:

@@ -51,7 +51,7 @@ struct descriptor : list_link<> {
     bool crowded = false;    ///< Connections queue up faster than the loop turns.
     std::uint8_t lone_accepts =
         0;  ///< Of a crowded listener: waits in a row that had one connection each.
-    std::uint8_t large = 0;  ///< How many small receives would disprove that they are large.
+    std::uint8_t large = 0;      ///< How many small receives would disprove that they are large.
     std::uint32_t asked_in = 0;  ///< The turn that the last receive was prepared in.
 
     bool sends_large = false;  ///< It has sent something large, and was prepared for that.
