@@ -126,10 +126,29 @@ TEST_CASE("what receives much at a time gives way as well") {
     CHECK(spend_in_a_turn(1000, {.received = 1024 * 1024}, true).granted == 0);
 }
 
+TEST_CASE("what was in memory already counts against the turn's share only") {
+    manual_loop loop;
+    loop.units_per_run = 100;
+    int granted = 0;
+    const auto body = [&]() -> task<> {
+        while (loop.spend_in_memory()) ++granted;
+        CHECK_FALSE(loop.spend_in_memory());
+        co_return;
+    };
+    work other{[](work&) noexcept {}};
+    launch(loop, body(), or_terminate{});
+    loop.post(other);
+    loop.run();
+
+    CHECK(granted > 90);
+    CHECK(granted < 110);
+}
+
 TEST_CASE("outside of a turn nothing is granted") {
     io_context io;
 
     CHECK_FALSE(io.spend());
+    CHECK_FALSE(io.spend_in_memory());
 }
 
 TEST_CASE("a coroutine whose awaits all end on the spot still gives way to others") {

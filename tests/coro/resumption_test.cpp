@@ -5,6 +5,8 @@
 #include <gyre/coro/resumption.hpp>
 
 #include <gyre/runtime/submit.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/memory_pipe.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/strand.hpp>
@@ -101,6 +103,16 @@ TEST_CASE("a frame that is destroyed while it gives way is not resumed") {
     const auto make = [&] {
         use_up_share(loop);
         return ready.wait();
+    };
+    check_is_taken_back(loop, make, nothing_else);
+}
+
+TEST_CASE("a frame that is destroyed while it gives way after an empty message is not resumed") {
+    manual_loop loop;
+    memory_pipe pipe{8};
+    const auto make = [&] {
+        use_up_share(loop);
+        return read_exactly(pipe.first, mutable_buffer{});
     };
     check_is_taken_back(loop, make, nothing_else);
 }

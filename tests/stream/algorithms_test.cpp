@@ -140,6 +140,30 @@ TEST_CASE("nothing to transfer completes at once and touches no stream") {
     });
 }
 
+TEST_CASE("messages of no bytes let others run, for ever though they may be repeated") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = connected_pair(io);
+        stream_socket& on = server;
+        const std::vector<const_buffer> nothing(3);
+
+        co_await check_gives_way([&on] { return read_exactly(on, mutable_buffer{}); });
+        co_await check_gives_way([&on] { return write_all(on, const_buffer{}); });
+        co_await check_gives_way([&] { return write_all(on, nothing); });
+    });
+}
+
+TEST_CASE("messages on a stream that is always ready let others run") {
+    on_every_backend([](io_context&) -> task<> {
+        trickle source{std::string(2'000'000, 'x'), std::vector<std::size_t>(2'000'000, 1)};
+        sink into{1, 0};
+        std::array<std::byte, 1> space{};
+        const const_buffer byte{space};
+
+        co_await check_gives_way([&] { return read_exactly(source, mutable_buffer{space}); });
+        co_await check_gives_way([&] { return write_all(into, byte); });
+    });
+}
+
 TEST_CASE("an end in the middle is reported with the bytes before it") {
     on_every_backend([](io_context&) -> task<> {
         for (const errc end : {errc::eof, errc::connection_reset}) {

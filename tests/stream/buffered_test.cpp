@@ -184,6 +184,31 @@ TEST_CASE("at least so many bytes are there, or the reader says why not") {
     });
 }
 
+TEST_CASE("a reader whose messages are all in the window lets others run") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = connected_pair(io);
+        buffered_reader<stream_socket> reader{server, 64};
+        static_cast<void>(co_await write_all(client, bytes_of("a line\n")));
+        static_cast<void>(co_await reader.fill());
+
+        co_await check_gives_way([&reader] { return reader.read_until("\n"); });
+        co_await check_gives_way([&reader] { return reader.read_at_least(7); });
+        co_await check_gives_way([&reader] { return reader.read_some(mutable_buffer{}); });
+        co_await check_gives_way([&reader] { return reader.read_at_least(65); });
+        CHECK(text_of(reader.window()) == "a line\n");
+    });
+}
+
+TEST_CASE("a writer that has room for all it is given lets others run") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = connected_pair(io);
+        buffered_writer<stream_socket> writer{client, 64};
+
+        co_await check_gives_way([&writer] { return writer.write({}); });
+        co_await check_gives_way([&writer] { return writer.flush(); });
+    });
+}
+
 TEST_CASE("an empty delimiter is found at once") {
     on_every_backend([](io_context&) -> task<> {
         trickle source{"abc", {}};

@@ -4,13 +4,17 @@
 //
 // `trickle` is a source that hands out a text in pieces of given sizes and then ends with a given
 // error; `sink` takes pieces of at most a given size and fails after a given total. Their functions
-// are tasks, which a stream's may be; `waits` makes each of them suspend first.
+// are tasks, which a stream's may be; `waits` makes each of them suspend first. `check_gives_way` is for what
+// never has to wait.
 #pragma once
 
 #include <gyre/base/buffer.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/coro/task.hpp>
 #include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -78,5 +82,29 @@ private:
     std::size_t total_max_;
     pace pace_;
 };
+
+/// A coroutine that awaits nothing but what `make()` returns, which is always ready, lets others run, and
+/// timers fire.
+template <class Make>
+task<> check_gives_way(Make make) {
+    constexpr int awaits_max = 1'000'000;  // Far more than fit into the millisecond.
+    bool yielded = false;
+    bool fired = false;
+    const auto neighbour = [&]() -> task<> {
+        co_await yield();
+        yielded = true;
+        static_cast<void>(co_await sleep_for(std::chrono::milliseconds{1}));
+        fired = true;
+    };
+    const auto body = [&](task_group& group) -> task<> {
+        group.spawn(neighbour());
+        int awaits = 0;
+        for (; !yielded && awaits < awaits_max; ++awaits) static_cast<void>(co_await make());
+        CHECK(awaits < 1000);
+        for (; !fired && awaits < awaits_max; ++awaits) static_cast<void>(co_await make());
+        CHECK(fired);
+    };
+    co_await with_group(body);
+}
 
 }  // namespace gyre::testing

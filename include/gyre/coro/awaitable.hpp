@@ -6,7 +6,8 @@
 // `await_suspend` takes the environment as a second argument. The contract, beyond the syntax:
 //
 //   - `await_ready` returns false. Completing without suspending is said by `await_suspend`
-//     returning false, after `loop::spend` has granted it, so that one budget sees everything.
+//     returning false, after `loop::spend` (or `spend_in_memory`) has granted it, so that one budget
+//     sees everything.
 //   - Before start it is a plain movable value; from `await_suspend` until `await_resume` it stays
 //     where it is.
 //   - It resumes the handle exactly once, by posting to the environment's executor, and never

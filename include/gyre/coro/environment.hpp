@@ -49,6 +49,10 @@ public:
         return budget_ > 0;
     }
 
+    /// The same for what was in memory already, as in the window of a reader. It counts against the turn's
+    /// share only: short messages are not worth an item each.
+    [[nodiscard]] bool spend_in_memory() noexcept { return --budget_ > 0; }
+
     /// Makes `item` ready. Any thread.
     virtual void post(work& item) noexcept = 0;
 

@@ -42,6 +42,10 @@ public:
         post();
     }
 
+    /// Without a post, from an item that has run on the executor already.
+    /// @pre  begun, and not posted.
+    void resume() const { gyre::resume(waiter_); }
+
     /// @pre  begun.
     [[nodiscard]] const environment& env() const noexcept { return *env_; }
 

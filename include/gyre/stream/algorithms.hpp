@@ -10,6 +10,7 @@
 #include <gyre/base/check.hpp>
 #include <gyre/base/exception.hpp>
 #include <gyre/coro/resume.hpp>
+#include <gyre/coro/resumption.hpp>
 #include <gyre/coro/task.hpp>
 #include <gyre/stream/concepts.hpp>
 
@@ -32,9 +33,14 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
-        waiter_ = waiter;
-        env_ = given;
-        return !self().over() && advance();
+        back_.begin(waiter, *given);
+        const bool over = self().over();
+        if (!over && advance()) return true;
+        // Steps have spent what they cost by themselves; tasks need not have met a leaf that does.
+        if (!over && !is_task<Step>) return false;
+        if (given->loop->spend_in_memory()) return false;
+        back_.post();
+        return true;
     }
 
 protected:
@@ -56,7 +62,7 @@ private:
             ended_ = false;
             step_.emplace(self().step());
             std::coroutine_handle<> next;
-            if (!begin_await(*step_, callback_frame::handle(), env_, next)) {
+            if (!begin_await(*step_, callback_frame::handle(), &back_.env(), next)) {
                 ended_ = true;
             } else if (next) {
                 gyre::resume(next);  // A step that is a task; it may end in here.
@@ -81,12 +87,11 @@ private:
         ended_ = true;
         if (advancing_) return;
         if (wants_more() && advance()) return;
-        gyre::resume(waiter_);
+        back_.resume();
     }
 
     std::optional<Step> step_;
-    std::coroutine_handle<> waiter_;
-    const environment* env_ = nullptr;
+    resumption back_;
     bool advancing_ = false;
     bool ended_ = false;
     [[no_unique_address]] exception_slot failure_;

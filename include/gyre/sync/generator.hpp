@@ -56,7 +56,8 @@ public:
     /// Errors:        whatever the values say. A user's exception is rethrown here, once.
     /// Cancellation:  reaches what the body awaits; the body decides what it yields then.
     /// Threads:       the body runs on the consumer's executor.
-    /// Cost:          two transfers of control; no allocation.
+    /// Cost:          two transfers of control; no allocation. No budget either: only what the body
+    ///                awaits gives way to other coroutines, as with any call.
     [[nodiscard]] next_awaiter next() noexcept {
         expects(frame_ != nullptr, "a generator that was not moved from");
         return next_awaiter{frame_};
