@@ -88,7 +88,7 @@ private:
     static inline std::atomic<bool> hook_offered = false;
 
     io_context& in_;
-    io_context* outer_;
+    loop* outer_;
 };
 
 io_context::io_context(const io_context_options& options)
@@ -448,9 +448,7 @@ void io_context::begin_all_anew() noexcept {
     });
 }
 
-bool io_context::may_touch_here() const noexcept {
-    return running_here == this || !wake_->entered();
-}
+bool io_context::at_rest() const noexcept { return !wake_->entered(); }
 
 // Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
 bool io_context::may_touch(const descriptor& it) const noexcept {

@@ -78,7 +78,7 @@ public:
 
 private:
     io_context& of_;
-    io_context* outer_;
+    loop* outer_;
     bool rested_;  // No thread was inside `run` or `poll`.
 };
 

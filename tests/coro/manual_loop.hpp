@@ -32,7 +32,6 @@ public:
         std::erase(armed_, &t);
         t.position = timer::idle;
     }
-    [[nodiscard]] bool may_touch_here() const noexcept override { return true; }
     [[nodiscard]] loop& home() noexcept { return *this; }
 
     /// Runs what is ready, and what that makes ready. Returns how many items ran.
@@ -67,6 +66,8 @@ public:
     int units_per_run = 1000;  ///< What `spend` takes from.
 
 private:
+    [[nodiscard]] bool at_rest() const noexcept override { return true; }
+
     std::vector<timer*> armed_;
 };
 

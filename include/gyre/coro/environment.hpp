@@ -68,7 +68,7 @@ public:
 
     /// Whether the calling thread may touch what waits on this loop: it runs the loop, or none does. For
     /// checks. Any thread.
-    [[nodiscard]] virtual bool may_touch_here() const noexcept = 0;
+    [[nodiscard]] bool may_touch_here() const noexcept { return running_here == this || at_rest(); }
 
     /// The coroutines that nothing awaits; `launch` adds them. The loop's thread only.
     [[nodiscard]] list<root>& roots() noexcept { return roots_; }
@@ -78,6 +78,13 @@ protected:
     ~loop() = default;
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
+
+    /// Whether no thread runs it.
+    [[nodiscard]] virtual bool at_rest() const noexcept = 0;
+
+    // Invariant: the loop whose run() is innermost on this thread. The second of the library's two
+    // thread-locals: posting to one's own loop must not cost an atomic operation, nor a check a call.
+    static inline constinit thread_local loop* running_here = nullptr;
 
     static constexpr int units_per_turn = 256;
     static constexpr int steps_per_streak = 4;

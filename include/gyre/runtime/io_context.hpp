@@ -182,7 +182,6 @@ public:
     void retract(work& item) noexcept override;
     void arm(timer& t, time_point deadline) noexcept override;
     void disarm(timer& t) noexcept override;
-    [[nodiscard]] bool may_touch_here() const noexcept override;
 
     /// As an executor: the loop whose timers and operations its coroutines use is itself.
     [[nodiscard]] loop& home() noexcept { return *this; }
@@ -275,7 +274,9 @@ public:
     // For submit.hpp, handle.hpp, remote_task.hpp and the backends.
 
     /// The loop whose run is innermost on the calling thread; null outside of loops.
-    [[nodiscard]] static io_context* current() noexcept { return running_here; }
+    [[nodiscard]] static io_context* current() noexcept {
+        return static_cast<io_context*>(running_here);
+    }
 
     void remote_task_started() noexcept { remote_tasks_.fetch_add(1, std::memory_order_relaxed); }
     void remote_task_ended() noexcept { remote_tasks_.fetch_sub(1, std::memory_order_relaxed); }
@@ -376,6 +377,7 @@ private:
     [[nodiscard]] bool rests(bool ending) noexcept;
     void join_pool(pool_member& as) noexcept { member_ = &as; }
     void leave_pool() noexcept { member_ = nullptr; }
+    [[nodiscard]] bool at_rest() const noexcept override;
     [[nodiscard]] bool may_touch(const descriptor& it) const noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
@@ -384,10 +386,6 @@ private:
     void postpone(operation& op) noexcept;
     void begin_postponed() noexcept;
     [[nodiscard]] bool begin(operation& op) noexcept;
-
-    // Invariant: the loop whose run() is innermost on this thread. The second of the library's two
-    // thread-locals: posting to one's own loop must not cost an atomic operation.
-    static inline constinit thread_local io_context* running_here = nullptr;
 
     gyre::host& host_;
     std::unique_ptr<timer_queue> timers_;
