@@ -53,6 +53,16 @@ bool mark_done(operation& op) noexcept {
     }
 }
 
+// The same where no other thread can be canceling: without a locked instruction.
+bool mark_done_alone(operation& op) noexcept {
+    const operation_state now = op.state.load(std::memory_order_relaxed);
+    const bool armed = now == operation_state::armed;
+    expects(armed || now == operation_state::cancel_posted, "an operation completes exactly once");
+    op.state.store(armed ? operation_state::done : operation_state::awaiting_cancel,
+                   std::memory_order_relaxed);
+    return armed;
+}
+
 }  // namespace
 
 /// The loop acts on this thread, though its run is not the innermost there: a coroutine of another
@@ -211,7 +221,9 @@ void io_context::complete(operation& op, std::int32_t result) noexcept {
         static_cast<list_link<descriptor>&>(op).unlink();
         record_short_send(op);
     }
-    if (mark_done(op)) ready_.push(op);
+    // A loop on its own is asked for cancels by its own thread, but for those of calls.
+    const bool others_cancel = member_ != nullptr || op.code == opcode::call;
+    if (others_cancel ? mark_done(op) : mark_done_alone(op)) ready_.push(op);
 }
 
 void io_context::complete_call(call_operation& op) noexcept {

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // How a loop orders operations: sends that would find no room, and what waits in the kernel beside what
-// does not. The rest of an operation's life is in tests/laws/scripted_backend_test.cpp.
+// does not. And operations of a pool that two of its loops end at once. The rest of an operation's life is
+// in tests/laws/scripted_backend_test.cpp.
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/stream_socket.hpp>
+#include <gyre/runtime/io_pool.hpp>
 #include <laws/scripted_backend.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
+
+#include <sys/socket.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
+#include <deque>
+#include <optional>
+#include <thread>
 #include <vector>
 
 using namespace gyre;
@@ -144,4 +154,94 @@ TEST_CASE(
     CHECK(steps == steps_max);
     CHECK(steps_before_the_other > 0);
     CHECK(steps_before_the_other < 20);
+}
+
+namespace {
+
+// One byte is read by one operation after the other.
+class reads_in_turn {
+public:
+    static constexpr std::size_t count = 500;
+
+    reads_in_turn(io_pool& pool, descriptor& from) : loop_{pool[0]} {
+        for (std::size_t each = 0; each < count; ++each) reads_.emplace_back(*this, from);
+    }
+
+    void begin_next() {
+        const std::size_t number = begun_.load();
+        if (number == count) return;
+        const bool over = loop_.submit(reads_[number]);
+        begun_.store(number + 1);
+        if (over) reads_[number].run(reads_[number]);
+    }
+
+    // On another loop: has each end by itself, and a little later or sooner by a cancel.
+    void end_each(int peer) {
+        std::size_t sent = 0;
+        for (std::size_t each = 0; each < count; ++each) {
+            while (begun_.load() <= each) std::this_thread::yield();
+            if (received_.load() == sent) sent += ::send(peer, "x", 1, MSG_NOSIGNAL) == 1 ? 1 : 0;
+            for (std::size_t wait = each * 31 % 1024; wait > 0; --wait) {
+                static_cast<void>(begun_.load());
+            }
+            loop_.cancel(reads_[each]);
+        }
+    }
+
+    void check() const {
+        CHECK(eventually([this] { return ended_ == count; }));
+        for (const noting_read& each : reads_) {
+            REQUIRE(each.resumptions == 1);
+            REQUIRE((each.result == 1 || each.result == -ECANCELED));
+        }
+    }
+
+private:
+    struct noting_read : receive_operation {
+        noting_read(reads_in_turn& all, descriptor& from)
+            : receive_operation{mutable_buffer{&byte, 1}}, of{all} {
+            target = &from;
+            run = [](work& item) noexcept {
+                auto& self = static_cast<noting_read&>(static_cast<operation&>(item));
+                if (++self.resumptions > 1) return;
+                if (self.result == 1) ++self.of.received_;
+                ++self.of.ended_;
+                self.of.begin_next();
+            };
+        }
+
+        reads_in_turn& of;
+        std::byte byte{};
+        int resumptions = 0;
+    };
+
+    io_context& loop_;
+    std::deque<noting_read> reads_;
+    std::atomic<std::size_t> begun_ = 0;
+    std::atomic<std::size_t> received_ = 0;
+    std::atomic<std::size_t> ended_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("reads that end while another loop of their pool cancels them come back once each") {
+    with_every_backend([](const io_context_options& each) {
+        std::array<int, 2> ends{};
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) ==
+                0);
+        io_pool_options options;
+        options.threads = 2;
+        options.loop = each;
+        options.loop.spin_max = std::chrono::milliseconds{5};  // Its answers are prompt.
+        std::optional<io_pool> pool{std::in_place, options};
+        const handle near{(*pool)[0].host(), ends[0]};
+        const handle far{(*pool)[0].host(), ends[1]};
+        reads_in_turn reads{*pool, near.slot()};
+
+        (*pool)[0].post([&] { reads.begin_next(); });
+        (*pool)[1].post([&] { reads.end_each(far.number()); });
+
+        reads.check();
+        pool.reset();
+    });
 }

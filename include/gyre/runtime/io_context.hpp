@@ -296,7 +296,8 @@ public:
     /// `op.run` is called from the ready queue when it has completed.
     [[nodiscard]] bool submit(operation& op) noexcept;
 
-    /// Asks for the end of a pending `op` of this loop. Any thread of a pool; see operation.hpp.
+    /// Asks for the end of a pending `op` of this loop; see operation.hpp. Any thread of its pool. If the loop
+    /// is in none: its own thread, a thread inside of another loop while it rests, and for calls at any time.
     void cancel(operation& op) noexcept;
 
     /// Cancels `op` and waits on the spot until the kernel has let go of it; afterwards it is not
