@@ -15,7 +15,7 @@ namespace {
 io_result<stream_socket> accepted(const accept_operation& op, host* on) noexcept {
     if (const error failed = error_of(op)) return failed;
     handle connected{*on, op.result};
-    connected.slot().family = op.target->family;
+    connected.slot().come_from(*op.target);
     return stream_socket{std::move(connected)};
 }
 

@@ -81,7 +81,7 @@ void epoll_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
 bool epoll_backend::submit(operation& op) noexcept {
     auto& it = static_cast<descriptor_operation&>(op);
     if (attempt(it)) return true;
-    if (const int failed = enlist(*it.target, interest_of(op)); failed < 0) {
+    if (const int failed = enlist(*it.target, interest_of(op), op.code == opcode::accept); failed < 0) {
         op.result = failed;
         return true;
     }
@@ -102,7 +102,15 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
     while (op.result == -EINTR);
     if (op.result == -EAGAIN) {
         if (!asks) hint = false;
+        if (op.code == opcode::accept && ++it.lone_accepts > lone_accepts_max) {
+            it.crowded = false;
+            it.lone_accepts = 0;
+        }
         return false;
+    }
+    if (op.code == opcode::accept) {
+        hint = expects_more(it) || !it.repeated;
+        return true;
     }
     // A short read has emptied the stream (epoll(7)) unless its end or urgent data lies behind it.
     // Unregistered, no event would raise the hint again, so there it stays.
@@ -110,16 +118,34 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
     return true;
 }
 
+// A connection has been accepted. Whether another one is likely to be queued behind it: so it is where one
+// came in the visit before as well, until trying has been in vain again and again.
+bool epoll_backend::expects_more(descriptor& listener) const noexcept {
+    const auto visit = static_cast<std::uint32_t>(visits());
+    if (listener.asked_in == visit) listener.lone_accepts = 0;
+    if (listener.asked_in + 1 == visit) listener.crowded = true;
+    listener.asked_in = visit;
+    return listener.crowded;
+}
+
 // Room to write is asked about only once a write had to wait: else every read by the peer would be an
 // event.
-int epoll_backend::enlist(descriptor& it, std::uint32_t interest) noexcept {
+int epoll_backend::enlist(descriptor& it, std::uint32_t interest, bool accepts) noexcept {
     if (it.registered && (interest == reading || it.registered_for_writing)) return 0;
-    epoll_event event{reading | interest | EPOLLET, {.u64 = key_of(it)}};
+    it.repeated = accepts && !it.registered;
+    epoll_event event{reading | interest | (it.repeated ? 0U : EPOLLET), {.u64 = key_of(it)}};
     const int how = it.registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     if (::epoll_ctl(epoll_, how, it.number, &event) < 0) return -errno;
     it.registered = true;
     it.registered_for_writing = (interest & EPOLLOUT) != 0;
     return 0;
+}
+
+// Told of in each turn, with nothing here that it is for: once is enough.
+void epoll_backend::silence(descriptor& it) noexcept {
+    epoll_event event{reading | EPOLLET, {.u64 = key_of(it)}};
+    ::epoll_ctl(epoll_, EPOLL_CTL_MOD, it.number, &event);
+    it.repeated = it.registered_for_writing = false;
 }
 
 void epoll_backend::cancel(operation& op) noexcept {
@@ -194,6 +220,7 @@ bool epoll_backend::serve(descriptor& it, std::uint32_t events) noexcept {
         received_ += bytes_received(op);
         loop_->complete(op, op.result);
     });
+    if (it.repeated && !any) silence(it);
     return any;
 }
 

@@ -46,7 +46,9 @@ public:
 
 private:
     [[nodiscard]] bool attempt(descriptor_operation& op) noexcept;
-    [[nodiscard]] int enlist(descriptor& it, std::uint32_t interest) noexcept;
+    [[nodiscard]] bool expects_more(descriptor& listener) const noexcept;
+    [[nodiscard]] int enlist(descriptor& it, std::uint32_t interest, bool accepts) noexcept;
+    void silence(descriptor& it) noexcept;
     [[nodiscard]] bool serve(descriptor& it, std::uint32_t events) noexcept;
     [[nodiscard]] bool serve_harvest() noexcept;
     [[nodiscard]] int wait(time_point deadline) noexcept;

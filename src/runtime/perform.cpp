@@ -56,15 +56,21 @@ void learn_family(descriptor& it) noexcept {
 }
 
 // recvmsg tells where a Unix-domain socket has ended a read because of descriptors that came with it.
-int receive(descriptor& from, std::byte* into, std::size_t size) noexcept {
-    if (from.family == AF_UNSPEC) learn_family(from);
-    if (from.family != AF_UNIX) return outcome(::recv(from.number, into, size, MSG_DONTWAIT));
+int receive_local(descriptor& from, std::byte* into, std::size_t size) noexcept {
     iovec part{into, size};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     const int result = outcome(::recvmsg(from.number, &message, MSG_DONTWAIT));
     from.uncut = result > 0 && (message.msg_flags & MSG_CTRUNC) == 0;
+    return result;
+}
+
+int receive(descriptor& from, std::byte* into, std::size_t size) noexcept {
+    if (from.family == AF_UNSPEC) learn_family(from);
+    const int result = from.family == AF_UNIX ? receive_local(from, into, size)
+                                              : outcome(::recv(from.number, into, size, MSG_DONTWAIT));
+    if (from.listener != nullptr) from.note_first_read(result == -EAGAIN);
     return result;
 }
 

@@ -34,6 +34,8 @@ descriptor& system_host::enter(int number) noexcept {
     it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
     it.filled = it.sends_large = it.answering = false;
     it.duplex = it.prompt = it.datagrams = it.crowded = it.uncut = false;
+    it.listener = nullptr;
+    it.vain_first_reads.store(0, std::memory_order_relaxed);
     it.lone_accepts = it.large = 0;
     it.family = AF_UNSPEC;
     it.writer = nullptr;

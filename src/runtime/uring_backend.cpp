@@ -472,7 +472,6 @@ void uring_backend::take_hints(const operation& op, std::uint32_t flags) const n
 // listener must not block, and so the ring would not wait on it either.
 bool uring_backend::take_connection(operation& op, std::int32_t& result,
                                     std::uint32_t flags) noexcept {
-    constexpr std::uint8_t lone_accepts_max = 8;
     descriptor& on = *static_cast<descriptor_operation&>(op).target;
     if (!op.by_readiness) {
         if (result >= 0 && (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0) on.crowded = true;

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <deque>
 #include <filesystem>
 #include <iterator>
@@ -261,6 +262,55 @@ TEST_CASE("connections come through one by one, in crowds, and one by one again"
             const io_result<stream_socket> none =
                 co_await with_timeout(duration{1}, listening.accept());
             CHECK(none.error() == errc::timed_out);
+        }
+    });
+}
+
+TEST_CASE("connections that nothing accepts keep no loop busy, and are accepted later") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor listening = listen_anywhere(io);
+        std::deque<plain_client> clients;
+        const auto connects = [&]() -> task<> {
+            co_await settle();  // The accept waits by now.
+            clients.emplace_back(where(listening));
+        };
+        io_result<stream_socket> first;
+        const auto accepts = [&]() -> task<> { first = co_await listening.accept(); };
+        co_await when_all(accepts(), connects());
+        CHECK(first.ok());
+        for (int each = 0; each < 3; ++each) clients.emplace_back(where(listening));
+
+        const auto before = io.counters().visits;
+        for (int each = 0; each < 10; ++each) CHECK((co_await sleep_for(1ms)).ok());
+        CHECK(io.counters().visits - before <= 25);
+
+        for (int each = 0; each < 3; ++each) {
+            const io_result<stream_socket> taken = co_await listening.accept();
+            CHECK(taken.ok());
+        }
+        const auto more = co_await with_timeout(1ms, listening.accept());
+        CHECK(more.error() == errc::timed_out);
+    });
+}
+
+// Peers who first listen, so that a first read tried at once is in vain, and then peers who first send.
+TEST_CASE("first reads of accepted connections find what was sent, whoever sends first") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor listening = listen_anywhere(io);
+        for (int round = 0; round < 60; ++round) {
+            const bool sends_first = round % 30 >= 15;
+            plain_client client{where(listening)};
+            if (sends_first) client.say('x');
+            stream_socket peer = (co_await listening.accept()).take();
+            std::array<std::byte, 8> space{};
+            io_result<std::size_t> got;
+            const auto reads = [&]() -> task<> { got = co_await peer.read_some(mutable_buffer{space}); };
+            const auto sends = [&]() -> task<> {
+                if (!sends_first) client.say('x');
+                co_return;
+            };
+            co_await when_all(reads(), sends());
+            CHECK(got.value() == 1);
         }
     });
 }

@@ -35,6 +35,7 @@ struct descriptor : list_link<> {
     bool hung_up = false;  ///< An end or urgent data is in the stream: short reads prove nothing.
     bool registered = false;  ///< Known to the loop's epoll instance.
     bool registered_for_writing = false;
+    bool repeated = false;  ///< epoll tells of it in each turn for as long as it is readable.
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
     bool filled = false;       ///< The last send was short: the buffer has no room left.
     std::uint16_t family = 0;  ///< AF_INET, AF_UNIX, ...; 0 until it is asked for.
@@ -44,7 +45,11 @@ struct descriptor : list_link<> {
     const void* writer =
         nullptr;  ///< The one that a message is being written by; null between messages.
 
-    // What io_uring's requests are prepared by: see uring_backend.cpp.
+    descriptor* listener = nullptr;  ///< That it was accepted from; null once it has been read.
+    std::atomic<int> vain_first_reads = 0;  ///< Of a listener's connections, less those that were not.
+    unsigned accepted = 0;                  ///< By a listener.
+
+    // By which the backends prepare their requests: see uring_backend.cpp, and epoll_backend.cpp for listeners.
     bool answering = false;  ///< The last transfer was a receive: a send now is its answer.
     bool duplex = false;     ///< Both directions have been in use at once.
     bool prompt = false;     ///< The last receive found its bytes in the turn it was asked for.
@@ -57,11 +62,33 @@ struct descriptor : list_link<> {
     bool sends_large = false;  ///< It has sent something large, and was prepared for that.
     std::uint32_t portion_max = INT32_MAX;  ///< What a large send is cut into.
 
+    /// This one was accepted from `it`. Whether its first bytes are there by the time it is read depends on
+    /// the peers: where four of five tries are in vain, only every sixteenth is made.
+    void come_from(descriptor& it) noexcept {
+        constexpr unsigned period = 16;
+        family = it.family;
+        listener = &it;
+        maybe_readable = it.vain_first_reads.load(std::memory_order_relaxed) < vain_first_reads_max ||
+                         ++it.accepted % period == 0;
+    }
+
+    /// A try to read it has ended. On the thread of its loop, which may not be the listener's.
+    void note_first_read(bool in_vain) noexcept {
+        constexpr int weight_of_success = 4;
+        const int before = listener->vain_first_reads.load(std::memory_order_relaxed);
+        listener->vain_first_reads.store(
+            in_vain ? std::min(before + 1, vain_first_reads_max) : std::max(before - weight_of_success, 0),
+            std::memory_order_relaxed);
+        listener = nullptr;
+    }
+
     /// How much of `size` bytes one send is given.
     [[nodiscard]] std::size_t portion_of(std::size_t size) const noexcept {
         constexpr std::size_t whole_max = 128 * 1024;
         return size <= whole_max ? size : std::min<std::size_t>(size, portion_max);
     }
+
+    static constexpr int vain_first_reads_max = 8;
 
     [[nodiscard]] bool open() const noexcept {
         return generation.load(std::memory_order_acquire) % 2 == 1;
