@@ -16,9 +16,4 @@ void task_group::keep_failure(exception_slot& failed) noexcept {
     request_stop();
 }
 
-void task_group::child_ended() noexcept {
-    if (--children_ == 0) joiners_.wake_all();
-    ended();
-}
-
 }  // namespace gyre

@@ -108,6 +108,7 @@ public:
         expects(full_, "a task that yields a value ends with co_return");
         return std::move(value_);
     }
+    [[nodiscard]] exception_slot& failure() noexcept { return failure_; }
 
 private:
     union {
@@ -123,6 +124,7 @@ public:
     void return_void() noexcept {}
     void unhandled_exception() noexcept { failure_.capture(); }
     void take() { failure_.rethrow_if_any(); }
+    [[nodiscard]] exception_slot& failure() noexcept { return failure_; }
 
 private:
     [[no_unique_address]] exception_slot failure_;

@@ -45,17 +45,17 @@ public:
     /// @param  child  Owned. `task<void>`, or `task<io_result<>>`, whose first error is kept.
     /// @pre    fewer than `children_max` children (see `try_spawn`).
     void spawn(task<> child) {
-        start(std::move(child), [](nothing) noexcept {});
+        start(child, [](nothing) noexcept {});
     }
     void spawn(task<io_result<>> child) {
-        start(std::move(child), [this](io_result<> ended) noexcept { note(ended.error()); });
+        start(child, [this](io_result<> ended) noexcept { note(ended.error()); });
     }
 
     /// Starts `child`, whose value goes to `on_exit(value)`, called on the loop's thread.
     template <class Result, class OnExit>
         requires std::invocable<OnExit&, Result>
     void spawn(task<Result> child, OnExit on_exit) {
-        start(std::move(child), std::move(on_exit));
+        start(child, std::move(on_exit));
     }
 
     /// Starts what `coroutine` makes, as above, and keeps `coroutine` until that has ended. A lambda with
@@ -122,7 +122,10 @@ protected:
     void note(error failed) noexcept;
     void rethrow_first() { failure_.rethrow_if_any(); }
     void keep_failure(exception_slot& failed) noexcept;
-    void child_ended() noexcept;
+    void child_ended() noexcept {
+        if (--children_ == 0) joiners_.wake_all();
+        ended();
+    }
 
     group_options options_;
 
@@ -131,7 +134,7 @@ private:
     class spawned;
 
     template <class Result, class OnExit>
-    void start(task<Result> it, OnExit on_exit);
+    void start(task<Result>& it, OnExit on_exit);
 
     error first_error_;
     std::size_t children_ = 0;
@@ -145,7 +148,7 @@ private:
 template <class Task, class OnExit>
 class task_group::spawned final : private work, private branch_base {
 public:
-    spawned(task_group& group, Task it, OnExit on_exit) noexcept
+    spawned(task_group& group, Task& it, OnExit on_exit) noexcept
         : work{[](work& item) noexcept { static_cast<spawned&>(item).begin_now(); }},
           branch_base{[](callback_frame* frame) {
               static_cast<spawned*>(static_cast<branch_base*>(frame))->end();
@@ -165,23 +168,20 @@ public:
     }
 
 private:
-    void begin_now() noexcept {
-        std::coroutine_handle<> first;
-        static_cast<void>(begin(it_, first));  // A task always suspends its awaiter.
-        gyre::resume(first);
-    }
+    void begin_now() noexcept { gyre::resume(it_.await_suspend(callback_frame::handle(), &env())); }
 
     void end() noexcept {
         task_group& group = group_;
-        exception_slot failed;
-        run_catching(failed, [this] {
-            if constexpr (std::is_void_v<typename Task::result_type>) {
-                it_.await_resume();
-                on_exit_(nothing{});
-            } else {
-                on_exit_(it_.await_resume());
-            }
-        });
+        exception_slot& failed = it_.slot().failure();
+        if (failed.empty()) {
+            run_catching(failed, [this] {
+                if constexpr (std::is_void_v<typename Task::result_type>) {
+                    on_exit_(nothing{});
+                } else {
+                    on_exit_(it_.await_resume());
+                }
+            });
+        }
         if (!failed.empty()) group.keep_failure(failed);
         chain.unlink();
         delete this;  // Before the group hears of it: the frame is free for the next child.
@@ -194,11 +194,11 @@ private:
 };
 
 template <class Result, class OnExit>
-void task_group::start(task<Result> it, OnExit on_exit) {
+void task_group::start(task<Result>& it, OnExit on_exit) {
     expects(env().loop->may_touch_here(), "a group's children are spawned on its loop");
     expects(children_ < options_.children_max, "the group is full; try_spawn tells");
     ++children_;
-    new spawned<task<Result>, OnExit>{*this, std::move(it), std::move(on_exit)};
+    new spawned<task<Result>, OnExit>{*this, it, std::move(on_exit)};
 }
 
 /// Made by `with_group`.
