@@ -81,7 +81,8 @@ void epoll_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
 bool epoll_backend::submit(operation& op) noexcept {
     auto& it = static_cast<descriptor_operation&>(op);
     if (attempt(it)) return true;
-    if (const int failed = enlist(*it.target, interest_of(op), op.code == opcode::accept); failed < 0) {
+    if (const int failed = enlist(*it.target, interest_of(op), op.code == opcode::accept);
+        failed < 0) {
         op.result = failed;
         return true;
     }
@@ -102,30 +103,18 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
     while (op.result == -EINTR);
     if (op.result == -EAGAIN) {
         if (!asks) hint = false;
-        if (op.code == opcode::accept && ++it.lone_accepts > lone_accepts_max) {
-            it.crowded = false;
-            it.lone_accepts = 0;
-        }
+        if (op.code == opcode::accept) it.note_vain_accept();
         return false;
     }
     if (op.code == opcode::accept) {
-        hint = expects_more(it) || !it.repeated;
+        it.note_accept(static_cast<std::uint32_t>(visits()));
+        hint = !it.repeated || it.may_have_more(loop_->busy());
         return true;
     }
     // A short read has emptied the stream (epoll(7)) unless its end or urgent data lies behind it.
     // Unregistered, no event would raise the hint again, so there it stays.
     if (it.registered && !it.hung_up && is_emptied_by(op)) hint = false;
     return true;
-}
-
-// A connection has been accepted. Whether another one is likely to be queued behind it: so it is where one
-// came in the visit before as well, until trying has been in vain again and again.
-bool epoll_backend::expects_more(descriptor& listener) const noexcept {
-    const auto visit = static_cast<std::uint32_t>(visits());
-    if (listener.asked_in == visit) listener.lone_accepts = 0;
-    if (listener.asked_in + 1 == visit) listener.crowded = true;
-    listener.asked_in = visit;
-    return listener.crowded;
 }
 
 // Room to write is asked about only once a write had to wait: else every read by the peer would be an

@@ -46,7 +46,6 @@ public:
 
 private:
     [[nodiscard]] bool attempt(descriptor_operation& op) noexcept;
-    [[nodiscard]] bool expects_more(descriptor& listener) const noexcept;
     [[nodiscard]] int enlist(descriptor& it, std::uint32_t interest, bool accepts) noexcept;
     void silence(descriptor& it) noexcept;
     [[nodiscard]] bool serve(descriptor& it, std::uint32_t events) noexcept;

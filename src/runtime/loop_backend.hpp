@@ -53,9 +53,6 @@ public:
     /// rest to the next turn (docs/decisions/0022), and io_uring fetches no further blocks for leases.
     static constexpr std::size_t received_bytes_warm = 128 * 1024;
 
-    /// A listener is crowded no longer after more waits in a row than these that had one connection each.
-    static constexpr std::uint8_t lone_accepts_max = 8;
-
     /// After `turn` has failed: lets go of everything in flight. What had been achieved is delivered;
     /// the rest is neither completed nor touched any more, and may be begun again elsewhere.
     virtual void abandon() noexcept {}

@@ -42,9 +42,9 @@ constexpr int harvests_max = 16;
 constexpr std::size_t large_size = 32 * 1024;
 
 // The readiness that the ring waits for in place of `op`, which is then carried out here; 0 if it does `op`
-// itself. For a batch of datagrams it has no entry.
+// itself. For a batch of datagrams it has no entry; for accepts see try_accept.
 std::uint32_t waits_for(const operation& op) noexcept {
-    if (op.code == opcode::receive_batch) return POLLIN;
+    if (op.code == opcode::receive_batch || op.code == opcode::accept) return POLLIN;
     if (op.code == opcode::send_batch) return POLLOUT;
     if (!op.by_readiness) return 0;
     if (op.code == opcode::send) return POLLOUT;
@@ -68,8 +68,9 @@ void make_blocking(descriptor& it) noexcept {
     it.nonblocking = false;
 }
 
-// Bytes of a stream are in order, and so are its readers.
+// Bytes of a stream are in order, and so are its readers; and those who accept.
 bool reads_stream(const operation& op) noexcept {
+    if (op.code == opcode::accept) return true;
     if (!receives_plainly(op) && op.code != opcode::receive_scatter) return false;
     return !static_cast<const descriptor_operation&>(op).target->datagrams;
 }
@@ -164,12 +165,8 @@ bool uring_backend::try_now(operation& op) noexcept {
             return true;
         }
         case opcode::accept: {
-            descriptor& on = *static_cast<descriptor_operation&>(op).target;
-            if (!on.crowded || !on.pending.is_only(op)) return false;
-            op.result = perform(op);
-            if (op.result < 0) return op.result != -EAGAIN && op.result != -EINTR;
-            on.lone_accepts = 0;
-            return true;
+            const descriptor& on = *static_cast<descriptor_operation&>(op).target;
+            return on.may_have_more(loop_->busy()) && try_accept(op);
         }
         default: return false;
     }
@@ -244,7 +241,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         }
         case opcode::receive_batch: return prepare_wait(op, POLLIN, to);
         case opcode::send_batch: return prepare_wait(op, POLLOUT, to);
-        case opcode::accept: return prepare_accept(static_cast<accept_operation&>(op), to);
+        case opcode::accept: return prepare_wait(op, POLLIN, to);
         case opcode::connect: {
             auto& it = static_cast<connect_operation&>(op);
             to.opcode = IORING_OP_CONNECT;
@@ -277,17 +274,6 @@ bool uring_backend::prefers_readiness(operation& op) const noexcept {
                           ? static_cast<const send_operation&>(op).size >= large_size
                           : on.large > 0 && room_of(op) >= large_size;
     return op.by_readiness;
-}
-
-void uring_backend::prepare_accept(accept_operation& op, io_uring_sqe& to) noexcept {
-    op.by_readiness = op.target->crowded && op.target->nonblocking;
-    if (op.by_readiness) return prepare_wait(op, POLLIN, to);
-    to.opcode = IORING_OP_ACCEPT;
-    to.accept_flags = SOCK_CLOEXEC;
-    if (op.peer == nullptr) return;
-    op.peer->size = socket_address::size_max;
-    to.addr = reinterpret_cast<std::uint64_t>(op.peer->data);
-    to.addr2 = reinterpret_cast<std::uint64_t>(&op.peer->size);
 }
 
 // Known to be empty: an attempt before the wait would be in vain, unless the peer is so quick that the
@@ -423,7 +409,6 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
         !fill(static_cast<lease_operation&>(op), result, flags)) {
         return;
     }
-    if (op.code == opcode::accept && !take_connection(op, result, flags)) return;
     const std::uint32_t ready = waits_for(op);
     if (ready != 0 && result > 0 && !carry_out(op, result, ready)) return;
     --in_flight_;
@@ -465,24 +450,16 @@ void uring_backend::take_hints(const operation& op, std::uint32_t flags) const n
     }
 }
 
-// An accept has had a result. True if it is over; false if it waits on.
-//
-// The ring takes one connection a turn, since the next accept is prepared when this one has been
-// delivered. While more are queued, they are taken on the spot, and waited for by a poll: for that the
-// listener must not block, and so the ring would not wait on it either.
-bool uring_backend::take_connection(operation& op, std::int32_t& result,
-                                    std::uint32_t flags) noexcept {
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
-    if (!op.by_readiness) {
-        if (result >= 0 && (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0) on.crowded = true;
-        return true;
+// On the spot. The ring could take one connection a turn, and only from a listener that blocks: such a one
+// blocks the loop where another process is quicker. False if there is none.
+bool uring_backend::try_accept(operation& op) noexcept {
+    descriptor& listener = *static_cast<descriptor_operation&>(op).target;
+    op.result = perform(op);
+    if (op.result == -EAGAIN || op.result == -EINTR) {
+        listener.note_vain_accept();
+        return false;
     }
-    if (result > 0 && !carry_out(op, result, POLLIN)) return false;
-    if (result >= 0 && ++on.lone_accepts > lone_accepts_max) {
-        on.lone_accepts = 0;
-        on.crowded = false;
-        make_blocking(on);
-    }
+    listener.note_accept(turns_);
     return true;
 }
 
@@ -515,7 +492,12 @@ bool uring_backend::carry_out(operation& op, std::int32_t& result, std::uint32_t
         result = -ECANCELED;
         return true;
     }
-    op.result = result = perform(op);
+    if (op.code == opcode::accept) {
+        static_cast<void>(try_accept(op));
+    } else {
+        op.result = perform(op);
+    }
+    result = op.result;
     if (result != -EAGAIN && result != -EINTR) {
         carried_bytes_ += bytes_received(op);
         return true;

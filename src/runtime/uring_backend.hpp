@@ -59,7 +59,6 @@ private:
     void begin_next_in_line(descriptor& on) noexcept;
     void prepare(operation& op, io_uring_sqe& to) noexcept;
     [[nodiscard]] bool prefers_readiness(operation& op) const noexcept;
-    void prepare_accept(accept_operation& op, io_uring_sqe& to) noexcept;
     void polls_first(operation& op, io_uring_sqe& to) noexcept;
     void prepare_wait(operation& op, std::uint32_t events, io_uring_sqe& to) noexcept;
     [[nodiscard]] bool lets_kernel_choose(const lease_operation& op) noexcept;
@@ -79,8 +78,7 @@ private:
     [[nodiscard]] time_point wake_up_time(time_point deadline) const noexcept;
     [[nodiscard]] bool carry_out(operation& op, std::int32_t& result,
                                  std::uint32_t events) noexcept;
-    [[nodiscard]] bool take_connection(operation& op, std::int32_t& result,
-                                       std::uint32_t flags) noexcept;
+    [[nodiscard]] bool try_accept(operation& op) noexcept;
     [[nodiscard]] bool fill(lease_operation& op, std::int32_t& result,
                             std::uint32_t flags) noexcept;
 

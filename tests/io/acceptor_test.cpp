@@ -262,6 +262,9 @@ TEST_CASE("connections come through one by one, in crowds, and one by one again"
             const io_result<stream_socket> none =
                 co_await with_timeout(duration{1}, listening.accept());
             CHECK(none.error() == errc::timed_out);
+
+            // Else another process that accepts from it, and is quicker, would block this loop in its accept.
+            CHECK((::fcntl(listening.native_handle(), F_GETFL) & O_NONBLOCK) != 0);
         }
     });
 }
@@ -304,7 +307,9 @@ TEST_CASE("first reads of accepted connections find what was sent, whoever sends
             stream_socket peer = (co_await listening.accept()).take();
             std::array<std::byte, 8> space{};
             io_result<std::size_t> got;
-            const auto reads = [&]() -> task<> { got = co_await peer.read_some(mutable_buffer{space}); };
+            const auto reads = [&]() -> task<> {
+                got = co_await peer.read_some(mutable_buffer{space});
+            };
             const auto sends = [&]() -> task<> {
                 if (!sends_first) client.say('x');
                 co_return;

@@ -27,6 +27,7 @@ struct descriptor : list_link<> {
     /// by another one at once, which only the kernel knows; so the opener acquires here what was
     /// released by closing.
     std::atomic<std::uint32_t> generation = 0;
+    unsigned forks = 0;  ///< The fork_count of the process that opened it.
 
     // Hints of readiness. True means "trying may succeed", so a wrong true costs one failed call and
     // a wrong false would hang: they are lowered only on proof.
@@ -35,7 +36,7 @@ struct descriptor : list_link<> {
     bool hung_up = false;  ///< An end or urgent data is in the stream: short reads prove nothing.
     bool registered = false;  ///< Known to the loop's epoll instance.
     bool registered_for_writing = false;
-    bool repeated = false;  ///< epoll tells of it in each turn for as long as it is readable.
+    bool repeated = false;     ///< epoll tells of it in each turn for as long as it is readable.
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
     bool filled = false;       ///< The last send was short: the buffer has no room left.
     std::uint16_t family = 0;  ///< AF_INET, AF_UNIX, ...; 0 until it is asked for.
@@ -46,18 +47,18 @@ struct descriptor : list_link<> {
         nullptr;  ///< The one that a message is being written by; null between messages.
 
     descriptor* listener = nullptr;  ///< That it was accepted from; null once it has been read.
-    std::atomic<int> vain_first_reads = 0;  ///< Of a listener's connections, less those that were not.
-    unsigned accepted = 0;                  ///< By a listener.
+    std::atomic<int> vain_first_reads =
+        0;                  ///< Of a listener's connections, less those that were not.
+    unsigned accepted = 0;  ///< By a listener.
 
-    // By which the backends prepare their requests: see uring_backend.cpp, and epoll_backend.cpp for listeners.
+    // By which the backends prepare their requests: see uring_backend.cpp.
     bool answering = false;  ///< The last transfer was a receive: a send now is its answer.
     bool duplex = false;     ///< Both directions have been in use at once.
     bool prompt = false;     ///< The last receive found its bytes in the turn it was asked for.
-    bool crowded = false;    ///< Connections queue up faster than the loop turns.
-    std::uint8_t lone_accepts =
-        0;  ///< Of a crowded listener: waits in a row that had one connection each.
-    std::uint8_t large = 0;      ///< How many small receives would disprove that they are large.
-    std::uint32_t asked_in = 0;  ///< The turn that the last receive was prepared in.
+    bool crowded = false;    ///< Of a listener: connections come faster than the loop turns.
+    std::uint8_t lone_accepts = 0;  ///< Of a listener: vain tries since two came in one turn.
+    std::uint8_t large = 0;         ///< How many small receives would disprove that they are large.
+    std::uint32_t asked_in = 0;     ///< The turn of the last receive, or accept.
 
     bool sends_large = false;  ///< It has sent something large, and was prepared for that.
     std::uint32_t portion_max = INT32_MAX;  ///< What a large send is cut into.
@@ -68,18 +69,38 @@ struct descriptor : list_link<> {
         constexpr unsigned period = 16;
         family = it.family;
         listener = &it;
-        maybe_readable = it.vain_first_reads.load(std::memory_order_relaxed) < vain_first_reads_max ||
-                         ++it.accepted % period == 0;
+        maybe_readable =
+            it.vain_first_reads.load(std::memory_order_relaxed) < vain_first_reads_max ||
+            ++it.accepted % period == 0;
     }
 
     /// A try to read it has ended. On the thread of its loop, which may not be the listener's.
     void note_first_read(bool in_vain) noexcept {
         constexpr int weight_of_success = 4;
         const int before = listener->vain_first_reads.load(std::memory_order_relaxed);
-        listener->vain_first_reads.store(
-            in_vain ? std::min(before + 1, vain_first_reads_max) : std::max(before - weight_of_success, 0),
-            std::memory_order_relaxed);
+        listener->vain_first_reads.store(in_vain ? std::min(before + 1, vain_first_reads_max)
+                                                 : std::max(before - weight_of_success, 0),
+                                         std::memory_order_relaxed);
         listener = nullptr;
+    }
+
+    /// A connection was accepted from it in `turn`. Where one came in the turn before as well, more are
+    /// likely to be queued.
+    void note_accept(std::uint32_t turn) noexcept {
+        if (asked_in == turn || asked_in + 1 == turn) lone_accepts = 0;
+        if (asked_in + 1 == turn) crowded = true;
+        asked_in = turn;
+    }
+
+    /// An accept was tried and there was none.
+    void note_vain_accept() noexcept {
+        if (lone_accepts < lone_accepts_max) ++lone_accepts;
+        if (lone_accepts == lone_accepts_max) crowded = false;
+    }
+
+    /// Whether to try an accept behind another one. Where others are ready, the next turn may be far.
+    [[nodiscard]] bool may_have_more(bool others_ready) const noexcept {
+        return crowded || (others_ready && lone_accepts < lone_accepts_max);
     }
 
     /// How much of `size` bytes one send is given.
@@ -89,6 +110,7 @@ struct descriptor : list_link<> {
     }
 
     static constexpr int vain_first_reads_max = 8;
+    static constexpr std::uint8_t lone_accepts_max = 8;
 
     [[nodiscard]] bool open() const noexcept {
         return generation.load(std::memory_order_acquire) % 2 == 1;
