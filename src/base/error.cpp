@@ -71,6 +71,7 @@ const char* describe(activity during) noexcept {
         case activity::start_thread: return "start of a thread";
         case activity::ring_setup: return "io_uring set-up";
         case activity::epoll_setup: return "epoll set-up";
+        case activity::wakeup_setup: return "loop set-up";
     }
     return "";
 }

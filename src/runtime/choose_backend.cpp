@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 namespace gyre {
@@ -42,9 +41,8 @@ requirement required_by(const io_context_options& options) {
 
 // Where there is nothing to wait by.
 chosen_backend bare_because(int failed) {
-    return {std::make_unique<bare_backend>(std::string{"no descriptors for a backend: "} +
-                                           std::strerror(failed)),
-            error::from_errno(failed, activity::ring_setup)};
+    return {std::make_unique<bare_backend>("no descriptors for a backend"),
+            error::from_errno(failed, activity::wakeup_setup)};
 }
 
 chosen_backend epoll_because(std::shared_ptr<waker> shared, std::string reason, error status = {}) {

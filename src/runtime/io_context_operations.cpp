@@ -10,6 +10,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/runtime/thread_pool.hpp>
+#include <runtime/fork_count.hpp>
 #include <runtime/loop_backend.hpp>
 #include <runtime/system_host.hpp>
 #include <runtime/wake_state.hpp>
@@ -256,6 +257,18 @@ void io_context::detach(descriptor& it) noexcept {
     expects(may_touch(it), "a socket is closed on its own loop's thread");
     if (!it.pending.empty()) end_pending(it);
     backend_->forget(it);
+    it.unlink();
+    it.home = nullptr;
+}
+
+void io_context::lose(descriptor& it) noexcept {
+    if (fork_count_ == fork_count()) return;  // It is in use here: the number has two owners.
+    // The backend is the parent's still, and none of this reaches it.
+    it.pending.for_each_shrinking([this](operation& op) {
+        if (op.postponed) postponed_.remove(op);
+        op.postponed = op.in_line = false;
+        complete(op, -ECANCELED);
+    });
     it.unlink();
     it.home = nullptr;
 }

@@ -4,6 +4,8 @@
 #include <runtime/system_host.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/runtime/io_context.hpp>
+#include <runtime/fork_count.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -27,9 +29,11 @@ descriptor& system_host::enter(int number) noexcept {
     expects(index < chunk_size * chunks_max, "descriptor number beyond the table");
 
     descriptor& it = chunk_at(index / chunk_size)[index % chunk_size];
+    if (it.open() && it.forks != fork_count()) forget_closed(it);
     expects(!it.open(), "a descriptor number has one owner");
     expects(it.home == nullptr && it.pending.empty(), "no loop uses what is not open");
     it.number = number;
+    it.forks = fork_count();
     it.maybe_readable = it.maybe_writable = true;
     it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
     it.filled = it.sends_large = it.answering = false;
@@ -42,6 +46,13 @@ descriptor& system_host::enter(int number) noexcept {
     it.portion_max = INT32_MAX;
     it.generation.fetch_add(1, std::memory_order_relaxed);
     return it;
+}
+
+// A child has closed the number, as daemons do with all that they inherit: what its parent did with it
+// is over.
+void system_host::forget_closed(descriptor& it) noexcept {
+    if (it.home != nullptr) it.home->lose(it);
+    it.generation.fetch_add(1, std::memory_order_release);
 }
 
 int system_host::close(descriptor& it) noexcept {

@@ -34,6 +34,7 @@ private:
     using chunk = std::array<descriptor, chunk_size>;
 
     [[nodiscard]] chunk& chunk_at(std::size_t index) noexcept;
+    static void forget_closed(descriptor& it) noexcept;
 
     std::array<std::atomic<chunk*>, chunks_max> chunks_{};
     std::mutex growth_;

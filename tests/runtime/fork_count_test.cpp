@@ -106,6 +106,38 @@ TEST_CASE("what waits at a fork is stopped in the child, and goes on in the pare
     });
 }
 
+// As daemons close what they inherit.
+TEST_CASE("a child that closes its parent's sockets may open others by their numbers") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        socket_pair ends = local_pair(io);
+        std::array<std::byte, 1> byte{};
+        io_result<std::size_t> got{std::size_t{0}};
+        const auto reads = [&]() -> task<> { got = co_await ends.server.read_some(byte); };
+        const stop_handle reading = launch(io, reads(), or_terminate{});
+        io.poll();
+
+        const child_report child = in_child([&](child_process& me) {
+            const int number = ends.server.native_handle();
+            io_context own{options};  // Before, or it might have taken the numbers for itself.
+            ::close(number);
+            ::close(ends.client.native_handle());
+            const socket_pair others = local_pair(own);
+            me.check(
+                others.client.native_handle() == number || others.server.native_handle() == number,
+                "a number is used again");
+            me.check(ends.server.native_handle() < 0, "what the parent had by it is closed");
+            me.check(works(own), "the new loop works");
+            io.run_for(patience);
+            me.check(got.error() == errc::canceled, "what waited in the parent's loop has ended");
+        });
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        reading.request_stop();
+        io.run_for(patience);
+    });
+}
+
 TEST_CASE("a coroutine may fork and go on in the child, once it has told the loop") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};

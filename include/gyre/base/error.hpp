@@ -86,7 +86,8 @@ enum class activity : std::uint32_t {
     call,
     start_thread,
     ring_setup,
-    epoll_setup
+    epoll_setup,
+    wakeup_setup
 };
 
 /// An error code and the activity that met it. Trivially copyable, 8 bytes.

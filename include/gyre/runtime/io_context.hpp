@@ -296,8 +296,9 @@ public:
     /// `op.run` is called from the ready queue when it has completed.
     [[nodiscard]] bool submit(operation& op) noexcept;
 
-    /// Asks for the end of a pending `op` of this loop; see operation.hpp. Any thread of its pool. If the loop
-    /// is in none: its own thread, a thread inside of another loop while it rests, and for calls at any time.
+    /// Asks for the end of a pending `op` of this loop; see operation.hpp. Any thread of its pool. If the
+    /// loop is in none: its own thread, a thread inside of another loop while it rests, and for calls at
+    /// any time.
     void cancel(operation& op) noexcept;
 
     /// Cancels `op` and waits on the spot until the kernel has let go of it; afterwards it is not
@@ -315,6 +316,9 @@ public:
 
     /// Ends what is pending on `it` and makes this loop forget it, so that it may close or leave.
     void detach(descriptor& it) noexcept;
+
+    /// The number of `it`, of this loop's life before a fork, was closed in the child: what was pending ends.
+    void lose(descriptor& it) noexcept;
 
     /// Whether anything besides the current item is ready to run.
     [[nodiscard]] bool busy() const noexcept { return !ready_.empty(); }

@@ -141,7 +141,8 @@ private:
 ///
 /// @param  limit  Counted from the moment it is awaited. Zero or less still lets `it` try once.
 /// @param  it     Owned. Yields an `io_result`, or nothing.
-/// @return What `it` yields: its own result, progress included, whatever the timer did.
+/// @return What `it` yields: its own result, progress included, whatever the timer did. Of what yields
+///         nothing, as a join, only whether the limit had passed when it ended.
 ///
 /// Errors:        `errc::timed_out` in place of `errc::canceled` if this limit ended it; the kernel's
 ///                own time-outs are `errc::connection_timed_out`. Nested limits: the nearest wins.
