@@ -130,3 +130,44 @@ TEST_CASE("an exception from a session stops the server and every session, if it
         CHECK(other_ended);
     });
 }
+
+TEST_CASE("an exception of the call that makes a session counts as the session's") {
+    struct broken {};
+    on_every_backend([](io_context& io) -> task<> {
+        for (const session_exception what :
+             {session_exception::ends_session, session_exception::ends_server}) {
+            io_result<tcp_acceptor> listening = tcp_acceptor::listen(io, {ipv4::loopback(), 0});
+            tcp_acceptor acceptor = listening.take();
+            const endpoint where = acceptor.local_endpoint().value();
+            serve_counters counters;
+            serve_options options;
+            options.connections_max = 1;
+            options.counters = &counters;
+            options.on_exception = what;
+            bool caught = false;
+            const auto session = [](stream_socket) -> task<> { throw broken{}; };
+            const auto server = [&](tcp_acceptor from) -> task<> {
+                try {
+                    static_cast<void>(co_await serve(std::move(from), session, options));
+                } catch (const broken&) {
+                    caught = true;
+                }
+            };
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(server(std::move(acceptor)));
+                std::array<std::byte, 1> space{};
+                io_result<stream_socket> first = co_await stream_socket::connect(where);
+                static_cast<void>(co_await first.take().read_some(space));
+                io_result<stream_socket> second = co_await stream_socket::connect(where);
+                if (second.ok()) static_cast<void>(co_await second.take().read_some(space));
+                group.request_drain();
+            };
+
+            co_await with_group(body);
+
+            const bool ends = what == session_exception::ends_server;
+            CHECK(caught == ends);
+            CHECK(counters.threw == (ends ? 1 : 2));
+        }
+    });
+}

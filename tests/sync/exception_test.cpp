@@ -163,6 +163,53 @@ TEST_CASE("an exception of an exit handler counts as the child's") {
     });
 }
 
+TEST_CASE("a handler that takes a child's outcome is told of its exception, and the others go on") {
+    on_every_backend([](io_context&) -> task<> {
+        int values = 0;
+        std::string caught;
+        const auto one_later = []() -> task<int> {
+            co_await settle();
+            co_await settle();
+            co_return 1;
+        };
+        const auto on_exit = [&](task_outcome<int> how) {
+            try {
+                values += how.get();
+            } catch (const std::runtime_error& failure) {
+                caught = failure.what();
+            }
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(throw_later("first"), on_exit);
+            group.spawn(one_later(), on_exit);
+            co_return;
+        };
+
+        co_await with_group(body);
+
+        CHECK(values == 1);
+        CHECK(caught == "first");
+    });
+}
+
+TEST_CASE("an exception that a handler leaves in its child's outcome stops the group") {
+    on_every_backend([](io_context&) -> task<> {
+        event unset;
+        error seen;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(wait_until_stopped(unset, seen));
+            group.spawn(throw_at_once("first"), [](task_outcome<void>) noexcept {});
+            co_return;
+        };
+        const auto grouped = [&]() -> task<> { co_await with_group(body); };
+
+        const std::string caught = co_await caught_from(grouped());
+
+        CHECK(caught == "first");
+        CHECK(seen == errc::canceled);
+    });
+}
+
 TEST_CASE("a generator's exception comes out of next once, after which nothing follows") {
     on_every_backend([](io_context&) -> task<> {
         const auto throws = []() -> generator<int> {

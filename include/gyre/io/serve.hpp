@@ -9,6 +9,7 @@
 
 #include <gyre/base/exception.hpp>
 #include <gyre/base/time.hpp>
+#include <gyre/coro/launch.hpp>
 #include <gyre/io/acceptor.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/semaphore.hpp>
@@ -65,16 +66,14 @@ public:
     /// `errc::canceled` is the ordinary end.
     [[nodiscard]] task<io_result<stream_socket>> next();
 
-    /// A session has ended, and its descriptor is free.
-    void session_ended() noexcept {
+    /// A session has ended, and its descriptor is free by the time that `next` hears of it. Whether `failure`
+    /// is to end the server.
+    [[nodiscard]] bool session_ended(const exception_slot& failure) noexcept {
         slots_.release();
         descriptor_freed_.set();
-    }
-
-    /// A session has ended with `failure`, which this throws if it is to end the server.
-    void session_threw(exception_slot& failure) {
+        if (failure.empty()) return false;
         ++counters_.threw;
-        if (options_.on_exception == session_exception::ends_server) failure.rethrow_if_any();
+        return options_.on_exception == session_exception::ends_server;
     }
 
 private:
@@ -94,41 +93,6 @@ private:
     handle reserve_;  // A descriptor to give up when there is no other, so as to refuse politely.
 };
 
-/// Awaits a session and keeps what it throws.
-class [[nodiscard]] caught_session {
-public:
-    caught_session(task<> it, exception_slot& failure) noexcept
-        : it_{std::move(it)}, failure_{failure} {}
-
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
-    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
-                                                        const environment* given) noexcept {
-        return it_.await_suspend(waiter, given);
-    }
-    void await_resume() noexcept {
-        run_catching(failure_, [this] { it_.await_resume(); });
-    }
-
-private:
-    task<> it_;
-    exception_slot& failure_;
-};
-
-/// One session, and the news of its end.
-template <class Session>
-task<> run_session(Session& session, stream_socket peer, connection_intake& intake) {
-    struct slot {
-        connection_intake& of;
-        ~slot() { of.session_ended(); }
-    };
-    const slot taken{intake};
-    exception_slot failure;
-    std::optional<task<>> begun;
-    run_catching(failure, [&] { begun.emplace(session(std::move(peer))); });
-    if (begun) co_await caught_session{std::move(*begun), failure};
-    if (!failure.empty()) intake.session_threw(failure);
-}
-
 /// Accepts connections from `acceptor` and runs `session(connection)` for each.
 ///
 /// @param  acceptor  Owned; closed when intake ends, before sessions are waited for.
@@ -140,23 +104,38 @@ task<> run_session(Session& session, stream_socket peer, connection_intake& inta
 /// Cancellation:  a drain ends intake; a stop ends the sessions' pending operations as well. Not an
 ///                error: that is how a server ends.
 /// Threads:       sessions on the caller's executor.
-/// Cost:          three frames; one frame and one block per session.
+/// Cost:          three frames; one block per session beside its frame.
 template <class Session>
     requires std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>>
 task<io_result<>> serve(stream_acceptor acceptor, Session session, serve_options options = {}) {
     if (options.connections_max == 0) co_return error{errc::invalid_argument, activity::accept};
     connection_intake intake{acceptor, options};
+    const auto on_exit = [&intake](task_outcome<void> how) {
+        exception_slot failure;
+        run_catching(failure, [&how] { how.get(); });
+        if (intake.session_ended(failure)) failure.rethrow_if_any();
+    };
     const auto body = [&](task_group& group) -> task<io_result<>> {
         error ended;
+        exception_slot refusal;
         for (;;) {
             io_result<stream_socket> next = co_await intake.next();
             if (!next.ok()) {
                 ended = next.error();
                 break;
             }
-            group.spawn(run_session(session, next.take(), intake));
+            std::optional<task<>> begun;
+            exception_slot failure;
+            run_catching(failure, [&] { begun.emplace(session(next.take())); });
+            if (begun) {
+                group.spawn(std::move(*begun), on_exit);
+            } else if (intake.session_ended(failure)) {
+                refusal.keep_first(failure);
+                break;
+            }
         }
         static_cast<void>(acceptor.close());
+        refusal.rethrow_if_any();
         co_return ended == errc::canceled ? error{} : ended;
     };
     const io_result<> served = co_await with_group(body);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gyre/coro/branch.hpp>
+#include <gyre/coro/launch.hpp>
 #include <gyre/coro/task_function.hpp>
 #include <gyre/sync/waiters.hpp>
 
@@ -34,6 +35,13 @@ struct group_options {
     std::size_t children_max = std::numeric_limits<std::size_t>::max();  ///< Bound for `try_spawn`.
 };
 
+/// What a child's end may be told to; see `task_group::spawn`.
+template <class OnExit, class Result>
+concept takes_value = std::invocable<OnExit&, Result>;
+template <class OnExit, class Result>
+concept takes_outcome =
+    !takes_value<OnExit, Result> && std::invocable<OnExit&, task_outcome<Result>>;
+
 /// Spawns children; lives only inside `with_group`. The loop's thread only. Does not move.
 class task_group : public fork {
 public:
@@ -51,9 +59,10 @@ public:
         start(child, [this](io_result<> ended) noexcept { note(ended.error()); });
     }
 
-    /// Starts `child`, whose value goes to `on_exit(value)`, called on the loop's thread.
+    /// Starts `child`, whose value goes to `on_exit(value)`, called on the loop's thread. What instead takes
+    /// a `task_outcome<Result>` is told of exceptions, too; those that it does not `get()` stop the group.
     template <class Result, class OnExit>
-        requires std::invocable<OnExit&, Result>
+        requires(takes_value<OnExit, Result> || takes_outcome<OnExit, Result>)
     void spawn(task<Result> child, OnExit on_exit) {
         start(child, std::move(on_exit));
     }
@@ -168,14 +177,19 @@ public:
     }
 
 private:
+    using result = typename Task::result_type;
+    static constexpr bool told_of_exceptions = takes_outcome<OnExit, result>;
+
     void begin_now() noexcept { gyre::resume(it_.await_suspend(callback_frame::handle(), &env())); }
 
     void end() noexcept {
         task_group& group = group_;
         exception_slot& failed = it_.slot().failure();
-        if (failed.empty()) {
+        if (told_of_exceptions || failed.empty()) {
             run_catching(failed, [this] {
-                if constexpr (std::is_void_v<typename Task::result_type>) {
+                if constexpr (told_of_exceptions) {
+                    on_exit_(task_outcome<result>{it_});
+                } else if constexpr (std::is_void_v<result>) {
                     on_exit_(nothing{});
                 } else {
                     on_exit_(it_.await_resume());
