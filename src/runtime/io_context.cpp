@@ -222,11 +222,11 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     std::size_t paced = 0;
     time_point paced_at = began;
     const auto record_pace = [&] {
-        member_->record_pace(ran - paced, now_ - paced_at);
+        member_->pace.record(ran - paced, now_ - paced_at);
         paced = ran;
         paced_at = now_;
     };
-    if (member_ != nullptr && !ready_.empty()) member_->end_watch();
+    if (member_ != nullptr && !ready_.empty()) member_->pace.end();
     while (budget_ > 0 && ran < items_max && !wake_->stopped()) {
         work* const item = next_item(shared_left);
         if (item == nullptr) break;
@@ -242,7 +242,7 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         interval = std::min(2 * interval, items_per_reading_max);
         next_reading = ran + interval;
     }
-    if (member_ != nullptr && ran > paced && member_->believes_brisk()) {
+    if (member_ != nullptr && ran > paced && member_->pace.believes_brisk()) {
         static_cast<void>(read_clock());
         record_pace();
     }
@@ -284,7 +284,7 @@ void io_context::turn(time_point limit) noexcept {
             (member_ != nullptr ? !member_->prepare_to_sleep() : !has_work())) {
             deadline = loop_backend::no_wait;
         } else if (member_ != nullptr) {
-            deadline = std::min(deadline, member_->alarm(now_));
+            deadline = std::min(deadline, member_->pace.alarm(now_));
         }
     }
     // With nothing in flight and no wish to wait, the kernel has nothing to say.
@@ -322,7 +322,7 @@ bool io_context::may_sleep() noexcept {
     if (member_ == nullptr) return true;
     // What it finds stays where it can be stolen again: it might wait behind an item that takes long.
     if (member_->has_own() || member_->search()) return false;
-    return !member_->expects_more() || !await_more();
+    return !member_->pace.expects_more() || !await_more();
 }
 
 // A poster that has to wake a loop for each handful of short items is busy with nothing else, and the two
@@ -335,7 +335,8 @@ bool io_context::await_more() noexcept {
     for (int look = 0; look < looks; ++look) {
         const time_point until = now + pause;
         while (now < until) now = host_.now();
-        if (!wake_->nothing_posted() || stopped() || member_->work_in_sight()) return true;
+        if (!wake_->nothing_posted() || stopped() || member_->shared.lot.work_in_sight())
+            return true;
     }
     return false;
 }
@@ -349,7 +350,7 @@ void io_context::look_for_work(time_point deadline) noexcept {
     do {
         if (const error refusal = backend_->turn(loop_backend::no_wait)) withdraw_backend(refusal);
         if (!ready_.empty() || !wake_->nothing_posted() || stopped() ||
-            (member_ != nullptr ? member_->work_in_sight() : !has_work())) {
+            (member_ != nullptr ? member_->shared.lot.work_in_sight() : !has_work())) {
             spin_luck_ = spin_luck_max;
             spins_won_.add();
             return;

@@ -44,7 +44,7 @@ void pin_to(int processor) noexcept {
 unsigned count_of(const io_pool_options& options) {
     if (options.threads != 0) return options.threads;
     return std::clamp(static_cast<unsigned>(processors_allowed().size()), 1U,
-                      member_set::members_max);
+                      pool_state::members_max);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ unsigned count_of(const io_pool_options& options) {
 io_pool::io_pool(const io_pool_options& options)
     : state_{std::make_unique<pool_state>()}, options_{options} {
     const unsigned count = count_of(options);
-    expects(count <= member_set::members_max, "a pool of at most 256 threads");
+    expects(count <= pool_state::members_max, "a pool of at most 256 threads");
     state_->steal_threshold = options.steal_threshold;
     state_->forks = fork_count();
     make_members(count, options.loop);
@@ -75,7 +75,7 @@ io_pool::io_pool(const io_pool_options& options)
 
 void io_pool::make_members(unsigned count, const io_context_options& options) {
     state_->members.clear();
-    state_->active = 0;
+    state_->lot.forget_members();
     for (unsigned number = 0; number < count; ++number) {
         state_->members.push_back(std::make_unique<pool_member>(*state_, number, options));
     }
@@ -161,7 +161,7 @@ void io_pool::post(work& item) noexcept {
         return;
     }
     state_->inbox.push(item);
-    state_->wake_one();
+    state_->lot.wake_one();
 }
 
 void io_pool::wait() {
@@ -172,7 +172,7 @@ void io_pool::wait() {
     if (not_started_) return;
     std::unique_lock lock{state_->mutex};
     state_->waiting.fetch_add(1);
-    state_->rested.wait(lock, [this] { return state_->at_rest(); });
+    state_->rested.wait(lock, [this] { return state_->lot.at_rest(); });
     state_->waiting.fetch_sub(1);
 }
 
