@@ -263,6 +263,8 @@ work* io_context::next_item(int& shared_left) noexcept {
             return shared;
         }
         shared_left = 0;
+        // Its member may just have begun to keep watch, and what is ready may hold it up.
+        if (!ready_.empty()) member_->pace.end();
     }
     return ready_.empty() ? nullptr : &ready_.pop();
 }

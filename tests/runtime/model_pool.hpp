@@ -444,7 +444,10 @@ private:
         switch (here.next) {
             case part::look:
                 here.item = std::exchange(here.letter, no_item);
-                if (here.item != no_item) return part::run;
+                if (here.item != no_item) {
+                    here.watch.end();
+                    return part::run;
+                }
                 return queues_[number].size() > 0 ? part::take_own : part::search;
             case part::search: {
                 const bool has_watched = here.watch.kept();

@@ -154,6 +154,18 @@ TEST_CASE("a member that is held up by work of its own leaves the inbox to other
     check_every_order<3>(of, {3, 2});
 }
 
+TEST_CASE("a member that is held up by work of its own keeps no watch") {
+    scenario of;
+    of.posts = {0x321};
+    of.letters = {no_item, 4};
+    of.items[2].waits_for = 3;
+    of.items[4].waits_for = 3;
+    of.batch = 1;
+    of.begins_asleep = true;
+
+    check_every_order<3>(of, {2, 2});
+}
+
 // What decisions 0008 and 0010 leave: a thief that finds a queue empty says so at the very moment at which
 // its owner adds to it, and is held up then. If this fails because nothing is left any more, they are wrong.
 TEST_CASE("what is added while a thief withdraws a surplus waits for the one that added it") {
