@@ -30,13 +30,18 @@ namespace {
 
 constexpr int shared_items_first = 16;
 
-// A turn of items that take long ends early, so that timers and the kernel are looked at. How long they take
-// is known at its first reading: a reading costs 22 ns, and many items take 2.
+// A turn that has lasted so long ends where something else is due. The clock tells, and a reading costs 22 ns
+// where many items take 2: so it is read after some items, and about once in this time where they take long.
 constexpr duration turn_length_max = std::chrono::milliseconds{1};
 constexpr std::size_t items_before_first_reading = 16;
-constexpr std::size_t items_of_a_long_turn =
-    2;  // Before the first reading, where the last turn was long.
 constexpr std::size_t items_per_reading_max = 64;
+
+// How many items go on for so long, if `ran` of them took `took`, which is not less.
+std::size_t items_in_a_turn(std::size_t ran, duration took) noexcept {
+    const auto fit = static_cast<std::uint64_t>(turn_length_max.count()) * ran /
+                     static_cast<std::uint64_t>(took.count());
+    return std::clamp<std::size_t>(fit, 1, items_per_reading_max);
+}
 
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
@@ -214,10 +219,9 @@ std::size_t io_context::run_with(executor_ref where, work& item) {
 std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     const time_point began = now_;
     std::size_t ran = 0;
-    std::size_t interval = overran_ ? items_of_a_long_turn : items_before_first_reading;
+    std::size_t interval = first_reading_;
     std::size_t next_reading = interval;
     budget_ = units_per_turn;
-    overran_ = false;
     int shared_left = shared_items_first;
     std::size_t paced = 0;
     time_point paced_at = began;
@@ -234,12 +238,13 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         streak_ = steps_per_streak;
         item->run(*item);
         if (++ran < next_reading) continue;
-        if (read_clock() - began >= turn_length_max && others_are_due()) {
-            overran_ = true;
-            break;
-        }
+        const duration took = read_clock() - began;
+        const bool is_long = took >= turn_length_max;
+        interval =
+            is_long ? items_in_a_turn(ran, took) : std::min(2 * interval, items_per_reading_max);
+        first_reading_ = std::min(interval, items_before_first_reading);
+        if (is_long && others_are_due()) break;
         if (member_ != nullptr && ran - paced >= items_per_reading_max) record_pace();
-        interval = std::min(2 * interval, items_per_reading_max);
         next_reading = ran + interval;
     }
     if (member_ != nullptr && ran > paced && member_->pace.believes_brisk()) {
@@ -266,6 +271,8 @@ work* io_context::next_item(int& shared_left) noexcept {
         // Its member may just have begun to keep watch, and what is ready may hold it up.
         if (!ready_.empty()) member_->pace.end();
     }
+    if (!due_.empty()) [[unlikely]]
+        return &next_of_both();
     return ready_.empty() ? nullptr : &ready_.pop();
 }
 
@@ -303,19 +310,22 @@ void io_context::turn(time_point limit) noexcept {
     take_cancels();
 }
 
-// What timers make ready goes before what waits already, which may be hundreds of turns. But if that
-// is too much for a turn by itself, it goes behind in every other turn, so that the rest moves on.
+// What timers make ready takes turns with what waits already, which may be hundreds of turns: neither has to
+// wait for all of the other.
 void io_context::fire_timers() noexcept {
-    if (timers_first_ && overran_ && !ready_.empty()) {
-        timers_first_ = false;
-        timers_->advance(now_);
-        return;
-    }
     work_queue waiting;
     waiting.append(ready_);
     timers_->advance(now_);
-    timers_first_ = !ready_.empty();
+    if (waiting.empty()) return;
+    due_.append(ready_);
     ready_.append(waiting);
+}
+
+work& io_context::next_of_both() noexcept {
+    due_next_ = !due_next_;
+    work& item = due_next_ ? due_.pop() : ready_.pop();
+    if (ready_.empty()) ready_.append(due_);
+    return item;
 }
 
 // Whether nothing is left to do here; of what its pool shares it then takes something, if it can.
@@ -388,7 +398,8 @@ void io_context::take_inbox() noexcept {
 
 void io_context::retract(work& item) noexcept {
     take_inbox();
-    ready_.remove(item);
+    if (!ready_.remove(item)) due_.remove(item);
+    if (ready_.empty()) ready_.append(due_);
 }
 
 void io_context::arm(timer& t, time_point deadline) noexcept { timers_->arm(t, deadline); }

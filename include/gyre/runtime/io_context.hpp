@@ -364,6 +364,7 @@ private:
     [[nodiscard]] bool others_are_due() noexcept;
     void fire_timers() noexcept;
     [[nodiscard]] work* next_item(int& shared_left) noexcept;
+    [[nodiscard]] work& next_of_both() noexcept;
     [[nodiscard]] bool may_sleep() noexcept;
     [[nodiscard]] bool await_more() noexcept;
     void look_for_work(time_point deadline) noexcept;
@@ -408,11 +409,12 @@ private:
     pool_member* member_ = nullptr;          // What it shares with the other loops of an io_pool.
     receive_pool* received_into_ = nullptr;  // Made on first use; may outlive the loop.
     std::uint64_t bound_thread_ =
-        0;                           // The name of the thread that runs it; 0 before the first run.
-    bool overran_ = false;           // The last turn ended early, with its items.
-    bool timers_first_ = false;      // What timers made ready went first in it.
-    unsigned fork_count_;            // That of the process whose backend it has.
-    int spin_luck_ = spin_luck_max;  // How worthwhile spinning has been of late.
+        0;                   // The name of the thread that runs it; 0 before the first run.
+    work_queue due_;         // By timers, while others wait in `ready_`: empty where that is.
+    bool due_next_ = false;  // The next item is one of these.
+    std::size_t first_reading_ = 16;  // Items of a turn before the clock is read.
+    unsigned fork_count_;             // That of the process whose backend it has.
+    int spin_luck_ = spin_luck_max;   // How worthwhile spinning has been of late.
     static constexpr int spin_luck_max = 16;
 
     // Written by this loop, read by any thread.
