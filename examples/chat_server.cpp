@@ -4,7 +4,7 @@
 //
 // Each connection is a group of two: one coroutine reads lines and says them to the room, one writes to
 // the member what the room has said. Between them stands a bounded channel per member, so a member who
-// does not read costs a fixed amount of memory, and is then shown the door instead of holding up the
+// does not read costs a fixed amount of memory, and is then disconnected instead of holding up the
 // others. Try it with two terminals and tcp_client.
 #include <gyre/gyre.hpp>
 
@@ -64,7 +64,7 @@ private:
 
 using line_reader = gyre::buffered_reader<gyre::tcp_socket>;
 
-// The next line, without its end, and with nothing in it that could play tricks on a terminal. A drain
+// The next line, without its end; control characters are replaced, for the sake of terminals. A drain
 // of the server ends the wait for it.
 gyre::task<gyre::io_result<std::string>> next_line(line_reader& from) {
     auto [error, bytes] = co_await gyre::idle(from.read_until("\n"));

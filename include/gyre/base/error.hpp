@@ -55,7 +55,7 @@ enum class errc : std::int32_t {
     system_descriptors_exhausted = ENFILE,
 
     canceled = 4096,      ///< A stop, a drain or the closing of its socket ended the operation.
-    timed_out,            ///< `with_timeout` or `with_deadline` ended the operation.
+    timed_out,            ///< `with_timeout` or one of its like ended the operation.
     eof,                  ///< The peer finished; nothing follows.
     closed,               ///< Our own side was closed: a channel, a socket before it was begun on.
     limit_exceeded,       ///< A bound set by the program was reached.

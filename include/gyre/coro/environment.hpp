@@ -2,7 +2,7 @@
 //
 // Everything ambient a coroutine may use, handed down by every co_await.
 //
-// There is no global and no thread-local to look at: an awaitable is given a pointer to this
+// An awaitable looks at no global and no thread-local: it is given a pointer to this
 // record (`await_suspend(handle, environment const*)`, the shape of the IoAwaitable protocol,
 // P4003) and finds there where to resume, what may stop it, and the loop that keeps time.
 #pragma once

@@ -28,8 +28,8 @@ concept post_target = requires(Target& target, work& item) {
 ///
 /// Items posted by one thread run in the order of posting, one at a time. `home()` is the loop whose
 /// timers and operations coroutines on this executor use. `retract(item)`, on the thread of that loop, takes
-/// back what was posted and has not run; it may be linear. A pool of loops is none: what it begins stays on
-/// one of them, and that is the executor then.
+/// back what was posted and has not run; it may be linear. An io_pool is no executor: what it begins stays on
+/// one of its loops, and that one is.
 template <class Executor>
 concept executor = post_target<Executor> && requires(Executor& target, work& item) {
     { target.home() } noexcept -> std::same_as<loop&>;

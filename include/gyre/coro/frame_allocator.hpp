@@ -3,7 +3,7 @@
 // Coroutine frames without malloc: a bounded cache of free blocks per thread, and a central one.
 //
 // A frame is allocated before its coroutine has met an environment, so the cache cannot belong to
-// the loop; it belongs to the thread, and is one of the two thread-locals of the library. Any
+// the loop; it belongs to the thread, and is thread-local. Any
 // thread may free any frame. Where one thread makes what another frees, the blocks of the second
 // one's full cache go to the central cache, a batch at a time, and refill the first one's. Every
 // block once came from malloc; past the bounds, blocks go back there, and all of them do in a

@@ -5,7 +5,7 @@
 // Inside coroutines children live in groups; `launch` is for callbacks, main and tests, and demands
 // a handler, because a coroutine whose end goes unnoticed is how programs leak. Every launched
 // coroutine is a *root*: its loop lists it until it ends, `run` returns when none is left, and the
-// task dump starts from this list. runtime/run.hpp builds `run` and `run_until_signal` on it.
+// task dump starts from this list. io/run.hpp builds `run` and `run_until_signal` on it.
 #pragma once
 
 #include <gyre/base/exception.hpp>

@@ -24,9 +24,8 @@ namespace gyre {
 /// What waits, in the classes below, may be asked of a closed socket as well, and what was made before
 /// `close` or `release` may be awaited after it: it ends with `errc::closed` and nothing is read or
 /// written, whatever has the number then. So a reader that meets the end may close the socket
-/// between two steps of its writer. It is `closed` and not `canceled`, because that of which some
-/// may have been done, and that which was never begun, are told apart; and not `bad_descriptor`,
-/// because that is what the kernel says of a number, and the kernel was not asked.
+/// between two steps of its writer. `closed`: the operation never began. `canceled`: it may have
+/// begun.
 class basic_socket {
 public:
     /// Closes at once. What is pending completes with `errc::canceled`, what is begun later with

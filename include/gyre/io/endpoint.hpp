@@ -45,7 +45,7 @@ struct ipv6 {
     friend bool operator==(const ipv6&, const ipv6&) = default;
 };
 
-/// An address of any family a stream socket can have. Value type; null by default.
+/// An address of any family that a socket can have. Value type; null by default.
 class endpoint {
 public:
     enum class family : std::uint8_t { none, v4, v6, local };
@@ -54,7 +54,9 @@ public:
     endpoint(const ipv4& address, std::uint16_t port) noexcept;
     endpoint(const ipv6& address, std::uint16_t port) noexcept;
 
-    /// A Unix-domain socket at `path` in the file system; a leading NUL means the abstract name space.
+    /// A Unix-domain socket at `path` in the file system; a leading NUL means the abstract name space. The
+    /// path stays when the listener is closed, and the next one fails with `errc::address_in_use`: the
+    /// program removes it, before it listens and afterwards.
     /// Errors: `errc::name_too_long` past 107 bytes, `errc::invalid_argument` if empty or if there is a
     /// NUL in a path.
     [[nodiscard]] static io_result<endpoint> local(std::string_view path) noexcept;

@@ -69,7 +69,8 @@ Result run(task<Result> main, const io_context_options& options = {});
 /// Runs `main` until it ends or a signal ends it.
 ///
 /// The first SIGINT or SIGTERM drains: accepts end, and so do waits marked idle. After `grace` what is
-/// left is stopped. A second signal ends the process at once, with status 128 + signal.
+/// left is stopped. A second signal ends the process at once, with status 128 + signal; some
+/// supervisors, and timeout(1), send two: to the process and to its group.
 ///
 /// @return The exit status: 0, what `main` yields, or 1 after an error, which is printed. 1 also if the loop
 ///         has no backend: `main` is not begun then.

@@ -2,9 +2,9 @@
 //
 // The accept loop of a server: its limits, its errors and its end.
 //
-// Bounded by the sessions it runs, patient when the process is out of descriptors, and honest at the
-// end: a drain closes the listener at once and lets sessions finish, a stop ends them too, and in
-// both cases it returns only when the last session has.
+// Bounded by the sessions it runs; waits when the process is out of descriptors. A drain closes the listener
+// at once and lets sessions finish, a stop ends them too, and in both cases it returns only when the
+// last session has ended.
 #pragma once
 
 #include <gyre/base/exception.hpp>
@@ -43,7 +43,8 @@ enum class session_exception : std::uint8_t {
 struct serve_options {
     serve_options() noexcept = default;
 
-    /// Sessions at the same time, at least 1; further connections wait in the kernel's queue.
+    /// Sessions at the same time, at least 1; further connections wait in the kernel's queue, which resets
+    /// them when a drain closes the listener.
     std::size_t connections_max = 10'000;
 
     /// How long to wait, after an accept that failed for lack of descriptors, for a session to end and free

@@ -21,7 +21,10 @@ namespace gyre {
 /// Listeners on one address, one for each loop of `pool` and in that order.
 ///
 /// @param  local    With port 0 the kernel chooses one, which all of them share.
-/// @param  options  `port_shared` is implied. Other programs of this user can join the port.
+/// @param  options  `port_shared` is implied. Other programs of this user can join the port, a second
+///                  copy of this one included: take a lock file where that must fail. A listener that is
+///                  closed resets what its queue holds. Of Unix-domain sockets there can be only one:
+///                  `serve` with one acceptor.
 /// Errors:          as for one; none is left listening then.
 [[nodiscard]] io_result<std::vector<stream_acceptor>> listen_on_each(
     io_pool& pool, const endpoint& local, const listen_options& options = {});
@@ -38,7 +41,9 @@ namespace gyre {
 /// @param  pool       Borrowed.
 /// @param  acceptors  Owned; as `listen_on_each` made them.
 /// @param  session    Owned and copied for each loop: what copies share must be safe on several threads.
-/// @param  options    `connections_max` is divided among the loops, which share `counters`.
+/// @param  options    `connections_max` is divided among the loops, which share `counters`. The kernel
+///                    spreads connections by a hash, so leave a margin: a loop that has its share
+///                    lets further ones wait though others have room.
 /// @return When intake has ended and every session has. The first error stops the other loops.
 ///
 /// Errors, Cancellation: as for one acceptor, and io_pool::status. Threads: sessions on the loops.

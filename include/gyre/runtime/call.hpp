@@ -60,7 +60,8 @@ private:
 
 /// Runs `function()` on one of the loop's worker threads.
 ///
-/// @param  function  Owned; must not touch the coroutine's own data while others may.
+/// @param  function  Owned; must not touch the coroutine's own data while others may. With g++ 12 give a
+///                   lambda with captures a name first: it destroys temporaries of a co_await twice.
 /// @return `io_result` of what it returns; `io_result<>` for void. Its exception is rethrown here.
 ///
 /// Errors:        none but cancellation as long as there is a worker. Where not even the first one can be

@@ -247,8 +247,8 @@ public:
     ///
     /// In the child the loop gets a backend of its own. What was pending in both processes at the fork is
     /// pending in both: each reads from its own copy of a socket, and it is for the program to close one.
-    /// What needs a thread of the parent's never ends there: calls handed to workers, and tasks on other
-    /// loops. An io_pool is only good for being destroyed.
+    /// Operations that need a thread of the parent's never complete in the child: calls handed to workers,
+    /// and tasks on other loops. An io_pool is only good for being destroyed.
     void notify_fork() noexcept;
 
     /// Keeps `run` from returning for lack of work while it lives.
@@ -273,7 +273,7 @@ public:
 
     // For submit.hpp, handle.hpp, remote_task.hpp and the backends.
 
-    /// The loop whose run is innermost on the calling thread; null outside of loops.
+    /// The loop whose run is innermost on the calling thread, so a coroutine's own; null outside of loops.
     [[nodiscard]] static io_context* current() noexcept {
         return static_cast<io_context*>(running_here);
     }

@@ -2,7 +2,7 @@
 //
 // What a stream of bytes is, whatever transport carries it.
 //
-// Algorithms and protocols are written against these, so that they run on a socket, on TLS, and on a
+// Algorithms and protocols are written against these, so that they run on a socket and on a
 // pipe in memory (memory_pipe.hpp) that needs no kernel at all.
 #pragma once
 

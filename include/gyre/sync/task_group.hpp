@@ -48,7 +48,7 @@ public:
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
 
-    /// Starts `child`; it begins by a post. Its frame is freed the moment it ends.
+    /// Starts `child`, in a later item of the loop. Its frame is freed the moment it ends.
     ///
     /// @param  child  Owned. `task<void>`, or `task<io_result<>>`, whose first error is kept.
     /// @pre    fewer than `children_max` children (see `try_spawn`).

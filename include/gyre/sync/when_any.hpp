@@ -29,7 +29,7 @@ struct any_result {
 template <awaitable... Awaitables>
 class [[nodiscard]] any_of final : public fork {
 public:
-    static_assert(sizeof...(Awaitables) > 0, "there is no first of nothing");
+    static_assert(sizeof...(Awaitables) > 0, "when_any needs at least one awaitable");
 
     explicit any_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
     any_of(any_of&& other) noexcept : branches_{std::move(other.branches_)} {}
@@ -104,7 +104,7 @@ template <awaitable... Awaitables>
     return any_of<Awaitables...>{std::move(each)...};
 }
 
-/// There is no such form, unlike of `when_all`: this is where one is told what to do.
+/// Not provided, unlike for `when_all`; the message says what to do.
 template <awaitable Awaitable>
 any_of<Awaitable> when_any(std::vector<Awaitable> each) {
     static_assert(sizeof(Awaitable) == 0,
