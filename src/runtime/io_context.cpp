@@ -142,8 +142,8 @@ io_context::~io_context() {
 // the failed check prints where it stands.
 void io_context::end_roots() noexcept {
     const run_guard inside{*this};
-    restart();
     for (;;) {
+        restart();  // A handler may stop the loop as its root ends.
         take_inbox();
         if (stop_roots()) {
             run_ready(no_limit);
@@ -189,11 +189,13 @@ std::size_t io_context::run_one() { return run_until(never, 1); }
 std::size_t io_context::run_until(time_point limit, std::size_t items_max) {
     const run_guard inside{*this};
     std::size_t ran = 0;
+    bool turned = false;  // Once at least, or a limit of nothing would look at nothing.
     while (!stopped()) {
         ran += run_ready(items_max - ran);
-        if (ran >= items_max || now_ >= limit || stopped()) break;
+        if (ran >= items_max || (now_ >= limit && turned) || stopped()) break;
         if (member_ == nullptr && !has_work()) break;  // A pool's loop runs until it is stopped.
         turn(limit);
+        turned = true;
     }
     return ran;
 }
@@ -423,6 +425,7 @@ void io_context::notify_fork() noexcept {
     // Its threads, on which it would wait, are not there.
     [[maybe_unused]] const thread_pool* const left = workers_.release();
     wake_->forget_threads();
+    roots().for_each([](root& each) { each.forget_requesters(); });
     if (waker_ == nullptr) return;  // A backend that is not the kernel's.
 
     backend_->leave_to_parent();

@@ -105,6 +105,7 @@ bool io_pool::is_mixed() const noexcept {
 // promises too, but not those of a program that asked for as many, to give each a thing of its own.
 void io_pool::undo_start(unsigned started, int failed) noexcept {
     not_started_ = error::from_errno(failed, activity::start_thread);
+    state_->closing.store(true);
     for (unsigned number = 0; number < started; ++number) state_->members[number]->loop.stop();
     for (unsigned number = 0; number < started; ++number)
         ::pthread_join(state_->members[number]->thread, nullptr);
@@ -130,7 +131,14 @@ void io_pool::run_member(unsigned number) noexcept {
         const std::vector<int> allowed = processors_allowed();
         if (!allowed.empty()) pin_to(allowed[number % allowed.size()]);
     }
-    state_->members[number]->loop.run();
+    // What stops one loop by itself stops nothing here: the pool's own end does.
+    io_context& loop = state_->members[number]->loop;
+    for (;;) {
+        loop.run();
+        if (state_->closing.load()) return;
+        loop.restart();
+        if (state_->closing.load()) return;
+    }
 }
 
 io_pool::~io_pool() {
@@ -148,6 +156,7 @@ io_pool::~io_pool() {
     for (auto& each : state_->members) {
         expects(!each->stuck.load(), "coroutines remain that nothing will ever resume");
     }
+    state_->closing.store(true);
     for (auto& each : state_->members) each->loop.stop();
     for (auto& each : state_->members) ::pthread_join(each->thread, nullptr);
     for (auto& each : state_->members) each->loop.leave_pool();

@@ -39,6 +39,7 @@ struct pool_state {
     parking_lot<pool_state, members_max> lot{*this};
     pool_pace<> pace;
     std::atomic<bool> ending = false;   // Every root is asked to stop.
+    std::atomic<bool> closing = false;  // The threads are to end.
     std::atomic<unsigned> waiting = 0;  // Threads that wait until the pool is at rest.
     std::atomic<unsigned> asking = 0;   // Threads inside `request_stop`; the pool ends after them.
     unsigned steal_threshold = 1;

@@ -72,6 +72,22 @@ void await_handlers() noexcept {
     wait_briefly([] { return handlers.load(std::memory_order_seq_cst) == 0; });
 }
 
+// Signals are held back meanwhile, so that none is lost that comes to the child before it listens.
+sigset_t blocked_before_fork{};
+
+void before_fork() noexcept {
+    registry.lock();
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &blocked_before_fork);
+}
+
+void after_fork() noexcept {
+    const sigset_t blocked = blocked_before_fork;
+    registry.unlock();
+    ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
 // The child hears its own signals: not those that its parent has not taken yet, nor by the parent's events,
 // of which each would take what is meant for the other.
 void begin_anew_in_child() noexcept {
@@ -80,16 +96,18 @@ void begin_anew_in_child() noexcept {
         each.pending = 0;
         each.deliveries = 0;
         if (each.event < 0) continue;
+        // Closed first: a child that only means to call exec may have no descriptor left.
+        ::close(each.event);
         const int own = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        const bool replaced = own >= 0 && ::dup3(own, each.event, O_CLOEXEC) >= 0;
-        ensures(replaced, "a forked child needs events for its signals: out of descriptors");
+        if (own == each.event) continue;
+        ::dup3(own, each.event, O_CLOEXEC);
         ::close(own);
     }
-    registry.unlock();
+    after_fork();
 }
 
 [[maybe_unused]] const int forks_arranged =
-    ::pthread_atfork([] { registry.lock(); }, [] { registry.unlock(); }, &begin_anew_in_child);
+    ::pthread_atfork(&before_fork, &after_fork, &begin_anew_in_child);
 
 bool take_over(int signal) noexcept {
     struct sigaction action{};

@@ -13,6 +13,7 @@
 #include <support/pools.hpp>
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -104,6 +105,23 @@ TEST_CASE("what waits at a fork is stopped in the child, and goes on in the pare
         CHECK(got.ok());
         CHECK(got.value() == 1);
     });
+}
+
+TEST_CASE("a child without a free descriptor may still call exec") {
+    io_context io;
+    const signal_subscription heard = signal_subscription::open(io, {SIGUSR1}).take();
+    const child_report child = in_child([](child_process& me) {
+        std::vector<int> taken;
+        for (int next = ::dup(1); next >= 0; next = ::dup(1)) taken.push_back(next);
+        const pid_t grandchild = ::fork();
+        if (grandchild == 0) ::_exit(7);
+        int status = 0;
+        ::waitpid(grandchild, &status, 0);
+        for (const int each : taken) ::close(each);
+        me.check(WIFEXITED(status) && WEXITSTATUS(status) == 7, "the grandchild ended by itself");
+    });
+    CHECK(child.text == "");
+    CHECK(child.passed());
 }
 
 // As daemons close what they inherit.

@@ -3,6 +3,7 @@
 // What gyre/runtime/io_context.hpp promises beyond the laws of its backends.
 #include <gyre/runtime/io_context.hpp>
 
+#include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
@@ -161,6 +162,42 @@ TEST_CASE("a coroutine that always has something to do does not starve timers or
 
         CHECK(over);
         CHECK(turns > 1);
+    });
+}
+
+TEST_CASE("running for no time at all looks at timers and at the kernel") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        bool over = false;
+        const auto body = [&]() -> task<> {
+            socket_pair ends = local_pair(io);
+            static_cast<void>(co_await sleep_for(1ms));
+            std::array<std::byte, 1> byte{};
+            static_cast<void>(co_await write_all(ends.client, byte));
+            over = (co_await ends.server.read_some(mutable_buffer{byte})).ok();
+        };
+        launch(io, body(), or_terminate{});
+        const time_point end = io.read_clock() + patience;
+        while (!over && io.read_clock() < end) io.run_for(0ms);
+        CHECK(over);
+    });
+}
+
+TEST_CASE("a handler may stop the loop whose end has ended its root") {
+    with_every_backend([](const io_context_options& options) {
+        int ended = 0;
+        {
+            io_context io{options};
+            const auto waits = []() -> task<> { static_cast<void>(co_await sleep_for(1h)); };
+            for (int each = 0; each < 2; ++each) {
+                launch(io, waits(), [&](task_outcome<void>) {
+                    ++ended;
+                    io.stop();
+                });
+            }
+            io.run_for(1ms);
+        }
+        CHECK(ended == 2);
     });
 }
 

@@ -111,6 +111,21 @@ task<> with_children(std::atomic<int>& canceled) {
 
 }  // namespace
 
+TEST_CASE("stopping one loop of a pool stops nothing, and the pool ends as ever") {
+    on_pools(2, [](io_pool& pool) {
+        std::atomic<int> ended = 0;
+        const auto waits = [&ended]() -> task<> {
+            static_cast<void>(co_await sleep_for(1h));
+            ++ended;
+        };
+        for (unsigned each = 0; each < 2; ++each) launch(pool[each], waits(), or_terminate{});
+        pool[0].stop();
+        pool.request_stop();
+        pool.wait();
+        CHECK(ended == 2);
+    });
+}
+
 TEST_CASE(
     "everything that other threads post to a pool runs, once, and wait returns after the last") {
     on_pools(4, [](io_pool& pool) {

@@ -51,6 +51,9 @@ public:
     root(const root&) = delete;
     root& operator=(const root&) = delete;
 
+    /// For a forked child: the threads that were asking for a stop are not there.
+    void forget_requesters() noexcept { requesters_.store(0); }
+
 protected:
     using destroyer = void (*)(root&) noexcept;
 
