@@ -125,6 +125,7 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
 }
 
 io_context::~io_context() {
+    expects(running_here != this, "a loop is not destroyed by what runs on it");
     notify_fork();
     if (has_work()) end_roots();
     workers_.reset();
@@ -188,6 +189,8 @@ std::size_t io_context::run_one() { return run_until(never, 1); }
 
 std::size_t io_context::run_until(time_point limit, std::size_t items_max) {
     const run_guard inside{*this};
+    // A few items at a time, again and again, would leave out everything else.
+    if (ran_since_turn_ >= items_per_reading_max) turn(loop_backend::no_wait);
     std::size_t ran = 0;
     bool turned = false;  // Once at least, or a limit of nothing would look at nothing.
     while (!stopped()) {
@@ -197,6 +200,7 @@ std::size_t io_context::run_until(time_point limit, std::size_t items_max) {
         turn(limit);
         turned = true;
     }
+    ran_since_turn_ = turned ? 0 : ran_since_turn_ + ran;
     return ran;
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -72,6 +73,18 @@ task<> ask_for_byte(const endpoint& server, std::atomic<int>& answered) {
 }
 
 }  // namespace
+
+TEST_CASE("a bound is divided among servers without a rest, however large") {
+    const auto share = [](std::size_t all, std::size_t servers) {
+        serve_options whole;
+        whole.connections_max = all;
+        return share_of(whole, servers).connections_max;
+    };
+    CHECK(share(10, 2) == 5);
+    CHECK(share(10, 3) == 4);
+    CHECK(share(1, 16) == 1);
+    CHECK(share(std::numeric_limits<std::size_t>::max(), 2) == (std::size_t{1} << 63));
+}
 
 TEST_CASE("with a listener for each loop every connection is served, on a loop of the pool") {
     leaving_no_descriptor(3, [](io_context& io, io_pool& pool) {

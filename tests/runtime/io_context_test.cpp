@@ -183,6 +183,25 @@ TEST_CASE("running for no time at all looks at timers and at the kernel") {
     });
 }
 
+TEST_CASE("running one item at a time looks at timers now and then") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        bool over = false;
+        const auto busy = [&]() -> task<> {
+            while (!over) co_await yield();
+        };
+        const auto timer = [&]() -> task<> {
+            static_cast<void>(co_await sleep_for(1ms));
+            over = true;
+        };
+        launch(io, busy(), or_terminate{});
+        launch(io, timer(), or_terminate{});
+        const time_point end = io.read_clock() + patience;
+        while (io.run_one() > 0 && io.read_clock() < end) continue;
+        CHECK(over);
+    });
+}
+
 TEST_CASE("a handler may stop the loop whose end has ended its root") {
     with_every_backend([](const io_context_options& options) {
         int ended = 0;

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <concepts>
+#include <cstddef>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -165,6 +166,9 @@ struct settled_before {};
 /// `Settling` is that, or has `here()`, which returns the executor that runs the start.
 template <class Result, class Handler, class Settling = settled_before>
 class launched final : public root {
+    static_assert(alignof(Handler) <= alignof(std::max_align_t),
+                  "keep what is over-aligned elsewhere: frames are aligned as malloc's memory is");
+
 public:
     launched(executor_ref where, gyre::loop* home, task<Result> coroutine, Handler handler) noexcept
         : root{where, home, &start, &finish, &destroy},

@@ -31,8 +31,8 @@ namespace gyre {
 
 /// The untyped part: what part of the bound each of several servers gets.
 [[nodiscard]] inline serve_options share_of(serve_options whole, std::size_t servers) noexcept {
-    whole.connections_max =
-        std::max<std::size_t>(1, (whole.connections_max + servers - 1) / servers);
+    const std::size_t all = whole.connections_max;
+    whole.connections_max = std::max<std::size_t>(1, all / servers + (all % servers != 0 ? 1 : 0));
     return whole;
 }
 
@@ -41,9 +41,9 @@ namespace gyre {
 /// @param  pool       Borrowed.
 /// @param  acceptors  Owned; as `listen_on_each` made them.
 /// @param  session    Owned and copied for each loop: what copies share must be safe on several threads.
-/// @param  options    `connections_max` is divided among the loops, which share `counters`. The kernel
-///                    spreads connections by a hash, so leave a margin: a loop that has its share
-///                    lets further ones wait though others have room.
+/// @param  options    `connections_max` is divided among the loops, one each at least; they share
+///                    `counters`. The kernel spreads connections by a hash, so leave a margin: a loop
+///                    that has its share lets further ones wait though others have room.
 /// @return When intake has ended and every session has. The first error stops the other loops.
 ///
 /// Errors, Cancellation: as for one acceptor, and io_pool::status. Threads: sessions on the loops.

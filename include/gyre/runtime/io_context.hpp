@@ -412,6 +412,7 @@ private:
         0;                   // The name of the thread that runs it; 0 before the first run.
     work_queue due_;         // By timers, while others wait in `ready_`: empty where that is.
     bool due_next_ = false;  // The next item is one of these.
+    std::size_t ran_since_turn_ = 0;  // By calls of `run` and its like that made no turn.
     std::size_t first_reading_ = 16;  // Items of a turn before the clock is read.
     unsigned fork_count_;             // That of the process whose backend it has.
     int spin_luck_ = spin_luck_max;   // How worthwhile spinning has been of late.

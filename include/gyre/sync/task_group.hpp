@@ -156,6 +156,9 @@ private:
 /// A child and what becomes of its value. Allocated from the frame cache; ends itself.
 template <class Task, class OnExit>
 class task_group::spawned final : private work, private branch_base {
+    static_assert(alignof(OnExit) <= alignof(std::max_align_t),
+                  "keep what is over-aligned elsewhere: frames are aligned as malloc's memory is");
+
 public:
     spawned(task_group& group, Task& it, OnExit on_exit) noexcept
         : work{[](work& item) noexcept { static_cast<spawned&>(item).begin_now(); }},
