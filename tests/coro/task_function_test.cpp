@@ -110,9 +110,9 @@ TEST_CASE("the captures of a lambda live while it runs elsewhere: on a strand, a
                 co_return *text;
             };
         };
-        auto on_strand = on(one_at_a_time, reads(make_captured()));
-        auto on_loop = on(pool[1], reads(make_captured()));
-        auto on_pool = on(pool, reads(make_captured()));
+        auto on_strand = on(one_at_a_time, reads(std::make_unique<std::string>(sentence)));
+        auto on_loop = on(pool[1], reads(std::make_unique<std::string>(sentence)));
+        auto on_pool = on(pool, reads(std::make_unique<std::string>(sentence)));
 
         const std::string first = co_await std::move(on_strand);
         const std::string second = co_await std::move(on_loop);

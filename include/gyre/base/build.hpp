@@ -8,6 +8,9 @@
 // docs/decisions/0002-link-guard.md tells why this is no inline namespace.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 namespace gyre {
 
 #if defined(__cpp_exceptions)
@@ -27,6 +30,23 @@ inline constexpr bool symmetric_transfer_is_tail_call = true;
 #else
 inline constexpr bool symmetric_transfer_is_tail_call = false;
 #endif
+
+/// Whether a lambda that is a temporary of an awaiting expression is destroyed twice; see
+/// docs/guide/compilers.md.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+inline constexpr bool destroys_lambdas_twice = true;
+#else
+inline constexpr bool destroys_lambdas_twice = false;
+#endif
+
+/// What may be such a lambda, as deduced for a parameter `Function&&`: an overload for these warns. It looks
+/// for what a lambda with captures has and other function objects rarely have. Named ones that are moved,
+/// and temporaries elsewhere, look the same and are right, hence only a warning; and those that do not copy
+/// can be passed in no other way, so nothing is said of them.
+template <class Function>
+concept maybe_destroyed_twice =
+    destroys_lambdas_twice && std::is_class_v<Function> && std::copy_constructible<Function> &&
+    !std::is_trivially_destructible_v<Function> && !std::default_initializable<Function>;
 
 /// Whether this object file is built without the sanitizers that watch memory, so that the frame cache
 /// may recycle what is freed; whether it does is asked of the whole program (frame_allocator.cpp).

@@ -7,6 +7,7 @@
 // a coroutine that outlives the statement therefore takes the lambda uncalled as well, and keeps it.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/coro/task.hpp>
 
 #include <concepts>
@@ -72,10 +73,22 @@ template <task_function Function>
 
 /// Awaits the task that `function` makes, run on `where`: as `on(where, task)`, for whatever has that.
 ///
-/// @param  function  Owned; its captures live as long as its task.
-template <class Target, task_function Function>
-[[nodiscard]] auto on(Target& where, Function function) {
-    return on(where, call_and_keep(std::move(function)));
+/// @param  function  Owned; its captures live as long as its task. With g++ 12 give a lambda with captures a
+///                   name first (docs/guide/compilers.md).
+template <class Target, class Function>
+    requires task_function<std::decay_t<Function>>
+[[nodiscard]] auto on(Target& where, Function&& function) {
+    return on(where, call_and_keep<std::decay_t<Function>>(std::forward<Function>(function)));
+}
+
+/// The same, for what g++ 12 may destroy twice.
+template <class Target, class Function>
+    requires task_function<std::decay_t<Function>> && maybe_destroyed_twice<Function>
+[[nodiscard,
+  deprecated(
+      "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
+auto on(Target& where, Function&& function) {
+    return on(where, call_and_keep<Function>(std::move(function)));
 }
 
 }  // namespace gyre

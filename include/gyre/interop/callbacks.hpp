@@ -8,6 +8,7 @@
 // ways back, from coroutines to code that calls back or blocks.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/base/exception.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/base/wait_briefly.hpp>
@@ -320,7 +321,8 @@ private:
 /// Awaits something that reports its end by calling a function.
 ///
 /// @param  start  Called as `start(callback<Values...>)` when this is awaited, on the loop's thread; it
-///                passes the callback on and returns. Owned, and kept until the wait is over.
+///                passes the callback on and returns. Owned, and kept until the wait is over. With
+///                g++ 12 give a lambda with captures a name first (docs/guide/compilers.md).
 /// @return The values of the first call; a default-constructed `Values` where there was none.
 ///
 /// Errors:        what the callback was called with; `errc::broken_promise` if every copy of it has
@@ -330,8 +332,20 @@ private:
 /// Threads:       the callback on any; the coroutine resumes on its own executor.
 /// Cost:          one block from the frame cache.
 template <class... Values, class Start>
-    requires std::invocable<Start&, callback<Values...>>
-[[nodiscard]] callback_awaiter<Start, no_cancel, Values...> from_callback(Start start) noexcept {
+    requires std::invocable<std::decay_t<Start>&, callback<Values...>>
+[[nodiscard]] callback_awaiter<std::decay_t<Start>, no_cancel, Values...> from_callback(
+    Start&& start) {
+    return {std::forward<Start>(start), no_cancel{}};
+}
+
+/// The same, for what g++ 12 may destroy twice.
+template <class... Values, class Start>
+    requires std::invocable<std::decay_t<Start>&, callback<Values...>> &&
+             maybe_destroyed_twice<Start>
+[[nodiscard,
+  deprecated(
+      "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
+callback_awaiter<Start, no_cancel, Values...> from_callback(Start&& start) {
     return {std::move(start), no_cancel{}};
 }
 
@@ -343,10 +357,24 @@ template <class... Values, class Start>
 /// Cancellation:  `cancel` is called, and the wait goes on until the callback was called or every copy of
 ///                it is gone: an operation that does neither keeps its coroutine, and with it the loop.
 template <class... Values, class Start, class Cancel>
-    requires std::invocable<Start&, callback<Values...>> && std::invocable<Cancel&>
-[[nodiscard]] callback_awaiter<Start, Cancel, Values...> from_callback(Start start,
-                                                                       Cancel cancel) noexcept {
-    return {std::move(start), std::move(cancel)};
+    requires std::invocable<std::decay_t<Start>&, callback<Values...>> &&
+             std::invocable<std::decay_t<Cancel>&>
+[[nodiscard]] callback_awaiter<std::decay_t<Start>, std::decay_t<Cancel>, Values...> from_callback(
+    Start&& start, Cancel&& cancel) {
+    return {std::forward<Start>(start), std::forward<Cancel>(cancel)};
+}
+
+/// The same, for what g++ 12 may destroy twice.
+template <class... Values, class Start, class Cancel>
+    requires std::invocable<std::decay_t<Start>&, callback<Values...>> &&
+             std::invocable<std::decay_t<Cancel>&> &&
+             (maybe_destroyed_twice<Start> || maybe_destroyed_twice<Cancel>)
+[[nodiscard,
+  deprecated(
+      "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
+callback_awaiter<std::decay_t<Start>, std::decay_t<Cancel>, Values...> from_callback(
+    Start&& start, Cancel&& cancel) {
+    return {std::forward<Start>(start), std::forward<Cancel>(cancel)};
 }
 
 }  // namespace gyre

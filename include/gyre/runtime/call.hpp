@@ -6,6 +6,7 @@
 // coroutine of the loop. thread_pool.hpp has the threads.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/base/exception.hpp>
 #include <gyre/runtime/submit.hpp>
 
@@ -58,10 +59,18 @@ private:
     [[no_unique_address]] exception_slot failure_;
 };
 
+/// What `blocking` returns.
+template <class Function>
+[[nodiscard]] auto make_blocking_call(Function function) {
+    using call = blocking_call<Function, std::invoke_result_t<Function&>>;
+    return submission<call_operation, call>{call_operation{&call::invoke, nullptr},
+                                            call{std::move(function)}};
+}
+
 /// Runs `function()` on one of the loop's worker threads.
 ///
 /// @param  function  Owned; must not touch the coroutine's own data while others may. With g++ 12 give a
-///                   lambda with captures a name first: it destroys temporaries of a co_await twice.
+///                   lambda with captures a name first (docs/guide/compilers.md).
 /// @return `io_result` of what it returns; `io_result<>` for void. Its exception is rethrown here.
 ///
 /// Errors:        none but cancellation as long as there is a worker. Where not even the first one can be
@@ -73,11 +82,17 @@ private:
 ///                loop: children inherit what the program chose, and handlers may run there.
 /// Cost:          two thread switches, tens of microseconds.
 template <class Function>
-[[nodiscard]] auto blocking(Function function) {
-    using result = std::invoke_result_t<Function&>;
-    using call = blocking_call<Function, result>;
-    return submission<call_operation, call>{call_operation{&call::invoke, nullptr},
-                                            call{std::move(function)}};
+[[nodiscard]] auto blocking(Function&& function) {
+    return make_blocking_call<std::decay_t<Function>>(std::forward<Function>(function));
+}
+
+/// The same, for what g++ 12 may destroy twice.
+template <maybe_destroyed_twice Function>
+[[nodiscard,
+  deprecated(
+      "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
+auto blocking(Function&& function) {
+    return make_blocking_call<Function>(std::move(function));
 }
 
 }  // namespace gyre

@@ -7,6 +7,7 @@
 // their loops.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/base/check.hpp>
 #include <gyre/base/exception.hpp>
 #include <gyre/runtime/io_pool.hpp>
@@ -77,20 +78,33 @@ public:
 
     /// Calls `function(Part&)` on loop `index` and yields what it returns; a task is run there.
     ///
-    /// @param  function  Owned; called there.
+    /// @param  function  Owned; called there. With g++ 12 give a lambda with captures a name first
+    ///                   (docs/guide/compilers.md).
     ///
     /// Errors:        those of `function`. Cancellation: reaches a task; a plain call is waited for.
     /// Threads:       `function` on loop `index`; resumes on the caller's executor.
     /// Cost:          two frames, two posts from outside.
     template <class Function>
-    [[nodiscard]] auto at(std::size_t index, Function function) {
+    [[nodiscard]] auto at(std::size_t index, Function&& function) {
         expects(index < parts_.size(), "a part of this object");
-        return on((*pool_)[index], call(parts_[index], std::move(function)));
+        return on((*pool_)[index],
+                  call<std::decay_t<Function>>(parts_[index], std::forward<Function>(function)));
+    }
+
+    /// The same, for what g++ 12 may destroy twice.
+    template <maybe_destroyed_twice Function>
+    [[nodiscard,
+      deprecated(
+          "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
+    auto at(std::size_t index, Function&& function) {
+        expects(index < parts_.size(), "a part of this object");
+        return on((*pool_)[index], call<Function>(parts_[index], std::move(function)));
     }
 
     /// Calls `function(Part&)` on every loop, on all at the same time.
     ///
-    /// @param  function  Borrowed from several threads until the last call has ended; returns nothing.
+    /// @param  function  Owned; several threads use it until the last call has ended. It returns nothing,
+    ///                   or a task of nothing. For g++ 12 see `at`.
     ///
     /// Errors, Cancellation, Threads: as for `at`. Cost: a message to each loop and back.
     template <class Function>

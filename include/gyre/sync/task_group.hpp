@@ -7,11 +7,13 @@
 // alive. when_all.hpp is simpler where the number is fixed.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/coro/branch.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/task_function.hpp>
 #include <gyre/sync/waiters.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -283,7 +285,17 @@ private:
 /// Threads:       the body and the children on the caller's executor.
 /// Cost:          one frame for the body; one block per child beside its frame.
 template <class Body>
-[[nodiscard]] group_scope<Body> with_group(Body body, const group_options& options = {}) {
+[[nodiscard]] group_scope<std::decay_t<Body>> with_group(Body&& body,
+                                                         const group_options& options = {}) {
+    return {std::forward<Body>(body), options};
+}
+
+/// The same, for what g++ 12 may destroy twice.
+template <maybe_destroyed_twice Body>
+[[nodiscard,
+  deprecated(
+      "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
+group_scope<Body> with_group(Body&& body, const group_options& options = {}) {
     return {std::move(body), options};
 }
 
