@@ -2,7 +2,7 @@
 //
 // A task runs once, so awaiting one by name, which invites to do it twice, takes a std::move.
 //
-// must not compile: deleted
+// must not compile: co_await std::move
 #include <gyre/coro/task.hpp>
 
 gyre::task<int> answer();

@@ -158,6 +158,17 @@ stop_handle launch(Target& where, Function function, Handler handler) {
     return launch(where, call_and_keep(std::move(function)), std::move(handler));
 }
 
+/// Not provided; the message says what to do.
+template <class Target, class Coroutine>
+    requires is_task<Coroutine> || task_function<Coroutine>
+stop_handle launch(Target&, Coroutine) {
+    static_assert(sizeof(Coroutine) == 0,
+                  "launch takes a handler, called as handler(gyre::task_outcome<Result>) when the "
+                  "coroutine has ended: launch(where, coroutine, gyre::or_terminate{}) if there is "
+                  "nothing to do then");
+    return {};
+}
+
 // Implementation
 
 /// How most roots start: on the loop that was named when they were launched.

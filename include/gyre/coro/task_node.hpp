@@ -53,9 +53,13 @@ struct task_node {
         return child_await<task<Result>>{child, *this};
     }
 
-    /// A task runs once: await it as an rvalue, `co_await std::move(t)`.
+    /// Not provided; the message says what to do.
     template <class Result>
-    auto await_transform(task<Result>& child) = delete;
+    [[nodiscard]] auto await_transform(task<Result>& child) noexcept {
+        static_assert(sizeof(task<Result>) == 0,
+                      "a task runs once: await it by co_await std::move(named)");
+        return child_await<task<Result>>{child, *this};
+    }
 
 private:
     void begin(std::source_location location) noexcept {

@@ -94,6 +94,11 @@ private:
     handle reserve_;  // A descriptor to give up when there is no other, so as to refuse politely.
 };
 
+/// What runs for a connection, which it owns.
+template <class Session>
+concept session_function = std::invocable<Session&, stream_socket> &&
+                           std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>>;
+
 /// Accepts connections from `acceptor` and runs `session(connection)` for each.
 ///
 /// @param  acceptor  Owned; closed when intake ends, before sessions are waited for.
@@ -106,8 +111,7 @@ private:
 ///                error: that is how a server ends.
 /// Threads:       sessions on the caller's executor.
 /// Cost:          three frames; one block per session beside its frame.
-template <class Session>
-    requires std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>>
+template <session_function Session>
 task<io_result<>> serve(stream_acceptor acceptor, Session session, serve_options options = {}) {
     if (options.connections_max == 0) co_return error{errc::invalid_argument, activity::accept};
     connection_intake intake{acceptor, options};
@@ -141,6 +145,16 @@ task<io_result<>> serve(stream_acceptor acceptor, Session session, serve_options
     };
     const io_result<> served = co_await with_group(body);
     co_return served;
+}
+
+/// Not provided; the message says what to do.
+template <class Session>
+    requires(!session_function<Session>)
+task<io_result<>> serve(stream_acceptor, Session, serve_options = {}) {
+    static_assert(session_function<Session>,
+                  "a session is a coroutine gyre::task<>(gyre::stream_socket): it takes the "
+                  "connection by value and yields nothing");
+    co_return io_result<>{};
 }
 
 }  // namespace gyre

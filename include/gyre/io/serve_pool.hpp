@@ -48,9 +48,8 @@ namespace gyre {
 ///
 /// Errors, Cancellation: as for one acceptor, and io_pool::status. Threads: sessions on the loops.
 /// Cost: a frame per loop.
-template <class Session>
-    requires std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>> &&
-             std::copy_constructible<Session>
+template <session_function Session>
+    requires std::copy_constructible<Session>
 task<io_result<>> serve(io_pool& pool, std::vector<stream_acceptor> acceptors, Session session,
                         serve_options options = {}) {
     const error unusable = pool.status();
@@ -84,8 +83,7 @@ task<io_result<>> serve(io_pool& pool, std::vector<stream_acceptor> acceptors, S
 ///
 /// Errors, Cancellation: as for `serve`, and io_pool::status. Threads: accepting here, sessions there.
 /// Cost: beside a session, a frame here, two posts and up to two wake-ups for each connection.
-template <class Session>
-    requires std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>>
+template <session_function Session>
 task<io_result<>> serve(io_pool& pool, stream_acceptor acceptor, Session session,
                         serve_options options = {}) {
     const error unusable = pool.status();
@@ -100,6 +98,16 @@ task<io_result<>> serve(io_pool& pool, stream_acceptor acceptor, Session session
     // NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)
     const io_result<> served = co_await serve(std::move(acceptor), hand_over, options);
     co_return served;
+}
+
+/// Not provided; the message says what to do.
+template <class Acceptors, class Session>
+    requires(!session_function<Session>)
+task<io_result<>> serve(io_pool&, Acceptors, Session, serve_options = {}) {
+    static_assert(session_function<Session>,
+                  "a session is a coroutine gyre::task<>(gyre::stream_socket): it takes the "
+                  "connection by value and yields nothing");
+    co_return io_result<>{};
 }
 
 }  // namespace gyre

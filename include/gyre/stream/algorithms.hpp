@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace gyre {
@@ -241,6 +242,13 @@ template <write_stream Stream, std::convertible_to<const_buffers> Buffers>
 [[nodiscard]] write_all_gathered_awaiter<Stream> write_all(Stream& to,
                                                            const Buffers& from) noexcept {
     return {to, from};
+}
+
+/// Not provided; the message says what to do.
+template <write_stream Stream, std::convertible_to<std::string_view> Text>
+[[nodiscard]] write_all_awaiter<Stream> write_all(Stream& to, const Text&) noexcept {
+    static_assert(sizeof(Text) == 0, "text is written as write_all(stream, gyre::bytes_of(text))");
+    return {to, {}};
 }
 
 /// Made by `read_exactly`.

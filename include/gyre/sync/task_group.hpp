@@ -61,6 +61,14 @@ public:
         start(child, [this](io_result<> ended) noexcept { note(ended.error()); });
     }
 
+    /// Not provided; the message says what to do.
+    template <class Result>
+    void spawn(task<Result>) {
+        static_assert(sizeof(task<Result>) == 0,
+                      "a child that yields a value is spawned with a function that takes it: "
+                      "spawn(child, on_exit); only task<> and task<io_result<>> need none");
+    }
+
     /// Starts `child`, whose value goes to `on_exit(value)`, called on the loop's thread. What instead takes
     /// a `task_outcome<Result>` is told of exceptions, too; those that it does not `get()` stop the group.
     template <class Result, class OnExit>
@@ -220,13 +228,20 @@ void task_group::start(task<Result>& it, OnExit on_exit) {
     new spawned<task<Result>, OnExit>{*this, it, std::move(on_exit)};
 }
 
+/// What `with_group` runs.
+template <class Body>
+concept group_body =
+    std::invocable<Body&, task_group&> && is_task<std::invoke_result_t<Body&, task_group&>>;
+
 /// Made by `with_group`.
 template <class Body>
 class [[nodiscard]] group_scope final : public task_group {
 public:
+    static_assert(group_body<Body>,
+                  "the body of a group is a coroutine gyre::task<...>(gyre::task_group&); a lambda "
+                  "says -> gyre::task<>, and co_return where it awaits nothing");
     using body_task = std::invoke_result_t<Body&, task_group&>;
     using result_type = typename body_task::result_type;
-    static_assert(is_task<body_task>, "the body of a group is a coroutine: task<...>(task_group&)");
 
     group_scope(Body body, const group_options& options) noexcept
         : task_group{options}, body_{std::move(body)} {}

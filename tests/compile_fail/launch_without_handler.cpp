@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Somebody has to hear of the end of what is launched.
+//
+// must not compile: launch takes a handler
+#include <gyre/coro/launch.hpp>
+#include <gyre/runtime/io_context.hpp>
+
+gyre::task<> work();
+
+void begin(gyre::io_context& loop) { gyre::launch(loop, work()); }
