@@ -41,11 +41,15 @@ void strand::retract(work& item) noexcept {
 
 void strand::run_some(work& item) noexcept {
     auto& self = static_cast<strand&>(item);
+    bool destroyed = false;
+    self.destroyed_ = &destroyed;
     self.take_inbox();
     for (int ran = 0; ran < items_per_turn && !self.ready_.empty(); ++ran) {
         work& next = self.ready_.pop();
         next.run(next);
+        if (destroyed) return;
     }
+    self.destroyed_ = nullptr;
     work* marker = &busy;
     if (self.ready_.empty() &&
         self.inbox_.compare_exchange_strong(marker, nullptr, std::memory_order_acq_rel)) {

@@ -303,3 +303,16 @@ TEST_CASE("a hundred thousand visits to a strand need no stack") {
         CHECK(sum == 100'000);
     });
 }
+
+TEST_CASE("what runs last on a strand may destroy it") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        auto there = std::make_unique<strand>(io);
+        const auto yields = []() -> task<> { co_await yield(); };
+
+        launch(*there, yields(), [&there](task_outcome<void>) { there.reset(); });
+        io.run_for(patience);
+
+        CHECK(there == nullptr);
+    });
+}

@@ -16,7 +16,8 @@
 
 namespace gyre {
 
-/// Runs on the executor below it. Posting is safe from any thread. Must outlive what is posted.
+/// Runs on the executor below it. Posting is safe from any thread. Must outlive what is posted, of which the
+/// last may destroy it.
 class strand : private work {
 public:
     template <executor Executor>
@@ -25,7 +26,11 @@ public:
     strand(const strand&) = delete;
     strand& operator=(const strand&) = delete;
     ~strand() {
-        if (inbox_.load(std::memory_order_relaxed) != nullptr) below_.retract(*this);
+        if (destroyed_ != nullptr) {
+            *destroyed_ = true;
+        } else if (inbox_.load(std::memory_order_relaxed) != nullptr) {
+            below_.retract(*this);
+        }
     }
 
     /// Queues `item` behind everything posted before. Cost: one atomic exchange, and a post below for
@@ -46,6 +51,7 @@ private:
     executor_ref below_;
     loop& home_;
     work_queue ready_;
+    bool* destroyed_ = nullptr;           // While it runs: where it is to say so.
     std::atomic<work*> inbox_ = nullptr;  // Newest first; null while nothing is posted below.
     static inline work busy{nullptr};     // Ends the list while the strand runs: see post.
 };
