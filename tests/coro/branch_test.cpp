@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 namespace {
 
 template <awaitable First, awaitable Second>
-class both final : public fork {
+class both final : public fork_point {
 public:
     both(First first, Second second) noexcept
         : first_{std::move(first)}, second_{std::move(second)} {}

@@ -148,6 +148,23 @@ TEST_CASE("an exception of a group's body stops its children and comes out when 
     });
 }
 
+TEST_CASE("an exception of the call that makes a group's body counts as the body's") {
+    on_every_backend([](io_context&) -> task<> {
+        event unset;
+        error child;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(throw_when_stopped(unset, child));
+            throw std::runtime_error{"no body"};
+        };
+        const auto grouped = [&]() -> task<> { co_await with_group(body); };
+
+        const std::string caught = co_await caught_from(grouped());
+
+        CHECK(caught == "no body");
+        CHECK(child == errc::canceled);
+    });
+}
+
 TEST_CASE("an exception of an exit handler counts as the child's") {
     on_every_backend([](io_context&) -> task<> {
         const auto body = [](task_group& group) -> task<> {

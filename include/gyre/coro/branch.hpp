@@ -60,7 +60,7 @@ private:
 
 /// Several branches below one suspended coroutine, which is resumed, by a post, when all have ended.
 /// Stop requests go to every branch.
-class fork : public stop_target {
+class fork_point : public stop_target {
 public:
     void request(stop_level level) noexcept override {
         branches_.for_each([level](stop_chain& branch) { branch.request(level); });
@@ -68,9 +68,9 @@ public:
     [[nodiscard]] list<stop_chain>* branches() noexcept override { return &branches_; }
 
 protected:
-    fork() noexcept = default;
-    fork(fork&&) noexcept : fork{} {}
-    ~fork() = default;
+    fork_point() noexcept = default;
+    fork_point(fork_point&&) noexcept : fork_point{} {}
+    ~fork_point() = default;
 
     /// The coroutine `waiter` begins to wait for the branches that are started from now on.
     void open(std::coroutine_handle<> waiter, const environment& given) noexcept {

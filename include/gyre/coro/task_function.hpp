@@ -88,7 +88,7 @@ template <class Target, class Function>
   deprecated(
       "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
 auto on(Target& where, Function&& function) {
-    return on(where, call_and_keep<Function>(std::move(function)));
+    return on(where, call_and_keep<Function>(std::forward<Function>(function)));
 }
 
 }  // namespace gyre

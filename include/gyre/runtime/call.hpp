@@ -92,7 +92,7 @@ template <maybe_destroyed_twice Function>
   deprecated(
       "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
 auto blocking(Function&& function) {
-    return make_blocking_call<Function>(std::move(function));
+    return make_blocking_call<Function>(std::forward<Function>(function));
 }
 
 }  // namespace gyre

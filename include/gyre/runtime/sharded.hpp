@@ -98,7 +98,7 @@ public:
           "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
     auto at(std::size_t index, Function&& function) {
         expects(index < parts_.size(), "a part of this object");
-        return on((*pool_)[index], call<Function>(parts_[index], std::move(function)));
+        return on((*pool_)[index], call<Function>(parts_[index], std::forward<Function>(function)));
     }
 
     /// Calls `function(Part&)` on every loop, on all at the same time.

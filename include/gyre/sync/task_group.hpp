@@ -45,7 +45,7 @@ concept takes_outcome =
     !takes_value<OnExit, Result> && std::invocable<OnExit&, task_outcome<Result>>;
 
 /// Spawns children; lives only inside `with_group`. The loop's thread only. Does not move.
-class task_group : public fork {
+class task_group : public fork_point {
 public:
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
@@ -135,7 +135,7 @@ public:
 protected:
     explicit task_group(const group_options& options) noexcept : options_{options} {}
     task_group(task_group&& other) noexcept
-        : fork{static_cast<fork&&>(other)}, options_{other.options_} {}
+        : fork_point{static_cast<fork_point&&>(other)}, options_{other.options_} {}
     ~task_group() = default;
 
     void note(error failed) noexcept;
@@ -252,9 +252,14 @@ public:
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
         open(waiter, *given);
-        running_.emplace(body_(static_cast<task_group&>(*this)));
-        enter(running_->chain);
-        running_->start(*this, env(), inherited());
+        exception_slot failed;  // Before there was a coroutine.
+        run_catching(failed, [this] { running_.emplace(body_(static_cast<task_group&>(*this))); });
+        if (running_) {
+            enter(running_->chain);
+            running_->start(*this, env(), inherited());
+        } else {
+            keep_failure(failed);
+        }
         return suspend();
     }
 
@@ -311,7 +316,7 @@ template <maybe_destroyed_twice Body>
   deprecated(
       "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
 group_scope<Body> with_group(Body&& body, const group_options& options = {}) {
-    return {std::move(body), options};
+    return {std::forward<Body>(body), options};
 }
 
 }  // namespace gyre

@@ -17,7 +17,7 @@ namespace gyre {
 
 /// What the fixed and the counted form share: the first failure stops the other branches.
 template <class Self>
-class all_fork : public fork {
+class all_fork : public fork_point {
 public:
     [[nodiscard]] const char* waiting_for() const noexcept override { return "all branches"; }
 

@@ -27,7 +27,7 @@ struct any_result {
 
 /// Made by `when_any(first, second, ...)`.
 template <awaitable... Awaitables>
-class [[nodiscard]] any_of final : public fork {
+class [[nodiscard]] any_of final : public fork_point {
 public:
     static_assert(sizeof...(Awaitables) > 0, "when_any needs at least one awaitable");
 
