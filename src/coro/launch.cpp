@@ -49,6 +49,14 @@ void root::request(stop_level level) noexcept {
     requesters_.fetch_sub(1, std::memory_order_release);
 }
 
+// One may have been about to post.
+void root::forget_requesters() noexcept {
+    if (requesters_.exchange(0) == 0) return;
+    env_.loop->retract(stop_);
+    stop_posted_.store(false);
+    post_stop(wanted_.load());
+}
+
 // A foreign request is a message to the loop, posted at most once at a time; the highest level asked
 // for meanwhile is what the loop then carries out. It goes past the executor, which the root's owner may
 // destroy when the root has ended.

@@ -87,8 +87,7 @@ std::int32_t finish_connect::prepare(connect_operation& op, io_context& on) noex
     if (kind == endpoint::family::none) return -EINVAL;
 
     // A try needs it, and here it takes no call of its own; a ring would only be disturbed.
-    const bool tried =
-        on.backend().kind == backend_choice::epoll || kind == endpoint::family::local;
+    const bool tried = on.tries_first() || kind == endpoint::family::local;
     open_socket_operation open{peer_.address_family(), SOCK_STREAM | (tried ? SOCK_NONBLOCK : 0)};
     const int number = on.host().perform_now(open);
     if (number < 0) return number;

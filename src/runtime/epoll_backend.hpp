@@ -40,6 +40,7 @@ public:
     // stay.
     [[nodiscard]] bool idle() const noexcept override { return waiting_ == 0 && !holds_back(); }
     [[nodiscard]] bool holds_back() const noexcept override { return served_ < harvested_; }
+    [[nodiscard]] bool tries_first() const noexcept override { return true; }
     [[nodiscard]] backend_info info() const noexcept override {
         return {backend_choice::epoll, reason_};
     }

@@ -66,8 +66,8 @@ public:
     explicit run_guard(io_context& in) noexcept
         : in_{in}, outer_{std::exchange(running_here, &in)} {
         expects(outer_ != &in, "run is not called from within itself");
-        expects(in_.wake_->enter(), "a loop is run by one thread at a time");
         in_.notify_fork();
+        expects(in_.wake_->enter(), "a loop is run by one thread at a time");
         in_.bind_to_this_thread();
         in_.wake_->wake_up();
         static_cast<void>(in_.read_clock());
@@ -126,17 +126,42 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
 
 io_context::~io_context() {
     expects(running_here != this, "a loop is not destroyed by what runs on it");
+    if (fork_count_ != fork_count() && runs_elsewhere()) {
+        leave_to_parent();
+        return;
+    }
     notify_fork();
     if (has_work()) end_roots();
+    expects(!wake_->guarded(), "a work_guard does not outlive its loop");
     workers_.reset();
     wake_->wait_for_threads();  // First: one may still be waking the backend.
+    disown_descriptors();
+    if (received_into_ != nullptr) received_into_->close();
+}
+
+// Sockets may outlive their loop; all that is left to do with them is to close them.
+void io_context::disown_descriptors() noexcept {
     descriptors_.for_each([](descriptor& it) {
-        // Sockets may outlive their loop; all that is left to do with them is to close them.
+        it.pending.for_each(
+            [](operation& op) { static_cast<list_link<descriptor>&>(op).unlink(); });
         it.unlink();
         it.home = nullptr;
         it.registered = it.registered_for_writing = false;
     });
-    if (received_into_ != nullptr) received_into_->close();
+}
+
+// In a child: their frames wait for threads that are not there.
+void io_context::disown_roots() noexcept {
+    roots().for_each([](root& each) { each.unlink(); });
+}
+
+// In a child: the thread that ran the loop is not there, and may have been in the middle of anything.
+void io_context::leave_to_parent() noexcept {
+    backend_->leave_to_parent();
+    disown_roots();
+    disown_descriptors();
+    [[maybe_unused]] const void* const left[] = {timers_.release(), workers_.release(),
+                                                 wake_.release()};
 }
 
 // Stops every root and runs until none remains; a root that nothing could ever resume is a bug, and
@@ -153,8 +178,9 @@ void io_context::end_roots() noexcept {
         }
         if (roots().empty()) return;
         // In this order: what was expected first and is posted by now is seen by the second.
-        expects(wake_->expects_posts() || can_move(),
-                "coroutines remain that nothing will ever resume");
+        const bool may_end = wake_->expects_posts() || can_move();
+        if (!may_end && inherited_) return disown_roots();
+        expects(may_end, "coroutines remain that nothing will ever resume");
         turn(never);
     }
 }
@@ -390,8 +416,8 @@ bool io_context::stopped() const noexcept { return wake_->stopped(); }
 bool io_context::asleep() const noexcept { return wake_->asleep(); }
 void io_context::add_guard() noexcept { wake_->add_guard(); }
 void io_context::release_guard() noexcept { wake_->release_guard(); }
-void io_context::expect_post(bool outside) noexcept { wake_->expect_post(outside); }
-void io_context::posted_as_expected(bool outside) noexcept { wake_->posted_as_expected(outside); }
+expected_post io_context::expect_post(bool outside) noexcept { return wake_->expect_post(outside); }
+void io_context::posted_as_expected(expected_post it) noexcept { wake_->posted_as_expected(it); }
 void io_context::post_from_outside(work& item) noexcept { wake_->post(item); }
 void io_context::set_wake_hook(wake_hook* hook) noexcept { wake_->set_hook(hook); }
 
@@ -424,14 +450,19 @@ void io_context::withdraw_backend(error refusal) noexcept {
 
 void io_context::notify_fork() noexcept {
     if (fork_count_ == fork_count()) return;
+    expects(!runs_elsewhere(),
+            "in a forked child, a loop that another thread ran is only destroyed");
     fork_count_ = fork_count();
+    inherited_ = true;
     calls_in_flight_.store(0, std::memory_order_relaxed);  // No thread will end them here.
     // Its threads, on which it would wait, are not there.
     [[maybe_unused]] const thread_pool* const left = workers_.release();
     wake_->forget_threads();
+    if (waker_ != nullptr) begin_in_child();  // Else the backend is not the kernel's.
     roots().for_each([](root& each) { each.forget_requesters(); });
-    if (waker_ == nullptr) return;  // A backend that is not the kernel's.
+}
 
+void io_context::begin_in_child() noexcept {
     backend_->leave_to_parent();
     withdrawn_.reset();
     waker_ = std::make_shared<waker>();
@@ -469,12 +500,14 @@ void io_context::begin_all_anew() noexcept {
     });
 }
 
-bool io_context::at_rest() const noexcept { return !wake_->entered(); }
+bool io_context::runs_elsewhere() const noexcept {
+    return wake_->entered() && bound_thread_ != this_thread();
+}
 
 // Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
 bool io_context::may_touch(const descriptor& it) const noexcept {
-    if (running_here == this) return true;
-    return !wake_->entered() && (it.pending.empty() || bound_thread_ == this_thread());
+    if (running_here == this || bound_thread_ == this_thread()) return true;
+    return !wake_->entered() && it.pending.empty();
 }
 
 void io_context::bind_to_this_thread() noexcept {
@@ -499,6 +532,8 @@ time_point io_context::next_deadline() noexcept {
     if (backend_->holds_back()) return now_;
     return timers_->next();
 }
+
+bool io_context::tries_first() const noexcept { return backend_->tries_first(); }
 
 void io_context::provide_memory(lease_operation& op) noexcept {
     if (received_into_ == nullptr) {

@@ -109,7 +109,10 @@ void io_pool::undo_start(unsigned started, int failed) noexcept {
     for (unsigned number = 0; number < started; ++number) state_->members[number]->loop.stop();
     for (unsigned number = 0; number < started; ++number)
         ::pthread_join(state_->members[number]->thread, nullptr);
-    for (auto& each : state_->members) each->loop.leave_pool();
+    for (auto& each : state_->members) {
+        each->loop.leave_pool();
+        each->loop.never_runs_ = true;
+    }
 }
 
 // What was posted all the same is begun, asked to stop, and waited for on the last loop, which never ran.

@@ -80,6 +80,9 @@ public:
     /// kernel has not been told of yet, or deliver what the last one has left.
     [[nodiscard]] virtual bool holds_back() const noexcept { return false; }
 
+    /// See io_context::tries_first.
+    [[nodiscard]] virtual bool tries_first() const noexcept { return false; }
+
     [[nodiscard]] virtual backend_info info() const noexcept = 0;
 
     /// Goes on counting where `before`, which it replaces and which is at rest, has stopped. Before any

@@ -112,7 +112,7 @@ void begin_anew_in_child() noexcept {
 bool take_over(int signal) noexcept {
     struct sigaction action{};
     action.sa_handler = &on_signal;
-    action.sa_flags = SA_RESTART;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
     ::sigfillset(&action.sa_mask);
     const auto index = static_cast<std::size_t>(signal);
     if (subscribers[index] == 0 && ::sigaction(signal, &action, &before[index]) != 0) return false;

@@ -78,13 +78,12 @@ descriptor* system_host::find(int number, std::uint32_t generation) noexcept {
 }
 
 system_host::chunk& system_host::chunk_at(std::size_t index) noexcept {
-    if (chunk* ready = chunks_[index].load(std::memory_order_acquire)) return *ready;
-
-    const std::lock_guard lock{growth_};
-    if (chunk* ready = chunks_[index].load(std::memory_order_acquire)) return *ready;
-    auto* fresh = new chunk;
-    chunks_[index].store(fresh, std::memory_order_release);
-    return *fresh;
+    chunk* ready = chunks_[index].load(std::memory_order_acquire);
+    if (ready != nullptr) return *ready;
+    auto fresh = std::make_unique<chunk>();
+    if (!chunks_[index].compare_exchange_strong(ready, fresh.get(), std::memory_order_acq_rel))
+        return *ready;  // Another thread was quicker.
+    return *fresh.release();
 }
 
 }  // namespace gyre

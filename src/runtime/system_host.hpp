@@ -3,14 +3,13 @@
 // The real machine: one per process.
 //
 // Its descriptor table is indexed by number and shared by all loops; entries have stable addresses
-// and are each used by one loop, so only the growth of the table is guarded.
+// and are each used by one loop; the table grows without a lock, which a fork might leave locked.
 #pragma once
 
 #include <gyre/runtime/host.hpp>
 
 #include <array>
 #include <atomic>
-#include <mutex>
 
 namespace gyre {
 
@@ -37,7 +36,6 @@ private:
     static void forget_closed(descriptor& it) noexcept;
 
     std::array<std::atomic<chunk*>, chunks_max> chunks_{};
-    std::mutex growth_;
 };
 
 /// Carries out one operation with system calls that never wait; see host::perform_now.

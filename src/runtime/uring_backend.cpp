@@ -47,7 +47,7 @@ std::uint32_t waits_for(const operation& op) noexcept {
     if (op.code == opcode::receive_batch || op.code == opcode::accept) return POLLIN;
     if (op.code == opcode::send_batch) return POLLOUT;
     if (!op.by_readiness) return 0;
-    if (op.code == opcode::send) return POLLOUT;
+    if (op.code == opcode::send || op.code == opcode::connect) return POLLOUT;
     return op.code == opcode::receive ? POLLIN : 0;
 }
 
@@ -408,6 +408,10 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     if (op.code == opcode::receive_lease &&
         !fill(static_cast<lease_operation&>(op), result, flags)) {
         return;
+    }
+    if (op.code == opcode::connect && result == -EALREADY && !op.cancel_requested) {
+        op.by_readiness = true;  // Begun before a fork, by the parent's ring.
+        return prepare_wait(op, POLLOUT, entry());
     }
     const std::uint32_t ready = waits_for(op);
     if (ready != 0 && result > 0 && !carry_out(op, result, ready)) return;

@@ -19,6 +19,7 @@ void wake_state::wait_for_threads() noexcept {
 }
 
 void wake_state::forget_threads() noexcept {
+    ++life_;
     visitors_ = hook_callers_ = 0;
     expected_ = expected_from_outside_ = 0;
     batches_taken_ = 0;

@@ -10,15 +10,13 @@
 
 #include <gyre/base/mpsc_stack.hpp>
 #include <gyre/coro/work.hpp>
+#include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/operation.hpp>
 
 #include <atomic>
 #include <cstdint>
 
 namespace gyre {
-
-class loop_backend;
-struct wake_hook;
 
 class wake_state {
 public:
@@ -55,12 +53,14 @@ public:
     }
 
     /// See io_context::expect_post.
-    void expect_post(bool outside) noexcept {
+    [[nodiscard]] expected_post expect_post(bool outside) noexcept {
         if (outside) expected_from_outside_.fetch_add(1, std::memory_order_relaxed);
         expected_.fetch_add(1, std::memory_order_relaxed);
+        return {life_, outside};
     }
-    void posted_as_expected(bool outside) noexcept {
-        if (outside) expected_from_outside_.fetch_sub(1, std::memory_order_release);
+    void posted_as_expected(expected_post it) noexcept {
+        if (it.life != life_) return;
+        if (it.outside) expected_from_outside_.fetch_sub(1, std::memory_order_release);
         expected_.fetch_sub(1, std::memory_order_release);
     }
     [[nodiscard]] bool expects_posts() const noexcept {
@@ -147,6 +147,7 @@ private:
     // Each batch was begun by one poster, which found nothing, and counts when it touches this no more.
     std::atomic<std::uint64_t> firsts_gone_ = 0;
     std::uint64_t batches_taken_ = 0;
+    unsigned life_ = 1;  // Changes in a forked child, while it has one thread.
 };
 
 }  // namespace gyre

@@ -66,7 +66,7 @@ public:
     int units_per_run = 1000;  ///< What `spend` takes from.
 
 private:
-    [[nodiscard]] bool at_rest() const noexcept override { return true; }
+    [[nodiscard]] bool runs_elsewhere() const noexcept override { return false; }
 
     std::vector<timer*> armed_;
 };

@@ -2,17 +2,22 @@
 //
 // What a forked child finds of its parent's loops, signals and free memory, and what it leaves alone.
 #include <gyre/coro/frame_allocator.hpp>
+#include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/io_pool.hpp>
 #include <gyre/runtime/signal_subscription.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
+#include <gyre/sync/timeout.hpp>
 #include <runtime/fork_count.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
 #include <support/pools.hpp>
+#include <support/settle.hpp>
 
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +51,43 @@ bool works(io_context& io) {
     io.run_for(patience);
     return worked;
 }
+
+/// A listener whose queue is full, so that a connect waits.
+class full_listener {
+public:
+    full_listener() {
+        const socket_address any = endpoint{ipv4::loopback(), 0}.raw();
+        REQUIRE(::bind(number_, reinterpret_cast<const sockaddr*>(any.data), any.size) == 0);
+        REQUIRE(::listen(number_, 0) == 0);
+        sockaddr_in got{};
+        socklen_t size = sizeof got;
+        REQUIRE(::getsockname(number_, reinterpret_cast<sockaddr*>(&got), &size) == 0);
+        address_ = {ipv4::loopback(), ntohs(got.sin_port)};
+        for (int& each : waiting_) {
+            each = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+            ::connect(each, reinterpret_cast<const sockaddr*>(&got), size);
+        }
+    }
+    full_listener(const full_listener&) = delete;
+    full_listener& operator=(const full_listener&) = delete;
+    ~full_listener() {
+        for (const int each : waiting_) ::close(each);
+        ::close(number_);
+    }
+
+    [[nodiscard]] const endpoint& address() const noexcept { return address_; }
+
+    /// Takes what has connected, so that there is room.
+    void accept_all() const {
+        while (::accept(number_, nullptr, nullptr) >= 0) {
+        }
+    }
+
+private:
+    int number_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    endpoint address_;
+    std::array<int, 3> waiting_{};
+};
 
 }  // namespace
 
@@ -255,5 +297,135 @@ TEST_CASE("a pool of the parent's may be destroyed in a child, and so may a loop
         CHECK(child.passed());
         pool->wait();
         CHECK(works(*io));
+    });
+}
+
+TEST_CASE("a child may destroy a loop that another thread was running, and sockets of it") {
+    with_every_backend([](const io_context_options& options) {
+        auto io = std::make_unique<io_context>(options);
+        socket_pair ends = local_pair(*io);
+        std::array<std::byte, 1> byte{};
+        std::atomic<bool> begun = false;
+        const auto reads = [&]() -> task<> {
+            begun = true;
+            static_cast<void>(co_await ends.server.read_some(byte));
+        };
+        const stop_handle reading = launch(*io, reads(), or_terminate{});
+        std::thread runner{[&io] { io->run(); }};
+        CHECK(eventually([&] { return begun && io->asleep(); }));
+
+        const child_report child = in_child([&](child_process& me) {
+            io.reset();
+            ends = {};
+            io_context own{options};
+            me.check(works(own), "a loop of the child's works");
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        reading.request_stop();
+        runner.join();
+    });
+}
+
+TEST_CASE("a connect that is under way at a fork ends in both processes") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        full_listener server;
+        error outcome{errc::timed_out, activity::connect};
+        const auto connects = [&]() -> task<> {
+            auto made = co_await with_timeout(patience, stream_socket::connect(server.address()));
+            outcome = made.error();
+        };
+        launch(io, connects(), or_terminate{});
+        io.poll();
+        REQUIRE(!io.roots().empty());
+
+        const child_report child = in_child([&](child_process& me) {
+            server.accept_all();
+            io.run_for(patience);
+            me.check(!outcome, outcome.message());
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        io.run_for(patience);
+        CHECK(outcome.message() == error{}.message());
+    });
+}
+
+TEST_CASE("a task that was sent to its own loop may fork") {
+    with_every_backend([](const io_context_options& options) {
+        const child_report child = in_child([&](child_process& me) {
+            auto io = std::make_unique<io_context>(options);
+            const auto forks = [](io_context& loop, int& number) -> task<> {
+                number = ::fork();
+                if (number == 0) loop.notify_fork();
+                co_await yield();
+            };
+            int grandchild = -1;
+            const auto sends = [&]() -> task<> { co_await on(*io, forks(*io, grandchild)); };
+            launch(*io, sends(), or_terminate{});
+            io->run_for(patience);
+
+            // Only the other thread's post can end this: the loop has to wait for it.
+            io_context other{options};
+            std::atomic<bool> begun = false;
+            const auto waits = [&begun]() -> task<> {
+                begun = true;
+                static_cast<void>(co_await sleep_for(patience));
+            };
+            const auto away = [&]() -> task<> { co_await on(other, waits()); };
+            std::thread thread;
+            {
+                io_context::work_guard open{other};
+                thread = std::thread{[&other] { other.run(); }};
+                launch(*io, away(), or_terminate{});
+                while (!begun) io->poll();
+                io.reset();
+            }
+            thread.join();
+            if (grandchild == 0) ::_exit(0);
+            me.check(wait_for_child(grandchild) == 0, "the grandchild's loop has waited, too");
+        });
+        CHECK(child.text == "");
+        CHECK(child.passed());
+    });
+}
+
+TEST_CASE("a child may leave what a worker, or another loop's thread, was to end in its parent") {
+    with_every_backend([](const io_context_options& options) {
+        std::atomic<bool> over = false;
+        std::atomic<int> begun = 0;
+        auto io = std::make_unique<io_context>(options);
+        io_context other{options};
+        const auto calls = [&]() -> task<> {
+            const auto waits = [&] {
+                ++begun;
+                over.wait(false);
+            };
+            static_cast<void>(co_await blocking(waits));
+        };
+        const auto waits_there = [&]() -> task<> {
+            ++begun;
+            static_cast<void>(co_await sleep_for(patience));
+        };
+        const auto sends = [&]() -> task<> { co_await on(other, waits_there()); };
+        launch(*io, calls(), or_terminate{});
+        const stop_handle sent = launch(*io, sends(), or_terminate{});
+        io_context::work_guard open{other};
+        std::thread runner{[&other] { other.run(); }};
+        while (begun < 2) io->poll();
+
+        const child_report child = in_child([&](child_process&) { io.reset(); });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        over = true;
+        over.notify_all();
+        sent.request_stop();
+        io->run_for(patience);
+        open = {};
+        runner.join();
     });
 }

@@ -6,6 +6,8 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/io_pool.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <laws/scripted_backend.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
@@ -243,5 +245,43 @@ TEST_CASE("reads that end while another loop of their pool cancels them come bac
 
         reads.check();
         pool.reset();
+    });
+}
+
+TEST_CASE(
+    "what runs on an inner loop may close sockets of the outer one, and wake what waits there") {
+    with_every_backend([](const io_context_options& options) {
+        io_context outer{options};
+        event closed;
+        int woken = 0;
+        error read_ended;
+        socket_pair ends = local_pair(outer);
+        const auto reads = [&]() -> task<> {
+            std::array<std::byte, 1> byte{};
+            read_ended = (co_await ends.server.read_some(byte)).error();
+        };
+        const auto waits = [&]() -> task<> {
+            static_cast<void>(co_await closed.wait());
+            ++woken;
+        };
+        const auto runs_inner = [&]() -> task<> {
+            io_context inner{options};
+            const auto closes = [&]() -> task<> {
+                CHECK(ends.server.close().ok());
+                closed.set();
+                co_return;
+            };
+            co_await yield();
+            launch(inner, closes(), or_terminate{});
+            inner.run_for(patience);
+        };
+
+        launch(outer, reads(), or_terminate{});
+        launch(outer, waits(), or_terminate{});
+        launch(outer, runs_inner(), or_terminate{});
+        outer.run_for(patience);
+
+        CHECK(woken == 1);
+        CHECK(read_ended == errc::canceled);
     });
 }

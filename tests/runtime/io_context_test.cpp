@@ -3,6 +3,7 @@
 // What gyre/runtime/io_context.hpp promises beyond the laws of its backends.
 #include <gyre/runtime/io_context.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -10,6 +11,7 @@
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -589,6 +591,16 @@ TEST_CASE("a loop that runs and sleeps is woken through its backend, hook or not
         io.set_wake_hook(nullptr);
         CHECK(ran == 1);
     });
+}
+
+TEST_CASE("a guard that outlives its loop says so") {
+    const ending how = ending_of([] {
+        io_context::work_guard open;
+        io_context io;
+        open = io_context::work_guard{io};
+    });
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a work_guard does not outlive its loop"));
 }
 
 TEST_CASE("the last guard, taken away while the loop is about to sleep, lets it end") {

@@ -638,6 +638,23 @@ TEST_CASE("a pool whose threads cannot be started says so, and ends what it was 
     });
 }
 
+TEST_CASE("a task that is sent to a pool without threads runs where it was sent from, stopped") {
+    on_every_backend([](io_context&) -> task<> {
+        const thread_stacks none{thread_stacks::impossible};
+        io_pool_options options;
+        options.threads = 2;
+        io_pool pool{options};
+        REQUIRE(pool.status() == errc::resource_unavailable);
+        const auto sleeps = []() -> task<error> {
+            co_return (co_await sleep_for(patience)).error();
+        };
+
+        const error slept = co_await on(pool, sleeps());
+
+        CHECK(slept == errc::canceled);
+    });
+}
+
 namespace {
 
 // The address space that this process uses, in bytes.

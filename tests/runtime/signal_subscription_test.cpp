@@ -149,6 +149,7 @@ TEST_CASE("the disposition before comes back with the last subscription") {
         auto again = signal_subscription::open(io, {SIGUSR1});
         ::sigaction(SIGUSR1, nullptr, &before);
         CHECK((before.sa_handler != SIG_IGN));
+        CHECK((before.sa_flags & SA_ONSTACK) != 0);  // A thread's stack may be small.
     }
     ::sigaction(SIGUSR1, nullptr, &after);
 

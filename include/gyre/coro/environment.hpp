@@ -68,7 +68,9 @@ public:
 
     /// Whether the calling thread may touch what waits on this loop: it runs the loop, or none does. For
     /// checks. Any thread.
-    [[nodiscard]] bool may_touch_here() const noexcept { return running_here == this || at_rest(); }
+    [[nodiscard]] bool may_touch_here() const noexcept {
+        return running_here == this || !runs_elsewhere();
+    }
 
     /// The coroutines that nothing awaits; `launch` adds them. The loop's thread only.
     [[nodiscard]] list<root>& roots() noexcept { return roots_; }
@@ -79,8 +81,8 @@ protected:
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
 
-    /// Whether no thread runs it.
-    [[nodiscard]] virtual bool at_rest() const noexcept = 0;
+    /// Whether another thread is inside of its run.
+    [[nodiscard]] virtual bool runs_elsewhere() const noexcept = 0;
 
     // Invariant: the loop whose run() is innermost on this thread. The second of the library's two
     // thread-locals: posting to one's own loop must not cost an atomic operation, nor a check a call.

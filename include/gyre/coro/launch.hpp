@@ -53,7 +53,7 @@ public:
     root& operator=(const root&) = delete;
 
     /// For a forked child: the threads that were asking for a stop are not there.
-    void forget_requesters() noexcept { requesters_.store(0); }
+    void forget_requesters() noexcept;
 
 protected:
     using destroyer = void (*)(root&) noexcept;

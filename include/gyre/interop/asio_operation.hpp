@@ -159,13 +159,13 @@ protected:
         env_ = &given;
         waiter_ = waiter;
         if ((phase_.load(std::memory_order_acquire) & completed) == 0) {
-            context_of(given).expect_post(true);
+            expected_ = context_of(given).expect_post(true);
             given.chain->enter(*this);
             suspended_ = true;
             if ((phase_.fetch_or(waiting, std::memory_order_acq_rel) & completed) == 0) return true;
             suspended_ = false;
             given.chain->leave();
-            context_of(given).posted_as_expected(true);
+            context_of(given).posted_as_expected(expected_);
         }
         return go_on_or_post();
     }
@@ -188,15 +188,17 @@ protected:
 
     void post_from_anywhere() noexcept {
         io_context& home = context_of(*env_);
+        const expected_post expected = expected_;
         env_->executor.post(*this);  // From here on the coroutine may be gone, and this with it.
-        home.posted_as_expected(true);
+        home.posted_as_expected(expected);
     }
 
     /// The same at the end of a handler, which is as good a place to go on as any.
     void go_on_from_handler() noexcept {
         io_context& home = context_of(*env_);
+        const expected_post expected = expected_;
         if (!asio_guest::run_at_once(home, env_->executor, *this)) env_->executor.post(*this);
-        home.posted_as_expected(true);
+        home.posted_as_expected(expected);
     }
 
     /// True if a cancellation is to be sent; the sender owes a `consumed`.
@@ -263,6 +265,7 @@ private:
     }
 
     std::atomic<unsigned> phase_ = 0;
+    expected_post expected_;
     const environment* env_ = nullptr;
     std::coroutine_handle<> waiter_;
     boost::asio::cancellation_signal signal_;

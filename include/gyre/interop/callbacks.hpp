@@ -57,15 +57,15 @@ public:
                                   const environment& given) noexcept {
         waiter_ = waiter;
         env_ = given;
-        context_of(given).expect_post(true);
+        expected_ = context_of(given).expect_post(true);
         if ((phase_.fetch_or(waiting, std::memory_order_acq_rel) & published) == 0) return true;
-        context_of(given).posted_as_expected(true);
+        context_of(given).posted_as_expected(expected_);
         return false;
     }
 
     /// On the loop's thread, after a claim: no other thread is going to post.
     void end_wait() noexcept {
-        context_of(env_).posted_as_expected(true);
+        context_of(env_).posted_as_expected(expected_);
         post_resumption();
     }
 
@@ -81,7 +81,7 @@ public:
     void forget_waiter() noexcept {
         env_.chain->leave();
         if (claim()) {
-            context_of(env_).posted_as_expected(true);
+            context_of(env_).posted_as_expected(expected_);
             drop();
             return;
         }
@@ -120,12 +120,13 @@ private:
     // Apart, so that what is called on the loop's own thread stays small.
     [[gnu::noinline]] void publish_from_another_thread() noexcept {
         io_context& home = context_of(env_);
+        const expected_post expected = expected_;
         // The coroutine may go on at once, and destroy the owner of the callback that is being
         // called.
         owners_.fetch_add(1, std::memory_order_relaxed);
         post_resumption();
         drop();
-        home.posted_as_expected(true);
+        home.posted_as_expected(expected);
     }
 
     void post_resumption() noexcept {
@@ -145,6 +146,7 @@ private:
     std::atomic<int> callbacks_ = 1;
     std::atomic<int> owners_ = 2;
     std::atomic<bool> posted_ = false;  // The executor has this.
+    expected_post expected_;
     // Of the waiting coroutine, copied: its frame may be destroyed while a call comes. The chain lives
     // as long as there is a `waiter_`.
     environment env_;
@@ -346,7 +348,7 @@ template <class... Values, class Start>
   deprecated(
       "g++ 12 destroys a temporary lambda twice in a co_await: give it a name, and pass that")]]
 callback_awaiter<Start, no_cancel, Values...> from_callback(Start&& start) {
-    return {std::move(start), no_cancel{}};
+    return {std::forward<Start>(start), no_cancel{}};
 }
 
 /// The same for operations that can be asked to end, and that use memory of the coroutine meanwhile.

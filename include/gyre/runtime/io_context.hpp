@@ -104,6 +104,12 @@ struct receive_memory_use {
     std::uint64_t blocks_made = 0;   ///< Fetched from malloc so far, none being free.
 };
 
+/// A post that a loop waits for; see `io_context::expect_post`. By default, none.
+struct expected_post {
+    unsigned life = 0;  ///< Of the loop: a forked child begins another one, and expects nothing.
+    bool outside = false;
+};
+
 /// How a loop that lives inside another one asks to be polled; see `io_context::set_wake_hook`.
 struct wake_hook {
     /// Called on the thread that has posted, on several at once if they do; `poll` must follow, on the
@@ -248,7 +254,9 @@ public:
     /// In the child the loop gets a backend of its own. What was pending in both processes at the fork is
     /// pending in both: each reads from its own copy of a socket, and it is for the program to close one.
     /// Operations that need a thread of the parent's never complete in the child: calls handed to workers,
-    /// and tasks on other loops. An io_pool is only good for being destroyed.
+    /// and tasks on other loops; the destructor leaves these as they are. An io_pool is only good for being
+    /// destroyed, and so is a loop that another thread was inside of at the fork: running it is a failed
+    /// check, and what was on it is left as it was.
     void notify_fork() noexcept;
 
     /// Keeps `run` from returning for lack of work while it lives.
@@ -284,8 +292,12 @@ public:
     /// Another thread will post an item, unseen from here until then; the loop lives until it says
     /// that it has.
     /// @param  outside  Not a thread of the same pool.
-    void expect_post(bool outside) noexcept;
-    void posted_as_expected(bool outside) noexcept;
+    /// @return For `posted_as_expected`.
+    [[nodiscard]] expected_post expect_post(bool outside) noexcept;
+    void posted_as_expected(expected_post it) noexcept;
+
+    /// Whether there is no thread for it, of those that its pool was to have.
+    [[nodiscard]] bool never_runs() const noexcept { return never_runs_; }
 
     /// What tells the loops of one pool from others; null for a loop on its own. Only compared.
     [[nodiscard]] const void* pool_identity() const noexcept;
@@ -322,6 +334,9 @@ public:
 
     /// Whether anything besides the current item is ready to run.
     [[nodiscard]] bool busy() const noexcept { return !ready_.empty(); }
+
+    /// Whether its backend tries what may have to wait, for which sockets had better not block.
+    [[nodiscard]] bool tries_first() const noexcept;
 
     /// Tells `op` where to take its memory from.
     void provide_memory(lease_operation& op) noexcept;
@@ -383,12 +398,16 @@ private:
     [[nodiscard]] bool rests(bool ending) noexcept;
     void join_pool(pool_member& as) noexcept { member_ = &as; }
     void leave_pool() noexcept { member_ = nullptr; }
-    [[nodiscard]] bool at_rest() const noexcept override;
+    [[nodiscard]] bool runs_elsewhere() const noexcept override;
     [[nodiscard]] bool may_touch(const descriptor& it) const noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
     std::unique_ptr<loop_backend> replace_backend(chosen_backend next) noexcept;
     void begin_all_anew() noexcept;
+    void begin_in_child() noexcept;
+    void leave_to_parent() noexcept;
+    void disown_roots() noexcept;
+    void disown_descriptors() noexcept;
     void postpone(operation& op) noexcept;
     void begin_postponed() noexcept;
     [[nodiscard]] bool begin(operation& op) noexcept;
@@ -408,10 +427,12 @@ private:
     std::unique_ptr<thread_pool> workers_;
     pool_member* member_ = nullptr;          // What it shares with the other loops of an io_pool.
     receive_pool* received_into_ = nullptr;  // Made on first use; may outlive the loop.
-    std::uint64_t bound_thread_ =
-        0;                   // The name of the thread that runs it; 0 before the first run.
+    std::atomic<std::uint64_t> bound_thread_ = 0;  // The name of the one that runs it; first 0.
     work_queue due_;         // By timers, while others wait in `ready_`: empty where that is.
     bool due_next_ = false;  // The next item is one of these.
+    bool never_runs_ = false;
+    bool inherited_ =
+        false;  // In a forked child: what its parent's threads were to end may never end.
     std::size_t ran_since_turn_ = 0;  // By calls of `run` and its like that made no turn.
     std::size_t first_reading_ = 16;  // Items of a turn before the clock is read.
     unsigned fork_count_;             // That of the process whose backend it has.

@@ -94,13 +94,17 @@ public:
 
     /// The error of the first loop whose required backend cannot run; see io_context::status. Or why not
     /// every thread could be started, as a rule `errc::resource_unavailable`: then none runs, `wait`
-    /// returns at once, and what is posted or launched all the same begins in the destructor, stopped.
+    /// returns at once, what is posted or launched all the same begins in the destructor, stopped, and tasks
+    /// that are sent there run where they were sent from, stopped.
     [[nodiscard]] error status() const noexcept;
 
     [[nodiscard]] io_pool_counters counters() const noexcept;
 
     /// As io_context::pool_identity.
     [[nodiscard]] const void* pool_identity() const noexcept { return state_.get(); }
+
+    /// As io_context::never_runs.
+    [[nodiscard]] bool never_runs() const noexcept { return static_cast<bool>(not_started_); }
 
 private:
     void make_members(unsigned count, const io_context_options& options);

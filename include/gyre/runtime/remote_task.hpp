@@ -44,13 +44,16 @@ public:
         parent_ = given;
         away_ = true;
         io_context& home = context_of(*given);
-        outside_ =
-            where_.pool_identity() == nullptr || where_.pool_identity() != home.pool_identity();
-        home.expect_post(outside_);
+        const bool stays = where_.never_runs();
+        if (!stays && static_cast<const void*>(&where_) != &home) {
+            const void* const pool = where_.pool_identity();
+            expected_ = home.expect_post(pool == nullptr || pool != home.pool_identity());
+        }
         if constexpr (counts_remote_tasks) where_.remote_task_started();
-        auto* there = new remote_root{*this, where_, std::move(it_)};
+        auto* there = new remote_root{*this, stays ? &home : nullptr, std::move(it_)};
         stop_ = stop_handle{*there};
-        if (given->chain->level() != stop_level::none) request(given->chain->level());
+        const stop_level asked = stays ? stop_level::stop : given->chain->level();
+        if (asked != stop_level::none) request(asked);
         given->chain->enter(*this);
         there->post();
     }
@@ -66,8 +69,10 @@ private:
     /// The running end: a root of its own over there.
     class remote_root final : public root {
     public:
-        remote_root(remote_task& from, Target& where, task<Result> it) noexcept
-            : root{executor_ref{where}, home_of(where), &start, &finish, &destroy},
+        /// @param  instead  If there is one: where it runs instead of at the target.
+        remote_root(remote_task& from, io_context* instead, task<Result> it) noexcept
+            : root{instead != nullptr ? executor_ref{*instead} : executor_ref{from.where_},
+                   instead != nullptr ? instead : home_of(from.where_), &start, &finish, &destroy},
               from_{from},
               it_{std::move(it)} {
             chain.top = it_.node();
@@ -116,9 +121,9 @@ private:
             }
             if constexpr (counts_remote_tasks) back.where_.remote_task_ended();
             io_context& home = context_of(*back.parent_);
-            const bool outside = back.outside_;
+            const expected_post expected = back.expected_;
             back.parent_->executor.post(back);  // From here on `back` may be gone.
-            home.posted_as_expected(outside);
+            home.posted_as_expected(expected);
             self.drop();
         }
 
@@ -142,7 +147,7 @@ private:
     std::optional<kept> result_;
     [[no_unique_address]] exception_slot failure_;
     bool away_ = false;
-    bool outside_ = false;  // The target is not of the pool of the caller's loop.
+    expected_post expected_;
 };
 
 /// Awaits `it`, run on the loop `where`; the caller resumes on its own executor.
