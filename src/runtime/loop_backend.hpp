@@ -2,7 +2,7 @@
 //
 // The line between "what the program wants" and "how the kernel does it".
 //
-// Everything above this file behaves the same on io_uring, epoll, the simulator and the tests'
+// Everything above this file behaves the same on io_uring, epoll and the tests'
 // script; whatever differs is behind these functions. tests/laws/backend_laws_test.cpp is their
 // specification. One backend serves one loop and is called on its thread, but for `wake`.
 #pragma once

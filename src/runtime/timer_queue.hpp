@@ -2,7 +2,7 @@
 //
 // Timers in the order of their deadlines, without a clock.
 //
-// Passive: `advance(now)` is told the time, so the simulator and the tests can tell any. A 4-ary heap
+// Passive: `advance(now)` is told the time, so tests can tell any. A 4-ary heap
 // keyed by (deadline, sequence): equal deadlines fire in the order of arming. Pushing a deadline back,
 // which every idle timeout does at every read, is a store: the heap keeps the old key and puts the
 // timer right when that comes up.

@@ -3,7 +3,7 @@
 // The one clock that deadlines are told in.
 //
 // It names the type only: *reading* a clock is the loop's business (coro/environment.hpp), so that
-// a simulated machine can hand out a time of its own.
+// a test can hand out a time of its own.
 #pragma once
 
 #include <chrono>

@@ -21,7 +21,7 @@ namespace gyre {
 class root;
 
 /// What every coroutine on a loop can count on: its clock, its timers, its roots, its fair share.
-/// `io_context` is the one implementation; the simulator's loops are io_contexts too.
+/// `io_context` is the one implementation.
 class loop {
 public:
     /// When the clock was last read, which a turn does now and then: cheap, and old by as much as the

@@ -3,7 +3,7 @@
 // A deadline that a coroutine waits for.
 //
 // The record lives with its waiter; the loop keeps only a reference, in a heap that never looks at
-// the clock by itself (src/runtime/timer_queue.hpp), so simulated time is just another caller.
+// the clock by itself (src/runtime/timer_queue.hpp), so a test may tell it any time.
 #pragma once
 
 #include <gyre/base/time.hpp>

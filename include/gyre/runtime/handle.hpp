@@ -2,8 +2,8 @@
 //
 // Ownership of one open descriptor.
 //
-// It is {host, slot, generation} and not a bare number, because a simulated descriptor must close in
-// the simulation, and because a number the kernel has reused must never be taken for the old one.
+// It is {host, slot, generation} and not a bare number, because a descriptor of a test's host must close
+// there, and because a number the kernel has reused must never be taken for the old one.
 // Sockets and acceptors hold one of these and nothing else.
 #pragma once
 

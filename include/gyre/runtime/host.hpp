@@ -2,8 +2,8 @@
 //
 // The machine a program runs on: immediate calls, the clock, and what is remembered of descriptors.
 //
-// There is one real host per process, and one per simulated machine in the simulator; programs only
-// ever meet this interface, so they cannot tell. Loops (io_context.hpp) live on a host.
+// There is one real host per process, and whatever hosts a test makes; programs only ever meet this
+// interface, so they cannot tell. Loops (io_context.hpp) live on a host.
 #pragma once
 
 #include <gyre/base/time.hpp>

@@ -126,7 +126,7 @@ class io_context final : public loop {
 public:
     explicit io_context(const io_context_options& options = {});
 
-    /// A loop on a backend of the caller's: the simulator's, or a test's.
+    /// A loop on a backend of the caller's, such as a test's.
     io_context(std::unique_ptr<loop_backend> backend, host& on);
 
     ~io_context();

@@ -3,8 +3,8 @@
 // What a program wants from the kernel, as data.
 //
 // A socket fills in one of these records; submit.hpp hands it to the loop; an interpreter carries it
-// out: io_uring turns it into a submission entry, epoll tries the call and waits for readiness, the
-// simulator makes it an event. Objects therefore exist once. To add an operation: a struct and an
+// out: io_uring turns it into a submission entry, epoll tries the call and waits for readiness, a
+// test's script answers as it was told. Objects therefore exist once. To add an operation: a struct and an
 // opcode here, one case each in src/runtime/perform.cpp and src/runtime/uring_backend.cpp
 // (-Werror=switch lists what is missing), a row in tests/laws/backend_laws_test.cpp, and the object's
 // method that fills it in.

@@ -2,8 +2,8 @@
 //
 // The queue in front of every lock, event and channel, written once.
 //
-// First come, first served. Waking posts instead of transferring, so that the turn's budget and the
-// simulator see every wake-up. A waiter that was woken has what it was woken for, whatever is
+// First come, first served. Waking posts instead of transferring, so that the turn's budget
+// counts every wake-up. A waiter that was woken has what it was woken for, whatever is
 // stopped afterwards. All on one loop or one strand, which is checked as far as a wait shows it;
 // nothing here is locked.
 #pragma once
