@@ -247,6 +247,25 @@ TEST_CASE("a reader is a stream itself: first its window, then what follows") {
     });
 }
 
+TEST_CASE("what has as much room as its reader is read into directly, once the window is empty") {
+    on_every_backend([](io_context&) -> task<> {
+        trickle source{"head\nbody and more", {7, 11}};
+        buffered_reader<trickle> reader{source, 8};
+        const io_result<const_buffer> head = co_await reader.read_until("\n");
+        reader.consume(head.value().size());
+        std::array<std::byte, 32> large;
+
+        const io_result<std::size_t> kept = co_await reader.read_some(large);
+        const io_result<std::size_t> rest = co_await reader.read_some(std::span{large}.subspan(2));
+        const io_result<std::size_t> end = co_await reader.read_some(large);
+
+        CHECK(kept.value() == 2);
+        CHECK(rest.value() == 11);
+        CHECK(text_of(std::span{large}.first(13)) == "body and more");
+        CHECK(end.error() == errc::eof);
+    });
+}
+
 TEST_CASE("whole messages are read exactly through a reader") {
     on_every_backend([](io_context&) -> task<> {
         trickle source{"4\nbodynext", {3, 1, 1}};

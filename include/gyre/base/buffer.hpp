@@ -25,8 +25,9 @@ using const_buffer = std::span<const std::byte>;  ///< Borrowed bytes to be sent
 using const_buffers = std::span<const const_buffer>;
 using mutable_buffers = std::span<const mutable_buffer>;
 
-/// Most buffers one gathered or scattered call takes; the rest is left for the next call.
-inline constexpr std::size_t buffers_per_call_max = 64;
+/// Most buffers one gathered or scattered call takes; the rest is left for the next call. Their list is kept
+/// in the caller's frame, 16 bytes each, and beyond eight the kernel has to allocate for it.
+inline constexpr std::size_t buffers_per_call_max = 16;
 
 /// The bytes of `text`, borrowed.
 [[nodiscard]] inline const_buffer bytes_of(std::string_view text GYRE_LIFETIMEBOUND) noexcept {

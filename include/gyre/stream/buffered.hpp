@@ -88,12 +88,14 @@ public:
     /// `read_until`.
     [[nodiscard]] read_at_least_awaiter<Stream> read_at_least(std::size_t count) noexcept;
 
-    /// Makes the reader a stream itself: the window first, then what follows.
+    /// Makes the reader a stream itself: the window first, then what follows. With an empty window, what has
+    /// as much room as the reader is read into without being copied.
     [[nodiscard]] read_window_awaiter<Stream> read_some(read_space into) noexcept;
 
 private:
     template <class Self, read_stream From>
     friend class filling;
+    friend class read_window_awaiter<Stream>;
 
     // Room behind the window, moving it to the front if need be; empty if it fills all of the space.
     [[nodiscard]] mutable_buffer room() noexcept {
@@ -226,28 +228,39 @@ private:
 
 /// Made by `buffered_reader::read_some`.
 template <read_stream Stream>
-class [[nodiscard]] read_window_awaiter : public filling<read_window_awaiter<Stream>, Stream> {
+class [[nodiscard]] read_window_awaiter
+    : public repeated<read_window_awaiter<Stream>, read_step<Stream>> {
 public:
     read_window_awaiter(buffered_reader<Stream>& reader, mutable_buffer into) noexcept
-        : filling<read_window_awaiter, Stream>{reader}, into_{into} {}
+        : reader_{reader}, into_{into} {}
+
+    [[nodiscard]] bool over() const noexcept { return into_.empty() || !reader_.window().empty(); }
+    [[nodiscard]] auto step() noexcept {
+        return reader_.from_.read_some(goes_directly() ? into_ : reader_.room());
+    }
+    [[nodiscard]] bool take(io_result<std::size_t> got) noexcept {
+        (goes_directly() ? direct_ : reader_.end_) += got.value();
+        error_ = got.error();
+        return false;
+    }
 
     [[nodiscard]] io_result<std::size_t> await_resume() {
         this->rethrow_if_any();
-        if (this->failure()) return this->failure();
-        const const_buffer window = this->reader().window();
+        if (error_ || direct_ > 0) return {error_, direct_};
+        const const_buffer window = reader_.window();
         const std::size_t count = std::min(into_.size(), window.size());
         if (count > 0) std::memcpy(into_.data(), window.data(), count);
-        this->reader().consume(count);
+        reader_.consume(count);
         return io_result<std::size_t>{count};
     }
 
-    [[nodiscard]] static bool attainable(std::size_t) noexcept { return true; }
-    [[nodiscard]] bool content(const_buffer window) const noexcept {
-        return into_.empty() || !window.empty();
-    }
-
 private:
+    [[nodiscard]] bool goes_directly() const noexcept { return into_.size() >= reader_.size_; }
+
+    buffered_reader<Stream>& reader_;
     mutable_buffer into_;
+    std::size_t direct_ = 0;  // Bytes that are in `into_` already.
+    error error_;
 };
 
 template <read_stream Stream>
