@@ -30,8 +30,8 @@ void root::enlist() noexcept { env_.loop->roots().push_back(*this); }
 // instructions. Either it finds the root ended, or it is found here.
 void root::retire() noexcept {
     list_link<>::unlink();
-    ended_.store(true);
     if (references_.load(std::memory_order_acquire) == 1) return;  // There is no handle to ask by.
+    ended_.store(true);
     wait_briefly([this] { return requesters_.load() == 0; });
 }
 

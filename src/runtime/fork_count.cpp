@@ -10,13 +10,14 @@
 #include <atomic>
 
 namespace gyre {
-namespace {
 
-std::atomic<unsigned> count = 0;
+constinit std::atomic<unsigned> fork_counter::forks = 0;
+
+namespace {
 
 void count_in_child() noexcept {
     frame_cache::unlock_central_cache();
-    count.fetch_add(1, std::memory_order_relaxed);
+    fork_counter::forks.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Before there are threads: one might fork while another is at this.
@@ -24,7 +25,5 @@ void count_in_child() noexcept {
     &frame_cache::lock_central_cache, &frame_cache::unlock_central_cache, &count_in_child);
 
 }  // namespace
-
-unsigned fork_count() noexcept { return count.load(std::memory_order_relaxed); }
 
 }  // namespace gyre

@@ -72,7 +72,7 @@ public:
         in_.wake_->wake_up();
         static_cast<void>(in_.read_clock());
         in_.take_inbox();
-        if (!hook_offered.exchange(true, std::memory_order_relaxed)) offer_hook();
+        if (!hook_offered.load(std::memory_order_relaxed)) offer_hook();
     }
     run_guard(const run_guard&) = delete;
     run_guard& operator=(const run_guard&) = delete;
@@ -84,6 +84,7 @@ public:
 private:
     // A hook of the program's own stays.
     static void offer_hook() noexcept {
+        if (hook_offered.exchange(true, std::memory_order_relaxed)) return;
         const check_hook before = set_check_hook([](const check_failure&) noexcept {
             if (running_here != nullptr) dump_before_abort(*running_here);
         });
@@ -270,6 +271,10 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         streak_ = steps_per_streak;
         item->run(*item);
         if (++ran < next_reading) continue;
+        if (member_ == nullptr && only_ready_items()) {
+            next_reading = ran + interval;
+            continue;
+        }
         const duration took = read_clock() - began;
         const bool is_long = took >= turn_length_max;
         interval =
@@ -286,14 +291,24 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     return ran;
 }
 
+// Whether a turn could bring nothing but what is ready, however long that takes.
+bool io_context::only_ready_items() noexcept {
+    return backend_->idle() && wake_->nothing_posted() && timers_->size() == 0;
+}
+
 // Whether anything but what is ready may have to be looked at.
 bool io_context::others_are_due() noexcept {
     return !backend_->idle() || !wake_->nothing_posted() || timers_->next() <= now_;
 }
 
+work* io_context::next_item(int& shared_left) noexcept {
+    if (member_ != nullptr || !due_.empty()) return next_of_several(shared_left);
+    return ready_.empty() ? nullptr : &ready_.pop();
+}
+
 // In a pool, a few of the shared items come first in each turn, so that a loop which is never out of
 // work of its own does its part; the rest when nothing else is left.
-work* io_context::next_item(int& shared_left) noexcept {
+work* io_context::next_of_several(int& shared_left) noexcept {
     if (member_ != nullptr && (shared_left > 0 || ready_.empty())) {
         if (work* const shared = member_->take()) {
             --shared_left;
@@ -303,8 +318,7 @@ work* io_context::next_item(int& shared_left) noexcept {
         // Its member may just have begun to keep watch, and what is ready may hold it up.
         if (!ready_.empty()) member_->pace.end();
     }
-    if (!due_.empty()) [[unlikely]]
-        return &next_of_both();
+    if (!due_.empty()) return &next_of_both();
     return ready_.empty() ? nullptr : &ready_.pop();
 }
 

@@ -68,7 +68,8 @@ int receive_local(descriptor& from, std::byte* into, std::size_t size) noexcept 
 
 int receive(descriptor& from, std::byte* into, std::size_t size) noexcept {
     if (from.family == AF_UNSPEC) learn_family(from);
-    const int result = from.family == AF_UNIX
+    // Only epoll draws conclusions from it, and only of sockets that it has an eye on.
+    const int result = from.family == AF_UNIX && from.registered
                            ? receive_local(from, into, size)
                            : outcome(::recv(from.number, into, size, MSG_DONTWAIT));
     if (from.listener != nullptr) from.note_first_read(result == -EAGAIN);

@@ -376,9 +376,11 @@ private:
     std::size_t run_until(time_point limit, std::size_t items_max);
     std::size_t run_ready(std::size_t items_max) noexcept;
     void turn(time_point limit) noexcept;
+    [[nodiscard]] bool only_ready_items() noexcept;
     [[nodiscard]] bool others_are_due() noexcept;
     void fire_timers() noexcept;
     [[nodiscard]] work* next_item(int& shared_left) noexcept;
+    [[nodiscard]] work* next_of_several(int& shared_left) noexcept;
     [[nodiscard]] work& next_of_both() noexcept;
     [[nodiscard]] bool may_sleep() noexcept;
     [[nodiscard]] bool await_more() noexcept;
