@@ -25,12 +25,12 @@ from analyse.frame import Run, load
 
 LAB = Path(__file__).resolve().parents[1]
 FILE = "src/runtime/perform.cpp"
-SEND = """    return outcome(::send(on.number, op.data, on.portion_of(op.size), MSG_DONTWAIT | MSG_NOSIGNAL));
+SEND = """    return outcome(::send(on.number, op.data, on.portion_of(op), MSG_DONTWAIT | MSG_NOSIGNAL));
 """
 VARIANTS = {
     "as_it_is": SEND,
     "slower": """    const auto began = __builtin_ia32_rdtsc();
-    const ssize_t sent = ::send(on.number, op.data, on.portion_of(op.size), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = ::send(on.number, op.data, on.portion_of(op), MSG_DONTWAIT | MSG_NOSIGNAL);
     const int failure = errno;
     const auto ended = __builtin_ia32_rdtsc();
     while (__builtin_ia32_rdtsc() - ended < (ended - began) / 10) {

@@ -302,10 +302,10 @@ def test_the_first_page_tells_how_to_read_it_where_gyre_loses_and_what_was_chang
 
 
 def test_a_loss_has_the_note_of_a_record_with_date_and_machine_or_none():
-    (lost,) = run_of("throughput", "threads_8",
+    (lost,) = run_of("throughput", "uni_tcp_1M",
                      {"gyre_uring": ("gyre", 300.0), "asio_callback": ASIO}).comparisons
     assert lost.verdict == "behind"
-    assert "not understood (0011-profile.md, 2026-11-21, 2 virtual cores" in terminal.loss_line(lost)
+    assert "come about and stay (0005-fast-paths.md, 2026-11-20, 2 virtual cores" in terminal.loss_line(lost)
     (other,) = run_of("throughput", "threads_2",
                       {"gyre_uring": ("gyre", 300.0), "asio_callback": ASIO}).comparisons
     assert terminal.note_of(other) == ""

@@ -37,7 +37,7 @@ void record_short_send(operation& op) noexcept {
     if (op.result <= 0 || !sends(op)) return;
     descriptor& on = *static_cast<descriptor_operation&>(op).target;
     const std::size_t asked = op.code == opcode::send
-                                  ? on.portion_of(static_cast<send_operation&>(op).size)
+                                  ? on.portion_of(static_cast<send_operation&>(op))
                                   : static_cast<message_operation&>(op).size;
     on.filled = static_cast<std::size_t>(op.result) < asked;
 }

@@ -225,7 +225,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
             if (prefers_readiness(op)) return prepare_wait(op, POLLOUT, to);
             to.opcode = IORING_OP_SEND;
             to.addr = reinterpret_cast<std::uint64_t>(it.data);
-            to.len = static_cast<std::uint32_t>(it.target->portion_of(it.size));
+            to.len = static_cast<std::uint32_t>(it.target->portion_of(it));
             to.msg_flags = MSG_NOSIGNAL;
             return;
         }

@@ -729,3 +729,17 @@ TEST_CASE("what the program allows a TCP socket to leave unsent is left as it is
         CHECK(limit == 1 << 20);
     });
 }
+
+TEST_CASE("a large write gives TCP one packet of segmentation offload, and a message all it can") {
+    on_every_backend([](io_context& io) -> task<> {
+        socket_pair pair = connected_pair(io);
+        const std::vector<std::byte> message(64 * 1024);
+
+        const auto part = co_await pair.client.write_some(message);
+        stream_socket::message_writer writer{pair.client};
+        const auto whole = co_await writer.write_some(const_buffer{message});
+
+        CHECK(part.value() == 65'000);
+        CHECK(whole.value() == message.size());
+    });
+}

@@ -239,8 +239,8 @@ public:
     /// Writes at least one byte of `from`.
     ///
     /// @param  from  Borrowed until completion. Empty yields {ok, 0}.
-    /// @return The bytes the kernel took; zero only with an error or an empty buffer. Of more
-    ///         than 128 KiB TCP is given 65,000, a full packet of segmentation offload: larger calls
+    /// @return The bytes the kernel took; zero only with an error or an empty buffer. Of more than that
+    ///         TCP is given 65,000 at once, a full packet of segmentation offload: larger calls
     ///         are slower, not faster (docs/decisions/0005-fast-paths.md). With its first write of 32 KiB a
     ///         TCP socket gets a limit of 128 KiB for what the peer has no room for yet
     ///         (TCP_NOTSENT_LOWAT), unless it has one (docs/decisions/0024-large-messages.md).
@@ -310,7 +310,7 @@ public:
     /// As those of the socket; the message goes on behind what they have written.
     [[nodiscard]] auto write_some(const_buffer from GYRE_LIFETIMEBOUND) noexcept {
         return submission<send_operation, finish_claimed<finish_write>>{
-            to_.opened(), send_operation{from}, {finish_write{}, claim_}};
+            to_.opened(), send_operation{from, true}, {finish_write{}, claim_}};
     }
 
     /// @param  skipped  Bytes of the first buffer that are not to be written.

@@ -103,10 +103,11 @@ struct descriptor : list_link<> {
         return crowded || (others_ready && lone_accepts < lone_accepts_max);
     }
 
-    /// How much of `size` bytes one send is given.
-    [[nodiscard]] std::size_t portion_of(std::size_t size) const noexcept {
-        constexpr std::size_t whole_max = 128 * 1024;
-        return size <= whole_max ? size : std::min<std::size_t>(size, portion_max);
+    /// How much one call of a send is given. The rest of a message would need a call of its own.
+    [[nodiscard]] std::size_t portion_of(const send_operation& it) const noexcept {
+        constexpr std::size_t message_max = 128 * 1024;
+        const bool whole = it.of_message && it.size <= message_max;
+        return whole ? it.size : std::min<std::size_t>(it.size, portion_max);
     }
 
     static constexpr int vain_first_reads_max = 8;

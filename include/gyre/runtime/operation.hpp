@@ -137,11 +137,15 @@ struct lease_operation : descriptor_operation {
 
 /// Writes up to `size` bytes. Result: bytes.
 struct send_operation : descriptor_operation {
-    explicit send_operation(const_buffer from) noexcept
-        : descriptor_operation{opcode::send}, data{from.data()}, size{from.size()} {}
+    explicit send_operation(const_buffer from, bool all_of_message = false) noexcept
+        : descriptor_operation{opcode::send},
+          data{from.data()},
+          size{from.size()},
+          of_message{all_of_message} {}
 
     const std::byte* data;
     std::size_t size;
+    bool of_message;  // What is left of a message: its sender comes again for what was not sent.
 };
 
 /// Reads into, or writes from, several buffers described by `message`. Result: bytes.
