@@ -17,7 +17,6 @@
 #include <exchange/net/asio_timer.hpp>
 #include <exchange/net/asio_udp_socket.hpp>
 #include <exchange/net/executor_traits.hpp>
-#include <exchange/net/stop_token.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -58,7 +57,6 @@ struct asio_traits {
     using timer = asio_timer;
     using event = asio_event;
     using signal_set = asio_signal_set;
-    using stop_token = exchange::stop_token<event>;
 
     static void launch(context& on, task<> coroutine) {
         // co_spawn would begin at once if it is called on the loop.

@@ -81,8 +81,6 @@
 //   wait()             yields io_result<int>, the number. One coroutine waits at a time.
 //   cancel()           Ends the wait with `errc::canceled`; no signal is lost.
 //
-// ## stop_token: exchange::stop_token over the event
-//
 // # Errors
 // The same world makes the same gyre::errc on both sides.
 //
@@ -187,27 +185,22 @@ concept datagrams_of_seam =
     };
 
 template <class X>
-concept waits_of_seam =
-    std::constructible_from<typename X::timer, typename X::context&> &&
-    std::default_initializable<typename X::event> &&
-    std::default_initializable<typename X::stop_token> &&
-    requires(typename X::timer& timer, typename X::event& event, typename X::stop_token& stop,
-             typename X::signal_set& signals, gyre::time_point moment) {
-        { timer.wait() } -> yields<X, gyre::io_result<>>;
-        { timer.wait_until(moment) } -> yields<X, gyre::io_result<>>;
-        { timer.deadline() } -> std::same_as<gyre::time_point>;
-        timer.expire_at(moment);
-        timer.cancel();
-        { event.wait() } -> yields<X, gyre::io_result<>>;
-        { event.is_set() } -> std::same_as<bool>;
-        event.set();
-        event.reset();
-        { stop.wait() } -> yields<X, gyre::io_result<>>;
-        { stop.stop_requested() } -> std::same_as<bool>;
-        stop.request_stop();
-        { signals.wait() } -> yields<X, gyre::io_result<int>>;
-        signals.cancel();
-    };
+concept waits_of_seam = std::constructible_from<typename X::timer, typename X::context&> &&
+                        std::default_initializable<typename X::event> &&
+                        requires(typename X::timer& timer, typename X::event& event,
+                                 typename X::signal_set& signals, gyre::time_point moment) {
+                            { timer.wait() } -> yields<X, gyre::io_result<>>;
+                            { timer.wait_until(moment) } -> yields<X, gyre::io_result<>>;
+                            { timer.deadline() } -> std::same_as<gyre::time_point>;
+                            timer.expire_at(moment);
+                            timer.cancel();
+                            { event.wait() } -> yields<X, gyre::io_result<>>;
+                            { event.is_set() } -> std::same_as<bool>;
+                            event.set();
+                            event.reset();
+                            { signals.wait() } -> yields<X, gyre::io_result<int>>;
+                            signals.cancel();
+                        };
 
 /// One side of the seam: see the contract above.
 template <class X>

@@ -10,7 +10,6 @@
 #include <exchange/net/gyre_connector.hpp>
 #include <exchange/net/gyre_signal_set.hpp>
 #include <exchange/net/gyre_timer.hpp>
-#include <exchange/net/stop_token.hpp>
 
 #include <gyre/coro/awaitable.hpp>
 #include <gyre/coro/launch.hpp>
@@ -42,7 +41,6 @@ struct gyre_traits {
     using timer = gyre_timer;
     using event = gyre::event;
     using signal_set = gyre_signal_set;
-    using stop_token = exchange::stop_token<event>;
 
     static void launch(context& on, task<> coroutine) {
         gyre::launch(on, std::move(coroutine), gyre::or_terminate{});

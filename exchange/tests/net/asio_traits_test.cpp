@@ -44,7 +44,6 @@ TEST_CASE_TEMPLATE_INVOKE(timer_moved_nearer, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(timer_cancelled, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(event_wakes_all, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(event_stays_set, asio_world);
-TEST_CASE_TEMPLATE_INVOKE(stop_asked, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(signal_reported, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(signal_wait_cancelled, asio_world);
 TEST_CASE_TEMPLATE_INVOKE(launch_later, asio_world);

@@ -44,7 +44,6 @@ TEST_CASE_TEMPLATE_INVOKE(timer_moved_nearer, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(timer_cancelled, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(event_wakes_all, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(event_stays_set, gyre_world);
-TEST_CASE_TEMPLATE_INVOKE(stop_asked, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(signal_reported, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(signal_wait_cancelled, gyre_world);
 TEST_CASE_TEMPLATE_INVOKE(launch_later, gyre_world);

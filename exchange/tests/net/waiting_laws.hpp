@@ -175,28 +175,6 @@ TEST_CASE_TEMPLATE_DEFINE("an event that is set is not waited for, and one that 
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a stop token is asked once and for all", World, stop_asked) {
-    using the = law<World>;
-    the::hold([](typename the::context& on) -> typename the::template task<> {
-        typename World::traits::stop_token stop;
-        io_result<> waiting = errc::closed;
-        typename the::event ended;
-        World::traits::launch(on, the::note([&] { return stop.wait(); }, waiting, ended));
-        co_await the::settle(on);
-        CHECK_FALSE(stop.stop_requested());
-        CHECK_FALSE(ended.is_set());
-
-        std::thread elsewhere{[&] { on.post([&stop] { stop.request_stop(); }); }};
-        static_cast<void>(co_await ended.wait());
-        elsewhere.join();
-        const io_result<> afterwards = co_await stop.wait();
-
-        CHECK(stop.stop_requested());
-        CHECK(waiting.ok());
-        CHECK(afterwards.ok());
-    });
-}
-
 TEST_CASE_TEMPLATE_DEFINE("a signal is reported by its number, also one that came before the wait",
                           World, signal_reported) {
     using the = law<World>;
