@@ -7,11 +7,8 @@
 // sequenced and may be lost with a connection; soup_server.hpp is the other side.
 #pragma once
 
-#include <exchange/codec/soup_liveness.hpp>
-#include <exchange/codec/soup_outbox.hpp>
-#include <exchange/codec/soup_output.hpp>
+#include <exchange/codec/soup_connection.hpp>
 #include <exchange/codec/soup_packet.hpp>
-#include <exchange/codec/soup_step.hpp>
 
 namespace exchange {
 

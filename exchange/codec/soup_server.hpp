@@ -7,11 +7,8 @@
 // drive the same machine. The session's messages are soup_stream.hpp's: they outlive this object.
 #pragma once
 
-#include <exchange/codec/soup_liveness.hpp>
-#include <exchange/codec/soup_outbox.hpp>
-#include <exchange/codec/soup_output.hpp>
+#include <exchange/codec/soup_connection.hpp>
 #include <exchange/codec/soup_packet.hpp>
-#include <exchange/codec/soup_step.hpp>
 #include <exchange/codec/soup_stream.hpp>
 
 namespace exchange {

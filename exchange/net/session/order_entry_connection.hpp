@@ -7,7 +7,7 @@
 // are left to their writers, so that no session waits for another one's slow client.
 #pragma once
 
-#include <exchange/codec/soup_output.hpp>
+#include <exchange/codec/soup_connection.hpp>
 #include <exchange/net/application/facility_options.hpp>
 #include <exchange/net/application/span_watch.hpp>
 #include <exchange/net/session/order_entry_session.hpp>

@@ -7,8 +7,8 @@
 // is here is a call.
 #pragma once
 
+#include <exchange/codec/soup_connection.hpp>
 #include <exchange/codec/soup_framer.hpp>
-#include <exchange/codec/soup_output.hpp>
 #include <exchange/net/executor_traits.hpp>
 
 #include <cstddef>

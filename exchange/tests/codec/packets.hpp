@@ -4,8 +4,8 @@
 #pragma once
 
 #include <exchange/codec/mold_sender.hpp>
+#include <exchange/codec/soup_connection.hpp>
 #include <exchange/codec/soup_framer.hpp>
-#include <exchange/codec/soup_output.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A double buffer: see soup_outbox.hpp.
-#include <exchange/codec/soup_outbox.hpp>
+// The outbox, a double buffer: see soup_connection.hpp.
+#include <exchange/codec/soup_connection.hpp>
 
 namespace exchange {
 
