@@ -6,8 +6,8 @@
 // alike; the median is printed, and beside it the middle half. Run it pinned:
 //
 //     taskset -c 1 exchange_seam
-#include <exchange/net/asio_traits.hpp>
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/asio/traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 
 #include <gyre/base/check.hpp>
 

@@ -2,8 +2,8 @@
 //
 // The facility on Boost.Asio, for comparison: on its coroutines, or on handlers without any.
 #include <exchange/bin/run_facility.hpp>
-#include <exchange/net/application/callback_facility.hpp>
-#include <exchange/net/asio_traits.hpp>
+#include <exchange/net/asio/callback/facility.hpp>
+#include <exchange/net/asio/traits.hpp>
 
 namespace exchange {
 

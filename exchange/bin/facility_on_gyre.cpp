@@ -2,7 +2,7 @@
 //
 // The facility on gyre's coroutines, over io_uring or epoll.
 #include <exchange/bin/run_facility.hpp>
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 
 namespace exchange {
 

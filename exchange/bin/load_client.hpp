@@ -8,7 +8,7 @@
 
 #include <exchange/bin/order_mix.hpp>
 #include <exchange/bin/order_view.hpp>
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 #include <exchange/net/session/order_entry_client.hpp>
 
 #include <gyre/sync/timeout.hpp>

@@ -6,7 +6,7 @@
 // a straight coroutine awaits, as a program wants that asks one thing and leaves.
 #pragma once
 
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 #include <exchange/net/session/order_entry_client.hpp>
 
 #include <gyre/sync/timeout.hpp>

@@ -87,7 +87,7 @@
 // # Allocations
 // Once everything is made and warm: none, whatever is read, written, sent, waited for or set. Frames of
 // tasks that are awaited are recycled: on Asio 16 per thread, none of more than 1,020 bytes, and only
-// within one call of `run`. On Asio as many operations may be pending as there are blocks (asio_loop.hpp);
+// within one call of `run`. On Asio as many operations may be pending as there are blocks (asio/loop.hpp);
 // each that is pending beyond those allocates.
 #pragma once
 

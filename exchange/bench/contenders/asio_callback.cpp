@@ -2,7 +2,7 @@
 //
 // The facility on Boost.Asio's completion handlers: no coroutine, no seam.
 #include <exchange/bench/seam_facility.hpp>
-#include <exchange/net/application/callback_facility.hpp>
+#include <exchange/net/asio/callback/facility.hpp>
 
 #include <boost/version.hpp>
 

@@ -3,7 +3,7 @@
 // The same facility on Boost.Asio's coroutines.
 #include <exchange/bench/seam_facility.hpp>
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/net/asio_traits.hpp>
+#include <exchange/net/asio/traits.hpp>
 
 #include <boost/version.hpp>
 

@@ -3,7 +3,7 @@
 // The facility on gyre, on io_uring or on epoll.
 #include <exchange/bench/seam_facility.hpp>
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 
 namespace exchange::bench {
 

@@ -5,7 +5,7 @@
 // How a facility waits differs (coroutines of one library or another, callbacks); what a message means, who
 // may log in, who hears what, and what becomes of slow readers does not. So that is here, once, and is
 // tested without a socket. session/order_entry_session.hpp brings packets here; matching_facility.hpp
-// and callback_facility.hpp move the bytes.
+// and asio/callback/facility.hpp move the bytes.
 #pragma once
 
 #include <exchange/codec/command_codec.hpp>

@@ -3,9 +3,9 @@
 // What exchange/bench/seam_facility.hpp promises, of Asio's pipelines: they are measured like ours.
 #include <exchange/bench/measurement.hpp>
 #include <exchange/bench/seam_facility.hpp>
-#include <exchange/net/application/callback_facility.hpp>
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/net/asio_traits.hpp>
+#include <exchange/net/asio/callback/facility.hpp>
+#include <exchange/net/asio/traits.hpp>
 
 #include <doctest/doctest.h>
 

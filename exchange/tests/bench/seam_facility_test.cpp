@@ -5,7 +5,7 @@
 
 #include <exchange/bench/measurement.hpp>
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <exchange/tests/links/lossy_network.hpp>
 
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -4,8 +4,8 @@
 #include <exchange/tests/links/bad_links_law.hpp>
 #include <exchange/tests/links/lossy_network.hpp>
 
-#include <exchange/net/application/callback_facility.hpp>
-#include <exchange/net/asio_traits.hpp>
+#include <exchange/net/asio/callback/facility.hpp>
+#include <exchange/net/asio/traits.hpp>
 #include <exchange/tests/net/eager_facility.hpp>
 
 using namespace exchange;

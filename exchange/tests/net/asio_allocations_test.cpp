@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws about memory on Boost.Asio's side of the seam.
-#include <exchange/net/asio_traits.hpp>
+#include <exchange/net/asio/traits.hpp>
 
 #include <exchange/tests/net/allocation_laws.hpp>
 #include <exchange/tests/net/asio_world.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws of the seam on Boost.Asio's side.
-#include <exchange/net/asio_traits.hpp>
+#include <exchange/net/asio/traits.hpp>
 
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/datagram_laws.hpp>

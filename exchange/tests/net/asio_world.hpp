@@ -3,7 +3,7 @@
 // Boost.Asio's side of the seam as the laws see it.
 #pragma once
 
-#include <exchange/net/asio_traits.hpp>
+#include <exchange/net/asio/traits.hpp>
 
 #include <gyre/base/time.hpp>
 #include <support/harness.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws of the feed on Asio's completion handlers, in both ways of writing.
-#include <exchange/net/transport/callback_feed.hpp>
+#include <exchange/net/asio/callback/feed.hpp>
 
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/feed_laws.hpp>

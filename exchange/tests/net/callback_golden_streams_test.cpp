@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The scenarios over the wire on Asio's completion handlers, in both ways of writing: the same bytes.
-#include <exchange/net/application/callback_facility.hpp>
+#include <exchange/net/asio/callback/facility.hpp>
 
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/eager_facility.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What each message costs in writes on Asio's completion handlers, in both ways of writing.
-#include <exchange/net/application/callback_facility.hpp>
+#include <exchange/net/asio/callback/facility.hpp>
 
 #include <exchange/tests/net/asio_world.hpp>
 #include <exchange/tests/net/eager_facility.hpp>

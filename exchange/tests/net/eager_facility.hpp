@@ -3,7 +3,7 @@
 // A callback facility in its second way of writing, as a type: laws construct what they judge.
 #pragma once
 
-#include <exchange/net/application/callback_facility.hpp>
+#include <exchange/net/asio/callback/facility.hpp>
 
 namespace exchange::testing {
 

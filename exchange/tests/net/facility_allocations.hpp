@@ -6,7 +6,7 @@
 #pragma once
 
 #include <exchange/codec/book_codec.hpp>
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 #include <exchange/tests/net/facility_floor.hpp>
 
 #include <lab/kit/allocations.hpp>

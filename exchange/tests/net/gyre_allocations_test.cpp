@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws about memory on gyre's own side of the seam.
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 
 #include <exchange/tests/net/allocation_laws.hpp>
 #include <exchange/tests/net/gyre_world.hpp>

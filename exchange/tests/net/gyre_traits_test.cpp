@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws of the seam on gyre's own side.
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 
 #include <exchange/tests/net/datagram_laws.hpp>
 #include <exchange/tests/net/gyre_world.hpp>

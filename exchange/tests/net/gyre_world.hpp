@@ -3,7 +3,7 @@
 // gyre's side of the seam as the laws see it: every backend, each with a context of its own.
 #pragma once
 
-#include <exchange/net/gyre_traits.hpp>
+#include <exchange/net/gyre/traits.hpp>
 
 #include <support/harness.hpp>
 

@@ -5,10 +5,10 @@
 // executor_traits.hpp has the contract; gyre's acceptor is the model of every step.
 #pragma once
 
-#include <exchange/net/asio_io_result.hpp>
-#include <exchange/net/asio_loop.hpp>
-#include <exchange/net/asio_socket.hpp>
-#include <exchange/net/asio_stream_socket.hpp>
+#include <exchange/net/asio/io_result.hpp>
+#include <exchange/net/asio/loop.hpp>
+#include <exchange/net/asio/socket.hpp>
+#include <exchange/net/asio/stream_socket.hpp>
 
 #include <gyre/io/acceptor.hpp>
 

@@ -3,7 +3,7 @@
 // Connecting, on a gyre loop, in a way that can be ended from outside.
 //
 // gyre ends a wait by stopping its coroutine. Code that has only an object to speak to, as on the
-// seam's other side, waits for a flag beside it: gyre_signal_set.hpp does the same.
+// seam's other side, waits for a flag beside it: signal_set.hpp does the same.
 #pragma once
 
 #include <gyre/coro/task.hpp>

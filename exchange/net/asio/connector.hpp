@@ -6,7 +6,7 @@
 // awaits, where no other code finds it; here it is a member.
 #pragma once
 
-#include <exchange/net/asio_stream_socket.hpp>
+#include <exchange/net/asio/stream_socket.hpp>
 
 #include <utility>
 

@@ -6,7 +6,7 @@
 // costs a malloc. Here each operation that can be pending has its own block.
 #pragma once
 
-#include <exchange/net/asio_event.hpp>
+#include <exchange/net/asio/event.hpp>
 
 #include <boost/asio/bind_allocator.hpp>
 

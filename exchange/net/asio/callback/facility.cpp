@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Sockets, client places and timers: see callback_facility.hpp.
-#include <exchange/net/application/callback_facility.hpp>
+// Sockets, client places and timers: see facility.hpp.
+#include <exchange/net/asio/callback/facility.hpp>
 
 #include <exchange/net/application/facility_sockets.hpp>
-#include <exchange/net/asio_traits.hpp>
+#include <exchange/net/asio/traits.hpp>
 
 #include <utility>
 

@@ -2,14 +2,14 @@
 //
 // What the connections of a callback facility share.
 //
-// callback_connection.hpp is one of them, callback_facility.hpp owns this.
+// connection.hpp is one of them, facility.hpp owns this.
 #pragma once
 
 #include <exchange/net/application/facility_options.hpp>
 #include <exchange/net/application/matching_service.hpp>
 #include <exchange/net/application/span_watch.hpp>
-#include <exchange/net/transport/callback_feed.hpp>
-#include <exchange/net/transport/callback_style.hpp>
+#include <exchange/net/asio/callback/feed.hpp>
+#include <exchange/net/asio/callback/style.hpp>
 
 #include <gyre/base/intrusive.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A client's connection on completion handlers of Boost.Asio: order_entry_connection.hpp without coroutines.
+// A client's connection on completion handlers of Boost.Asio: session/order_entry_connection.hpp without
+// coroutines.
 //
 // The order of things is the same: the reader of a batch of packets carries all of it out, sends
 // the feed, writes its own answers, and lets others write what it caused for them. What is a line
@@ -9,10 +10,10 @@
 #pragma once
 
 #include <exchange/codec/soup_framer.hpp>
-#include <exchange/net/asio_stream_socket.hpp>
-#include <exchange/net/session/callback_shared_state.hpp>
+#include <exchange/net/asio/callback/handler_memory.hpp>
+#include <exchange/net/asio/callback/shared_state.hpp>
+#include <exchange/net/asio/stream_socket.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
-#include <exchange/net/transport/handler_memory.hpp>
 
 #include <gyre/base/intrusive.hpp>
 

@@ -5,8 +5,8 @@
 // executor_traits.hpp has the contract.
 #pragma once
 
-#include <exchange/net/asio_io_result.hpp>
-#include <exchange/net/asio_loop.hpp>
+#include <exchange/net/asio/io_result.hpp>
+#include <exchange/net/asio/loop.hpp>
 
 #include <boost/asio/basic_signal_set.hpp>
 

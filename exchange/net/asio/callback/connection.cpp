@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Which handler follows which: see callback_connection.hpp.
-#include <exchange/net/session/callback_connection.hpp>
+// Which handler follows which: see connection.hpp.
+#include <exchange/net/asio/callback/connection.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <exchange/net/executor_traits.hpp>
-#include <exchange/net/gyre_connector.hpp>
-#include <exchange/net/gyre_signal_set.hpp>
-#include <exchange/net/gyre_timer.hpp>
+#include <exchange/net/gyre/connector.hpp>
+#include <exchange/net/gyre/signal_set.hpp>
+#include <exchange/net/gyre/timer.hpp>
 
 #include <gyre/coro/awaitable.hpp>
 #include <gyre/coro/launch.hpp>

@@ -7,7 +7,7 @@
 // their own frames, which also hold the memory that Asio needs to resume them.
 #pragma once
 
-#include <exchange/net/asio_io_result.hpp>
+#include <exchange/net/asio/io_result.hpp>
 
 #include <gyre/base/check.hpp>
 #include <gyre/base/intrusive.hpp>

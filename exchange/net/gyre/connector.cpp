@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Waiting for a connection or for the end of waiting: see gyre_connector.hpp.
-#include <exchange/net/gyre_connector.hpp>
+// Waiting for a connection or for the end of waiting: see connector.hpp.
+#include <exchange/net/gyre/connector.hpp>
 
 #include <gyre/sync/when_any.hpp>
 

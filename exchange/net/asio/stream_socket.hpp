@@ -6,10 +6,10 @@
 // the awaiting frame holds.
 #pragma once
 
-#include <exchange/net/asio_buffers.hpp>
-#include <exchange/net/asio_io_result.hpp>
-#include <exchange/net/asio_loop.hpp>
-#include <exchange/net/asio_socket.hpp>
+#include <exchange/net/asio/buffers.hpp>
+#include <exchange/net/asio/io_result.hpp>
+#include <exchange/net/asio/loop.hpp>
+#include <exchange/net/asio/socket.hpp>
 
 #include <gyre/io/stream_socket.hpp>
 

@@ -2,11 +2,11 @@
 //
 // What every socket of Asio's has in the seam's words: closing, addresses, options.
 //
-// The counterpart of gyre's basic_socket; asio_stream_socket.hpp, asio_acceptor.hpp and asio_udp_socket.hpp
+// The counterpart of gyre's basic_socket; stream_socket.hpp, acceptor.hpp and udp_socket.hpp
 // add what each of them is for.
 #pragma once
 
-#include <exchange/net/asio_io_result.hpp>
+#include <exchange/net/asio/io_result.hpp>
 
 #include <gyre/base/check.hpp>
 #include <gyre/io/endpoint.hpp>

@@ -3,19 +3,19 @@
 // The seam's other side: Boost.Asio, with its coroutines, set up as its documentation says is fastest.
 //
 // executor_traits.hpp has the contract. Executors are typed everywhere, so nothing is type-erased; every
-// operation is awaited as it is (asio_io_result.hpp), so none has a coroutine around it.
+// operation is awaited as it is (io_result.hpp), so none has a coroutine around it.
 #pragma once
 
-#include <exchange/net/asio_acceptor.hpp>
-#include <exchange/net/asio_connector.hpp>
-#include <exchange/net/asio_datagram_batch.hpp>
-#include <exchange/net/asio_event.hpp>
-#include <exchange/net/asio_io_result.hpp>
-#include <exchange/net/asio_loop.hpp>
-#include <exchange/net/asio_signal_set.hpp>
-#include <exchange/net/asio_stream_socket.hpp>
-#include <exchange/net/asio_timer.hpp>
-#include <exchange/net/asio_udp_socket.hpp>
+#include <exchange/net/asio/acceptor.hpp>
+#include <exchange/net/asio/connector.hpp>
+#include <exchange/net/asio/datagram_batch.hpp>
+#include <exchange/net/asio/event.hpp>
+#include <exchange/net/asio/io_result.hpp>
+#include <exchange/net/asio/loop.hpp>
+#include <exchange/net/asio/signal_set.hpp>
+#include <exchange/net/asio/stream_socket.hpp>
+#include <exchange/net/asio/timer.hpp>
+#include <exchange/net/asio/udp_socket.hpp>
 #include <exchange/net/executor_traits.hpp>
 
 #include <boost/asio/awaitable.hpp>

@@ -3,14 +3,14 @@
 // Datagrams of the seam on Boost.Asio.
 //
 // executor_traits.hpp has the contract; gyre's udp_socket is the model. Asio joins IPv4 groups by address
-// only, so that is asked of the kernel its own way; asio_datagram_operations.hpp has what waits.
+// only, so that is asked of the kernel its own way; datagram_operations.hpp has what waits.
 #pragma once
 
-#include <exchange/net/asio_datagram_batch.hpp>
-#include <exchange/net/asio_datagram_operations.hpp>
-#include <exchange/net/asio_io_result.hpp>
-#include <exchange/net/asio_loop.hpp>
-#include <exchange/net/asio_socket.hpp>
+#include <exchange/net/asio/datagram_batch.hpp>
+#include <exchange/net/asio/datagram_operations.hpp>
+#include <exchange/net/asio/io_result.hpp>
+#include <exchange/net/asio/loop.hpp>
+#include <exchange/net/asio/socket.hpp>
 
 #include <gyre/io/udp_socket.hpp>
 

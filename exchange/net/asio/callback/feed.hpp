@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The public feed on its way out: feed_publisher.hpp, but on completion handlers of Boost.Asio.
+// The public feed on its way out: transport/feed_publisher.hpp, but on completion handlers of Boost.Asio.
 //
 // Asio sends one datagram at a time, so each is made when its turn comes: there is no batch to be copied
 // into, and what was committed meanwhile fills the next one.
 #pragma once
 
 #include <exchange/codec/mold_sender.hpp>
-#include <exchange/net/asio_loop.hpp>
-#include <exchange/net/asio_udp_socket.hpp>
-#include <exchange/net/transport/callback_style.hpp>
+#include <exchange/net/asio/callback/handler_memory.hpp>
+#include <exchange/net/asio/callback/style.hpp>
+#include <exchange/net/asio/loop.hpp>
+#include <exchange/net/asio/udp_socket.hpp>
 #include <exchange/net/transport/feed_options.hpp>
-#include <exchange/net/transport/handler_memory.hpp>
 
 #include <gyre/base/intrusive.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Waiting for a signal or for the end of waiting: see gyre_signal_set.hpp.
-#include <exchange/net/gyre_signal_set.hpp>
+// Waiting for a signal or for the end of waiting: see signal_set.hpp.
+#include <exchange/net/gyre/signal_set.hpp>
 
 #include <gyre/sync/when_any.hpp>
 

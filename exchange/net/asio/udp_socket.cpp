@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What Asio has no interface for: see asio_udp_socket.hpp.
-#include <exchange/net/asio_udp_socket.hpp>
+// What Asio has no interface for: see udp_socket.hpp.
+#include <exchange/net/asio/udp_socket.hpp>
 
 #include <net/if.h>
 #include <netinet/in.h>

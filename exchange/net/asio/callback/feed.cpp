@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// One datagram after the other: see callback_feed.hpp.
-#include <exchange/net/transport/callback_feed.hpp>
+// One datagram after the other: see feed.hpp.
+#include <exchange/net/asio/callback/feed.hpp>
 
 #include <algorithm>
 #include <chrono>

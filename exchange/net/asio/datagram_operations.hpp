@@ -6,11 +6,11 @@
 // no room for, and knows no batches: each is dealt with here.
 #pragma once
 
-#include <exchange/net/asio_buffers.hpp>
-#include <exchange/net/asio_datagram_batch.hpp>
-#include <exchange/net/asio_io_result.hpp>
-#include <exchange/net/asio_loop.hpp>
-#include <exchange/net/asio_socket.hpp>
+#include <exchange/net/asio/buffers.hpp>
+#include <exchange/net/asio/datagram_batch.hpp>
+#include <exchange/net/asio/io_result.hpp>
+#include <exchange/net/asio/loop.hpp>
+#include <exchange/net/asio/socket.hpp>
 
 #include <gyre/io/udp_socket.hpp>
 

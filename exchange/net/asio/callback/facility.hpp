@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The matching facility on completion handlers of Boost.Asio: matching_facility.hpp without coroutines.
+// The matching facility on completion handlers of Boost.Asio: application/matching_facility.hpp without
+// coroutines.
 //
 // Programs that were written before there were coroutines look like this, and what they cost is what
 // coroutines are measured by; so this is as fast as we can make it: executors are typed, handlers have
@@ -9,11 +10,11 @@
 #pragma once
 
 #include <exchange/net/application/client_places.hpp>
-#include <exchange/net/asio_acceptor.hpp>
-#include <exchange/net/asio_loop.hpp>
-#include <exchange/net/session/callback_connection.hpp>
-#include <exchange/net/session/callback_shared_state.hpp>
-#include <exchange/net/transport/handler_memory.hpp>
+#include <exchange/net/asio/acceptor.hpp>
+#include <exchange/net/asio/callback/connection.hpp>
+#include <exchange/net/asio/callback/handler_memory.hpp>
+#include <exchange/net/asio/callback/shared_state.hpp>
+#include <exchange/net/asio/loop.hpp>
 
 #include <boost/asio/basic_waitable_timer.hpp>
 

@@ -6,8 +6,8 @@
 // coroutine for each; so moving to later is a store here, and the wait looks again when it is over.
 #pragma once
 
-#include <exchange/net/asio_io_result.hpp>
-#include <exchange/net/asio_loop.hpp>
+#include <exchange/net/asio/io_result.hpp>
+#include <exchange/net/asio/loop.hpp>
 
 #include <gyre/base/check.hpp>
 #include <gyre/base/time.hpp>
