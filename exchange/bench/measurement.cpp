@@ -4,8 +4,8 @@
 #include <exchange/bench/measurement.hpp>
 
 #include <exchange/bench/core_time.hpp>
-#include <exchange/bench/load_generator.hpp>
 #include <exchange/bench/prepared_service.hpp>
+#include <exchange/bench/scenario_player.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -60,25 +60,25 @@ std::size_t core_events(const cell& which) {
     return std::min<std::size_t>(which.events, 400'000 / shape_of(which.which).derived_in_all());
 }
 
-std::vector<latency_summary> by_second(const load_result& load, std::size_t first) {
+std::vector<latency_summary> by_second(const scenario_result& played, std::size_t first) {
     std::vector<latency_summary> all;
     std::vector<duration> second;
-    time_point begin = load.due[first];
-    const duration length = load.due.back() - begin;
+    time_point begin = played.due[first];
+    const duration length = played.due.back() - begin;
     const duration slice = length < std::chrono::seconds{2} ? length : std::chrono::seconds{1};
-    for (std::size_t at = first; at < load.due.size(); ++at) {
+    for (std::size_t at = first; at < played.due.size(); ++at) {
         // What is left at the end belongs to the last whole second.
-        if (load.due[at] - begin >= slice && load.due.back() - load.due[at] >= slice) {
+        if (played.due[at] - begin >= slice && played.due.back() - played.due[at] >= slice) {
             all.push_back(summarise(std::exchange(second, {})));
             begin += slice;
         }
-        second.push_back(load.events[at].complete - load.due[at]);
+        second.push_back(played.events[at].complete - played.due[at]);
     }
     all.push_back(summarise(std::move(second)));
     return all;
 }
 
-void add_latencies(cell_result& to, const load_result& load, const span_log& spans,
+void add_latencies(cell_result& to, const scenario_result& played, const span_log& spans,
                    std::size_t first) {
     std::vector<duration> internal;
     std::vector<duration> wire;
@@ -87,15 +87,15 @@ void add_latencies(cell_result& to, const load_result& load, const span_log& spa
     std::vector<duration> lateness;
     duration busy{};
     time_point busy_until{};
-    for (std::size_t at = first; at < load.events.size(); ++at) {
-        const auto& event = load.events[at];
+    for (std::size_t at = first; at < played.events.size(); ++at) {
+        const auto& event = played.events[at];
         const time_point received = spans.received_at(event.first);
         const time_point flushed = spans.flushed_at(event.last);
         internal.push_back(flushed - received);
-        wire.push_back(event.complete - load.due[at]);
-        way_in.push_back(received - load.due[at]);
+        wire.push_back(event.complete - played.due[at]);
+        way_in.push_back(received - played.due[at]);
         way_out.push_back(event.complete - flushed);
-        lateness.push_back(load.sent[at] - load.due[at]);
+        lateness.push_back(played.sent[at] - played.due[at]);
         if (flushed <= busy_until) continue;
         busy += flushed - std::max(received, busy_until);
         busy_until = flushed;
@@ -106,13 +106,14 @@ void add_latencies(cell_result& to, const load_result& load, const span_log& spa
     to.way_in = summarise(std::move(way_in));
     to.way_out = summarise(std::move(way_out));
     to.lateness = summarise(std::move(lateness));
-    to.wire_by_second = by_second(load, first);
+    to.wire_by_second = by_second(played, first);
 }
 
-void add_rates(cell_result& to, const load_result& load, const cell& which, std::size_t first) {
+void add_rates(cell_result& to, const scenario_result& played, const cell& which,
+               std::size_t first) {
     // From the first that was due to the last that was complete: who begins late has not kept up.
-    const duration took = load.events.back().complete - load.due[first];
-    to.achieved_per_second = static_cast<double>(load.events.size() - first) / seconds(took);
+    const duration took = played.events.back().complete - played.due[first];
+    to.achieved_per_second = static_cast<double>(played.events.size() - first) / seconds(took);
     to.orders_per_second = to.achieved_per_second * shape_of(which.which).inbound();
     to.saturated = which.rate_per_second != unbounded &&
                    to.achieved_per_second < saturation * which.rate_per_second;
@@ -136,17 +137,17 @@ cell_result measure(facility_under_test& facility, const cell& which,
     derived_counter derived{*service, options.edges};
     span_log spans{{warm_up, result.inbound}, &derived};
     feed_client feed{options.feed};
-    load_target target;
+    scenario_target target;
     target.silence_max = options.silence_max;
     target.first_command = service->counts().commands + 1;
     target.first_of_feed = service->feed().messages().next_sequence();
     target.endpoints =
         facility.start({*service, spans, feed.address(), options.facility_processor});
-    const load_result load = bench::play(which, play, feed, target);
-    const bool all_left = load.fault.empty() && derived.wait_for_end();
+    const scenario_result played = bench::play(which, play, feed, target);
+    const bool all_left = played.fault.empty() && derived.wait_for_end();
     facility.stop();
 
-    result.fault = load.fault;
+    result.fault = played.fault;
     if (result.fault.empty() && !all_left)
         result.fault = "the facility never said that everything had been written";
     const std::uint64_t wanted = std::uint64_t{which.events_in_all()} * shape.derived_in_all();
@@ -156,12 +157,12 @@ cell_result measure(facility_under_test& facility, const cell& which,
                        std::to_string(wanted);
     if (!result.fault.empty()) return result;
 
-    add_latencies(result, load, spans, which.warm_up_events);
-    add_rates(result, load, which, which.warm_up_events);
+    add_latencies(result, played, spans, which.warm_up_events);
+    add_rates(result, played, which, which.warm_up_events);
     result.receptions = spans.receptions();
     result.flushes = spans.flushes();
-    result.datagrams = load.datagrams;
-    result.requests = load.requests;
+    result.datagrams = played.datagrams;
+    result.requests = played.requests;
     result.counted = facility.counts();
     return result;
 }

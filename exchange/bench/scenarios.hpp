@@ -3,7 +3,7 @@
 // The eight scenarios by which the exchange is measured, as commands: what is set up, what is not
 // measured, what is, and how many messages must come of it.
 //
-// Golden tests, the micro bench and the load generator all run these, so a figure and a test speak of
+// Golden tests, the micro bench and the scenario player all run these, so a figure and a test speak of
 // the same thing. The filled book lies beyond every price that a scenario trades at, so the fills are
 // the same in both states.
 #pragma once

@@ -3,10 +3,10 @@
 // The operator's tool: sends one command to a running exchange, and prints the answer.
 //
 // It finds exchange and password in the configuration that the facility was started with. ctl_commands.hpp
-// has the words, operator_line.hpp the connection.
+// has the words, operator_client.hpp the connection.
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/ctl_commands.hpp>
-#include <exchange/bin/operator_line.hpp>
+#include <exchange/bin/operator_client.hpp>
 #include <exchange/codec/book_codec.hpp>
 #include <exchange/management/words.hpp>
 
@@ -84,7 +84,7 @@ int complain_of(const char* what) {
     return unreachable;
 }
 
-gyre::task<int> give(operator_line& line, const command& order, gyre::time_point deadline) {
+gyre::task<int> give(operator_client& client, const command& order, gyre::time_point deadline) {
     std::vector<std::byte> bytes;
     answer_reader answer{};
     std::visit(
@@ -94,9 +94,9 @@ gyre::task<int> give(operator_line& line, const command& order, gyre::time_point
             answer = {it.kind, subject_of(it)};
         },
         order);
-    if (!line.say(bytes)) co_return complain_of("the connection is lost");
+    if (!client.say(bytes)) co_return complain_of("the connection is lost");
     while (!answer.found.known) {
-        const auto message = co_await line.hear(deadline);
+        const auto message = co_await client.hear(deadline);
         if (!message) co_return complain_of("no answer; it may have been carried out or not");
         static_cast<void>(decode_operator_event(*message, answer));
     }
@@ -125,7 +125,7 @@ void print(const book_page& page, std::size_t levels) {
 }
 
 /// Asks for one side, page by page.
-gyre::task<int> show(operator_line& line, show_book what, order_side side,
+gyre::task<int> show(operator_client& client, show_book what, order_side side,
                      gyre::time_point deadline) {
     std::size_t left = what.levels == 0 ? SIZE_MAX : what.levels;
     price_ticks from = best_of(side);
@@ -133,10 +133,10 @@ gyre::task<int> show(operator_line& line, show_book what, order_side side,
     for (;;) {
         std::array<std::byte, message_bytes_of<book_request>> question;
         encode(book_request{what.instrument, from, side}, question);
-        if (!line.say(question)) co_return complain_of("the connection is lost");
+        if (!client.say(question)) co_return complain_of("the connection is lost");
         book_reader answer;
         while (!answer.page && !answer.refusal) {
-            const auto message = co_await line.hear(deadline);
+            const auto message = co_await client.hear(deadline);
             if (!message) co_return complain_of("no answer");
             static_cast<void>(decode_book_answer(*message, answer));
         }
@@ -160,25 +160,25 @@ gyre::task<int> show(operator_line& line, show_book what, order_side side,
     }
 }
 
-gyre::task<int> show_both(operator_line& line, show_book what, gyre::time_point deadline) {
-    const int asks = co_await show(line, what, order_side::sell, deadline);
+gyre::task<int> show_both(operator_client& client, show_book what, gyre::time_point deadline) {
+    const int asks = co_await show(client, what, order_side::sell, deadline);
     if (asks != 0) co_return asks;
-    const int bids = co_await show(line, what, order_side::buy, deadline);
+    const int bids = co_await show(client, what, order_side::buy, deadline);
     co_return bids;
 }
 
-gyre::task<> carry_out(operator_line& line, ctl_request request, std::string whom,
+gyre::task<> carry_out(operator_client& client, ctl_request request, std::string whom,
                        gyre::duration patience, int& status) {
     const gyre::time_point deadline = std::chrono::steady_clock::now() + patience;
-    const std::string failure = co_await line.log_in(deadline);
+    const std::string failure = co_await client.log_in(deadline);
     if (!failure.empty()) {
         status = complain_of((whom + ": " + failure).c_str());
     } else if (request.order) {
-        status = co_await give(line, *request.order, deadline);
+        status = co_await give(client, *request.order, deadline);
     } else if (request.question) {
-        status = co_await show_both(line, *request.question, deadline);
+        status = co_await show_both(client, *request.question, deadline);
     }
-    line.leave();
+    client.leave();
 }
 
 }  // namespace
@@ -204,26 +204,26 @@ int main(int count, char** arguments) {
     if (reading.errors.empty() && who == nullptr)
         reading.errors.push_back(
             {"participants", "there is no operator, who is the one without a session"});
-    order_entry_client_options client;
-    client.exchange = reading.value.facility.order_entry;
+    order_entry_client_options connection;
+    connection.exchange = reading.value.facility.order_entry;
     if (!address.empty()) {
         const auto parsed = gyre::endpoint::parse(address);
-        if (parsed.ok()) client.exchange = parsed.value();
+        if (parsed.ok()) connection.exchange = parsed.value();
         else
             reading.errors.push_back(
                 {"--order-entry", "expected ADDRESS:PORT, but found " + address});
     }
     if (!reading.errors.empty()) return complain(path, reading.errors);
 
-    client.login = {who->username, who->password, {}, 0};
+    connection.login = {who->username, who->password, {}, 0};
     const std::string whom =
-        client.exchange.to_string() + " as " + std::string{who->username.view()};
+        connection.exchange.to_string() + " as " + std::string{who->username.view()};
     const auto patience =
         std::chrono::duration_cast<gyre::duration>(std::chrono::duration<double>{patience_seconds});
     int status = unreachable;
     gyre::io_context context;
-    operator_line line{context, client};
-    gyre::launch(context, carry_out(line, request, whom, patience, status), gyre::or_terminate{});
+    operator_client client{context, connection};
+    gyre::launch(context, carry_out(client, request, whom, patience, status), gyre::or_terminate{});
     context.run();
     return status;
 }

@@ -3,7 +3,8 @@
 // The seam: what the exchange wants of the library that carries out its I/O, so that it is written
 // once.
 //
-// Transports, sessions and applications are templates over `X`, which is `gyre_traits` or `asio_traits`.
+// Transports, sessions and applications are templates over `X`, which is `gyre_traits` (gyre/traits.hpp)
+// or `asio_traits` (asio/traits.hpp).
 // Here stands what they may count on; stream_laws.hpp, datagram_laws.hpp and waiting_laws.hpp in
 // exchange/tests/net judge both by it. gyre's own vocabulary is used throughout (endpoints, options, errors,
 // time), and its sockets are the seam's as they are, so one side costs nothing; docs/decisions/0016-seam.md

@@ -6,7 +6,7 @@
 // means is matching_service.hpp's; the loop of one client is session/order_entry_connection.hpp's.
 #pragma once
 
-#include <exchange/net/application/client_places.hpp>
+#include <exchange/net/application/connection_pool.hpp>
 #include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/session/order_entry_connection.hpp>
 
@@ -35,7 +35,7 @@ public:
           shared_{context, service, feed_, options_, span_watch{observer}},
           tick_{context},
           rest_{context},
-          places_{shared_, service, options} {}
+          connections_{shared_, service, options} {}
     matching_facility(const matching_facility&) = delete;
     matching_facility& operator=(const matching_facility&) = delete;
 
@@ -79,7 +79,7 @@ public:
         tick_.cancel();
         rest_.cancel();
         free_.set();
-        places_.hang_up();
+        connections_.hang_up();
     }
 
     [[nodiscard]] const feed_counts& feed() const noexcept { return feed_.counts(); }
@@ -96,15 +96,15 @@ private:
                     co_await rest_.wait_until(X::now(context_) + options_.timer_tick));
                 continue;
             }
-            order_entry_connection<X>* place = places_.find();
-            while (running_ && place == nullptr) {
+            order_entry_connection<X>* connection = connections_.find();
+            while (running_ && connection == nullptr) {
                 free_.reset();
                 static_cast<void>(co_await free_.wait());
-                place = places_.find();
+                connection = connections_.find();
             }
             if (!running_) break;
-            place->open(std::move(socket));
-            begin(serve(*place));
+            connection->open(std::move(socket));
+            begin(serve(*connection));
         }
     }
 
@@ -122,7 +122,7 @@ private:
             static_cast<void>(co_await tick_.wait_until(X::now(context_) + options_.timer_tick));
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
-            places_.on_timer(now);
+            connections_.on_timer(now);
             service_.announce();  // Orders of who was too silent may have been cancelled.
             for (bool more = feed_.begin(); more;) {
                 const auto what = co_await feed_.send();
@@ -139,8 +139,8 @@ private:
     typename X::acceptor acceptor_;
     typename X::timer tick_;
     typename X::timer rest_;
-    typename X::event free_;  // Set whenever a place becomes free.
-    client_places<order_entry_connection<X>> places_;
+    typename X::event free_;  // Set whenever a connection becomes free.
+    connection_pool<order_entry_connection<X>> connections_;
     gyre::endpoint order_entry_at_;
     gyre::endpoint requests_at_;
     std::size_t serving_ = 0;

@@ -4,7 +4,7 @@
 // switch, a lost session and the end of a day do to orders what they should.
 #include <exchange/core/partition.hpp>
 
-#include <exchange/tests/support/trading_floor.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@ namespace {
 using lines = std::vector<std::string>;
 
 template <class Command>
-void check_refused(trading_floor& it, const Command& what, reject_reason why) {
+void check_refused(trading_fixture& it, const Command& what, reject_reason why) {
     it.tell(what);
 
     CHECK(it.kinds() == std::vector{event_kind::admin_rejected});
@@ -30,7 +30,7 @@ void check_refused(trading_floor& it, const Command& what, reject_reason why) {
 }  // namespace
 
 TEST_CASE("what is defined is answered, once") {
-    trading_floor it;
+    trading_fixture it;
     CHECK(it.tell(any_product(product_id{2})).size() == 1);
     CHECK(it.lines() == lines{"accepted 32 2"});
 
@@ -41,7 +41,7 @@ TEST_CASE("what is defined is answered, once") {
 }
 
 TEST_CASE("numbers run from one to the limit of the partition") {
-    trading_floor it;
+    trading_fixture it;
     check_refused(it, any_product(product_id{0}), reject_reason::invalid_definition);
     check_refused(it, any_product(product_id{5}), reject_reason::at_capacity);
     check_refused(it, any_instrument(instrument_id{0}), reject_reason::invalid_definition);
@@ -53,7 +53,7 @@ TEST_CASE("numbers run from one to the limit of the partition") {
 }
 
 TEST_CASE("definitions that refer to nothing or make no sense are refused") {
-    trading_floor it;
+    trading_fixture it;
     define_instrument orphan = any_instrument(instrument_id{2});
     orphan.product = product_id{3};
     check_refused(it, orphan, reject_reason::unknown_product);
@@ -76,7 +76,7 @@ TEST_CASE("definitions that refer to nothing or make no sense are refused") {
 }
 
 TEST_CASE("a market begins closed, opens, halts and goes on, and publishes each phase") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(any_instrument(instrument_id{2}));
     enter_order order = it.limit_order(1, order_side::buy, 1, 100);
     order.instrument = instrument_id{2};
@@ -91,7 +91,7 @@ TEST_CASE("a market begins closed, opens, halts and goes on, and publishes each 
 }
 
 TEST_CASE("during a halt orders stay, may be cancelled, and nothing else may be done") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::buy, 5, 100);
     it.enter(2, order_side::buy, 5, 99);
     it.tell(set_phase{future, market_phase::halted});
@@ -111,8 +111,8 @@ TEST_CASE("during a halt orders stay, may be cancelled, and nothing else may be 
     CHECK(it.said().size() == 10);
 }
 
-TEST_CASE("the kill switch answers, cancels everything of the account, and shuts the door") {
-    trading_floor it;
+TEST_CASE("the kill switch answers, cancels everything of the account, and takes no more") {
+    trading_fixture it;
     it.tell(session_of(5, 1));
     it.enter(1, order_side::buy, 5, 100);
     it.enter(5, order_side::buy, 5, 99);
@@ -136,7 +136,7 @@ TEST_CASE("the kill switch answers, cancels everything of the account, and shuts
 }
 
 TEST_CASE("a session that ends takes its own orders along, if it was defined so") {
-    trading_floor it;
+    trading_fixture it;
     define_session keeps = session_of(5, 1);
     keeps.on_disconnect = disconnect_policy::keep_orders;
     it.tell(keeps);
@@ -153,7 +153,7 @@ TEST_CASE("a session that ends takes its own orders along, if it was defined so"
 }
 
 TEST_CASE("the day's end cancels day orders, best first, and begins the sums again") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::buy, 5, 99, time_in_force::day);
     it.enter(1, order_side::buy, 5, 100, time_in_force::good_till_cancel);
     it.enter(1, order_side::buy, 5, 100, time_in_force::day);
@@ -174,7 +174,7 @@ TEST_CASE("the day's end cancels day orders, best first, and begins the sums aga
 }
 
 TEST_CASE("a listener that only follows the public sums begins the new day with the exchange") {
-    trading_floor it;
+    trading_fixture it;
     market_statistics told{};
     volume_update volume{};
     const auto listen = [&] {
@@ -201,7 +201,7 @@ TEST_CASE("a listener that only follows the public sums begins the new day with 
 }
 
 TEST_CASE("a settlement price moves the collar, and leaves orders where they are") {
-    trading_floor it;
+    trading_fixture it;
     define_instrument collared = any_instrument(instrument_id{2});
     collared.collar = 10;
     it.tell(collared);

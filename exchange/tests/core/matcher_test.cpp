@@ -3,7 +3,7 @@
 // What exchange/core/matcher.hpp promises: who trades with whom, at which price, and what is left.
 #include <exchange/core/matcher.hpp>
 
-#include <exchange/tests/support/trading_floor.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ struct print {
 };
 
 // The fills of the last command, as their makers see them.
-std::vector<print> prints(const trading_floor& of) {
+std::vector<print> prints(const trading_fixture& of) {
     std::vector<print> found;
     for (const event& each : of.said()) {
         if (each.kind != event_kind::order_executed) continue;
@@ -39,7 +39,7 @@ constexpr session_id one{1}, two{2}, three{3};
 
 TEST_CASE(
     "better prices trade first, at one price the earlier order, always at the maker's price") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::sell, 5, 102);
     it.enter(2, order_side::sell, 5, 101);
     it.enter(3, order_side::sell, 5, 101);
@@ -52,7 +52,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an order trades up to its limit and rests there") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::buy, 5, 100);
     it.enter(2, order_side::buy, 5, 98);
 
@@ -65,7 +65,7 @@ TEST_CASE("an order trades up to its limit and rests there") {
 }
 
 TEST_CASE("an amend down keeps the place, an amend up or to another price loses it") {
-    trading_floor it;
+    trading_fixture it;
     for (std::uint16_t each = 1; each <= 3; ++each) it.enter(each, order_side::sell, 5, 100);
 
     it.amend(1, 1, 4, 100);
@@ -86,7 +86,7 @@ TEST_CASE("an amend down keeps the place, an amend up or to another price loses 
 }
 
 TEST_CASE("what was executed counts in an amend's quantity") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::sell, 10, 100);
     it.enter(2, order_side::buy, 6, 100);
 
@@ -99,7 +99,7 @@ TEST_CASE("what was executed counts in an amend's quantity") {
 }
 
 TEST_CASE("an order amended across the book trades like a new one, and what is left rests") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::sell, 5, 105);
     it.enter(2, order_side::buy, 8, 100);
 
@@ -113,7 +113,7 @@ TEST_CASE("an order amended across the book trades like a new one, and what is l
 }
 
 TEST_CASE("an order that is amended away completely is gone by every name") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::sell, 8, 105);
     it.enter(2, order_side::buy, 8, 100);
 
@@ -125,7 +125,7 @@ TEST_CASE("an order that is amended away completely is gone by every name") {
 }
 
 TEST_CASE("an order that gives way to its own kind while it moves still tells the new top") {
-    trading_floor it;
+    trading_fixture it;
     for (std::uint16_t each = 5; each <= 6; ++each) {
         define_account own = any_account(each);
         own.group = self_trade_group{1};
@@ -144,7 +144,7 @@ TEST_CASE("an order that gives way to its own kind while it moves still tells th
 }
 
 TEST_CASE("fill-or-kill fills across levels to the last contract, or not at all") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::sell, 5, 100);
     it.enter(2, order_side::sell, 5, 163);
 
@@ -159,7 +159,7 @@ TEST_CASE("fill-or-kill fills across levels to the last contract, or not at all"
 }
 
 TEST_CASE("an immediate order takes what is there, and the rest is cancelled in one message") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::sell, 5, 100);
 
     it.enter(4, order_side::buy, 7, 100, time_in_force::immediate_or_cancel);

@@ -3,7 +3,7 @@
 // What exchange/core/partition.hpp promises: commands are numbered, checked whole, and refused with a reason.
 #include <exchange/core/partition.hpp>
 
-#include <exchange/tests/support/trading_floor.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ using namespace exchange::testing;
 namespace {
 
 // A refused command is one message, and leaves the book as it was.
-void check_refused(trading_floor& it, const command& what, reject_reason why) {
+void check_refused(trading_fixture& it, const command& what, reject_reason why) {
     const top_of_book before = it.top();
     const std::uint32_t resting = it.partition().state().memory.orders.in_use();
 
@@ -29,12 +29,12 @@ void check_refused(trading_floor& it, const command& what, reject_reason why) {
     CHECK(it.partition().state().memory.orders.in_use() == resting);
 }
 
-enter_order valid(trading_floor& it) { return it.limit_order(1, order_side::buy, 10, 100); }
+enter_order valid(trading_fixture& it) { return it.limit_order(1, order_side::buy, 10, 100); }
 
 }  // namespace
 
 TEST_CASE("every command gets the next number, refused or not") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::buy, 1, 100);
     const in_sequence first = it.stamps().back().in_seq;
 
@@ -47,7 +47,7 @@ TEST_CASE("every command gets the next number, refused or not") {
 }
 
 TEST_CASE("an order is cancelled by its sequence, by no other, and only once") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::buy, 1, 100);
 
     it.cancel(2, 1);
@@ -59,7 +59,7 @@ TEST_CASE("an order is cancelled by its sequence, by no other, and only once") {
 }
 
 TEST_CASE("by its id an order obeys all sessions of its account, and no others") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(session_of(5, 1));
     it.enter(1, order_side::buy, 9, 100);
     const order_id id = it.said()[0].order_entered.order;
@@ -73,7 +73,7 @@ TEST_CASE("by its id an order obeys all sessions of its account, and no others")
 }
 
 TEST_CASE("a sequence that is not above the last is refused, and does not count") {
-    trading_floor it;
+    trading_fixture it;
     enter_order order = valid(it);
     order.client_seq = client_sequence{10};
     it.tell(order);
@@ -88,7 +88,7 @@ TEST_CASE("a sequence that is not above the last is refused, and does not count"
 }
 
 TEST_CASE("a sequence may be far above the last, but not farther, and one that is does not count") {
-    trading_floor it;
+    trading_fixture it;
     constexpr std::uint32_t most = 16'777'216;
     enter_order order = valid(it);
     order.client_seq = client_sequence{most + 1};
@@ -109,7 +109,7 @@ TEST_CASE("a sequence may be far above the last, but not farther, and one that i
 }
 
 TEST_CASE("near the last sequence there is, the rule is the same, and nothing comes after it") {
-    trading_floor it;
+    trading_fixture it;
     constexpr std::uint32_t last = 0xffff'ffff;
     cancel_order step{session_id{1}, client_sequence::none, {}};
     for (std::uint32_t at = 0; at < last - client_sequence_jump_max - 1;) {
@@ -131,7 +131,7 @@ TEST_CASE("near the last sequence there is, the rule is the same, and nothing co
 }
 
 TEST_CASE("a refused command has used its sequence") {
-    trading_floor it;
+    trading_fixture it;
     enter_order order = valid(it);
     order.quantity = 0;
     check_refused(it, order, reject_reason::invalid_quantity);
@@ -142,7 +142,7 @@ TEST_CASE("a refused command has used its sequence") {
 }
 
 TEST_CASE("commands of a session that does not exist are refused") {
-    trading_floor it;
+    trading_fixture it;
     enter_order order = valid(it);
     for (const std::uint16_t unknown : {0, 5, 64, 65, 65'535}) {
         order.session = session_id{unknown};
@@ -154,7 +154,7 @@ TEST_CASE("commands of a session that does not exist are refused") {
 
 TEST_CASE("fields that hold no value of their own are refused") {
     const auto spoiled = [](auto spoil) {
-        trading_floor it;
+        trading_fixture it;
         enter_order order = valid(it);
         spoil(order);
         check_refused(it, order, reject_reason::invalid_field);
@@ -169,7 +169,7 @@ TEST_CASE("fields that hold no value of their own are refused") {
 }
 
 TEST_CASE("an unknown instrument is refused, whatever its number") {
-    trading_floor it;
+    trading_fixture it;
     for (const std::uint32_t unknown : {0u, 2u, 8u, 9u, 65'537u, 0xffff'ffffu}) {
         enter_order order = valid(it);
         order.instrument = instrument_id{unknown};
@@ -178,7 +178,7 @@ TEST_CASE("an unknown instrument is refused, whatever its number") {
 }
 
 TEST_CASE("price times quantity that overflows is refused and not wrapped") {
-    trading_floor it;
+    trading_fixture it;
     enter_order order = valid(it);
     order.price = price_ticks_max;
     order.quantity = 0xffff'ffff;
@@ -189,7 +189,7 @@ TEST_CASE("price times quantity that overflows is refused and not wrapped") {
 }
 
 TEST_CASE("post-only rests or is refused, and does not go with orders that cannot rest") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(2, order_side::sell, 5, 100);
     enter_order order = valid(it);
     order.instruction = execution_instruction::post_only;
@@ -210,7 +210,7 @@ TEST_CASE("post-only rests or is refused, and does not go with orders that canno
 }
 
 TEST_CASE("a market order takes what lies within the collar, and never rests") {
-    trading_floor it;
+    trading_fixture it;
     define_instrument collared = any_instrument(instrument_id{2});
     collared.collar = 10;
     it.tell(collared);
@@ -234,7 +234,7 @@ TEST_CASE("a market order takes what lies within the collar, and never rests") {
 }
 
 TEST_CASE("a market order has a value where there is a collar, and none without limits") {
-    trading_floor it;
+    trading_fixture it;
     define_product dear = any_product(product_id{2});
     dear.multiplier = 0xffff'ffff;
     it.tell(dear);
@@ -258,7 +258,7 @@ TEST_CASE("a market order has a value where there is a collar, and none without 
 }
 
 TEST_CASE("a sell below a high bid is worth what the bid pays, however it is entered") {
-    trading_floor it;
+    trading_fixture it;
     define_instrument limited = any_instrument(instrument_id{2});
     limited.settlement_price = 100;
     limited.collar = 100;
@@ -294,7 +294,7 @@ TEST_CASE("a sell below a high bid is worth what the bid pays, however it is ent
 }
 
 TEST_CASE("without a counterparty an immediate order is refused where the market says so") {
-    trading_floor it;
+    trading_fixture it;
     define_instrument lonely = any_instrument(instrument_id{2});
     lonely.lone_orders = lone_order_policy::reject;
     it.tell(lonely);
@@ -312,7 +312,7 @@ TEST_CASE("without a counterparty an immediate order is refused where the market
 }
 
 TEST_CASE("a mass cancel is for the own account, and market and side narrow it") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(any_instrument(instrument_id{2}));
     it.tell(set_phase{instrument_id{2}, market_phase::continuous});
     for (const instrument_id in : {future, instrument_id{2}}) {
@@ -341,7 +341,7 @@ TEST_CASE("a mass cancel is for the own account, and market and side narrow it")
 TEST_CASE("a full slab refuses what comes, and takes it again when there is room") {
     partition_limits limits = small_limits();
     limits.orders_max = 2;
-    trading_floor it{limits};
+    trading_fixture it{limits};
     it.enter(1, order_side::buy, 1, 100);
     it.enter(1, order_side::buy, 1, 101);
 
@@ -355,7 +355,7 @@ TEST_CASE("a full slab refuses what comes, and takes it again when there is room
 TEST_CASE("without memory for another level an order is refused, and one that moves stays") {
     partition_limits limits = small_limits();
     limits.level_chunks_max = 1;
-    trading_floor it{limits};
+    trading_fixture it{limits};
     it.enter(1, order_side::buy, 1, 100);
 
     check_refused(it, it.limit_order(1, order_side::buy, 1, 10'000), reject_reason::at_capacity);
@@ -370,7 +370,7 @@ TEST_CASE("without memory for another level an order is refused, and one that mo
 TEST_CASE("without memory for another holding an account cannot begin in a market") {
     partition_limits limits = small_limits();
     limits.holdings_max = 1;
-    trading_floor it{limits};
+    trading_fixture it{limits};
     it.enter(1, order_side::buy, 1, 100);
 
     it.enter(2, order_side::buy, 1, 100);
@@ -381,7 +381,7 @@ TEST_CASE("without memory for another holding an account cannot begin in a marke
 TEST_CASE("what is refused takes no holding from those who come after") {
     partition_limits limits = small_limits();
     limits.holdings_max = 1;
-    trading_floor it{limits};
+    trading_fixture it{limits};
     define_account strict = any_account(5);
     strict.order_quantity_max = 1;
     it.tell(strict);
@@ -400,7 +400,7 @@ TEST_CASE("what is refused takes no holding from those who come after") {
 TEST_CASE("the same commands give the same messages, variant or not") {
     std::vector<std::string> streams[2];
     for (std::vector<std::string>& said : streams) {
-        trading_floor it;
+        trading_fixture it;
         const auto note = [&] {
             for (const std::string& line : it.lines()) said.push_back(line);
         };

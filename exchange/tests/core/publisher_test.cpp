@@ -4,7 +4,7 @@
 // Whole streams are in scenarios_test.cpp.
 #include <exchange/core/publisher.hpp>
 
-#include <exchange/tests/support/trading_floor.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 
 #include <doctest/doctest.h>
 
@@ -32,7 +32,7 @@ kinds operator+(kinds one, const kinds& other) {
 }  // namespace
 
 TEST_CASE("an order that rests behind the best says nothing about the top") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::buy, 5, 100);
     CHECK(it.kinds() == kinds{kind::order_entered, kind::order_book_update,
                               kind::price_level_update, kind::top_of_book});
@@ -49,7 +49,7 @@ TEST_CASE("an order that rests behind the best says nothing about the top") {
 }
 
 TEST_CASE("an order that joins the best changes its size, and so the top") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::buy, 5, 100);
 
     it.enter(2, order_side::buy, 5, 100);
@@ -60,7 +60,7 @@ TEST_CASE("an order that joins the best changes its size, and so the top") {
 }
 
 TEST_CASE("an order that trades and then rests is acknowledged by its fill, and then entered") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::sell, 5, 100);
 
     it.enter(2, order_side::buy, 8, 100);
@@ -72,7 +72,7 @@ TEST_CASE("an order that trades and then rests is acknowledged by its fill, and 
 }
 
 TEST_CASE("an order that loses its place is erased and added, with its trades between the two") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::sell, 5, 105);
     it.enter(2, order_side::buy, 8, 100);
     const kinds leaves = {kind::order_amended, kind::order_book_update, kind::price_level_update};
@@ -88,7 +88,7 @@ TEST_CASE("an order that loses its place is erased and added, with its trades be
 }
 
 TEST_CASE("a long event comes in several batches, and its end is told once") {
-    trading_floor it;
+    trading_fixture it;
     for (price_ticks price = 1; price <= 100; ++price) it.enter(1, order_side::buy, 1, price);
     const std::size_t before = it.stamps().size();
 
@@ -107,7 +107,7 @@ TEST_CASE("a long event comes in several batches, and its end is told once") {
 }
 
 TEST_CASE("an event that fills a batch exactly is complete with it") {
-    trading_floor it;
+    trading_fixture it;
     std::vector<std::size_t> sizes;
     std::vector<bool> complete;
     const auto take = [&](const event_batch& batch) {
@@ -126,7 +126,7 @@ TEST_CASE("an event that fills a batch exactly is complete with it") {
 }
 
 TEST_CASE("a command that derives nothing does not call the sink") {
-    trading_floor it;
+    trading_fixture it;
 
     it.cancel_all(1);
 

@@ -3,7 +3,7 @@
 // What exchange/core/quotes.cpp promises: a quote is two orders, and the next one takes their place whole.
 #include <exchange/core/partition.hpp>
 
-#include <exchange/tests/support/trading_floor.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using lines = std::vector<std::string>;
 
-enter_quote quote_of(trading_floor& it, std::uint16_t session, price_ticks bid, price_ticks ask,
+enter_quote quote_of(trading_fixture& it, std::uint16_t session, price_ticks bid, price_ticks ask,
                      contracts quantity = 10) {
     return {.session = session_id{session},
             .client_seq = it.next_seq(session),
@@ -30,7 +30,7 @@ enter_quote quote_of(trading_floor& it, std::uint16_t session, price_ticks bid, 
 }
 
 // A quote that is refused leaves the old one standing.
-void check_refused(const enter_quote& spoiled, trading_floor& it, reject_reason why) {
+void check_refused(const enter_quote& spoiled, trading_fixture& it, reject_reason why) {
     const top_of_book before = it.top();
 
     it.tell(spoiled);
@@ -42,7 +42,7 @@ void check_refused(const enter_quote& spoiled, trading_floor& it, reject_reason 
 }  // namespace
 
 TEST_CASE("a quote enters a bid and an ask, and the next quote replaces both") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
     CHECK(it.said().size() == 8);
 
@@ -57,7 +57,7 @@ TEST_CASE("a quote enters a bid and an ask, and the next quote replaces both") {
 }
 
 TEST_CASE("a side without quantity is withdrawn, at the owner's request") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
     enter_quote bid_only = quote_of(it, 1, 99, 0);
     bid_only.ask_quantity = 0;
@@ -70,7 +70,7 @@ TEST_CASE("a side without quantity is withdrawn, at the owner's request") {
 }
 
 TEST_CASE("a quote without any quantity withdraws what there is, bid first, if anything") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
 
     it.tell(quote_of(it, 1, 0, 0, 0));
@@ -87,7 +87,7 @@ TEST_CASE("a quote without any quantity withdraws what there is, bid first, if a
 
 TEST_CASE("a quote is withdrawn in a halt and when the market is closed, like any order") {
     for (const market_phase phase : {market_phase::halted, market_phase::closed}) {
-        trading_floor it;
+        trading_fixture it;
         it.tell(quote_of(it, 1, 99, 101));
         it.tell(set_phase{future, phase});
 
@@ -103,7 +103,7 @@ TEST_CASE("a quote is withdrawn in a halt and when the market is closed, like an
 }
 
 TEST_CASE("a quote is withdrawn over the message rate, and that does not count") {
-    trading_floor it;
+    trading_fixture it;
     define_account slow = any_account(5);
     slow.messages_per_second_max = 2;
     it.tell(slow);
@@ -120,7 +120,7 @@ TEST_CASE("a quote is withdrawn over the message rate, and that does not count")
 }
 
 TEST_CASE("a blocked account may withdraw a quote of which the kill switch has left nothing") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
     it.tell(set_account_state{account_id{1}, account_state::blocked});
 
@@ -130,7 +130,7 @@ TEST_CASE("a blocked account may withdraw a quote of which the kill switch has l
 }
 
 TEST_CASE("a withdrawal is checked for what a cancel is: sender, number, fields and market") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
     enter_quote wrong = quote_of(it, 1, 0, 0, 0);
     wrong.session = session_id{9};
@@ -147,7 +147,7 @@ TEST_CASE("a withdrawal is checked for what a cancel is: sender, number, fields 
 }
 
 TEST_CASE("a cancel by the quote's sequence takes both sides, bid first") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
 
     it.cancel(1, 1);
@@ -158,7 +158,7 @@ TEST_CASE("a cancel by the quote's sequence takes both sides, bid first") {
 }
 
 TEST_CASE("a side that traded away is not replaced, and an order of the account is no quote") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(1, order_side::buy, 3, 90);
     it.tell(quote_of(it, 1, 99, 101));
     it.enter(2, order_side::buy, 10, 101);
@@ -170,7 +170,7 @@ TEST_CASE("a side that traded away is not replaced, and an order of the account 
 }
 
 TEST_CASE("a quote may trade on arrival, and what it leaves is the quote") {
-    trading_floor it;
+    trading_fixture it;
     it.enter(2, order_side::sell, 4, 100);
 
     it.tell(quote_of(it, 1, 100, 103));
@@ -181,7 +181,7 @@ TEST_CASE("a quote may trade on arrival, and what it leaves is the quote") {
 }
 
 TEST_CASE("a quote that may not be leaves the old one as it was") {
-    trading_floor it;
+    trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
 
     check_refused(quote_of(it, 1, 100, 100), it, reject_reason::invalid_combination);
@@ -197,7 +197,7 @@ TEST_CASE("a quote that may not be leaves the old one as it was") {
 }
 
 TEST_CASE("limits are asked as if the old quote were gone") {
-    trading_floor it;
+    trading_fixture it;
     define_account terms = any_account(5);
     terms.open_orders_max = 2;
     terms.position_max = 10;
@@ -215,7 +215,7 @@ TEST_CASE("limits are asked as if the old quote were gone") {
 TEST_CASE("without room for both sides neither is entered") {
     partition_limits limits = small_limits();
     limits.orders_max = 3;
-    trading_floor it{limits};
+    trading_fixture it{limits};
     it.enter(1, order_side::buy, 1, 90);
     it.enter(1, order_side::buy, 1, 91);
 

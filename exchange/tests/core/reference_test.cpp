@@ -3,7 +3,7 @@
 // What exchange/core/reference.hpp promises: ticks, collar, lots and value of an instrument.
 #include <exchange/core/reference.hpp>
 
-#include <exchange/tests/support/trading_floor.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 // What exchange/core/risk.hpp promises: limits hold as if everything open were filled.
 #include <exchange/core/risk.hpp>
 
-#include <exchange/tests/support/trading_floor.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 
 #include <doctest/doctest.h>
 
@@ -53,7 +53,7 @@ TEST_CASE("an account over a limit may still reduce its position") {
 }
 
 TEST_CASE("an account trades up to its position and open orders, and is told which it met") {
-    trading_floor it;
+    trading_fixture it;
     define_account terms = any_account(5);
     terms.position_max = 10;
     terms.open_orders_max = 2;
@@ -81,7 +81,7 @@ TEST_CASE("an account trades up to its position and open orders, and is told whi
 }
 
 TEST_CASE("an account that sends too much in a second is told so, and may still cancel") {
-    trading_floor it;
+    trading_fixture it;
     define_account terms = any_account(5);
     terms.messages_per_second_max = 2;
     it.tell(terms);

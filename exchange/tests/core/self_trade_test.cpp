@@ -4,7 +4,7 @@
 // as events, all four.
 #include <exchange/core/self_trade.hpp>
 
-#include <exchange/tests/support/trading_floor.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using lines = std::vector<std::string>;
 
 // Sessions 5 and 6 are of one group, session 1 of none. Session 5 rests 10 at 100 first.
-struct family : trading_floor {
+struct family : trading_fixture {
     family() {
         for (std::uint16_t each = 5; each <= 6; ++each) {
             define_account it = any_account(each);

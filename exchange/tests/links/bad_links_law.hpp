@@ -32,7 +32,7 @@ namespace exchange::testing {
 }
 
 /// Where the two halves are, and what lies between.
-struct bad_links_places {
+struct bad_links_addresses {
     gyre::ipv4 exchange = gyre::ipv4::loopback();
     gyre::ipv4 crowd = gyre::ipv4::loopback();
     std::string exchange_network{};    ///< A network namespace's path; empty: ours.
@@ -61,11 +61,11 @@ public:
     using task = typename X::template task<void>;
 
     static void all_views_equal_the_exchanges(const typename X::context_options& how,
-                                              const bad_links_places& places = {}) {
+                                              const bad_links_addresses& addresses = {}) {
         INFO("EXCHANGE_LINK_SEED=", link_seed());
         const std::size_t descriptors = gyre::testing::open_descriptors();
         {
-            bad_links_law it{how, places};
+            bad_links_law it{how, addresses};
             it.play();
             it.judge();
             if (std::getenv("EXCHANGE_LINKS_SECONDS") != nullptr) it.report();
@@ -74,19 +74,20 @@ public:
     }
 
 private:
-    bad_links_law(const typename X::context_options& how, const bad_links_places& places)
-        : places_{places}, on_{how}, network_{link_seed(), {}, listeners_weather()} {
-        REQUIRE(network_.open(places.crowd, places.feed_group, places.crowd_interface).ok());
-        exchange_.emplace(how, crowd_rules(), facility_rules(), places.exchange_network);
+    bad_links_law(const typename X::context_options& how, const bad_links_addresses& addresses)
+        : addresses_{addresses}, on_{how}, network_{link_seed(), {}, listeners_weather()} {
+        REQUIRE(
+            network_.open(addresses.crowd, addresses.feed_group, addresses.crowd_interface).ok());
+        exchange_.emplace(how, crowd_rules(), facility_rules(), addresses.exchange_network);
         REQUIRE_FALSE(exchange_->status());
     }
 
     [[nodiscard]] facility_options facility_rules() const {
         facility_options options;
         options.order_entry = options.feed_from = options.feed_requests =
-            gyre::endpoint{places_.exchange, 0};
+            gyre::endpoint{addresses_.exchange, 0};
         options.feed = network_.feed();
-        options.feed_interface = places_.exchange_interface;
+        options.feed_interface = addresses_.exchange_interface;
         options.connections_max = crowd_size + 12;  // A crowd that comes again needs a few more.
         options.sessions = impatient();
         options.timer_tick = std::chrono::milliseconds{20};
@@ -111,15 +112,15 @@ private:
     }
 
     void populate() {
-        std::vector<gyre::endpoint> places;
+        std::vector<gyre::endpoint> listeners;
         for (std::size_t each = 0; each < listeners_weather().size(); ++each) {
-            watch(gyre::endpoint{places_.crowd, 0}, network_.requests_of(each), {});
-            places.push_back(watchers_.back().feed.local());
+            watch(gyre::endpoint{addresses_.crowd, 0}, network_.requests_of(each), {});
+            listeners.push_back(watchers_.back().feed.local());
         }
         // One more hears the group itself, with nothing in between but the network.
-        if (places_.has_group())
-            watch(places_.feed_group, exchange_->feed_requests(), places_.crowd_interface);
-        network_.begin({exchange_->order_entry(), exchange_->feed_requests()}, places);
+        if (addresses_.has_group())
+            watch(addresses_.feed_group, exchange_->feed_requests(), addresses_.crowd_interface);
+        network_.begin({exchange_->order_entry(), exchange_->feed_requests()}, listeners);
         for (std::uint16_t member = 1; member <= crowd_size; ++member) {
             order_entry_client_options options;
             options.exchange = network_.order_entry();
@@ -138,7 +139,7 @@ private:
         feed_listener_options options;
         options.group = group;
         options.interface = interface;
-        options.ask_from = gyre::endpoint{places_.crowd, 0};
+        options.ask_from = gyre::endpoint{addresses_.crowd, 0};
         options.requests = requests;
         options.receiver.requests_max = 100;
         watchers_.emplace_back(on_, options);
@@ -293,7 +294,7 @@ private:
         return index;
     }
 
-    bad_links_places places_;
+    bad_links_addresses addresses_;
     context on_;
     bad_network network_;
     std::optional<facility_thread<X, Facility>> exchange_;

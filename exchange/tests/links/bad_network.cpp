@@ -46,7 +46,7 @@ gyre::io_result<> bad_network::open(const gyre::ipv4& host, const gyre::endpoint
     return {};
 }
 
-void bad_network::begin(const exchange_places& exchange,
+void bad_network::begin(const exchange_endpoints& exchange,
                         std::span<const gyre::endpoint> listeners) {
     clients_.begin(exchange.order_entry);
     for (std::size_t each = 0; each < listeners_.size(); ++each)

@@ -16,7 +16,7 @@
 namespace exchange::testing {
 
 /// Where the exchange really is.
-struct exchange_places {
+struct exchange_endpoints {
     gyre::endpoint order_entry;
     gyre::endpoint feed_requests;
 };
@@ -44,7 +44,7 @@ public:
 
     /// Begins to carry.
     /// @param  listeners  Where they hear the feed; as many as there are links.
-    void begin(const exchange_places& exchange, std::span<const gyre::endpoint> listeners);
+    void begin(const exchange_endpoints& exchange, std::span<const gyre::endpoint> listeners);
 
     /// No faults from here on.
     void calm();

@@ -16,21 +16,22 @@ namespace exchange::testing {
 }
 
 /// @pre  in_lossy_network()
-[[nodiscard]] inline bad_links_places lossy_network() {
+[[nodiscard]] inline bad_links_addresses lossy_network() {
     const char* const given = std::getenv("EXCHANGE_LOSSY_PLACES");
     REQUIRE(given != nullptr);
     std::istringstream words{given};
     std::string exchange;
     std::string crowd;
     std::string group;
-    bad_links_places places;
-    words >> exchange >> crowd >> places.exchange_interface >> places.crowd_interface >> group;
+    bad_links_addresses addresses;
+    words >> exchange >> crowd >> addresses.exchange_interface >> addresses.crowd_interface >>
+        group;
     REQUIRE(words);
-    places.exchange = gyre::ipv4::parse(exchange).value();
-    places.crowd = gyre::ipv4::parse(crowd).value();
-    places.feed_group = gyre::endpoint::parse(group).value();
-    places.exchange_network = std::getenv("EXCHANGE_LOSSY_NETWORK");
-    return places;
+    addresses.exchange = gyre::ipv4::parse(exchange).value();
+    addresses.crowd = gyre::ipv4::parse(crowd).value();
+    addresses.feed_group = gyre::endpoint::parse(group).value();
+    addresses.exchange_network = std::getenv("EXCHANGE_LOSSY_NETWORK");
+    return addresses;
 }
 
 }  // namespace exchange::testing

@@ -22,8 +22,8 @@ inline constexpr int rounds_to_warm_up = 100;
 inline constexpr int rounds_counted = 2'000;
 
 /// Runs `round()`, which returns task<>, until warm, then counts.
-template <class World, class Round>
-typename law<World>::template task<> expect_no_allocation(Round& round) {
+template <class Side, class Round>
+typename law<Side>::template task<> expect_no_allocation(Round& round) {
     for (int each = 0; each < rounds_to_warm_up; ++each) co_await round();
 
     const std::uint64_t before = lab::allocations_of_this_thread();
@@ -33,9 +33,9 @@ typename law<World>::template task<> expect_no_allocation(Round& round) {
     CHECK(after - before == 0);
 }
 
-template <class World>
-typename law<World>::template task<bool> send_all(typename law<World>::stream_socket& to,
-                                                  const_buffer from) {
+template <class Side>
+typename law<Side>::template task<bool> send_all(typename law<Side>::stream_socket& to,
+                                                 const_buffer from) {
     while (!from.empty()) {
         const count_result sent = co_await to.write_some(from);
         if (!sent.ok()) co_return false;
@@ -44,26 +44,26 @@ typename law<World>::template task<bool> send_all(typename law<World>::stream_so
     co_return true;
 }
 
-template <class World>
-typename law<World>::template task<> echo(typename law<World>::stream_socket socket) {
+template <class Side>
+typename law<Side>::template task<> echo(typename law<Side>::stream_socket socket) {
     std::array<std::byte, 64> space;
     for (;;) {
         const count_result got = co_await socket.read_some(space);
         if (!got.ok()) co_return;
-        const bool sent = co_await send_all<World>(socket, std::span{space}.first(got.value()));
+        const bool sent = co_await send_all<Side>(socket, std::span{space}.first(got.value()));
         if (!sent) co_return;
     }
 }
 
-TEST_CASE_TEMPLATE_DEFINE("echoes on eight connections at once, gathered, allocate nothing", World,
+TEST_CASE_TEMPLATE_DEFINE("echoes on eight connections at once, gathered, allocate nothing", Side,
                           echoes_without_allocation) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         std::vector<typename the::stream_socket> clients;
         for (int each = 0; each < 8; ++each) {
             auto ends = co_await the::connect_pair(on);
             clients.push_back(std::move(ends.near));
-            World::traits::launch(on, echo<World>(std::move(ends.far)));
+            Side::traits::launch(on, echo<Side>(std::move(ends.far)));
         }
         const std::array<const_buffer, 2> message{bytes_of("head"), bytes_of("body")};
         std::array<std::byte, 64> space;
@@ -77,42 +77,42 @@ TEST_CASE_TEMPLATE_DEFINE("echoes on eight connections at once, gathered, alloca
                 if (got.value() != 8) CHECK(got.value() == 8);
             }
         };
-        co_await expect_no_allocation<World>(round);
+        co_await expect_no_allocation<Side>(round);
         for (auto& each : clients) CHECK(each.close().ok());
     });
 }
 
-template <class World>
-typename law<World>::template task<> take_a_turn() {
-    typename law<World>::event set;
+template <class Side>
+typename law<Side>::template task<> take_a_turn() {
+    typename law<Side>::event set;
     set.set();
     static_cast<void>(co_await set.wait());
 }
 
-template <class World>
-typename law<World>::template task<> answer(typename law<World>::event& asked,
-                                            typename law<World>::event& answered, int& answers,
-                                            const bool& over) {
+template <class Side>
+typename law<Side>::template task<> answer(typename law<Side>::event& asked,
+                                           typename law<Side>::event& answered, int& answers,
+                                           const bool& over) {
     while (!over) {
         const io_result<> set = co_await asked.wait();
         if (!set.ok()) co_return;
         asked.reset();
-        co_await take_a_turn<World>();  // On Asio six of these frames live at once.
+        co_await take_a_turn<Side>();  // On Asio six of these frames live at once.
         if (++answers % 6 == 0) answered.set();
     }
 }
 
 TEST_CASE_TEMPLATE_DEFINE(
-    "an event that six wait for, and a task that each awaits then, allocate nothing", World,
+    "an event that six wait for, and a task that each awaits then, allocate nothing", Side,
     events_without_allocation) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         typename the::event asked;
         typename the::event answered;
         int answers = 0;
         bool over = false;
         for (int each = 0; each < 6; ++each) {
-            World::traits::launch(on, answer<World>(asked, answered, answers, over));
+            Side::traits::launch(on, answer<Side>(asked, answered, answers, over));
         }
         co_await the::settle(on);
         const auto round = [&]() -> typename the::template task<> {
@@ -120,7 +120,7 @@ TEST_CASE_TEMPLATE_DEFINE(
             static_cast<void>(co_await answered.wait());
             answered.reset();
         };
-        co_await expect_no_allocation<World>(round);
+        co_await expect_no_allocation<Side>(round);
         over = true;
         co_await round();
         CHECK(answers == 6 * (rounds_to_warm_up + rounds_counted + 1));
@@ -128,32 +128,32 @@ TEST_CASE_TEMPLATE_DEFINE(
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a deadline that passes, and one that is pushed back, allocate nothing",
-                          World, timers_without_allocation) {
-    using the = law<World>;
+                          Side, timers_without_allocation) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         typename the::timer liveness{on};
         typename the::timer step{on};
         io_result<> waiting;
         typename the::event ended;
-        liveness.expire_at(World::traits::now(on) + std::chrono::hours{1});
-        World::traits::launch(on, the::note([&] { return liveness.wait(); }, waiting, ended));
+        liveness.expire_at(Side::traits::now(on) + std::chrono::hours{1});
+        Side::traits::launch(on, the::note([&] { return liveness.wait(); }, waiting, ended));
         const auto round = [&]() -> typename the::template task<> {
-            const gyre::time_point now = World::traits::now(on);
+            const gyre::time_point now = Side::traits::now(on);
             liveness.expire_at(now + std::chrono::hours{2});
             const io_result<> passed =
                 co_await step.wait_until(now + std::chrono::microseconds{20});
             if (!passed.ok()) CHECK(passed.ok());
         };
-        co_await expect_no_allocation<World>(round);
+        co_await expect_no_allocation<Side>(round);
         liveness.cancel();
         static_cast<void>(co_await ended.wait());
         CHECK(waiting.error() == errc::canceled);
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("datagrams one by one and in batches allocate nothing", World,
+TEST_CASE_TEMPLATE_DEFINE("datagrams one by one and in batches allocate nothing", Side,
                           datagrams_without_allocation) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
         auto receiver = the::bound(on);
@@ -170,7 +170,7 @@ TEST_CASE_TEMPLATE_DEFINE("datagrams one by one and in batches allocate nothing"
                 if (failed || got.size != 8) CHECK(got.size == 8);
             }
         };
-        co_await expect_no_allocation<World>(round);
+        co_await expect_no_allocation<Side>(round);
     });
 }
 

@@ -3,7 +3,7 @@
 // The laws of a matching facility on the coroutines of Asio.
 #include <exchange/net/application/matching_facility.hpp>
 
-#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/asio_side.hpp>
 #include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/crowded_feed_laws.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
@@ -14,12 +14,12 @@
 
 using namespace exchange;
 using namespace exchange::testing;
-using bad_input_here = bad_input_law<asio_world, matching_facility<asio_traits>>;
-using crowded_feed_here = crowded_feed_law<asio_world, matching_facility<asio_traits>>;
-using sequence_gap_here = sequence_gap_law<asio_world, matching_facility<asio_traits>>;
-using slow_reader_here = slow_reader_law<asio_world, matching_facility<asio_traits>>;
-using law_here = facility_law<asio_world, matching_facility<asio_traits>>;
-using of_its_end = end_of_day_law<asio_world, matching_facility<asio_traits>>;
+using bad_input_here = bad_input_law<asio_side, matching_facility<asio_traits>>;
+using crowded_feed_here = crowded_feed_law<asio_side, matching_facility<asio_traits>>;
+using sequence_gap_here = sequence_gap_law<asio_side, matching_facility<asio_traits>>;
+using slow_reader_here = slow_reader_law<asio_side, matching_facility<asio_traits>>;
+using law_here = facility_law<asio_side, matching_facility<asio_traits>>;
+using of_its_end = end_of_day_law<asio_side, matching_facility<asio_traits>>;
 
 TEST_CASE("asio facility: trades are told to both sides and to the public") {
     law_here::trades_are_told_to_both_and_to_the_public();
@@ -118,6 +118,6 @@ TEST_CASE("asio facility: what one command pushes out unsent is counted") {
     crowded_feed_here::what_one_command_pushes_out_unsent_is_counted();
 }
 TEST_CASE("asio facility: a listener that has missed too much asks for the book, and goes on") {
-    snapshot_law<asio_world, matching_facility<asio_traits>>::
+    snapshot_law<asio_side, matching_facility<asio_traits>>::
         who_has_missed_too_much_asks_for_the_book_and_goes_on();
 }

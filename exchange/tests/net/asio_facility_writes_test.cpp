@@ -3,13 +3,13 @@
 // What each message costs in writes on Asio's coroutines.
 #include <exchange/net/application/matching_facility.hpp>
 
-#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/asio_side.hpp>
 #include <exchange/tests/net/write_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
 
 TEST_CASE("asio facility: each message costs as many writes and datagrams as anywhere") {
-    write_law<asio_world,
+    write_law<asio_side,
               matching_facility<asio_traits>>::each_message_costs_as_many_writes_as_anywhere();
 }

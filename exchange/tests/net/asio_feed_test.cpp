@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws of the feed on the coroutines of Asio.
-#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/asio_side.hpp>
 #include <exchange/tests/net/feed_laws.hpp>
 #include <exchange/tests/net/listener_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
-using law_here = feed_law<asio_world, feed_of_coroutines<asio_traits>>;
+using law_here = feed_law<asio_side, feed_of_coroutines<asio_traits>>;
 
 TEST_CASE("asio feed: a datagram that cannot be sent is left out") {
     law_here::a_datagram_that_cannot_be_sent_is_left_out();
@@ -22,8 +22,8 @@ TEST_CASE("asio feed: a receive that fails is tried again after a pause") {
     law_here::a_receive_that_fails_is_tried_again_after_a_pause();
 }
 TEST_CASE("asio feed: a listener's receive that fails is tried again after a pause") {
-    listener_law<asio_world>::a_receive_that_fails_is_tried_again_after_a_pause();
+    listener_law<asio_side>::a_receive_that_fails_is_tried_again_after_a_pause();
 }
 TEST_CASE("asio feed: a silence is told once, and again behind a heartbeat") {
-    listener_law<asio_world>::a_silence_is_told_once_and_again_behind_a_heartbeat();
+    listener_law<asio_side>::a_silence_is_told_once_and_again_behind_a_heartbeat();
 }

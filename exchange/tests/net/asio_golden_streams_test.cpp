@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The scenarios over the wire on Asio: the same bytes as on gyre.
-#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/asio_side.hpp>
 #include <exchange/tests/net/golden_streams.hpp>
 
 using namespace exchange;
@@ -9,5 +9,5 @@ using namespace exchange::testing;
 
 TEST_CASE("golden streams: Asio's coroutines") {
     for (const golden_stream& each : golden_streams)
-        golden_law<asio_world, matching_facility<asio_traits>>::holds(each);
+        golden_law<asio_side, matching_facility<asio_traits>>::holds(each);
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <exchange/codec/book_codec.hpp>
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 #include <array>
@@ -35,17 +35,17 @@ struct span_counter final : span_observer {
     }
 };
 
-template <class World, class Facility>
-struct bad_input_law : facility_floor<World, Facility> {
-    using stage = facility_floor<World, Facility>;
-    using X = typename stage::X;
-    using task = typename stage::task;
-    using floor = typename stage::floor;
-    using stage::hold;
-    using stage::until_idle;
+template <class Side, class Facility>
+struct bad_input_law : facility_fixture<Side, Facility> {
+    using base = facility_fixture<Side, Facility>;
+    using X = typename base::X;
+    using task = typename base::task;
+    using fixture = typename base::fixture;
+    using base::hold;
+    using base::until_idle;
 
     static void messages_that_are_none_are_refused_one_by_one() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> b{it.on, it.client("bob")};
             co_await b.in();
             b.send(limit(client_sequence{1}, order_side::sell, 100, 5));
@@ -81,7 +81,7 @@ struct bad_input_law : facility_floor<World, Facility> {
     }
 
     static void commands_that_cannot_be_are_refused_with_the_reason() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             raw_client<X> a{it.on};
             co_await a.connect(it.facility->order_entry());
             a.log_in("alice");
@@ -135,7 +135,7 @@ struct bad_input_law : facility_floor<World, Facility> {
     }
 
     static void packets_out_of_phase_end_the_connection_with_the_reason() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> b{it.on, it.client("bob")};
             co_await b.in();
             b.send(limit(client_sequence{1}, order_side::sell, 100, 5));
@@ -167,7 +167,7 @@ struct bad_input_law : facility_floor<World, Facility> {
     }
 
     static void a_wrong_login_is_rejected_with_the_reason() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             soup_login guess = login_of("alice");
             guess.password = "guess";
             soup_login yesterday = login_of("alice");
@@ -197,7 +197,7 @@ struct bad_input_law : facility_floor<World, Facility> {
     }
 
     static void a_torn_packet_does_nothing() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             const std::uint64_t commands = it.service.counts().commands;
             raw_client<X> a{it.on};
             co_await a.connect(it.facility->order_entry());
@@ -238,7 +238,7 @@ struct bad_input_law : facility_floor<World, Facility> {
 
     static void thousands_of_messages_in_one_write_are_answered_one_by_one() {
         static constexpr std::uint32_t orders = 2'000;
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             raw_client<X> a{it.on};
             co_await a.connect(it.facility->order_entry());
             a.log_in("alice");
@@ -267,7 +267,7 @@ private:
     static constexpr contracts huge = 4'000'000'000U;  // Times a price, more than 63 bits.
 
     /// Both sides as a client that asks is told them, with where the feed goes on.
-    static std::vector<std::byte> pages_of_book(floor& it) {
+    static std::vector<std::byte> pages_of_book(fixture& it) {
         std::vector<std::byte> all;
         for (const order_side side : {order_side::buy, order_side::sell}) {
             std::array<std::byte, message_bytes_of<book_request>> question;
@@ -317,7 +317,7 @@ private:
         day today;
         today.observer = &all.spans;
         hold(
-            [&all, where](floor& it) -> task {
+            [&all, where](fixture& it) -> task {
                 raw_client<X> a{it.on};
                 co_await a.connect(it.facility->order_entry());
                 a.log_in("alice");

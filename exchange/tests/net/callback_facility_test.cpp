@@ -3,7 +3,7 @@
 // The laws of a matching facility on Asio's completion handlers, in both ways of writing.
 #include <exchange/net/asio/callback/facility.hpp>
 
-#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/asio_side.hpp>
 #include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/crowded_feed_laws.hpp>
 #include <exchange/tests/net/eager_facility.hpp>
@@ -18,18 +18,18 @@ using namespace exchange::testing;
 
 namespace {
 
-using the_laws = facility_law<asio_world, callback_facility>;
-using of_bad_input = bad_input_law<asio_world, callback_facility>;
-using of_bad_input_when_eager = bad_input_law<asio_world, eager_facility>;
-using of_crowded_feeds = crowded_feed_law<asio_world, callback_facility>;
-using of_crowded_feeds_when_eager = crowded_feed_law<asio_world, eager_facility>;
-using of_its_end = end_of_day_law<asio_world, callback_facility>;
-using of_its_end_when_eager = end_of_day_law<asio_world, eager_facility>;
-using the_laws_when_eager = facility_law<asio_world, eager_facility>;
-using of_sequence_gaps = sequence_gap_law<asio_world, callback_facility>;
-using of_sequence_gaps_when_eager = sequence_gap_law<asio_world, eager_facility>;
-using of_slow_readers = slow_reader_law<asio_world, callback_facility>;
-using of_slow_readers_when_eager = slow_reader_law<asio_world, eager_facility>;
+using the_laws = facility_law<asio_side, callback_facility>;
+using of_bad_input = bad_input_law<asio_side, callback_facility>;
+using of_bad_input_when_eager = bad_input_law<asio_side, eager_facility>;
+using of_crowded_feeds = crowded_feed_law<asio_side, callback_facility>;
+using of_crowded_feeds_when_eager = crowded_feed_law<asio_side, eager_facility>;
+using of_its_end = end_of_day_law<asio_side, callback_facility>;
+using of_its_end_when_eager = end_of_day_law<asio_side, eager_facility>;
+using the_laws_when_eager = facility_law<asio_side, eager_facility>;
+using of_sequence_gaps = sequence_gap_law<asio_side, callback_facility>;
+using of_sequence_gaps_when_eager = sequence_gap_law<asio_side, eager_facility>;
+using of_slow_readers = slow_reader_law<asio_side, callback_facility>;
+using of_slow_readers_when_eager = slow_reader_law<asio_side, eager_facility>;
 
 }  // namespace
 
@@ -169,8 +169,8 @@ TEST_CASE("callback facility: what one command pushes out unsent is counted") {
     of_crowded_feeds_when_eager::what_one_command_pushes_out_unsent_is_counted();
 }
 TEST_CASE("callback facility: a listener that has missed too much asks for the book, and goes on") {
-    snapshot_law<asio_world,
+    snapshot_law<asio_side,
                  callback_facility>::who_has_missed_too_much_asks_for_the_book_and_goes_on();
-    snapshot_law<asio_world,
+    snapshot_law<asio_side,
                  eager_facility>::who_has_missed_too_much_asks_for_the_book_and_goes_on();
 }

@@ -3,7 +3,7 @@
 // The laws of the feed on Asio's completion handlers, in both ways of writing.
 #include <exchange/net/asio/callback/feed.hpp>
 
-#include <exchange/tests/net/asio_world.hpp>
+#include <exchange/tests/net/asio_side.hpp>
 #include <exchange/tests/net/feed_laws.hpp>
 
 using namespace exchange;
@@ -38,8 +38,8 @@ private:
     asio_event sent_;
 };
 
-using the_laws = feed_law<asio_world, feed_of_callbacks<callback_style::asynchronous>>;
-using the_laws_when_eager = feed_law<asio_world, feed_of_callbacks<callback_style::tried_first>>;
+using the_laws = feed_law<asio_side, feed_of_callbacks<callback_style::asynchronous>>;
+using the_laws_when_eager = feed_law<asio_side, feed_of_callbacks<callback_style::tried_first>>;
 
 struct counted_waiter final : feed_waiter {
     int told = 0;

@@ -13,9 +13,9 @@
 
 namespace exchange::testing {
 
-template <class World>
-struct client_law : law<World> {
-    using base = law<World>;
+template <class Side>
+struct client_law : law<Side> {
+    using base = law<Side>;
     using typename base::context;
     using X = typename base::X;
     template <class Result = void>

@@ -6,23 +6,23 @@
 // Whatever was sent a listener may ask for again; what was not sent is never heard.
 #pragma once
 
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 namespace exchange::testing {
 
-template <class World, class Facility>
-struct crowded_feed_law : facility_floor<World, Facility> {
-    using stage = facility_floor<World, Facility>;
-    using X = typename stage::X;
-    using task = typename stage::task;
-    using floor = typename stage::floor;
-    using stage::hold;
-    using stage::until_idle;
+template <class Side, class Facility>
+struct crowded_feed_law : facility_fixture<Side, Facility> {
+    using base = facility_fixture<Side, Facility>;
+    using X = typename base::X;
+    using task = typename base::task;
+    using fixture = typename base::fixture;
+    using base::hold;
+    using base::until_idle;
 
     static void a_turn_ends_before_it_pushes_out_what_was_not_sent() {
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> a{it.on};
                 co_await a.connect(it.facility->order_entry());
                 a.log_in("alice");
@@ -47,7 +47,7 @@ struct crowded_feed_law : facility_floor<World, Facility> {
 
     static void what_one_command_pushes_out_unsent_is_counted() {
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> a{it.on};
                 co_await a.connect(it.facility->order_entry());
                 a.log_in("alice");

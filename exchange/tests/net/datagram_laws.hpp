@@ -34,9 +34,9 @@ inline constexpr std::size_t longer_than_ip_takes = 65'520;
     return std::string{text_of(space.first(got.size))};
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a datagram arrives whole, gathered, with its sender's address", World,
+TEST_CASE_TEMPLATE_DEFINE("a datagram arrives whole, gathered, with its sender's address", Side,
                           datagram_arrives) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
         auto receiver = the::bound(on);
@@ -56,9 +56,9 @@ TEST_CASE_TEMPLATE_DEFINE("a datagram arrives whole, gathered, with its sender's
 }
 
 TEST_CASE_TEMPLATE_DEFINE(
-    "what does not fit is lost and reported, and what fits exactly is not cut", World,
+    "what does not fit is lost and reported, and what fits exactly is not cut", Side,
     datagram_truncated) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
         auto receiver = the::bound(on);
@@ -91,9 +91,9 @@ TEST_CASE_TEMPLATE_DEFINE(
 }
 
 TEST_CASE_TEMPLATE_DEFINE(
-    "too long, in too many parts, without a peer, to another family: each has its error", World,
+    "too long, in too many parts, without a peer, to another family: each has its error", Side,
     datagram_refused) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
         const endpoint to = sender.local_endpoint().value();
@@ -123,9 +123,9 @@ TEST_CASE_TEMPLATE_DEFINE(
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a connected socket hears that its peer is not there", World,
+TEST_CASE_TEMPLATE_DEFINE("a connected socket hears that its peer is not there", Side,
                           datagram_unheard) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
         auto gone = the::bound(on);
@@ -142,16 +142,16 @@ TEST_CASE_TEMPLATE_DEFINE("a connected socket hears that its peer is not there",
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a receive that waits ends as canceled when its socket is closed", World,
+TEST_CASE_TEMPLATE_DEFINE("a receive that waits ends as canceled when its socket is closed", Side,
                           closed_below_receive) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto socket = the::bound(on);
         std::array<std::byte, 8> space;
         datagram_from waiting;
         typename the::event ended;
-        World::traits::launch(
-            on, the::note([&] { return socket.receive_from(space); }, waiting, ended));
+        Side::traits::launch(on,
+                             the::note([&] { return socket.receive_from(space); }, waiting, ended));
         co_await the::settle(on);
 
         CHECK(socket.close().ok());
@@ -165,17 +165,17 @@ TEST_CASE_TEMPLATE_DEFINE("a receive that waits ends as canceled when its socket
 }
 
 TEST_CASE_TEMPLATE_DEFINE("an address in use is not bound twice, unless both agree, nor is a path",
-                          World, bind_refused) {
-    using the = law<World>;
+                          Side, bind_refused) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         gyre::udp_options shared;
         shared.port_shared = true;
         auto alone = the::bound(on);
         auto first = the::bound(on, shared);
 
-        auto second = World::traits::bind(on, alone.local_endpoint().value(), {});
-        auto agreed = World::traits::bind(on, first.local_endpoint().value(), shared);
-        auto path = World::traits::bind(on, endpoint::local("/nowhere").value(), {});
+        auto second = Side::traits::bind(on, alone.local_endpoint().value(), {});
+        auto agreed = Side::traits::bind(on, first.local_endpoint().value(), shared);
+        auto path = Side::traits::bind(on, endpoint::local("/nowhere").value(), {});
 
         CHECK(second.error() == errc::address_in_use);
         CHECK(agreed.ok());
@@ -184,9 +184,9 @@ TEST_CASE_TEMPLATE_DEFINE("an address in use is not bound twice, unless both agr
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a batch owns what it is given, and all of it arrives in order", World,
+TEST_CASE_TEMPLATE_DEFINE("a batch owns what it is given, and all of it arrives in order", Side,
                           batch_arrives) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
         auto receiver = the::bound(on);
@@ -224,8 +224,8 @@ TEST_CASE_TEMPLATE_DEFINE("a batch owns what it is given, and all of it arrives 
 
 TEST_CASE_TEMPLATE_DEFINE(
     "a batch to a fixed peer goes out up to what can't be sent, and further once that is dropped",
-    World, batch_refused) {
-    using the = law<World>;
+    Side, batch_refused) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
         auto receiver = the::bound(on);
@@ -265,11 +265,11 @@ TEST_CASE_TEMPLATE_DEFINE(
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a group's datagrams reach who joined it, by interface, until they leave",
-                          World, groups) {
-    using the = law<World>;
+                          Side, groups) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto sender = the::bound(on);
-        auto member = World::traits::bind(on, endpoint{ipv4::any(), 0}, {}).take();
+        auto member = Side::traits::bind(on, endpoint{ipv4::any(), 0}, {}).take();
         const std::uint16_t port = member.local_endpoint().value().port();
         const endpoint group{ipv4{{239, 255, 17, 4}}, port};
         const endpoint direct{ipv4::loopback(), port};
@@ -297,11 +297,11 @@ TEST_CASE_TEMPLATE_DEFINE("a group's datagrams reach who joined it, by interface
 }
 
 TEST_CASE_TEMPLATE_DEFINE("interfaces are found by name, and what is no group can't be joined",
-                          World, interfaces) {
-    using the = law<World>;
+                          Side, interfaces) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto socket = the::bound(on);
-        auto six = World::traits::bind(on, endpoint{gyre::ipv6::any(), 0}, {});
+        auto six = Side::traits::bind(on, endpoint{gyre::ipv6::any(), 0}, {});
         const endpoint other_family = endpoint::parse("[ff02::1]:7").value();
 
         CHECK(socket.find_interface("lo").value().index != 0);

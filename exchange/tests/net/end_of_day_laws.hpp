@@ -6,7 +6,7 @@
 // it is owed then must not depend on when it came. facility_laws.hpp is about the day itself.
 #pragma once
 
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 #include <sys/socket.h>
@@ -14,17 +14,17 @@
 
 namespace exchange::testing {
 
-template <class World, class Facility>
-struct end_of_day_law : facility_floor<World, Facility> {
-    using stage = facility_floor<World, Facility>;
-    using X = typename stage::X;
-    using task = typename stage::task;
-    using floor = typename stage::floor;
-    using stage::hold;
-    using stage::until_idle;
+template <class Side, class Facility>
+struct end_of_day_law : facility_fixture<Side, Facility> {
+    using base = facility_fixture<Side, Facility>;
+    using X = typename base::X;
+    using task = typename base::task;
+    using fixture = typename base::fixture;
+    using base::hold;
+    using base::until_idle;
 
     static void who_comes_after_the_end_of_the_day_hears_the_rest_and_the_end() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> before{it.on, it.client("alice")};
             trader<X> b{it.on, it.client("bob")};
             co_await before.in();
@@ -62,7 +62,7 @@ struct end_of_day_law : facility_floor<World, Facility> {
         strict.sessions.login_within = std::chrono::milliseconds{100};
         strict.linger = std::chrono::milliseconds{100};
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 it.facility->drain();
                 const std::uint64_t commands = it.service.counts().commands;
 
@@ -103,7 +103,7 @@ private:
         std::size_t before = 0;
         std::size_t turns = 0;
 
-        task operator()(floor& it) const {
+        task operator()(fixture& it) const {
             trader<X> a{it.on, it.client("alice")};
             co_await a.in();
             a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
@@ -134,7 +134,7 @@ private:
         CHECK(sent == static_cast<ssize_t>(datagram.size()));
     }
 
-    static task stop_at(typename X::udp_socket& bell, floor& it, std::size_t turns,
+    static task stop_at(typename X::udp_socket& bell, fixture& it, std::size_t turns,
                         typename X::event& stopped) {
         std::array<std::byte, 64> space;
         const auto [error, received] = co_await bell.receive(space);
@@ -142,7 +142,7 @@ private:
         stop_after(turns, it, stopped);
     }
 
-    static void stop_after(std::size_t turns, floor& it, typename X::event& stopped) {
+    static void stop_after(std::size_t turns, fixture& it, typename X::event& stopped) {
         if (turns > 0)
             return it.on.post([turns, &it, &stopped] { stop_after(turns - 1, it, stopped); });
         it.facility->stop();

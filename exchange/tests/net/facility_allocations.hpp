@@ -7,7 +7,7 @@
 
 #include <exchange/codec/book_codec.hpp>
 #include <exchange/net/gyre/traits.hpp>
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 
 #include <lab/kit/allocations.hpp>
 #include <support/harness.hpp>
@@ -185,20 +185,20 @@ private:
     std::uint32_t alice_says_ = 0;
 };
 
-/// @tparam  World     How a test gets contexts: see gyre_world.hpp.
+/// @tparam  Side     How a test gets contexts: see gyre_side.hpp.
 /// @tparam  Facility  A matching_facility, or what has its members.
-template <class World, class Facility>
+template <class Side, class Facility>
 struct allocation_law {
-    using X = typename World::traits;
+    using X = typename Side::traits;
     using context = typename X::context;
 
     static void a_warm_facility_allocates_nothing() {
-        World::each_context([](context& on) {
+        Side::each_context([](context& on) {
             matching_service service{two_traders(), X::now(on)};
             open_market(service);
             Facility facility{on, service, on_loopback(), nullptr};
             REQUIRE(facility.start().ok());
-            std::thread server{[&on] { CHECK(World::run_to_rest(on)); }};
+            std::thread server{[&on] { CHECK(Side::run_to_rest(on)); }};
 
             gyre::io_context clients;
             std::uint64_t before = 0;

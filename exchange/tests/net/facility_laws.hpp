@@ -8,24 +8,24 @@
 #pragma once
 
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 #include <string>
 
 namespace exchange::testing {
 
-template <class World, class Facility>
-struct facility_law : facility_floor<World, Facility> {
-    using stage = facility_floor<World, Facility>;
-    using X = typename stage::X;
-    using task = typename stage::task;
-    using floor = typename stage::floor;
-    using stage::hold;
-    using stage::until_idle;
+template <class Side, class Facility>
+struct facility_law : facility_fixture<Side, Facility> {
+    using base = facility_fixture<Side, Facility>;
+    using X = typename base::X;
+    using task = typename base::task;
+    using fixture = typename base::fixture;
+    using base::hold;
+    using base::until_idle;
 
     static void trades_are_told_to_both_and_to_the_public() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> a{it.on, it.client("alice")};
             trader<X> b{it.on, it.client("bob")};
             co_await a.in();
@@ -51,7 +51,7 @@ struct facility_law : facility_floor<World, Facility> {
     }
 
     static void a_lost_connection_loses_no_message() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> a{it.on, it.client("alice")};
             trader<X> b{it.on, it.client("bob")};
             co_await a.in();
@@ -75,7 +75,7 @@ struct facility_law : facility_floor<World, Facility> {
     }
 
     static void a_late_listener_asks_for_what_it_missed() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> a{it.on, it.client("alice")};
             co_await a.in();
             for (std::uint32_t each = 1; each <= 300; ++each)
@@ -105,7 +105,7 @@ struct facility_law : facility_floor<World, Facility> {
     }
 
     static void the_newest_login_of_a_participant_wins() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> first{it.on, it.client("alice")};
             co_await first.in();
             trader<X> second{it.on, it.client("alice")};
@@ -127,7 +127,7 @@ struct facility_law : facility_floor<World, Facility> {
         facility_options crowded = on_loopback();
         crowded.connections_max = 4;
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 std::vector<typename X::stream_socket> strangers;
                 for (int each = 0; each < 12; ++each) {
                     auto [error, socket] = co_await X::connect(it.on, it.facility->order_entry());
@@ -147,7 +147,7 @@ struct facility_law : facility_floor<World, Facility> {
     }
 
     static void bytes_that_are_no_packets_end_the_connection_with_the_reason() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             auto [error, socket] = co_await X::connect(it.on, it.facility->order_entry());
             REQUIRE_FALSE(error);
             const std::array<std::byte, 3> oversized{std::byte{0xff}, std::byte{0xff},
@@ -174,7 +174,7 @@ struct facility_law : facility_floor<World, Facility> {
         strict.sessions.login_within = std::chrono::milliseconds{100};
         strict.linger = std::chrono::milliseconds{100};
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 auto [error, socket] = co_await X::connect(it.on, it.facility->order_entry());
                 REQUIRE_FALSE(error);
                 std::array<std::byte, 256> buffer;
@@ -189,7 +189,7 @@ struct facility_law : facility_floor<World, Facility> {
     }
 
     static void the_day_ends_in_order() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> a{it.on, it.client("alice")};
             co_await a.in();
             a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
@@ -208,7 +208,7 @@ struct facility_law : facility_floor<World, Facility> {
         today.rules.feed.heartbeat_after = std::chrono::hours{1};  // Nothing else sends the feed,
         today.how.timer_tick = std::chrono::hours{1};              // also no tick.
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 trader<X> a{it.on, it.client("alice")};
                 co_await a.in();
                 a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
@@ -239,7 +239,7 @@ struct facility_law : facility_floor<World, Facility> {
         today.how.sessions.dead_after = std::chrono::milliseconds{200};
         today.how.linger = std::chrono::milliseconds{50};
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 const std::uint64_t told = it.public_messages();
                 raw_client<X> a{it.on};
                 co_await a.connect(it.facility->order_entry());
@@ -258,7 +258,7 @@ struct facility_law : facility_floor<World, Facility> {
     }
 
     static void the_operator_halts_the_market_and_orders_are_refused() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             trader<X> a{it.on, it.client("alice")};
             // Not what the opening told.
             trader<X> ops{it.on, it.client("ops", 0)};

@@ -40,9 +40,9 @@ private:
 };
 
 /// @tparam  Feed  A feed_of_coroutines, or what has its members.
-template <class World, class Feed>
-struct feed_law : law<World> {
-    using base = law<World>;
+template <class Side, class Feed>
+struct feed_law : law<Side> {
+    using base = law<Side>;
     using typename base::context;
     using typename base::udp_socket;
     template <class Result = void>
@@ -143,11 +143,11 @@ private:
     template <class Body>
     static void hold(const Body& body, const feed_options& options = {},
                      requests how = requests::are_heard) {
-        World::each_context([&](context& on) {
+        Side::each_context([&](context& on) {
             feed it{on, options, how};
             bool ended = false;
             base::X::launch(on, to_the_end(body, it, ended));
-            CHECK(World::run_to_rest(on));
+            CHECK(Side::run_to_rest(on));
             CHECK(ended);
         });
     }

@@ -4,7 +4,7 @@
 #include <exchange/net/transport/feed_publisher.hpp>
 
 #include <exchange/tests/net/feed_laws.hpp>
-#include <exchange/tests/net/gyre_world.hpp>
+#include <exchange/tests/net/gyre_side.hpp>
 #include <exchange/tests/net/listener_laws.hpp>
 
 using namespace exchange;
@@ -12,7 +12,7 @@ using namespace exchange::testing;
 
 namespace {
 
-using law_here = feed_law<gyre_world, feed_of_coroutines<gyre_traits>>;
+using law_here = feed_law<gyre_side, feed_of_coroutines<gyre_traits>>;
 
 /// What a send waits for, and how a test knows that it does.
 struct gate {
@@ -157,14 +157,14 @@ gyre::task<> cause_more_than_is_sent(gyre::io_context& on, small_feed& it, bool&
     it.publish(1);
     CHECK(it.publisher.crowded());
     gyre::launch(on, it.await_room(), gyre::or_terminate{});
-    co_await law<gyre_world>::settle(on);
+    co_await law<gyre_side>::settle(on);
     CHECK_FALSE(it.gone_on);
 
     for (bool more = true; more;) {
         const auto what = co_await it.publisher.send();
         more = it.publisher.sent(what);
     }
-    co_await law<gyre_world>::settle(on);
+    co_await law<gyre_side>::settle(on);
 
     CHECK(it.gone_on);
     CHECK_FALSE(it.publisher.crowded());
@@ -176,11 +176,11 @@ gyre::task<> cause_more_than_is_sent(gyre::io_context& on, small_feed& it, bool&
 }  // namespace
 
 TEST_CASE("gyre feed: a session that would push out what another has not sent waits for room") {
-    gyre_world::each_context([](gyre::io_context& on) {
+    gyre_side::each_context([](gyre::io_context& on) {
         small_feed it{on};
         bool ended = false;
         gyre::launch(on, cause_more_than_is_sent(on, it, ended), gyre::or_terminate{});
-        CHECK(gyre_world::run_to_rest(on));
+        CHECK(gyre_side::run_to_rest(on));
         CHECK(ended);
     });
 }
@@ -191,11 +191,11 @@ TEST_CASE("gyre feed: a request without an answer keeps back none behind it") {
     law_here::a_request_without_an_answer_keeps_back_none_behind_it();
 }
 TEST_CASE("gyre feed: an answer that waits for room says what was asked for, whatever comes next") {
-    gyre_world::each_context([](gyre::io_context& on) {
+    gyre_side::each_context([](gyre::io_context& on) {
         forgetful_feed it{on};
         bool ended = false;
         gyre::launch(on, ask_a_forgetful_feed(it, ended), gyre::or_terminate{});
-        CHECK(gyre_world::run_to_rest(on));
+        CHECK(gyre_side::run_to_rest(on));
         CHECK(ended);
     });
 }
@@ -206,8 +206,8 @@ TEST_CASE("gyre feed: a receive that fails is tried again after a pause") {
     law_here::a_receive_that_fails_is_tried_again_after_a_pause();
 }
 TEST_CASE("gyre feed: a listener's receive that fails is tried again after a pause") {
-    listener_law<gyre_world>::a_receive_that_fails_is_tried_again_after_a_pause();
+    listener_law<gyre_side>::a_receive_that_fails_is_tried_again_after_a_pause();
 }
 TEST_CASE("gyre feed: a silence is told once, and again behind a heartbeat") {
-    listener_law<gyre_world>::a_silence_is_told_once_and_again_behind_a_heartbeat();
+    listener_law<gyre_side>::a_silence_is_told_once_and_again_behind_a_heartbeat();
 }

@@ -58,9 +58,9 @@ struct golden_stream {
     return options;
 }
 
-template <class World, class Facility>
+template <class Side, class Facility>
 struct golden_law {
-    using X = typename World::traits;
+    using X = typename Side::traits;
     using context = typename X::context;
     using task = typename X::template task<void>;
 
@@ -70,13 +70,13 @@ struct golden_law {
         INFO(std::string{bench::title(golden.which)},
              std::string{golden.state == bench::book_state::filled ? ", filled" : ", empty"});
         int contexts = 0;
-        World::each_context([&](context& on) {
+        Side::each_context([&](context& on) {
             ++contexts;
             bench::scenario script{golden.which, golden.state};
             stage it{on, script};
             bool ended = false;
             X::launch(on, play(it, script, golden.hash, ended));
-            CHECK(World::run_to_rest(on));
+            CHECK(Side::run_to_rest(on));
             CHECK(ended);
         });
         REQUIRE(contexts > 0);

@@ -2,7 +2,7 @@
 //
 // The scenarios over the wire on gyre, on io_uring as on epoll.
 #include <exchange/tests/net/golden_streams.hpp>
-#include <exchange/tests/net/gyre_world.hpp>
+#include <exchange/tests/net/gyre_side.hpp>
 
 #include <utility>
 
@@ -12,7 +12,7 @@ using namespace exchange::testing;
 namespace {
 
 /// One of each kind, if it is under test: what differs between the tiers of io_uring, other tests judge.
-struct gyre_on_either : gyre_world {
+struct gyre_on_either : gyre_side {
     template <class Body>
     static void each_context(const Body& body) {
         bool on_a_ring = false;

@@ -2,8 +2,8 @@
 //
 // What the laws of the seam have in common: the names of one side, and how a body is run on it.
 //
-// A *world* is one side of the seam as tests see it: its traits, and where contexts come from
-// (gyre_world.hpp, asio_world.hpp). A law is a test case over a world. stream_laws.hpp, datagram_laws.hpp
+// A `Side` is one side of the seam as tests see it: its traits, and where contexts come from
+// (gyre_side.hpp, asio_side.hpp). A law is a test case over a side. stream_laws.hpp, datagram_laws.hpp
 // and waiting_laws.hpp have the laws; gyre_traits_test.cpp and asio_traits_test.cpp apply each of them.
 #pragma once
 
@@ -46,9 +46,9 @@ using count_result = io_result<std::size_t>;
 [[nodiscard]] inline endpoint any_port() { return {ipv4::loopback(), 0}; }
 
 /// The names of one side of the seam.
-template <class World>
+template <class Side>
 struct law {
-    using X = typename World::traits;
+    using X = typename Side::traits;
     using context = typename X::context;
     template <class Result = void>
     using task = typename X::template task<Result>;
@@ -59,13 +59,13 @@ struct law {
     using event = typename X::event;
     using timer = typename X::timer;
 
-    /// Runs `body(context)`, which returns task<>, to its end on every context of the world.
+    /// Runs `body(context)`, which returns task<>, to its end on every context of the side.
     template <class Body>
     static void hold(const Body& body) {
-        World::each_context([&](context& on) {
+        Side::each_context([&](context& on) {
             bool ended = false;
             X::launch(on, note_end(body, on, ended));
-            CHECK(World::run_to_rest(on));
+            CHECK(Side::run_to_rest(on));
             CHECK(ended);
         });
     }

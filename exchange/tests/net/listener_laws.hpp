@@ -11,16 +11,16 @@
 
 namespace exchange::testing {
 
-template <class World>
-struct listener_law : law<World> {
-    using base = law<World>;
+template <class Side>
+struct listener_law : law<Side> {
+    using base = law<Side>;
     using typename base::context;
     using X = typename base::X;
     template <class Result = void>
     using task = typename base::template task<Result>;
 
     static void a_receive_that_fails_is_tried_again_after_a_pause() {
-        World::each_context([](context& on) {
+        Side::each_context([](context& on) {
             hears_nothing silent;
             feed_listener_options options;
             options.group = options.ask_from = any_port();
@@ -31,7 +31,7 @@ struct listener_law : law<World> {
             gyre::time_point third{};
             X::launch(on, stop_at_third_failure(on, it, third));
 
-            CHECK(World::run_to_rest(on));
+            CHECK(Side::run_to_rest(on));
             CHECK(third - begun >= std::chrono::milliseconds{100});  // Two pauses.
         });
     }

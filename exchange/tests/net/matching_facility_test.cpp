@@ -7,19 +7,19 @@
 #include <exchange/tests/net/crowded_feed_laws.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
-#include <exchange/tests/net/gyre_world.hpp>
+#include <exchange/tests/net/gyre_side.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
 #include <exchange/tests/net/snapshot_laws.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
-using bad_input_here = bad_input_law<gyre_world, matching_facility<gyre_traits>>;
-using crowded_feed_here = crowded_feed_law<gyre_world, matching_facility<gyre_traits>>;
-using sequence_gap_here = sequence_gap_law<gyre_world, matching_facility<gyre_traits>>;
-using slow_reader_here = slow_reader_law<gyre_world, matching_facility<gyre_traits>>;
-using law_here = facility_law<gyre_world, matching_facility<gyre_traits>>;
-using of_its_end = end_of_day_law<gyre_world, matching_facility<gyre_traits>>;
+using bad_input_here = bad_input_law<gyre_side, matching_facility<gyre_traits>>;
+using crowded_feed_here = crowded_feed_law<gyre_side, matching_facility<gyre_traits>>;
+using sequence_gap_here = sequence_gap_law<gyre_side, matching_facility<gyre_traits>>;
+using slow_reader_here = slow_reader_law<gyre_side, matching_facility<gyre_traits>>;
+using law_here = facility_law<gyre_side, matching_facility<gyre_traits>>;
+using of_its_end = end_of_day_law<gyre_side, matching_facility<gyre_traits>>;
 
 TEST_CASE("gyre facility: trades are told to both sides and to the public") {
     law_here::trades_are_told_to_both_and_to_the_public();
@@ -118,6 +118,6 @@ TEST_CASE("gyre facility: what one command pushes out unsent is counted") {
     crowded_feed_here::what_one_command_pushes_out_unsent_is_counted();
 }
 TEST_CASE("gyre facility: a listener that has missed too much asks for the book, and goes on") {
-    snapshot_law<gyre_world, matching_facility<gyre_traits>>::
+    snapshot_law<gyre_side, matching_facility<gyre_traits>>::
         who_has_missed_too_much_asks_for_the_book_and_goes_on();
 }

@@ -13,8 +13,8 @@ using namespace exchange::testing;
 
 namespace {
 
-struct floor {
-    explicit floor(const matching_service_options& options = two_traders())
+struct fixture {
+    explicit fixture(const matching_service_options& options = two_traders())
         : service{options, day_start} {
         open_market(service);
         while (service.feed().next(day_start)) {
@@ -36,7 +36,7 @@ struct floor {
 }  // namespace
 
 TEST_CASE("an order that rests is acknowledged to its owner alone and told to the public") {
-    floor it;
+    fixture it;
     it.alices.connect();
     it.bobs.connect();
     const std::uint64_t before = it.public_messages();
@@ -54,7 +54,7 @@ TEST_CASE("an order that rests is acknowledged to its owner alone and told to th
 }
 
 TEST_CASE("a trade is told to both sides, and the one that did not ask is announced") {
-    floor it;
+    fixture it;
     it.alices.connect();
     it.bobs.connect();
     it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
@@ -72,7 +72,7 @@ TEST_CASE("a trade is told to both sides, and the one that did not ask is announ
 }
 
 TEST_CASE("an order is cancelled by its client sequence before any acknowledgement was read") {
-    floor it;
+    fixture it;
     it.alices.connect();
     it.bobs.connect();
     REQUIRE(it.alices.send(limit(client_sequence{1}, order_side::buy, 100, 5)));
@@ -86,7 +86,7 @@ TEST_CASE("an order is cancelled by its client sequence before any acknowledgeme
 }
 
 TEST_CASE("a wrong name or password is not authorised, and a session in use moves to the newest") {
-    floor it;
+    fixture it;
     socketless_client stranger{it.service,
                                {.username = "alice", .password = "guess", .session = {}}};
     stranger.connect();
@@ -107,7 +107,7 @@ TEST_CASE("a wrong name or password is not authorised, and a session in use move
 }
 
 TEST_CASE("bytes that are no command are refused outside of the sequence, and nothing changes") {
-    floor it;
+    fixture it;
     it.alices.connect();
     const std::uint64_t commands = it.service.counts().commands;
     const std::uint64_t messages = it.public_messages();
@@ -129,7 +129,7 @@ TEST_CASE("bytes that are no command are refused outside of the sequence, and no
 }
 
 TEST_CASE("clients cannot give the operator's commands, nor the operator theirs") {
-    floor it;
+    fixture it;
     socketless_client ops{it.service, login_of("ops", 0)};  // Not what the opening told.
     it.alices.connect();
     ops.connect();
@@ -147,7 +147,7 @@ TEST_CASE("clients cannot give the operator's commands, nor the operator theirs"
 }
 
 TEST_CASE("a client that was away resumes at the message it wants next") {
-    floor it;
+    fixture it;
     it.alices.connect();
     it.bobs.connect();
     it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
@@ -164,7 +164,7 @@ TEST_CASE("a client that was away resumes at the message it wants next") {
 
 TEST_CASE("what becomes of orders when a connection ends is the session's policy") {
     SUBCASE("kept") {
-        floor it;
+        fixture it;
         it.alices.connect();
         it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
         it.alices.disconnect();
@@ -188,7 +188,7 @@ TEST_CASE(
     "a client that reads so slowly that its messages are overwritten is cut off before they are") {
     matching_service_options options = two_traders();
     options.stream.messages_max = 8;
-    floor it{options};
+    fixture it{options};
     it.alices.connect();
     it.bobs.connect();
     for (std::uint32_t each = 1; each <= 8; ++each)
@@ -209,7 +209,7 @@ TEST_CASE(
 TEST_CASE("an event that outruns a client with each of its messages cuts it off once") {
     matching_service_options options = two_traders();
     options.stream.messages_max = 8;
-    floor it{options};
+    fixture it{options};
     it.alices.connect();
     it.bobs.connect();
     for (std::uint32_t each = 1; each <= 8; ++each)
@@ -226,7 +226,7 @@ TEST_CASE("an event that outruns a client with each of its messages cuts it off 
 }
 
 TEST_CASE("a participant that was lost is expected until it has logged out or heard the end") {
-    floor it;
+    fixture it;
     const auto is_expected = [&](std::string_view name) {
         const participant* const found = it.service.find(login_of(name));
         REQUIRE(found != nullptr);
@@ -264,7 +264,7 @@ TEST_CASE(
     options.clocks = {.wall = []() noexcept { return wall; },
                       .steady = []() noexcept { return steady; }};
     options.participants.push_back({"carol", "secret", session_id{3}});
-    floor it{options};
+    fixture it{options};
     define_account slow{};
     slow.account = account_id{3};
     slow.firm = firm_id{1};
@@ -294,7 +294,7 @@ TEST_CASE(
 }
 
 TEST_CASE("at the end of the day every stream ends behind what it holds") {
-    floor it;
+    fixture it;
     it.alices.connect();
     REQUIRE(it.alices.send(limit(client_sequence{1}, order_side::buy, 100, 5)));
     REQUIRE(it.alices.carry_to_server());

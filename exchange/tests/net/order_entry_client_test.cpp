@@ -6,11 +6,11 @@
 
 #include <exchange/tests/net/client_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
-#include <exchange/tests/net/gyre_world.hpp>
+#include <exchange/tests/net/gyre_side.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
-using laws = facility_law<gyre_world, matching_facility<gyre_traits>>;
+using laws = facility_law<gyre_side, matching_facility<gyre_traits>>;
 
 namespace {
 
@@ -40,7 +40,7 @@ struct tries_at_once final : order_entry_handler {
 }  // namespace
 
 TEST_CASE("order entry client: what is sent between two connections is refused, not lost") {
-    laws::hold([](laws::floor& it) -> gyre::task<> {
+    laws::hold([](laws::fixture& it) -> gyre::task<> {
         tries_at_once alice{it.on, it.client("alice")};
 
         co_await alice.client.run();
@@ -52,8 +52,8 @@ TEST_CASE("order entry client: what is sent between two connections is refused, 
 }
 
 TEST_CASE("order entry client: stopping ends an attempt to connect that is not answered") {
-    client_law<gyre_world>::stopping_ends_an_attempt_to_connect();
+    client_law<gyre_side>::stopping_ends_an_attempt_to_connect();
 }
 TEST_CASE("gyre client: one that has logged out does not wait for an exchange that has stopped") {
-    client_law<gyre_world>::who_has_logged_out_does_not_wait_for_an_exchange_that_has_stopped();
+    client_law<gyre_side>::who_has_logged_out_does_not_wait_for_an_exchange_that_has_stopped();
 }

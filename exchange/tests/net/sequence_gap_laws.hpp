@@ -7,7 +7,7 @@
 // own tests say of the machines holds for whole facilities.
 #pragma once
 
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 
 namespace exchange::testing {
 
-template <class World, class Facility>
-struct sequence_gap_law : facility_floor<World, Facility> {
-    using stage = facility_floor<World, Facility>;
-    using X = typename stage::X;
-    using task = typename stage::task;
-    using floor = typename stage::floor;
-    using stage::hold;
-    using stage::until_idle;
+template <class Side, class Facility>
+struct sequence_gap_law : facility_fixture<Side, Facility> {
+    using base = facility_fixture<Side, Facility>;
+    using X = typename base::X;
+    using task = typename base::task;
+    using fixture = typename base::fixture;
+    using base::hold;
+    using base::until_idle;
 
     static void a_login_gets_exactly_what_it_asks_for() {
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> first{it.on};
                 co_await enter_one_by_one(it, first, 40);
                 co_await first.leave();
@@ -55,7 +55,7 @@ struct sequence_gap_law : facility_floor<World, Facility> {
 
     static void a_request_gets_exactly_what_it_asks_for_or_nothing() {
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> a{it.on};
                 co_await enter_one_by_one(it, a, 40);
                 co_await it.probe->heard_at_least(it.public_messages());
@@ -83,7 +83,7 @@ struct sequence_gap_law : facility_floor<World, Facility> {
     }
 
     static void a_listener_asks_for_exactly_what_it_missed() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             raw_client<X> a{it.on};
             co_await enter_one_by_one(it, a, 10);
             const std::uint64_t told = it.public_messages();
@@ -113,7 +113,7 @@ struct sequence_gap_law : facility_floor<World, Facility> {
 
     static void what_is_kept_no_more_is_missed_and_the_rest_is_heard() {
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> a{it.on};
                 co_await enter_one_by_one(it, a, 40);
                 const std::uint64_t told = it.public_messages();
@@ -154,14 +154,14 @@ private:
         return today;
     }
 
-    static typename X::udp_socket bound(floor& it) {
+    static typename X::udp_socket bound(fixture& it) {
         auto made = X::bind(it.on, loopback(0), {});
         REQUIRE(made.ok());
         return made.take();
     }
 
     /// Alice's orders, one by one, since the next one may push out what the one before has caused.
-    static task enter_one_by_one(floor& it, raw_client<X>& by, std::uint32_t orders) {
+    static task enter_one_by_one(fixture& it, raw_client<X>& by, std::uint32_t orders) {
         co_await by.connect(it.facility->order_entry());
         by.log_in("alice");
         for (std::uint32_t each = 1; each <= orders; ++each) {
@@ -172,7 +172,7 @@ private:
     }
 
     /// Hears all from `first` on as it was heard before, and then its own logout.
-    static task log_in_at(floor& it, std::uint64_t asked, std::uint64_t first,
+    static task log_in_at(fixture& it, std::uint64_t asked, std::uint64_t first,
                           const raw_client<X>& before) {
         INFO("asked for ", asked);
         raw_client<X> again{it.on};
@@ -194,7 +194,7 @@ private:
         co_await until_idle(it);
     }
 
-    static task log_in_in_vain(floor& it, std::uint64_t asked) {
+    static task log_in_in_vain(fixture& it, std::uint64_t asked) {
         INFO("asked for ", asked);
         raw_client<X> again{it.on};
         co_await again.connect(it.facility->order_entry());
@@ -238,7 +238,7 @@ private:
     }
 
     /// Asks, and is told `count` messages as the public was.
-    static task ask(floor& it, typename X::udp_socket& asker, mold_header wanted,
+    static task ask(fixture& it, typename X::udp_socket& asker, mold_header wanted,
                     std::uint16_t count) {
         const auto request = format_mold_header(wanted);
         co_await send(asker, request, it.facility->feed_requests());
@@ -256,7 +256,7 @@ private:
     }
 
     /// Sends a listener the messages [first, last) of the feed, two to a datagram.
-    static task repeat(floor& it, typename X::udp_socket& from, listener<X>& to,
+    static task repeat(fixture& it, typename X::udp_socket& from, listener<X>& to,
                        std::uint64_t first, std::uint64_t last) {
         for (std::uint64_t at = first; at < last; at += 2) {
             const auto count = static_cast<std::uint16_t>(std::min<std::uint64_t>(last - at, 2));

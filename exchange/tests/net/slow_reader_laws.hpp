@@ -6,27 +6,27 @@
 // waits in the middle of a write while the rest of the exchange goes on.
 #pragma once
 
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/narrow_connection.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 namespace exchange::testing {
 
-template <class World, class Facility>
-struct slow_reader_law : facility_floor<World, Facility> {
-    using stage = facility_floor<World, Facility>;
-    using X = typename stage::X;
-    using task = typename stage::task;
-    using floor = typename stage::floor;
-    using stage::hold;
-    using stage::until_idle;
+template <class Side, class Facility>
+struct slow_reader_law : facility_fixture<Side, Facility> {
+    using base = facility_fixture<Side, Facility>;
+    using X = typename base::X;
+    using task = typename base::task;
+    using fixture = typename base::fixture;
+    using base::hold;
+    using base::until_idle;
 
     static void who_reads_too_slowly_is_cut_off_and_others_do_not_notice() {
         day today;
         today.rules.stream.messages_max = 1024;
         today.how.linger = std::chrono::milliseconds{100};
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> slow{it.on};
                 trader<X> b{it.on, it.client("bob")};
                 co_await slow.connect(it.facility->order_entry());
@@ -61,7 +61,7 @@ struct slow_reader_law : facility_floor<World, Facility> {
     }
 
     static void last_words_wait_behind_what_is_being_written() {
-        hold([](floor& it) -> task {
+        hold([](fixture& it) -> task {
             raw_client<X> slow{it.on};
             co_await stop_reading(it, slow);
             narrow_other_end(slow.native_handle());
@@ -83,7 +83,7 @@ struct slow_reader_law : facility_floor<World, Facility> {
         day today;
         today.rules.stream.bytes_max = kept_bytes;
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> slow{it.on};
                 co_await stop_reading(it, slow);
                 narrow_other_end(slow.native_handle());
@@ -125,7 +125,7 @@ struct slow_reader_law : facility_floor<World, Facility> {
         day today;
         today.how.linger = std::chrono::milliseconds{100};
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> slow{it.on};
                 co_await stop_reading(it, slow);
                 narrow_other_end(slow.native_handle());
@@ -149,7 +149,7 @@ struct slow_reader_law : facility_floor<World, Facility> {
             each.one_command = session_room(swept + 1, swept + 1);
         REQUIRE(2 * swept > today.rules.stream.messages_max);  // Else it proves nothing.
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 it.probe->feed.stop();  // This is not about the feed.
                 for (std::uint32_t each = 1; each <= swept; ++each) {
                     enter_order one = limit(client_sequence{each}, order_side::buy, 100, 1);
@@ -185,7 +185,7 @@ private:
     static constexpr std::size_t kept_bytes = std::size_t{1} << 20;  // Of some 12,000 messages.
 
     /// Alice enters an order, and reads no more.
-    static task stop_reading(floor& it, raw_client<X>& slow) {
+    static task stop_reading(fixture& it, raw_client<X>& slow) {
         co_await slow.connect(it.facility->order_entry());
         slow.log_in("alice");
         slow.say(limit(client_sequence{1}, order_side::buy, 100, 1'000'000));
@@ -204,7 +204,7 @@ private:
     }
 
     /// Bob trades with her so often that most of what she is told waits in the exchange.
-    static task be_hit_in_vain(floor& it) {
+    static task be_hit_in_vain(fixture& it) {
         trader<X> b{it.on, it.client("bob")};
         co_await b.in();
         std::uint32_t hits = 0;
@@ -215,7 +215,7 @@ private:
     }
 
     /// What is not kept any more cannot be had, and is not left out in silence; what is kept can.
-    static task come_back(floor& it) {
+    static task come_back(fixture& it) {
         trader<X> from_the_first{it.on, it.client("alice")};
         co_await from_the_first.gone();
         CHECK(from_the_first.client.machine().rejected() == soup_reject::session_not_available);

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <exchange/codec/book_codec.hpp>
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 #include <map>
@@ -36,20 +36,20 @@ private:
     std::map<price_ticks, std::pair<contracts_total, std::uint32_t>> levels_;
 };
 
-template <class World, class Facility>
-struct snapshot_law : facility_floor<World, Facility> {
-    using stage = facility_floor<World, Facility>;
-    using X = typename stage::X;
-    using task = typename stage::task;
-    using floor = typename stage::floor;
-    using stage::hold;
-    using stage::until_idle;
+template <class Side, class Facility>
+struct snapshot_law : facility_fixture<Side, Facility> {
+    using base = facility_fixture<Side, Facility>;
+    using X = typename base::X;
+    using task = typename base::task;
+    using fixture = typename base::fixture;
+    using base::hold;
+    using base::until_idle;
 
     static void who_has_missed_too_much_asks_for_the_book_and_goes_on() {
         day forgetful;
         forgetful.rules.feed.kept_messages_max = 32;
         hold(
-            [](floor& it) -> task {
+            [](fixture& it) -> task {
                 raw_client<X> maker{it.on};
                 co_await maker.connect(it.facility->order_entry());
                 maker.log_in("alice");

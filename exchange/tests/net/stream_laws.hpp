@@ -26,8 +26,8 @@ namespace exchange::testing {
 }
 
 TEST_CASE_TEMPLATE_DEFINE("what one end writes, gathered or not, the other one reads in order",
-                          World, bytes_in_order) {
-    using the = law<World>;
+                          Side, bytes_in_order) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto ends = co_await the::connect_pair(on);
         const std::array<const_buffer, 3> parts{bytes_of("one, "), const_buffer{}, bytes_of("two")};
@@ -43,9 +43,9 @@ TEST_CASE_TEMPLATE_DEFINE("what one end writes, gathered or not, the other one r
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a Unix-domain connection carries bytes as well", World,
+TEST_CASE_TEMPLATE_DEFINE("a Unix-domain connection carries bytes as well", Side,
                           local_connection) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         const std::string name =
             "exchange-seam-" + std::to_string(reinterpret_cast<std::uintptr_t>(&on));
@@ -61,8 +61,8 @@ TEST_CASE_TEMPLATE_DEFINE("a Unix-domain connection carries bytes as well", Worl
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("of nothing, nothing is read or written, at once", World, empty_buffers) {
-    using the = law<World>;
+TEST_CASE_TEMPLATE_DEFINE("of nothing, nothing is read or written, at once", Side, empty_buffers) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto ends = co_await the::connect_pair(on);
         const std::array<const_buffer, 2> nothing{};
@@ -77,17 +77,17 @@ TEST_CASE_TEMPLATE_DEFINE("of nothing, nothing is read or written, at once", Wor
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a connect that is cancelled ends, and the next one may begin", World,
+TEST_CASE_TEMPLATE_DEFINE("a connect that is cancelled ends, and the next one may begin", Side,
                           connect_cancelled) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         const silent_host silent;
-        typename World::traits::connector connector{on};
-        auto listener = World::traits::listen(on, any_port(), {}).take();
+        typename Side::traits::connector connector{on};
+        auto listener = Side::traits::listen(on, any_port(), {}).take();
         io_result<typename the::stream_socket> waiting;
         typename the::event ended;
         connector.cancel();  // There is none: nothing happens, now or later.
-        World::traits::launch(
+        Side::traits::launch(
             on, the::note([&] { return connector.connect(silent.where()); }, waiting, ended));
         co_await the::settle(on);
         CHECK_FALSE(ended.is_set());
@@ -110,9 +110,9 @@ TEST_CASE_TEMPLATE_DEFINE("a connect that is cancelled ends, and the next one ma
     });
 }
 
-template <class World>
-typename law<World>::template task<> write_all(typename law<World>::stream_socket& to,
-                                               const_buffer from) {
+template <class Side>
+typename law<Side>::template task<> write_all(typename law<Side>::stream_socket& to,
+                                              const_buffer from) {
     while (!from.empty()) {
         const count_result sent = co_await to.write_some(from);
         REQUIRE(sent.ok());
@@ -121,9 +121,9 @@ typename law<World>::template task<> write_all(typename law<World>::stream_socke
     CHECK(to.shutdown(gyre::shutdown_side::send).ok());
 }
 
-template <class World>
-typename law<World>::template task<> read_all(typename law<World>::stream_socket& from, bytes& all,
-                                              gyre::error& end) {
+template <class Side>
+typename law<Side>::template task<> read_all(typename law<Side>::stream_socket& from, bytes& all,
+                                             gyre::error& end) {
     bytes space(10'000);
     while (!end) {
         const count_result got = co_await from.read_some(space);
@@ -134,9 +134,9 @@ typename law<World>::template task<> read_all(typename law<World>::stream_socket
 }
 
 TEST_CASE_TEMPLATE_DEFINE(
-    "megabytes cross in both directions at once, whole, up to the end of the stream", World,
+    "megabytes cross in both directions at once, whole, up to the end of the stream", Side,
     both_directions) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto ends = co_await the::connect_pair(on);
         const bytes all = patterned(3'000'000);
@@ -144,10 +144,10 @@ TEST_CASE_TEMPLATE_DEFINE(
         std::array<gyre::error, 2> end;
         CHECK(ends.near.set_option(gyre::send_buffer{{4096}}).ok());
 
-        World::traits::launch(on, write_all<World>(ends.near, all));
-        World::traits::launch(on, write_all<World>(ends.far, all));
-        World::traits::launch(on, read_all<World>(ends.near, got[0], end[0]));
-        co_await read_all<World>(ends.far, got[1], end[1]);
+        Side::traits::launch(on, write_all<Side>(ends.near, all));
+        Side::traits::launch(on, write_all<Side>(ends.far, all));
+        Side::traits::launch(on, read_all<Side>(ends.near, got[0], end[0]));
+        co_await read_all<Side>(ends.far, got[1], end[1]);
         while (!end[0]) co_await the::settle(on);
 
         CHECK(got[0] == all);
@@ -158,8 +158,8 @@ TEST_CASE_TEMPLATE_DEFINE(
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a peer that has finished reads as the end, and may still be written to",
-                          World, half_closed) {
-    using the = law<World>;
+                          Side, half_closed) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto ends = co_await the::connect_pair(on);
         std::array<std::byte, 8> space;
@@ -177,15 +177,15 @@ TEST_CASE_TEMPLATE_DEFINE("a peer that has finished reads as the end, and may st
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a reset ends reads with connection_reset, and writes with broken_pipe",
-                          World, reset_by_peer) {
-    using the = law<World>;
+                          Side, reset_by_peer) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto ends = co_await the::connect_pair(on);
         std::array<std::byte, 8> space;
         count_result waiting;
         typename the::event ended;
-        World::traits::launch(
-            on, the::note([&] { return ends.near.read_some(space); }, waiting, ended));
+        Side::traits::launch(on,
+                             the::note([&] { return ends.near.read_some(space); }, waiting, ended));
         co_await the::settle(on);
 
         the::reset(ends.far);
@@ -198,15 +198,15 @@ TEST_CASE_TEMPLATE_DEFINE("a reset ends reads with connection_reset, and writes 
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a connect to a port without a listener is refused, and leaves no socket",
-                          World, refused) {
-    using the = law<World>;
+                          Side, refused) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
-        auto taken = World::traits::listen(on, any_port(), {}).take();
+        auto taken = Side::traits::listen(on, any_port(), {}).take();
         const endpoint unused = taken.local_endpoint().value();
         CHECK(taken.close().ok());
 
-        auto connected = co_await World::traits::connect(on, unused);
-        auto nowhere = co_await World::traits::connect(on, endpoint{});
+        auto connected = co_await Side::traits::connect(on, unused);
+        auto nowhere = co_await Side::traits::connect(on, endpoint{});
 
         CHECK(connected.error() == errc::connection_refused);
         CHECK_FALSE(connected.take().is_open());
@@ -214,16 +214,16 @@ TEST_CASE_TEMPLATE_DEFINE("a connect to a port without a listener is refused, an
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a read that waits ends as canceled when its socket is closed", World,
+TEST_CASE_TEMPLATE_DEFINE("a read that waits ends as canceled when its socket is closed", Side,
                           closed_below_read) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto ends = co_await the::connect_pair(on);
         std::array<std::byte, 8> space;
         count_result waiting;
         typename the::event ended;
-        World::traits::launch(
-            on, the::note([&] { return ends.near.read_some(space); }, waiting, ended));
+        Side::traits::launch(on,
+                             the::note([&] { return ends.near.read_some(space); }, waiting, ended));
         co_await the::settle(on);
 
         CHECK(ends.near.close().ok());
@@ -236,9 +236,9 @@ TEST_CASE_TEMPLATE_DEFINE("a read that waits ends as canceled when its socket is
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a write that waits ends as canceled when its socket is closed", World,
+TEST_CASE_TEMPLATE_DEFINE("a write that waits ends as canceled when its socket is closed", Side,
                           closed_below_write) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto ends = co_await the::connect_pair(on);
         const bytes much(1 << 20);
@@ -250,7 +250,7 @@ TEST_CASE_TEMPLATE_DEFINE("a write that waits ends as canceled when its socket i
             while (last.ok()) last = co_await to.write_some(const_buffer{from});
             over.set();
         };
-        World::traits::launch(on, fill(ends.near, much, waiting, ended));
+        Side::traits::launch(on, fill(ends.near, much, waiting, ended));
         for (int round = 0; round < 100; ++round) co_await the::settle(on);
         stuck = !ended.is_set();
 
@@ -262,14 +262,14 @@ TEST_CASE_TEMPLATE_DEFINE("a write that waits ends as canceled when its socket i
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("an accept that waits ends as canceled when its acceptor is closed",
-                          World, closed_below_accept) {
-    using the = law<World>;
+TEST_CASE_TEMPLATE_DEFINE("an accept that waits ends as canceled when its acceptor is closed", Side,
+                          closed_below_accept) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
-        auto listener = World::traits::listen(on, any_port(), {}).take();
+        auto listener = Side::traits::listen(on, any_port(), {}).take();
         io_result<typename the::stream_socket> waiting;
         typename the::event ended;
-        World::traits::launch(on, the::note([&] { return listener.accept(); }, waiting, ended));
+        Side::traits::launch(on, the::note([&] { return listener.accept(); }, waiting, ended));
         co_await the::settle(on);
 
         CHECK(listener.close().ok());
@@ -280,15 +280,15 @@ TEST_CASE_TEMPLATE_DEFINE("an accept that waits ends as canceled when its accept
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("an address in use, and one of another host, can't be listened on", World,
+TEST_CASE_TEMPLATE_DEFINE("an address in use, and one of another host, can't be listened on", Side,
                           addresses_refused) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
-        auto first = World::traits::listen(on, any_port(), {}).take();
+        auto first = Side::traits::listen(on, any_port(), {}).take();
         const endpoint elsewhere{ipv4{{192, 0, 2, 1}}, 0};
 
-        auto second = World::traits::listen(on, first.local_endpoint().value(), {});
-        auto third = World::traits::listen(on, elsewhere, {});
+        auto second = Side::traits::listen(on, first.local_endpoint().value(), {});
+        auto third = Side::traits::listen(on, elsewhere, {});
 
         CHECK(second.error() == errc::address_in_use);
         CHECK(third.error() == errc::address_not_available);
@@ -296,24 +296,24 @@ TEST_CASE_TEMPLATE_DEFINE("an address in use, and one of another host, can't be 
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("several may listen on one port where all of them ask for it", World,
+TEST_CASE_TEMPLATE_DEFINE("several may listen on one port where all of them ask for it", Side,
                           port_shared) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         gyre::listen_options options;
         options.port_shared = true;
 
-        auto first = World::traits::listen(on, any_port(), options).take();
-        auto second = World::traits::listen(on, first.local_endpoint().value(), options);
+        auto first = Side::traits::listen(on, any_port(), options).take();
+        auto second = Side::traits::listen(on, first.local_endpoint().value(), options);
 
         CHECK(second.ok());
         co_return;
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("both ends know both addresses, and send small segments at once", World,
+TEST_CASE_TEMPLATE_DEFINE("both ends know both addresses, and send small segments at once", Side,
                           addresses_known) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto ends = co_await the::connect_pair(on);
 
@@ -325,9 +325,9 @@ TEST_CASE_TEMPLATE_DEFINE("both ends know both addresses, and send small segment
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a closed socket answers every question with closed", World,
+TEST_CASE_TEMPLATE_DEFINE("a closed socket answers every question with closed", Side,
                           closed_sockets) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context&) -> typename the::template task<> {
         typename the::stream_socket none;
         typename the::acceptor no_listener;
@@ -344,9 +344,8 @@ TEST_CASE_TEMPLATE_DEFINE("a closed socket answers every question with closed", 
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a socket that is replaced or destroyed is closed", World,
-                          closed_by_end) {
-    using the = law<World>;
+TEST_CASE_TEMPLATE_DEFINE("a socket that is replaced or destroyed is closed", Side, closed_by_end) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         auto first = co_await the::connect_pair(on);
         auto second = co_await the::connect_pair(on);

@@ -20,15 +20,15 @@ using std::chrono::milliseconds;
 
 inline constexpr std::chrono::hours far_away{24};
 
-TEST_CASE_TEMPLATE_DEFINE("a timer ends when its moment has come, and not before", World,
+TEST_CASE_TEMPLATE_DEFINE("a timer ends when its moment has come, and not before", Side,
                           timer_passes) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         typename the::timer timer{on};
-        const gyre::time_point due = World::traits::now(on) + milliseconds{3};
+        const gyre::time_point due = Side::traits::now(on) + milliseconds{3};
 
         const io_result<> passed = co_await timer.wait_until(due);
-        const gyre::time_point then = World::traits::now(on);
+        const gyre::time_point then = Side::traits::now(on);
         const io_result<> long_ago = co_await timer.wait_until(due - far_away);
         const io_result<> again = co_await timer.wait();
 
@@ -41,8 +41,8 @@ TEST_CASE_TEMPLATE_DEFINE("a timer ends when its moment has come, and not before
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a deadline that is pushed back wakes no waiter at its former moment",
-                          World, timer_pushed_back) {
-    using the = law<World>;
+                          Side, timer_pushed_back) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         bool in_time = false;
         for (auto span = milliseconds{5}; !in_time; span *= 2) {
@@ -50,12 +50,12 @@ TEST_CASE_TEMPLATE_DEFINE("a deadline that is pushed back wakes no waiter at its
             typename the::timer later{on};
             io_result<> waiting;
             typename the::event ended;
-            const gyre::time_point former = World::traits::now(on) + span;
+            const gyre::time_point former = Side::traits::now(on) + span;
             liveness.expire_at(former);
-            World::traits::launch(on, the::note([&] { return liveness.wait(); }, waiting, ended));
+            Side::traits::launch(on, the::note([&] { return liveness.wait(); }, waiting, ended));
             co_await the::settle(on);
             for (int packet = 1; packet <= 3; ++packet) {
-                liveness.expire_at(World::traits::now(on) + packet * far_away);
+                liveness.expire_at(Side::traits::now(on) + packet * far_away);
             }
             co_await the::settle(on);
             in_time = !ended.is_set();  // Else the machine was too slow: once more, with more time.
@@ -65,78 +65,77 @@ TEST_CASE_TEMPLATE_DEFINE("a deadline that is pushed back wakes no waiter at its
             CHECK(passed.ok());
             CHECK(ended.is_set() == !in_time);
 
-            const gyre::time_point due = World::traits::now(on) + milliseconds{1};
+            const gyre::time_point due = Side::traits::now(on) + milliseconds{1};
             liveness.expire_at(due);
             static_cast<void>(co_await ended.wait());
             CHECK(waiting.ok());
-            CHECK((!in_time || World::traits::now(on) >= due));
+            CHECK((!in_time || Side::traits::now(on) >= due));
         }
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a deadline that is moved nearer comes nearer, also from never", World,
+TEST_CASE_TEMPLATE_DEFINE("a deadline that is moved nearer comes nearer, also from never", Side,
                           timer_moved_nearer) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         for (const bool from_never : {false, true}) {
             typename the::timer timer{on};
             io_result<> waiting = errc::closed;
             typename the::event ended;
-            timer.expire_at(from_never ? gyre::never : World::traits::now(on) + far_away);
-            World::traits::launch(on, the::note([&] { return timer.wait(); }, waiting, ended));
+            timer.expire_at(from_never ? gyre::never : Side::traits::now(on) + far_away);
+            Side::traits::launch(on, the::note([&] { return timer.wait(); }, waiting, ended));
             co_await the::settle(on);
             CHECK_FALSE(ended.is_set());
 
-            const gyre::time_point due = World::traits::now(on) + milliseconds{2};
+            const gyre::time_point due = Side::traits::now(on) + milliseconds{2};
             timer.expire_at(due);
             static_cast<void>(co_await ended.wait());
 
             CHECK(waiting.ok());
-            CHECK(World::traits::now(on) >= due);
+            CHECK(Side::traits::now(on) >= due);
         }
     });
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a timer that is cancelled ends its wait as canceled, and serves again",
-                          World, timer_cancelled) {
-    using the = law<World>;
+                          Side, timer_cancelled) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         typename the::timer timer{on};
         io_result<> waiting;
         typename the::event ended;
         timer.cancel();  // No waiter: nothing happens, now or later.
-        timer.expire_at(World::traits::now(on) + far_away);
-        World::traits::launch(on, the::note([&] { return timer.wait(); }, waiting, ended));
+        timer.expire_at(Side::traits::now(on) + far_away);
+        Side::traits::launch(on, the::note([&] { return timer.wait(); }, waiting, ended));
         co_await the::settle(on);
         CHECK_FALSE(ended.is_set());
 
-        timer.expire_at(World::traits::now(on) + 2 * far_away);
+        timer.expire_at(Side::traits::now(on) + 2 * far_away);
         timer.cancel();
         static_cast<void>(co_await ended.wait());
-        const io_result<> next =
-            co_await timer.wait_until(World::traits::now(on) + milliseconds{1});
+        const io_result<> next = co_await timer.wait_until(Side::traits::now(on) + milliseconds{1});
 
         CHECK(waiting.error() == errc::canceled);
         CHECK(next.ok());
     });
 }
 
-template <class World>
-typename law<World>::template task<> append_when_set(typename law<World>::event& on, int number,
-                                                     std::vector<int>& order) {
+template <class Side>
+typename law<Side>::template task<> append_when_set(typename law<Side>::event& on, int number,
+                                                    std::vector<int>& order) {
     const io_result<> set = co_await on.wait();
     CHECK(set.ok());
     order.push_back(number);
 }
 
 TEST_CASE_TEMPLATE_DEFINE("an event releases all waiters in their order, and none inside the call",
-                          World, event_wakes_all) {
-    using the = law<World>;
+                          Side, event_wakes_all) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         typename the::event event;
         std::vector<int> order;
         for (int each = 0; each < 5; ++each) {
-            World::traits::launch(on, append_when_set<World>(event, each, order));
+            Side::traits::launch(on, append_when_set<Side>(event, each, order));
         }
         co_await the::settle(on);
         CHECK(order.empty());
@@ -152,9 +151,9 @@ TEST_CASE_TEMPLATE_DEFINE("an event releases all waiters in their order, and non
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("an event that is set is not waited for, and one that was reset is",
-                          World, event_stays_set) {
-    using the = law<World>;
+TEST_CASE_TEMPLATE_DEFINE("an event that is set is not waited for, and one that was reset is", Side,
+                          event_stays_set) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         typename the::event event;
         std::vector<int> order;
@@ -163,7 +162,7 @@ TEST_CASE_TEMPLATE_DEFINE("an event that is set is not waited for, and one that 
         const io_result<> at_once = co_await event.wait();
         const io_result<> again = co_await event.wait();
         event.reset();
-        World::traits::launch(on, append_when_set<World>(event, 1, order));
+        Side::traits::launch(on, append_when_set<Side>(event, 1, order));
         co_await the::settle(on);
         const bool waited = order.empty();
         event.set();
@@ -176,16 +175,16 @@ TEST_CASE_TEMPLATE_DEFINE("an event that is set is not waited for, and one that 
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a signal is reported by its number, also one that came before the wait",
-                          World, signal_reported) {
-    using the = law<World>;
+                          Side, signal_reported) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
-        auto signals = World::traits::open_signals(on, {SIGUSR1, SIGUSR2}).take();
+        auto signals = Side::traits::open_signals(on, {SIGUSR1, SIGUSR2}).take();
         io_result<int> waiting;
         typename the::event ended;
 
         REQUIRE(std::raise(SIGUSR2) == 0);
         const io_result<int> first = co_await signals.wait();
-        World::traits::launch(on, the::note([&] { return signals.wait(); }, waiting, ended));
+        Side::traits::launch(on, the::note([&] { return signals.wait(); }, waiting, ended));
         co_await the::settle(on);
         REQUIRE(std::raise(SIGUSR1) == 0);
         static_cast<void>(co_await ended.wait());
@@ -196,15 +195,15 @@ TEST_CASE_TEMPLATE_DEFINE("a signal is reported by its number, also one that cam
 }
 
 TEST_CASE_TEMPLATE_DEFINE(
-    "a wait for signals that is cancelled ends, and the next one gets the signal", World,
+    "a wait for signals that is cancelled ends, and the next one gets the signal", Side,
     signal_wait_cancelled) {
-    using the = law<World>;
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
-        auto signals = World::traits::open_signals(on, {SIGUSR1}).take();
+        auto signals = Side::traits::open_signals(on, {SIGUSR1}).take();
         io_result<int> waiting;
         typename the::event ended;
         signals.cancel();  // No waiter: nothing happens, now or later.
-        World::traits::launch(on, the::note([&] { return signals.wait(); }, waiting, ended));
+        Side::traits::launch(on, the::note([&] { return signals.wait(); }, waiting, ended));
         co_await the::settle(on);
         CHECK_FALSE(ended.is_set());
 
@@ -215,23 +214,23 @@ TEST_CASE_TEMPLATE_DEFINE(
 
         CHECK(waiting.error() == errc::canceled);
         CHECK(next.value() == SIGUSR1);
-        CHECK(World::traits::open_signals(on, {SIGKILL}).error() == errc::invalid_argument);
+        CHECK(Side::traits::open_signals(on, {SIGKILL}).error() == errc::invalid_argument);
     });
 }
 
-template <class World>
-typename law<World>::template task<> count_once(int& runs) {
+template <class Side>
+typename law<Side>::template task<> count_once(int& runs) {
     ++runs;
     co_return;
 }
 
 TEST_CASE_TEMPLATE_DEFINE("what is launched begins with the loop's next turn, not inside the call",
-                          World, launch_later) {
-    using the = law<World>;
+                          Side, launch_later) {
+    using the = law<Side>;
     the::hold([](typename the::context& on) -> typename the::template task<> {
         int runs = 0;
 
-        for (int each = 0; each < 3; ++each) World::traits::launch(on, count_once<World>(runs));
+        for (int each = 0; each < 3; ++each) Side::traits::launch(on, count_once<Side>(runs));
         CHECK(runs == 0);
         co_await the::settle(on);
 
@@ -240,12 +239,12 @@ TEST_CASE_TEMPLATE_DEFINE("what is launched begins with the loop's next turn, no
 }
 
 TEST_CASE_TEMPLATE_DEFINE("run returns when nothing is left, stop ends it before, restart goes on",
-                          World, run_and_stop) {
-    using the = law<World>;
-    World::each_context([](typename the::context& on) {
+                          Side, run_and_stop) {
+    using the = law<Side>;
+    Side::each_context([](typename the::context& on) {
         typename the::event event;
         std::vector<int> order;
-        World::traits::launch(on, append_when_set<World>(event, 1, order));
+        Side::traits::launch(on, append_when_set<Side>(event, 1, order));
 
         on.post([&on] { on.stop(); });
         on.run();
@@ -272,55 +271,54 @@ private:
     int* deaths_;
 };
 
-template <class World>
-typename law<World>::template task<> wait_for_event(typename law<World>::event& event,
-                                                    int& deaths) {
+template <class Side>
+typename law<Side>::template task<> wait_for_event(typename law<Side>::event& event, int& deaths) {
     const mourned here{deaths};
     static_cast<void>(co_await event.wait());
 }
 
-template <class World>
-typename law<World>::template task<> wait_for_time(typename law<World>::context& on, int& deaths) {
+template <class Side>
+typename law<Side>::template task<> wait_for_time(typename law<Side>::context& on, int& deaths) {
     const mourned here{deaths};
-    typename law<World>::timer timer{on};
-    static_cast<void>(co_await timer.wait_until(World::traits::now(on) + far_away));
+    typename law<Side>::timer timer{on};
+    static_cast<void>(co_await timer.wait_until(Side::traits::now(on) + far_away));
 }
 
-template <class World>
-typename law<World>::template task<> wait_for_datagram(typename law<World>::context& on,
-                                                       int& deaths) {
+template <class Side>
+typename law<Side>::template task<> wait_for_datagram(typename law<Side>::context& on,
+                                                      int& deaths) {
     const mourned here{deaths};
-    auto socket = law<World>::bound(on);
+    auto socket = law<Side>::bound(on);
     std::array<std::byte, 8> space;
     static_cast<void>(co_await socket.receive_from(space));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a context with a pending wait does not come to rest in time", World,
+TEST_CASE_TEMPLATE_DEFINE("a context with a pending wait does not come to rest in time", Side,
                           no_rest) {
-    using the = law<World>;
-    World::each_context_options([](const auto& options) {
+    using the = law<Side>;
+    Side::each_context_options([](const auto& options) {
         int deaths = 0;
         typename the::context on{options};
-        World::traits::launch(on, wait_for_time<World>(on, deaths));
-        CHECK_FALSE(World::run_to_rest(on, milliseconds{5}));
+        Side::traits::launch(on, wait_for_time<Side>(on, deaths));
+        CHECK_FALSE(Side::run_to_rest(on, milliseconds{5}));
         CHECK(deaths == 0);
     });
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a context that ends lets go of everything that waits on it", World,
+TEST_CASE_TEMPLATE_DEFINE("a context that ends lets go of everything that waits on it", Side,
                           context_ends) {
-    using the = law<World>;
-    World::each_context_options([](const auto& options) {
+    using the = law<Side>;
+    Side::each_context_options([](const auto& options) {
         int deaths = 0;
         {
             std::optional<typename the::event> event{std::in_place};
             typename the::context on{options};
-            World::traits::launch(on, wait_for_event<World>(*event, deaths));
-            World::traits::launch(on, wait_for_time<World>(on, deaths));
-            World::traits::launch(on, wait_for_datagram<World>(on, deaths));
+            Side::traits::launch(on, wait_for_event<Side>(*event, deaths));
+            Side::traits::launch(on, wait_for_time<Side>(on, deaths));
+            Side::traits::launch(on, wait_for_datagram<Side>(on, deaths));
             on.run_for(milliseconds{5});
             CHECK(deaths == 0);
-            if constexpr (World::events_die_first) event.reset();
+            if constexpr (Side::events_die_first) event.reset();
         }
         CHECK(deaths == 3);
     });

@@ -9,7 +9,7 @@
 
 #include <exchange/tests/net/data_segments.hpp>
 #include <exchange/tests/net/datagram_meter.hpp>
-#include <exchange/tests/net/facility_floor.hpp>
+#include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/other_end.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
@@ -18,19 +18,19 @@
 
 namespace exchange::testing {
 
-template <class World, class Facility>
-struct write_law : facility_floor<World, Facility> {
-    using stage = facility_floor<World, Facility>;
-    using X = typename stage::X;
-    using task = typename stage::task;
-    using floor = typename stage::floor;
-    using stage::hold;
+template <class Side, class Facility>
+struct write_law : facility_fixture<Side, Facility> {
+    using base = facility_fixture<Side, Facility>;
+    using X = typename base::X;
+    using task = typename base::task;
+    using fixture = typename base::fixture;
+    using base::hold;
 
     static void each_message_costs_as_many_writes_as_anywhere() {
         datagram_meter hears_the_feed;
         hold(
-            [&hears_the_feed](floor& it) -> task {
-                pit in{it, hears_the_feed};
+            [&hears_the_feed](fixture& it) -> task {
+                trading_pair in{it, hears_the_feed};
                 co_await in.open();
 
                 for (int each = 0; each < rounds; ++each) {
@@ -82,9 +82,9 @@ private:
     }
 
     /// Alice, who trades, and Bob, who has sold her all that she may want.
-    class pit {
+    class trading_pair {
     public:
-        pit(floor& on, datagram_meter& hears_the_feed)
+        trading_pair(fixture& on, datagram_meter& hears_the_feed)
             : on_{on}, hears_the_feed_{hears_the_feed}, alice_{on.on}, bob_{on.on} {}
 
         task open() {
@@ -144,7 +144,7 @@ private:
             co_await who.hear(1);
         }
 
-        floor& on_;
+        fixture& on_;
         datagram_meter& hears_the_feed_;
         raw_client<X> alice_;
         raw_client<X> bob_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Sockets, client places and timers: see facility.hpp.
+// Sockets, connections and timers: see facility.hpp.
 #include <exchange/net/asio/callback/facility.hpp>
 
 #include <exchange/net/application/facility_sockets.hpp>
@@ -28,7 +28,7 @@ callback_facility::callback_facility(asio_loop& loop, matching_service& service,
       arriving_{loop.executor()},
       tick_{loop.executor()},
       rest_{loop.executor()},
-      places_{shared_, service, options} {}
+      connections_{shared_, service, options} {}
 
 gyre::io_result<> callback_facility::start() {
     auto [failed, sockets] = facility_sockets<asio_traits>::open(loop_, options_);
@@ -56,7 +56,7 @@ void callback_facility::stop() noexcept {
     feed_.close();
     tick_.cancel();
     rest_.cancel();
-    places_.hang_up();
+    connections_.hang_up();
 }
 
 void callback_facility::accept() {
@@ -69,7 +69,7 @@ void callback_facility::accept() {
 void callback_facility::on_accept(const error_code& failure) {
     if (!running_ || failure == boost::asio::error::operation_aborted) return;
     if (failure) return accept_later();  // Out of descriptors, or a client that is gone again.
-    seat();
+    serve_arrived();
 }
 
 void callback_facility::accept_later() {
@@ -78,18 +78,18 @@ void callback_facility::accept_later() {
 }
 
 /// Serves a client that has arrived, or lets it wait until another has left.
-void callback_facility::seat() {
-    callback_connection* const place = places_.find();
-    arrived_ = place == nullptr;
+void callback_facility::serve_arrived() {
+    callback_connection* const connection = connections_.find();
+    arrived_ = connection == nullptr;
     if (arrived_) return;
     ++serving_;
-    place->open(asio_stream_socket{std::move(arriving_)});
+    connection->open(asio_stream_socket{std::move(arriving_)});
     accept();
 }
 
 void callback_facility::left() {
     --serving_;
-    if (running_ && arrived_) seat();
+    if (running_ && arrived_) serve_arrived();
 }
 
 void callback_facility::await_tick() {
@@ -100,7 +100,7 @@ void callback_facility::await_tick() {
 void callback_facility::on_tick() {
     if (!running_) return;
     const gyre::time_point now = std::chrono::steady_clock::now();
-    places_.on_timer(now);
+    connections_.on_timer(now);
     service_.announce();
     static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.
     feed_.on_timer(now);

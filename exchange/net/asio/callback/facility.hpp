@@ -9,7 +9,7 @@
 // same service, session and codecs, and passes the same laws.
 #pragma once
 
-#include <exchange/net/application/client_places.hpp>
+#include <exchange/net/application/connection_pool.hpp>
 #include <exchange/net/asio/acceptor.hpp>
 #include <exchange/net/asio/callback/connection.hpp>
 #include <exchange/net/asio/callback/handler_memory.hpp>
@@ -69,7 +69,7 @@ private:
     void accept();
     void on_accept(const boost::system::error_code& failure);
     void accept_later();
-    void seat();
+    void serve_arrived();
     void left() override;
     void await_tick();
     void on_tick();
@@ -85,7 +85,7 @@ private:
     timer rest_;
     handler_memory accept_memory_;
     handler_memory tick_memory_;
-    client_places<callback_connection> places_;
+    connection_pool<callback_connection> connections_;
     gyre::endpoint order_entry_at_;
     gyre::endpoint requests_at_;
     std::size_t serving_ = 0;

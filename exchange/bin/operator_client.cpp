@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Waiting with a deadline: see operator_line.hpp.
-#include <exchange/bin/operator_line.hpp>
+// Waiting with a deadline: see operator_client.hpp.
+#include <exchange/bin/operator_client.hpp>
 
 #include <utility>
 
@@ -9,13 +9,13 @@ namespace exchange {
 
 using gyre::task;
 
-task<> operator_line::run() {
+task<> operator_client::run() {
     co_await client_.run();
     over_ = true;
     changed_.set();
 }
 
-task<std::string> operator_line::log_in(gyre::time_point deadline) {
+task<std::string> operator_client::log_in(gyre::time_point deadline) {
     while (!client_.machine().logged_in() && !over_) {
         changed_.reset();
         const auto [late] = co_await gyre::with_deadline(deadline, changed_.wait());
@@ -30,7 +30,7 @@ task<std::string> operator_line::log_in(gyre::time_point deadline) {
     co_return std::string{describe(client_.machine().ending())};
 }
 
-task<std::optional<std::vector<std::byte>>> operator_line::hear(gyre::time_point deadline) {
+task<std::optional<std::vector<std::byte>>> operator_client::hear(gyre::time_point deadline) {
     while (heard_.empty() && !over_) {
         changed_.reset();
         const auto [late] = co_await gyre::with_deadline(deadline, changed_.wait());

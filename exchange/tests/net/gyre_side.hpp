@@ -11,7 +11,7 @@
 
 namespace exchange::testing {
 
-struct gyre_world {
+struct gyre_side {
     using traits = gyre_traits;
 
     /// Whether events must be gone before their context; else their context goes first.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Who has to make room when all places for clients are taken.
-#include <exchange/net/application/client_places.hpp>
+// Who has to make room when all connections are taken.
+#include <exchange/net/application/connection_pool.hpp>
 
 #include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a place knows of its client, as a test says it.
+/// What a connection knows of its client, as a test says it.
 struct fake_client {
     bool present = false;
     bool now_logged_in = false;
@@ -34,7 +34,7 @@ struct fake_client {
     void hang_up() { ++hung_up; }
 };
 
-/// Four places, all taken: by two participants, one that is told why it has to go, and a stranger.
+/// Four connections, all taken: by two participants, one that is told why it has to go, and a stranger.
 struct crowd {
     crowd() {
         gyre::time_point arrival = day_start;
@@ -53,7 +53,7 @@ struct crowd {
         return all;
     }
 
-    static facility_options four_places() {
+    static facility_options four_connections() {
         facility_options options;
         options.connections_max = 4;
         return options;
@@ -61,42 +61,42 @@ struct crowd {
 
     matching_service service{two_traders(), day_start};
     std::vector<fake_client*> clients;
-    client_places<fake_client> places{clients, service, four_places()};
+    connection_pool<fake_client> pool{clients, service, four_connections()};
 };
 
 }  // namespace
 
-TEST_CASE("a place that is free is found, and no client has to leave") {
+TEST_CASE("a connection that is free is found, and no client has to leave") {
     crowd it;
     it.clients[3]->present = false;
-    CHECK(it.places.find() == it.clients[3]);
+    CHECK(it.pool.find() == it.clients[3]);
     CHECK(it.hung_up() == std::vector{0, 0, 0, 0});
 }
 
 TEST_CASE(
     "who never logged in leaves before who is being told its last words, though it came later") {
     crowd it;
-    CHECK(it.places.find() == nullptr);
+    CHECK(it.pool.find() == nullptr);
     CHECK(it.hung_up() == std::vector{0, 0, 0, 1});
 }
 
 TEST_CASE("of those who never logged in, the one that has been there longest leaves") {
     crowd it;
     it.clients[2]->once_logged_in = false;
-    CHECK(it.places.find() == nullptr);
+    CHECK(it.pool.find() == nullptr);
     CHECK(it.hung_up() == std::vector{0, 0, 1, 0});
 }
 
 TEST_CASE("where only participants were, one that is logged in no more leaves") {
     crowd it;
     it.clients[3]->now_logged_in = it.clients[3]->once_logged_in = true;
-    CHECK(it.places.find() == nullptr);
+    CHECK(it.pool.find() == nullptr);
     CHECK(it.hung_up() == std::vector{0, 0, 1, 0});
 }
 
 TEST_CASE("a client that is logged in never has to leave") {
     crowd it;
     for (fake_client* const each : it.clients) each->now_logged_in = each->once_logged_in = true;
-    CHECK(it.places.find() == nullptr);
+    CHECK(it.pool.find() == nullptr);
     CHECK(it.hung_up() == std::vector{0, 0, 0, 0});
 }

@@ -18,10 +18,10 @@
 
 namespace exchange {
 
-class operator_line final : public order_entry_handler {
+class operator_client final : public order_entry_handler {
 public:
     /// @param  context  Borrowed; outlives this, and ends its connection.
-    operator_line(gyre::io_context& context, const order_entry_client_options& options)
+    operator_client(gyre::io_context& context, const order_entry_client_options& options)
         : client_{context, options, *this} {
         gyre::launch(context, run(), gyre::or_terminate{});
     }

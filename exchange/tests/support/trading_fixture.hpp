@@ -63,9 +63,9 @@ inline constexpr instrument_id future{1};
 }
 
 /// Product 1, future 1 in continuous trading, accounts and sessions 1 to 4, each its own firm.
-class trading_floor {
+class trading_fixture {
 public:
-    explicit trading_floor(const partition_limits& limits = small_limits()) : partition_{limits} {
+    explicit trading_fixture(const partition_limits& limits = small_limits()) : partition_{limits} {
         tell(any_product());
         tell(any_instrument());
         tell(set_phase{future, market_phase::continuous});

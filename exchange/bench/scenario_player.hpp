@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The load: plays a cell from outside and counts what comes of it.
+// The scenario player: plays a cell from outside, as its load, and counts what comes of it.
 //
 // One thread that never sleeps, with plain system calls, the same for every facility. It plays maker and
 // taker over TCP, listens to the feed, and knows of each event when it was due and when the last message
@@ -19,15 +19,15 @@
 
 namespace exchange::bench {
 
-/// What the load must know of the service before it begins.
-struct load_target {
+/// What the player must know of the service before it begins.
+struct scenario_target {
     facility_endpoints endpoints;
     in_sequence first_command = 1;    ///< The number that the next command will get.
     std::uint64_t first_of_feed = 1;  ///< The sequence of the next message of the feed.
     gyre::duration silence_max = std::chrono::seconds{5};  ///< Without any progress.
 };
 
-struct load_result {
+struct scenario_result {
     /// Why there is no result, as a sentence; empty if every event derived what it should.
     std::string fault;
 
@@ -47,7 +47,7 @@ struct load_result {
 /// @param  play  A scenario of the same kind, which was prepared; is used up.
 ///
 /// Threads: runs on the caller's, at full speed.
-[[nodiscard]] load_result play(const cell& which, scenario& play, feed_client& feed,
-                               const load_target& target);
+[[nodiscard]] scenario_result play(const cell& which, scenario& play, feed_client& feed,
+                                   const scenario_target& target);
 
 }  // namespace exchange::bench

@@ -20,25 +20,25 @@ namespace exchange {
 /// Threads:  that of the facility's context.
 /// Cost:     Memory is taken at construction.
 template <class Connection>
-class client_places {
+class connection_pool {
 public:
     /// @param  shared  What connections share. Borrowed; outlives this.
     template <class Shared>
-    client_places(Shared& shared, const matching_service& service,
-                  const facility_options& options) {
+    connection_pool(Shared& shared, const matching_service& service,
+                    const facility_options& options) {
         gyre::expects(options.connections_max > service.participants().size(),
-                      "a place for each participant, and one to ask for it");
+                      "a connection for each participant, and one to ask for it");
         for (std::size_t each = 0; each < options.connections_max; ++each)
-            places_.emplace_back(shared);
+            connections_.emplace_back(shared);
     }
 
-    /// A place for a client, or null. If all are taken, the client that has been there longest
+    /// A connection for a client, or null. If all are taken, the client that has been there longest
     /// without ever logging in has to leave, so that strangers cannot keep participants out; only
     /// if there is none, the one that has been there longest of those that are being told why they
     /// are logged in no more. Ask again when a client has left.
     [[nodiscard]] Connection* find() noexcept {
         Connection* first = nullptr;
-        for (Connection& each : places_) {
+        for (Connection& each : connections_) {
             if (!each.serving()) return &each;
             if (each.logged_in()) continue;
             if (first == nullptr || leaves_before(each, *first)) first = &each;
@@ -49,13 +49,13 @@ public:
 
     /// Does what is due on each connection.
     void on_timer(gyre::time_point now) noexcept {
-        for (Connection& each : places_)
+        for (Connection& each : connections_)
             if (each.serving()) each.on_timer(now);
     }
 
     /// Ends all connections now.
     void hang_up() noexcept {
-        for (Connection& each : places_)
+        for (Connection& each : connections_)
             if (each.serving()) each.hang_up();
     }
 
@@ -66,7 +66,7 @@ private:
         return left.accepted_at() < right.accepted_at();
     }
 
-    std::deque<Connection> places_;  // They stay where they are.
+    std::deque<Connection> connections_;  // They stay where they are.
 };
 
 }  // namespace exchange

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // See the header.
-#include <exchange/bench/load_generator.hpp>
+#include <exchange/bench/scenario_player.hpp>
 
 #include <exchange/bench/arrival_schedule.hpp>
 #include <exchange/bench/order_client.hpp>
@@ -21,9 +21,10 @@ constexpr std::uint32_t derived_under_way_max = 16'384;
 
 constexpr std::uint32_t turns_between_timers = 256;
 
-class load {
+class scenario_player {
 public:
-    load(const cell& which, scenario& play, feed_client& feed, const load_target& target)
+    scenario_player(const cell& which, scenario& play, feed_client& feed,
+                    const scenario_target& target)
         : cell_{which},
           shape_{shape_of(which.which)},
           play_{play},
@@ -39,7 +40,7 @@ public:
         feed_.follow(target.first_of_feed, target.endpoints.feed_requests, clock_now());
     }
 
-    load_result run() {
+    scenario_result run() {
         log_in();
         schedule_ = {clock_now() + std::chrono::milliseconds{5}, cell_.rate_per_second};
         progress_at_ = clock_now() + std::chrono::milliseconds{5};
@@ -185,14 +186,14 @@ private:
     event_shape shape_;
     scenario& play_;
     feed_client& feed_;
-    load_target target_;
+    scenario_target target_;
     order_client maker_;
     order_client taker_;
     arrival_log log_;
     taking take_{log_};
     arrival_schedule schedule_{{}, unbounded};
     std::vector<command> commands_;
-    load_result result_;
+    scenario_result result_;
     time_point now_{};
     time_point progress_at_{};
     std::uint64_t prepared_ = 0;   // Events of which everything that precedes them was sent.
@@ -202,8 +203,9 @@ private:
 
 }  // namespace
 
-load_result play(const cell& which, scenario& play, feed_client& feed, const load_target& target) {
-    return load{which, play, feed, target}.run();
+scenario_result play(const cell& which, scenario& play, feed_client& feed,
+                     const scenario_target& target) {
+    return scenario_player{which, play, feed, target}.run();
 }
 
 }  // namespace exchange::bench

@@ -51,7 +51,7 @@ private:
     std::thread thread_;  // Begins when all else is there.
 };
 
-struct asio_world {
+struct asio_side {
     using traits = asio_traits;
 
     static constexpr bool events_die_first = true;

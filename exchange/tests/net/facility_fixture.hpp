@@ -32,7 +32,7 @@ namespace exchange::testing {
     return options;
 }
 
-/// What a day on the floor begins with.
+/// What a day begins with.
 struct day {
     matching_service_options rules = two_traders();
     facility_options how = on_loopback();
@@ -41,17 +41,17 @@ struct day {
     gyre::endpoint feed{};  ///< Where the feed goes instead of to the probe, if anywhere.
 };
 
-/// @tparam  World     How a test gets contexts: see gyre_world.hpp.
+/// @tparam  Side      How a test gets contexts: see gyre_side.hpp.
 /// @tparam  Facility  A matching_facility, or what has its members.
-template <class World, class Facility>
-struct facility_floor {
-    using X = typename World::traits;
+template <class Side, class Facility>
+struct facility_fixture {
+    using X = typename Side::traits;
     using context = typename X::context;
     using task = typename X::template task<void>;
 
     /// A market that is open, and all its participants.
-    struct floor {
-        floor(context& on, const day& today) : on{on}, service{today.rules, X::now(on)} {
+    struct fixture {
+        fixture(context& on, const day& today) : on{on}, service{today.rules, X::now(on)} {
             open_market(service, today.on_disconnect);
             feed_listener_options hearing;
             hearing.group = loopback(0);
@@ -100,19 +100,19 @@ struct facility_floor {
         std::optional<Facility> facility;
     };
 
-    /// Runs `body(floor)` on every context; what `body` begins, it ends.
+    /// Runs `body(fixture)` on every context; what `body` begins, it ends.
     template <class Body>
     static void hold(const Body& body, const day& today = {}) {
-        World::each_context([&](context& on) {
-            floor it{on, today};
+        Side::each_context([&](context& on) {
+            fixture it{on, today};
             bool ended = false;
             X::launch(on, to_the_end(body, it, ended));
-            CHECK(World::run_to_rest(on));
+            CHECK(Side::run_to_rest(on));
             CHECK(ended);
         });
     }
 
-    static task until_idle(floor& it) {
+    static task until_idle(fixture& it) {
         typename X::timer timer{it.on};
         while (!it.facility->idle())
             static_cast<void>(
@@ -121,7 +121,7 @@ struct facility_floor {
 
 private:
     template <class Body>
-    static task to_the_end(const Body& body, floor& it, bool& ended) {
+    static task to_the_end(const Body& body, fixture& it, bool& ended) {
         co_await body(it);
         it.close();
         ended = true;
