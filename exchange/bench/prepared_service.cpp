@@ -16,7 +16,7 @@ constexpr std::size_t kept_bytes = std::size_t{8} << 20;
 
 matching_service_options options() {
     matching_service_options made;
-    made.limits = scenario::limits();
+    made.sequencing.limits = scenario::limits();
     made.participants = {{maker_name, password, session_id{1}},
                          {taker_name, password, session_id{2}}};
     made.stream.bytes_max = kept_bytes;

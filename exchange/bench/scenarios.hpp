@@ -80,7 +80,7 @@ private:
     scenario_name which_;
     book_state state_;
     std::uint64_t random_ = seed;
-    std::vector<std::uint32_t> sequences_;
+    std::vector<std::uint64_t> sequences_;
     std::vector<contracts> amended_;  // What is left of each own order of `amend_quantity`.
 };
 

@@ -5,12 +5,11 @@
 // Each word fills in one command of core/commands.hpp, or asks for a book; what it means is the core's.
 #pragma once
 
-#include <exchange/core/commands.hpp>
+#include <exchange/management/config.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 
@@ -24,7 +23,9 @@ struct show_book {
 
 /// What was asked for on the command line: one of the two.
 struct ctl_request {
-    std::optional<command> order;
+    /// Makes the command. A change takes from the configuration what was not said; nothing if that does not
+    /// have what is needed either.
+    std::function<std::optional<command>(const config&)> order;
     std::optional<show_book> question;
 };
 

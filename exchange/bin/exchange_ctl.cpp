@@ -46,25 +46,23 @@ struct verdict {
 struct answer_reader {
     command_kind asked;
     std::uint32_t subject;
+    std::string name;
     verdict found{};
 
     void operator()(const event_stamp&, const admin_accepted& it) {
         if (it.command != asked || it.subject != subject) return;
-        found = {true, 0, "accepted: " + name()};
+        found = {true, 0, "accepted: " + name};
     }
     void operator()(const event_stamp&, const admin_rejected& it) {
         if (it.command != asked || it.subject != subject) return;
-        found = {true, refused, "refused: " + name() + ": " + word_for(it.reason)};
+        found = {true, refused, "refused: " + name + ": " + word_for(it.reason)};
     }
     void operator()(const event_stamp&, const auto&) {}
     void operator()(const message_rejected& it) {
         found = {true, refused,
-                 "refused: " + name() + ": not understood, field " +
+                 "refused: " + name + ": not understood, field " +
                      std::to_string(it.refused_field) + ", error " +
                      std::to_string(number(it.error))};
-    }
-    [[nodiscard]] std::string name() const {
-        return word_for(asked) + ' ' + std::to_string(subject);
     }
 };
 
@@ -77,7 +75,21 @@ std::uint32_t subject_of(const set_account_state& it) { return number(it.account
 std::uint32_t subject_of(const set_settlement_price& it) { return number(it.instrument); }
 std::uint32_t subject_of(const end_session& it) { return number(it.session); }
 std::uint32_t subject_of(const end_day& it) { return number(it.instrument); }
-std::uint32_t subject_of(const auto&) { return 0; }  // Those of clients, which have no words here.
+std::uint32_t subject_of(const retire& it) { return it.number; }
+std::uint32_t subject_of(const set_position& it) { return number(it.account); }
+std::uint32_t subject_of(const auto&) { return 0; }  // An expiry, and what clients say.
+
+/// What is answered, such as "set_phase 1", "change_account 3", "retire_session 2".
+template <class Command>
+std::string name_of(const Command& it) {
+    std::string word = word_for(it.kind);
+    if constexpr (requires { it.action; }) {
+        if (it.action == definition_action::change) word.replace(0, word.find('_'), "change");
+    }
+    if constexpr (std::is_same_v<Command, retire>) word += '_' + word_for(it.what);
+    if constexpr (std::is_same_v<Command, expire_instruments>) return word;
+    else return word + ' ' + std::to_string(subject_of(it));
+}
 
 int complain_of(const char* what) {
     std::fprintf(stderr, "exchange_ctl: %s\n", what);
@@ -91,7 +103,7 @@ gyre::task<int> give(operator_client& client, const command& order, gyre::time_p
         [&](const auto& it) {
             bytes.resize(message_bytes(it));
             encode(it, bytes);
-            answer = {it.kind, subject_of(it)};
+            answer = {it.kind, subject_of(it), name_of(it)};
         },
         order);
     if (!client.say(bytes)) co_return complain_of("the connection is lost");
@@ -167,16 +179,22 @@ gyre::task<int> show_both(operator_client& client, show_book what, gyre::time_po
     co_return bids;
 }
 
-gyre::task<> carry_out(operator_client& client, ctl_request request, std::string whom,
+/// What is asked for, ready to be sent: one of the two.
+struct whole_request {
+    std::optional<command> order;
+    std::optional<show_book> question;
+};
+
+gyre::task<> carry_out(operator_client& client, whole_request what, std::string whom,
                        gyre::duration patience, int& status) {
     const gyre::time_point deadline = std::chrono::steady_clock::now() + patience;
     const std::string failure = co_await client.log_in(deadline);
     if (!failure.empty()) {
         status = complain_of((whom + ": " + failure).c_str());
-    } else if (request.order) {
-        status = co_await give(client, *request.order, deadline);
-    } else if (request.question) {
-        status = co_await show_both(client, *request.question, deadline);
+    } else if (what.order) {
+        status = co_await give(client, *what.order, deadline);
+    } else if (what.question) {
+        status = co_await show_both(client, *what.question, deadline);
     }
     client.leave();
 }
@@ -213,6 +231,13 @@ int main(int count, char** arguments) {
             reading.errors.push_back(
                 {"--order-entry", "expected ADDRESS:PORT, but found " + address});
     }
+    whole_request what{.order = std::nullopt, .question = request.question};
+    if (request.order && reading.errors.empty()) {
+        what.order = request.order(reading.value);
+        if (!what.order)
+            reading.errors.push_back(
+                {"", "does not define it, so --product, --firm or --account must be said as well"});
+    }
     if (!reading.errors.empty()) return complain(path, reading.errors);
 
     connection.login = {who->username, who->password, {}, 0};
@@ -223,7 +248,7 @@ int main(int count, char** arguments) {
     int status = unreachable;
     gyre::io_context context;
     operator_client client{context, connection};
-    gyre::launch(context, carry_out(client, request, whom, patience, status), gyre::or_terminate{});
+    gyre::launch(context, carry_out(client, what, whom, patience, status), gyre::or_terminate{});
     context.run();
     return status;
 }

@@ -14,12 +14,12 @@ namespace {
 
 using gyre::task;
 
-constexpr std::uint32_t numbers_skipped = 1u << 16;
+constexpr std::uint64_t numbers_skipped = 1u << 16;
 constexpr auto again_after = std::chrono::milliseconds{200};
 
 /// Finds the refusal of one message.
 struct refusal_reader {
-    std::uint32_t of;
+    std::uint64_t of;
     reject_reason found = reject_reason::none;
 
     void operator()(const event_stamp&, const order_rejected& it) {
@@ -83,7 +83,7 @@ bool load_client::send(const Command& what) {
 }
 
 task<std::string> load_client::fence(gyre::time_point deadline) {
-    const std::uint32_t mine = next_++;
+    const std::uint64_t mine = next_++;
     fence_ = mine;
     gyre::time_point say_at = gyre::time_point::min();
     while (fence_ == mine) {
@@ -108,8 +108,6 @@ task<std::string> load_client::prepare(gyre::time_point deadline) {
         const std::string failure = co_await fence(deadline);
         if (!failure.empty()) co_return failure;
         if (fenced_ != reject_reason::duplicate_client_sequence) break;
-        if (next_ > UINT32_MAX - 2 * numbers_skipped)
-            co_return "the session has no numbers left for today";
         next_ += numbers_skipped;
     }
     if (fenced_ != reject_reason::unknown_order) co_return "refused: " + word_for(fenced_);
@@ -126,6 +124,7 @@ bool load_client::cancel_all() {
     all.client_seq = client_sequence{next_};
     all.account = account_;
     if (!send(all)) return false;
+    if (trading_) view_.asks(all, now());  // As below.
     ++next_;
     return true;
 }

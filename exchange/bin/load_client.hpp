@@ -22,11 +22,12 @@ public:
     /// @param  context   Borrowed; outlives this, and ends its connection.
     /// @param  progress  Borrowed; set whenever something is heard.
     load_client(gyre::io_context& context, const order_entry_client_options& options,
-                account_id account, gyre::event& progress)
+                const define_session& session, gyre::event& progress)
         : client_{context, options, *this},
-          account_{account},
+          account_{session.account},
           progress_{progress},
-          name_{options.login.username.view()} {
+          name_{options.login.username.view()},
+          view_{session.session} {
         gyre::launch(context, run(), gyre::or_terminate{});
     }
 
@@ -85,8 +86,8 @@ private:
     gyre::event changed_;
     std::string name_;
     order_view view_;
-    std::uint32_t next_ = 1;   // The number of the next message.
-    std::uint32_t fence_ = 0;  // Of the fence that is waited for, or 0.
+    std::uint64_t next_ = 1;   // The number of the next message.
+    std::uint64_t fence_ = 0;  // Of the fence that is waited for, or 0.
     reject_reason fenced_ = reject_reason::none;
     std::uint64_t losses_ = 0;
     bool trading_ = false;  // What is heard before concerns an earlier run.

@@ -23,14 +23,6 @@ constexpr auto pace = 1ms;  // How often a paced run looks at what is due.
 
 unsigned long long count(std::uint64_t it) { return it; }
 
-[[nodiscard]] account_id account_of(const config& in, session_id session) {
-    for (const opening_command& each : in.opening) {
-        const auto* const it = std::get_if<define_session>(&each.what);
-        if (it != nullptr && it->session == session) return it->account;
-    }
-    return account_id::none;
-}
-
 /// Such as 10 and 0.5.
 [[nodiscard]] std::string shortest(double it) {
     std::array<char, 32> text{};
@@ -93,13 +85,13 @@ int load_run::carry_out() {
         }
     }
     for (const credentials& each : where_.service.participants) {
-        const account_id account = account_of(where_, each.session);
-        if (account == account_id::none) continue;  // The operator, or who is defined later.
+        const auto* const session = find_definition(where_, &define_session::session, each.session);
+        if (session == nullptr) continue;  // The operator, or who is defined later.
         order_entry_client_options options;
         options.exchange = where_.facility.order_entry;
         options.login = {each.username, each.password, {}, 0};
         options.session = where_.facility.sessions;
-        traders_.emplace_back(context_, options, account, progress_);
+        traders_.emplace_back(context_, options, *session, progress_);
     }
     gyre::launch(context_, run(), gyre::or_terminate{});
     context_.run();

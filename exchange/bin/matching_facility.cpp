@@ -70,6 +70,6 @@ int main(int count, char** arguments) {
     }
     // Clients choose their numbers, and must not know which of them are in each other's way.
     std::random_device chance;
-    reading.value.service.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();
+    reading.value.service.sequencing.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();
     return start(reading.value);
 }

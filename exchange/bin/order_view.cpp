@@ -15,21 +15,25 @@ constexpr std::size_t contradictions_told = 10;
 }  // namespace
 
 void order_view::asks(const enter_order& it, steady_ns now) {
-    const std::uint32_t order = number(it.client_seq);
+    const std::uint64_t order = number(it.client_seq);
     orders_[order] = {.entered = it, .price = it.price, .open = it.quantity};
     asked_[order] = {it.kind, order, now, false};
 }
 
 void order_view::asks(const amend_order& it, steady_ns now) {
-    const std::uint32_t order = number(it.target.client_seq);
+    const std::uint64_t order = number(it.target.client_seq);
     if (own_order* const of = find(it.target.client_seq)) of->asked = true;
     asked_[number(it.client_seq)] = {it.kind, order, now, false};
 }
 
 void order_view::asks(const cancel_order& it, steady_ns now) {
-    const std::uint32_t order = number(it.target.client_seq);
+    const std::uint64_t order = number(it.target.client_seq);
     if (own_order* const of = find(it.target.client_seq)) of->asked = true;
     asked_[number(it.client_seq)] = {it.kind, order, now, false};
+}
+
+void order_view::asks(const cancel_orders& it, steady_ns now) {
+    asked_[number(it.client_seq)] = {it.kind, 0, now, false};
 }
 
 void order_view::hear(std::span<const std::byte> message, steady_ns now) {
@@ -69,9 +73,9 @@ void order_view::operator()(const event_stamp&, const order_entered& it) {
 
 void order_view::operator()(const event_stamp&, const order_amended& it) {
     ++heard_.amended;
+    if (!hear_of(it)) return;
     own_order* const of = find(it.client_seq);
     check(of != nullptr, "is amended, though it is not there", it.client_seq);
-    if (it.reason == amend_reason::requested) answered(it.request_seq);
     if (of == nullptr) return;
     check(it.executed == of->executed, "is amended and has another past", it.client_seq);
     of->open = it.open;
@@ -80,9 +84,10 @@ void order_view::operator()(const event_stamp&, const order_amended& it) {
 
 void order_view::operator()(const event_stamp&, const order_cancelled& it) {
     ++heard_.cancelled;
+    if (!hear_of(it)) return;
     own_order* const of = find(it.client_seq);
     check(of != nullptr, "is cancelled, though it is not there", it.client_seq);
-    answered(it.request_seq != client_sequence::none ? it.request_seq : it.client_seq);
+    if (it.request_session == session_id::none) answered(it.client_seq);
     if (of == nullptr) return;
     check(it.cancelled == of->open && it.executed == of->executed,
           "is cancelled with another quantity", it.client_seq);
@@ -99,9 +104,11 @@ void order_view::operator()(const event_stamp&, const order_rejected& it) {
     answered(it.client_seq);
     if (asked.kind == command_kind::enter_order) return forget(asked.target);
     own_order* const of = find(client_sequence{asked.target});
-    // The stream is in order: had the order gone before, we would have heard of it before this.
+    // The stream is in order: had an order gone before, we would have heard of it before this.
     if (it.reason == reject_reason::unknown_order)
         check(of == nullptr, "was acknowledged and is lost", client_sequence{asked.target});
+    if (it.reason == reject_reason::nothing_to_cancel && !resting_.empty())
+        check(false, "was acknowledged and is lost", client_sequence{resting_.front()});
 }
 
 void order_view::operator()(const event_stamp&, const order_executed& it) {
@@ -137,19 +144,25 @@ void order_view::answered(client_sequence request) {
     const auto found = asked_.find(number(request));
     if (found == asked_.end()) return;  // Of an order whose first answer came before.
     latencies_.record(now_ - found->second.asked_at);
-    const std::uint32_t order = found->second.target;
+    const std::uint64_t order = found->second.target;
     asked_.erase(found);
     if (own_order* const of = find(client_sequence{order})) of->asked = false;
 }
 
-void order_view::begin_resting(std::uint32_t order) {
+template <class Event>
+bool order_view::hear_of(const Event& it) {
+    if (it.request_session == whose_) answered(it.request_seq);
+    return it.session == whose_;
+}
+
+void order_view::begin_resting(std::uint64_t order) {
     own_order& it = orders_.at(order);
     if (std::exchange(it.rests, true)) return;
     place_[order] = resting_.size();
     resting_.push_back(order);
 }
 
-void order_view::forget(std::uint32_t order) {
+void order_view::forget(std::uint64_t order) {
     const auto placed = place_.find(order);
     if (placed != place_.end()) {
         const std::size_t at = placed->second;

@@ -44,7 +44,7 @@ struct heard_counts {
     std::uint64_t rejected = 0;
     std::uint64_t executed = 0;
     std::uint64_t captured = 0;
-    std::array<std::uint64_t, 32> reasons{};  ///< Of rejections, by number.
+    std::array<std::uint64_t, 64> reasons{};  ///< Of rejections, by number.
 };
 
 /// Nanoseconds of a clock that only moves forward.
@@ -54,10 +54,15 @@ using steady_ns = std::uint64_t;
 /// Cost:     An entry for each order that is not over, and for each trade.
 class order_view {
 public:
+    /// @param  whose  The session. What it is told of others of its account is no business of this.
+    explicit order_view(session_id whose) : whose_{whose} {}
+
     /// To be called before a command is sent.
     void asks(const enter_order& it, steady_ns now);
     void asks(const amend_order& it, steady_ns now);
     void asks(const cancel_order& it, steady_ns now);
+    /// Of all that it has.
+    void asks(const cancel_orders& it, steady_ns now);
 
     /// Takes one message of the session. What is none is a contradiction.
     void hear(std::span<const std::byte> message, steady_ns now);
@@ -107,23 +112,27 @@ private:
     /// A command that was sent and not answered.
     struct question {
         command_kind kind;
-        std::uint32_t target;  // The order it is about; its own number if it enters one.
+        std::uint64_t target;  // The order it is about; its own number if it enters one; 0: all.
         steady_ns asked_at;
         bool doubtful;  // Its connection was lost.
     };
 
     [[nodiscard]] own_order* find(client_sequence it);
     void answered(client_sequence request);
-    void begin_resting(std::uint32_t order);
-    void forget(std::uint32_t order);
+    /// Is it of an order of ours? If we asked for it, that is answered.
+    template <class Event>
+    bool hear_of(const Event& it);
+    void begin_resting(std::uint64_t order);
+    void forget(std::uint64_t order);
     void contradict(std::string what);
     /// Notes a contradiction unless `holds`.
     void check(bool holds, const char* what, client_sequence about);
 
-    std::unordered_map<std::uint32_t, own_order> orders_;  // By the sequence that entered them.
-    std::unordered_map<std::uint32_t, question> asked_;
-    std::vector<std::uint32_t> resting_;
-    std::unordered_map<std::uint32_t, std::size_t> place_;  // Of an order in `resting_`.
+    session_id whose_;
+    std::unordered_map<std::uint64_t, own_order> orders_;  // By the sequence that entered them.
+    std::unordered_map<std::uint64_t, question> asked_;
+    std::vector<std::uint64_t> resting_;
+    std::unordered_map<std::uint64_t, std::size_t> place_;  // Of an order in `resting_`.
     std::unordered_map<std::uint64_t, own_trade> trades_;
     heard_counts heard_;
     lab::histogram latencies_;

@@ -17,7 +17,7 @@ message_rejected refusal_of(std::span<const std::byte> bytes, const decode_fault
     const auto body = bytes.subspan(sbe::header_bytes);
     if (of_client && header.block_length >= sizeof(client_sequence) &&
         body.size() >= sizeof(client_sequence))
-        answer.client_seq = client_sequence{sbe::load<std::uint32_t>(body.data())};
+        answer.client_seq = client_sequence{sbe::load<std::uint64_t>(body.data())};
     return answer;
 }
 

@@ -2,11 +2,12 @@
 //
 // Derived messages as SBE messages, there and back.
 //
-// The core hands over batches of records; `encode_batch` writes each of them once, straight into the
-// memory it is sent from. Who receives what: a message that names a session goes to that session's
-// sequenced stream and nowhere else; one that names none goes to the public feed; what answers the
-// operator goes to the operator. Every message carries its `out_seq`, so a receiver of several of
-// these can merge them. command_codec.hpp is the other direction.
+// The core hands over batches of records; `encode_batch` writes each of them straight into the memory
+// it is sent from. Who receives what: a message that names a session goes to that session's sequenced
+// stream, and if another session of the account asked for it, to that one's as well, and nowhere else;
+// one that names none goes to the public feed; what answers the operator goes to the operator. Every
+// message carries its `out_seq`, so a receiver of several of these can merge them. command_codec.hpp
+// is the other direction.
 #pragma once
 
 #include <exchange/codec/command_codec.hpp>
@@ -61,19 +62,31 @@ constexpr void append(Sink* sink, const Event& event, const event_stamp& stamp) 
     sink->commit(size);
 }
 
+/// To the session whose order it is, and to the one that asked, if that is another.
+template <event_routes Routes, event_record Event>
+constexpr void append_private(Routes& routes, const Event& event,
+                              const event_stamp& stamp) noexcept {
+    append(routes.session(event.session), event, stamp);
+    if constexpr (requires { event.request_session; }) {
+        const session_id asked = event.request_session;
+        if (asked != event.session && asked != session_id::none)
+            append(routes.session(asked), event, stamp);
+    }
+}
+
 // End of implementation
 
 /// Writes every message of a batch into the sink of whom it is for.
 ///
-/// Cost:  No allocation. A message is written once; nothing is looked up but the session's sink.
+/// Cost:  No allocation. A message is written once for each who receives it; nothing is looked up but
+///        the session's sink.
 template <event_routes Routes>
 constexpr void encode_batch(const event_batch& batch, Routes&& routes) noexcept {
     for (std::size_t at = 0; at < batch.events.size(); ++at) {
         visit(batch.events[at], [&]<class Event>(const Event& event) {
             const event_stamp stamp = batch.stamp(at);
             constexpr event_audience audience = audience_of(Event::kind);
-            if constexpr (audience == event_audience::session)
-                append(routes.session(event.session), event, stamp);
+            if constexpr (audience == event_audience::session) append_private(routes, event, stamp);
             else if constexpr (audience == event_audience::public_feed)
                 append(routes.feed(), event, stamp);
             else append(routes.administrator(), event, stamp);

@@ -4,8 +4,8 @@
 //
 // A command is carried out as a whole: no reader can read before all that it causes stands in its
 // rings. So a ring that holds less loses messages even of the fastest reader. What a command causes
-// is bounded by the orders that rest, which the partition limits; the rows are those of
-// core/publisher.hpp.
+// is bounded by the orders that rest and the markets that end, which the partition limits; the rows are
+// those of core/publisher.hpp.
 #pragma once
 
 #include <exchange/codec/event_codec.hpp>
@@ -55,6 +55,9 @@ inline constexpr ring_room feed_room_of_fill =
     room_of<mold_block_bytes, trade, volume_update, order_book_update, price_level_update,
             market_statistics, top_of_book>;
 
+/// What the public is told of a market that ends, beside its cancelled orders.
+inline constexpr ring_room feed_room_of_ending = room_of<mold_block_bytes, phase_changed>;
+
 /// The room for whatever one command tells one session.
 ///
 /// The worst is an order of its own that meets all that rest: of each it is told one side of the fill, and
@@ -68,13 +71,17 @@ inline constexpr ring_room feed_room_of_fill =
     return sides * session_room_of_fill + messages_beside * session_room_of_fill;
 }
 
-/// The room for whatever one command tells the public: an order that meets all that rest.
+/// The room for whatever one command tells the public: an order that meets all that rest, or an expiry of
+/// all markets, which cancels them.
 ///
 /// A third more than that, since a turn ends only once a quarter of the ring waits to be sent
 /// (mold_sender.hpp), and the next command may be this one.
-[[nodiscard]] constexpr ring_room feed_room(std::size_t orders_max) noexcept {
+[[nodiscard]] constexpr ring_room feed_room(std::size_t orders_max,
+                                            std::size_t instruments_max) noexcept {
     const std::size_t fills = orders_max + orders_max / 3;
-    return fills * feed_room_of_fill + messages_beside * feed_room_of_fill;
+    const std::size_t endings = instruments_max + instruments_max / 3;
+    return fills * feed_room_of_fill + endings * feed_room_of_ending +
+           messages_beside * feed_room_of_fill;
 }
 
 static_assert(room_of<soup_header_bytes, order_cancelled, order_amended>.bytes <=

@@ -3,13 +3,7 @@
 // See the header: how a holding is made.
 #include <exchange/core/accounts.hpp>
 
-#include <bit>
-
 namespace exchange {
-
-holding_table::holding_table(std::uint32_t capacity)
-    : holdings_(std::size_t{capacity} + 1),
-      heads_(std::bit_ceil(2 * std::uint64_t{capacity} + 1)) {}
 
 holding_index holding_table::make(account_id account, std::uint16_t market) noexcept {
     expects(has(1));

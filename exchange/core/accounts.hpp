@@ -10,27 +10,29 @@
 #include <exchange/core/commands.hpp>
 #include <exchange/core/slab.hpp>
 #include <exchange/core/types.hpp>
+#include <exchange/core/zeroed_array.hpp>
 
 #include <array>
+#include <bit>
 #include <cstdint>
-#include <vector>
 
 namespace exchange {
 
 struct session {
     account_id account;  ///< None while the session is not defined.
-    client_sequence last_client_seq;
     disconnect_policy on_disconnect;
+    bool retired;
 };
 
 struct account {
     define_account terms;  ///< `terms.account` is none while the account is not defined.
     account_state state;
     std::uint32_t open_orders;
-    std::uint32_t messages_in_second;
-    timestamp_ns second_begin;
+    timestamp_ns entries_until;  ///< See `let_through`.
+    timestamp_ns cancels_until;
     order_index first_order;
     order_index last_order;
+    holding_index last_holding;  ///< Its newest; the others follow by `account_next`.
 };
 
 /// An account in a market.
@@ -41,17 +43,30 @@ struct holding {
     std::array<contracts_total, 2> open;  ///< Resting, by side.
     std::array<order_index, 2> quote;     ///< By side; none if there is none.
     holding_index chain_next;
+    holding_index account_next;
 };
 
-/// May the account send another message in this second? Counts it.
-[[nodiscard]] inline bool count_message(account& it, timestamp_ns now) noexcept {
+struct message_rate {
+    std::uint32_t per_second_max;  ///< 0 means no limit.
+    std::uint32_t burst_max;       ///< 0 means those of a second.
+};
+
+/// Is there room for another message at this rate? Counts it if so.
+///
+/// A token bucket, as virtual scheduling: each message occupies its share of a second, from now or from
+/// where the last one ends, and none may begin later than a burst without its last share would.
+///
+/// @param  occupied_until  The bucket; 0 is a full one.
+[[nodiscard]] inline bool let_through(timestamp_ns& occupied_until, const message_rate& rate,
+                                      timestamp_ns now) noexcept {
     constexpr timestamp_ns second = 1'000'000'000;
-    if (it.terms.messages_per_second_max == 0) return true;
-    if (now - it.second_begin >= second) {
-        it.second_begin = now;
-        it.messages_in_second = 0;
-    }
-    return it.messages_in_second++ < it.terms.messages_per_second_max;
+    if (rate.per_second_max == 0) return true;
+    const timestamp_ns share = rate.per_second_max > second ? 1 : second / rate.per_second_max;
+    const timestamp_ns burst = rate.burst_max != 0 ? rate.burst_max : rate.per_second_max;
+    const timestamp_ns begin = occupied_until > now ? occupied_until : now;
+    if (begin - now > (burst - 1) * share) return false;
+    occupied_until = begin + share;
+    return true;
 }
 
 /// Appends an order to the list of its account.
@@ -76,7 +91,13 @@ inline void unlink_order(account& it, order_slab& orders, order_index index) noe
 /// All holdings of a partition, found by account and market.
 class holding_table {
 public:
-    explicit holding_table(std::uint32_t capacity);
+    explicit holding_table(std::uint32_t capacity)
+        : holdings_{std::size_t{capacity} + 1}, heads_{heads_for(capacity)} {}
+
+    /// The chains among which so many holdings are spread.
+    [[nodiscard]] static constexpr std::size_t heads_for(std::uint32_t capacity) noexcept {
+        return std::bit_ceil(2 * std::uint64_t{capacity} + 1);
+    }
 
     [[nodiscard]] bool has(std::uint32_t wanted) const noexcept {
         return holdings_.size() - fresh_ >= wanted;
@@ -105,8 +126,8 @@ private:
         return (key * 0x9e37'79b9'7f4a'7c15 >> 32) & (heads_.size() - 1);
     }
 
-    std::vector<holding> holdings_;
-    std::vector<holding_index> heads_;  // Invariant: the size is a power of two.
+    zeroed_array<holding> holdings_;
+    zeroed_array<holding_index> heads_;  // Invariant: the size is a power of two.
     holding_index fresh_ = 1;
 };
 

@@ -13,7 +13,7 @@
 
 namespace exchange {
 
-/// What all books of a partition take from; allocated at the start.
+/// What all books of a partition take from; reserved at the start.
 struct book_memory {
     order_slab orders;
     level_memory levels;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Price levels, 64 adjacent prices at a time, from one block that is allocated at the start.
+// Price levels, 64 adjacent prices at a time, from one block that is reserved at the start.
 //
 // A chunk knows by one word which of its levels hold orders, so the best of them is one count of
 // zeros. ladder.hpp keeps the chunks in order.
@@ -9,9 +9,9 @@
 #include <exchange/core/check.hpp>
 #include <exchange/core/slab.hpp>
 #include <exchange/core/types.hpp>
+#include <exchange/core/zeroed_array.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace exchange {
 
@@ -51,7 +51,7 @@ struct alignas(64) level_chunk {
 
 class chunk_pool {
 public:
-    explicit chunk_pool(std::uint32_t capacity) : chunks_(std::size_t{capacity} + 1) {
+    explicit chunk_pool(std::uint32_t capacity) : chunks_{std::size_t{capacity} + 1} {
         expects(capacity < (1u << (32 - chunk_bits)));
     }
 
@@ -93,7 +93,7 @@ public:
     [[nodiscard]] std::uint32_t in_use() const noexcept { return in_use_; }
 
 private:
-    std::vector<level_chunk> chunks_;
+    zeroed_array<level_chunk> chunks_;
     chunk_index free_ = 0;
     chunk_index fresh_ = 1;
     std::uint32_t in_use_ = 0;

@@ -29,13 +29,17 @@ enum class command_kind : std::uint8_t {
     set_settlement_price = 38,
     end_session = 39,
     end_day = 40,
+    retire = 41,
+    expire_instruments = 42,
+    set_position = 43,
 };
 
 // ---------------------------------------------------------------------------------------------
 // By clients. The session comes from the connection and not from the message; each message of a
 // session, whatever its kind, carries a higher `client_seq` than all before it (the first: than none), by
 // `client_sequence_jump_max` at most. Any other number is refused and forgotten; one that obeys is used
-// up, even if the command is refused for another reason.
+// up, even if the command is refused for another reason. Each command is answered by at least one
+// message to the session that sent it, also where it concerns orders of a sister session.
 // ---------------------------------------------------------------------------------------------
 
 struct enter_order {
@@ -45,11 +49,11 @@ struct enter_order {
     client_sequence client_seq;
     instrument_id instrument;
     order_side side;
-    order_type type;  ///< A market order is an IOC (or FOK) at the collar, whatever its `tif`.
+    order_type type;  ///< A market order is an IOC (or FOK), whatever its `tif`.
     time_in_force tif;
     execution_instruction instruction;
     self_trade_action self_trade;
-    price_ticks price;  ///< Ignored for a market order.
+    price_ticks price;  ///< Ignored for a market order, whose limit is collar or band.
     contracts quantity;
 };
 
@@ -59,8 +63,9 @@ struct order_reference {
     client_sequence client_seq;  ///< the sequence with which this session entered it.
 };
 
-/// At an unchanged price a quantity that is not larger keeps the place, anything else loses it; no more than
-/// what was executed already cancels what is left.
+/// At an unchanged price a quantity that is not larger keeps the place, anything else loses it and is asked
+/// what a new order is asked; no more than what was executed already cancels what is left. A side of a quote
+/// is not amended.
 struct amend_order {
     static constexpr command_kind kind = command_kind::amend_order;
 
@@ -71,7 +76,8 @@ struct amend_order {
     contracts quantity;  ///< Of the whole order, what was executed included.
 };
 
-/// By client sequence it needs no acknowledgement of the order; a quote loses both of its sides.
+/// By client sequence it needs no acknowledgement of the order. A quote loses both of its sides, however
+/// it was named.
 struct cancel_order {
     static constexpr command_kind kind = command_kind::cancel_order;
 
@@ -83,7 +89,7 @@ struct cancel_order {
 enum class side_filter : std::uint8_t { both = 0, buy = 1, sell = 2 };
 
 /// Cancels all orders of an account, of every session and in every market, or those that match. Each says
-/// so itself: there is no answer beside that, and none at all if there is nothing to cancel.
+/// so itself: there is no answer beside that. With nothing to cancel it is refused.
 struct cancel_orders {
     static constexpr command_kind kind = command_kind::cancel_orders;
 
@@ -95,7 +101,7 @@ struct cancel_orders {
 };
 
 /// Replaces the account's quote in this market. A quantity of zero quotes nothing on that side; without
-/// any quantity it is a cancel, which is always possible, and says nothing if there is no quote.
+/// any quantity it is a cancel, which is possible in any phase, and is refused if there is no quote.
 struct enter_quote {
     static constexpr command_kind kind = command_kind::enter_quote;
 
@@ -121,14 +127,20 @@ struct tick_band {
 
 inline constexpr std::uint32_t tick_bands_max = 4;
 
+/// Whether a definition makes something, or replaces the terms of what is there. What is retired is
+/// neither: its number is not used again.
+enum class definition_action : std::uint8_t { create = 0, change = 1 };
+
+/// A change holds at once for all instruments of the product, and for orders that rest when they are amended.
 struct define_product {
     static constexpr command_kind kind = command_kind::define_product;
 
     product_id product;
-    std::uint32_t multiplier;  ///< Value of one contract per tick.
+    std::uint32_t multiplier;  ///< Value of one contract per tick. Does not change.
     contracts lot;             ///< Quantities are multiples of it.
     std::uint32_t bands;       ///< How many of `ticks` count; 0 means every tick is a price.
     tick_band ticks[tick_bands_max];
+    definition_action action = definition_action::create;
 };
 
 enum class lone_order_policy : std::uint8_t {
@@ -136,6 +148,7 @@ enum class lone_order_policy : std::uint8_t {
     reject = 1,  ///< It is refused with `no_counterparty` before any book is looked at.
 };
 
+/// Product, type and strike do not change. Orders that rest stay, whatever changes.
 struct define_instrument {
     static constexpr command_kind kind = command_kind::define_instrument;
 
@@ -143,14 +156,18 @@ struct define_instrument {
     product_id product;
     instrument_kind type;
     lone_order_policy lone_orders;
-    std::uint32_t expiry_yyyymmdd;
-    price_ticks strike;  ///< Of an option.
+    std::uint32_t
+        expiry_yyyymmdd;  ///< The last day of trading, to its end in UTC; 0: it never expires.
+    price_ticks strike;   ///< Of an option.
     price_ticks settlement_price;
     price_ticks collar;            ///< Limit prices lie within settlement +- this; 0 means none.
     contracts order_quantity_max;  ///< 0 means no limit.
     std::int64_t order_value_max;  ///< Of price x quantity x multiplier; 0 means no limit.
+    price_ticks market_band = 0;   ///< Market orders trade within best price +- this; 0 means none.
+    definition_action action = definition_action::create;
 };
 
+/// The firm does not change.
 struct define_account {
     static constexpr command_kind kind = command_kind::define_account;
 
@@ -160,18 +177,24 @@ struct define_account {
     self_trade_action self_trade;  ///< Of orders that leave it to the account.
     contracts order_quantity_max;  ///< This and the next three: 0 means no limit.
     std::uint32_t open_orders_max;
-    std::uint32_t messages_per_second_max;
-    std::int64_t position_max;  ///< Either way, as if all open orders were filled.
+    std::uint32_t messages_per_second_max;  ///< Of entries, amends and quotes.
+    std::int64_t position_max;              ///< Either way, as if all open orders were filled.
+    std::uint32_t message_burst_max = 0;    ///< At once, after a rest; 0 means those of a second.
+    std::uint32_t cancels_per_second_max = 0;  ///< Of cancels of any kind; 0 means no limit.
+    std::uint32_t cancel_burst_max = 0;        ///< As `message_burst_max`.
+    definition_action action = definition_action::create;
 };
 
 enum class disconnect_policy : std::uint8_t { keep_orders = 0, cancel_orders = 1 };
 
+/// The account does not change.
 struct define_session {
     static constexpr command_kind kind = command_kind::define_session;
 
     session_id session;
     account_id account;
     disconnect_policy on_disconnect;
+    definition_action action = definition_action::create;
 };
 
 struct set_phase {
@@ -211,10 +234,37 @@ struct end_day {
     instrument_id instrument;
 };
 
+/// Takes something out of use for good: an instrument ends, an account may enter nothing any more, a session
+/// is unknown from then on, and their orders are cancelled; of a product, nothing new is defined. Numbers are
+/// not given again, and positions stay as they are.
+struct retire {
+    static constexpr command_kind kind = command_kind::retire;
+
+    definition_kind what;
+    std::uint32_t number;
+};
+
+/// Ends each instrument whose last day is over, and cancels its orders. A timer's command; what is over takes
+/// no orders even before it comes.
+struct expire_instruments {
+    static constexpr command_kind kind = command_kind::expire_instruments;
+};
+
+inline constexpr std::int64_t position_limit = std::int64_t{1} << 48;
+
+/// What an account brings along from before, in a market that is closed.
+struct set_position {
+    static constexpr command_kind kind = command_kind::set_position;
+
+    account_id account;
+    instrument_id instrument;
+    std::int64_t position;  ///< Bought less sold; within `position_limit`, either way.
+};
+
 /// Any of them, as a journal or a test holds it.
-using command =
-    std::variant<enter_order, amend_order, cancel_order, cancel_orders, enter_quote, define_product,
-                 define_instrument, define_account, define_session, set_phase, set_account_state,
-                 set_settlement_price, end_session, end_day>;
+using command = std::variant<enter_order, amend_order, cancel_order, cancel_orders, enter_quote,
+                             define_product, define_instrument, define_account, define_session,
+                             set_phase, set_account_state, set_settlement_price, end_session,
+                             end_day, retire, expire_instruments, set_position>;
 
 }  // namespace exchange

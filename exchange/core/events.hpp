@@ -36,7 +36,8 @@ enum class event_kind : std::uint8_t {
     admin_rejected = 65,
 };
 
-/// Who receives a message: the session that it names, the public feed, or the operator.
+/// Who receives a message: the session that it names (and the one whose request it answers, where that is
+/// another one), the public feed, or who gave an administrative command.
 enum class event_audience : std::uint8_t { session = 1, public_feed = 2, administrator = 3 };
 
 [[nodiscard]] constexpr event_audience audience_of(event_kind kind) noexcept {
@@ -78,6 +79,7 @@ struct order_amended {
     contracts open;
     contracts executed;
     session_id session;
+    session_id request_session;  ///< Which sent the amend, and is told as well; none as above.
     order_side side;
     amend_priority priority;
     amend_reason reason;
@@ -98,6 +100,7 @@ struct order_cancelled {
     contracts cancelled;
     contracts executed;
     session_id session;
+    session_id request_session;  ///< Which sent the cancel, and is told as well; none as above.
     order_side side;
     cancel_reason reason;
 
@@ -305,6 +308,7 @@ struct event_stamp {
     timestamp_ns time;    ///< Of that command.
     std::uint32_t index;  ///< Among the messages of that command, from 0.
     bool last_in_event;
+    std::uint8_t partition = 0;  ///< Which counts `out_seq` and `in_seq`.
 };
 
 /// Consecutive messages of one command. A long event arrives in several batches, none of them empty;
@@ -316,10 +320,15 @@ struct event_batch {
     timestamp_ns time;
     std::uint32_t first_index;
     bool complete;
+    std::uint8_t partition = 0;  ///< Which counts.
 
     [[nodiscard]] constexpr event_stamp stamp(std::size_t at) const noexcept {
-        return {first_out_seq + at, in_seq, time, first_index + static_cast<std::uint32_t>(at),
-                complete && at + 1 == events.size()};
+        return {first_out_seq + at,
+                in_seq,
+                time,
+                first_index + static_cast<std::uint32_t>(at),
+                complete && at + 1 == events.size(),
+                partition};
     }
 };
 

@@ -6,14 +6,14 @@
 // there directly, so chunks that are far from each other are found in two or three steps. A balanced
 // tree was rejected: it would compare its way through as many cache lines as there are doublings, and
 // rotate; here a step is an index, and the next chunk in order is found by counting zeros. Nodes come
-// from a pool that is allocated at the start.
+// from a pool that is reserved at the start.
 #pragma once
 
 #include <exchange/core/check.hpp>
 #include <exchange/core/chunk_pool.hpp>
+#include <exchange/core/zeroed_array.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace exchange {
 
@@ -24,7 +24,7 @@ public:
         std::uint32_t next[64];  ///< Each a node, or a chunk with its flag; zero where nothing is.
     };
 
-    explicit node_pool(std::uint32_t capacity) : nodes_(std::size_t{capacity} + 1) {}
+    explicit node_pool(std::uint32_t capacity) : nodes_{std::size_t{capacity} + 1} {}
 
     [[nodiscard]] bool has(std::uint32_t wanted) const noexcept {
         return nodes_.size() - 1 - in_use_ >= wanted;
@@ -42,7 +42,7 @@ public:
     [[nodiscard]] std::uint32_t in_use() const noexcept { return in_use_; }
 
 private:
-    std::vector<node> nodes_;
+    zeroed_array<node> nodes_;
     std::uint32_t free_ = 0;
     std::uint32_t fresh_ = 1;
     std::uint32_t in_use_ = 0;

@@ -15,7 +15,8 @@ namespace exchange {
 /// Why nothing can be entered or amended in this phase, or `none`. Cancelling is always possible.
 [[nodiscard]] constexpr reject_reason allows_entry(market_phase phase) noexcept {
     switch (phase) {
-        case market_phase::closed: return reject_reason::market_closed;
+        case market_phase::closed:
+        case market_phase::ended: return reject_reason::market_closed;
         case market_phase::halted: return reject_reason::market_halted;
         case market_phase::continuous: return reject_reason::none;
     }
@@ -25,8 +26,9 @@ namespace exchange {
 struct market {
     instrument_terms terms;  ///< `terms.instrument.instrument` is none while it is not defined.
     market_phase phase;
-    market_statistics day;  ///< Zero trades: the prices mean nothing.
-    top_of_book told;       ///< The last one that was published.
+    timestamp_ns expires_at;  ///< From then on nothing is entered, whatever the phase.
+    market_statistics day;    ///< Zero trades: the prices mean nothing.
+    top_of_book told;         ///< The last one that was published.
     exchange::book book;
 };
 

@@ -8,43 +8,61 @@
 #include <algorithm>
 
 namespace exchange {
-namespace {
 
-// What `whose` could trade at one level, in the order of time; `blocked` if it ends at one of its own.
-struct reach {
-    contracts_total quantity;
-    bool blocked;
-};
+// ---------------------------------------------------------------------------------------------
+// Could it be filled completely?
+// ---------------------------------------------------------------------------------------------
 
-reach reach_at(const venue& in, const account& whose, const order& it, const price_level& level) {
-    if (whose.terms.group == self_trade_group::none) return {level.quantity, false};
-    reach found{0, false};
-    for (order_index at = level.first; at != 0; at = in.memory.orders[at].next) {
-        const order& maker = in.memory.orders[at];
-        const account& other = in.accounts[number(in.holdings[maker.holding].account)];
-        if (!would_self_trade(other, whose)) found.quantity += maker.open;
-        else if (it.self_trade != self_trade_action::cancel_resting) return {found.quantity, true};
-    }
-    return found;
+bool matcher::has_own_ahead(const order& it) const noexcept {
+    if (it.self_trade == self_trade_action::allow) return false;
+    // Who else belongs to a group is not known without looking.
+    if (account_of(it).terms.group != self_trade_group::none) return true;
+    return venue_->holdings[it.holding].open[number(opposite(it.side))] != 0;
 }
 
-}  // namespace
-
-bool matcher::fillable(const market& in, const order& it) const noexcept {
+bool matcher::count_fills(const market& in, const order& it) noexcept {
     const level_memory& memory = venue_->memory.levels;
-    const ladder& levels = in.book.of(opposite(it.side));
-    const account& whose = account_of(it);
     const price_rank worst = -rank_of(it.side, it.price);
-    contracts_total found = 0;
-    for (level_index at = levels.best(); at != 0; at = levels.after(memory, at)) {
-        if (ladder::rank_of(memory, at) > worst) return false;
-        const reach more = reach_at(*venue_, whose, it, memory.chunks.level(at));
-        found += more.quantity;
-        if (found >= it.open) return true;
-        if (more.blocked) return false;
+    const bool whole_levels = !has_own_ahead(it);
+    while (count_.level != 0 && count_.found < it.open) {
+        if (work_->spent()) return false;
+        if (ladder::rank_of(memory, count_.level) > worst) break;
+        if (whole_levels) {
+            work_->spend(work_of_look);
+            count_.found += memory.chunks.level(count_.level).quantity;
+        } else if (!count_level(it)) {
+            return false;
+        }
+        if (count_.level != 0)
+            count_.level = in.book.of(opposite(it.side)).after(memory, count_.level);
     }
-    return false;
+    count_.over = true;
+    return true;
 }
+
+bool matcher::count_level(const order& it) noexcept {
+    const account& whose = account_of(it);
+    if (count_.at == 0) count_.at = venue_->memory.levels.chunks.level(count_.level).first;
+    while (count_.at != 0) {
+        if (work_->spent()) return false;
+        work_->spend(work_of_look);
+        const order& maker = venue_->memory.orders[count_.at];
+        if (!are_related(whose, account_of(maker))) {
+            count_.found += maker.open;
+            if (count_.found >= it.open) break;
+        } else if (it.self_trade != self_trade_action::cancel_resting) {
+            count_.level = 0;  // Here it would end.
+            break;
+        }
+        count_.at = maker.next;
+    }
+    count_.at = 0;
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Its way
+// ---------------------------------------------------------------------------------------------
 
 order_index matcher::make(const new_order& it) noexcept {
     const order_index index = venue_->memory.orders.take();
@@ -55,7 +73,6 @@ order_index matcher::make(const new_order& it) noexcept {
     made.executed = 0;
     made.client_seq = it.client_seq;
     made.session = it.session;
-    made.market = it.market;
     made.side = it.side;
     made.tif = it.tif;
     made.instruction = it.instruction;
@@ -63,22 +80,44 @@ order_index matcher::make(const new_order& it) noexcept {
     return index;
 }
 
-order_index matcher::arrive(const new_order& terms) noexcept {
-    const order_index index = make(terms);
-    order& it = venue_->memory.orders[index];
-    market& in = venue_->markets[it.market];
+void matcher::arrive(const new_order& terms) noexcept {
+    index_ = make(terms);
+    rested_ = 0;
+    destiny_ = destiny::arrives;
+    count_ = {.level = 0, .at = 0, .found = 0, .over = true};
+    if (terms.tif == time_in_force::fill_or_kill) {
+        const order& it = venue_->memory.orders[index_];
+        count_.level = market_of(it).book.best(opposite(it.side));
+        count_.over = false;
+    }
+    proceed();
+}
+
+void matcher::proceed() noexcept {
+    order& it = venue_->memory.orders[index_];
+    market& in = market_of(it);
+    if (!count_.over && !count_fills(in, it)) return;
+    // Once it is known to be filled, the count never falls below what is still open.
+    const bool hopeless = it.tif == time_in_force::fill_or_kill && count_.found < it.open;
+    if (!hopeless && !match(in, it, [](const order& maker) { return maker.price; })) return;
+    if (destiny_ == destiny::moves) finish_move(in);
+    else finish_arrival(in);
+    index_ = 0;
+}
+
+void matcher::finish_arrival(market& in) noexcept {
+    order& it = venue_->memory.orders[index_];
     const bool kill = it.tif == time_in_force::fill_or_kill;
-    if (!kill || fillable(in, it)) match(in, index, it.price);
     if (it.open != 0 && !kill && it.tif != time_in_force::immediate_or_cancel) {
-        rest(in, index);
-        return index;
+        rest(in, index_);
+        rested_ = index_;
+        return;
     }
     if (it.open != 0) {
         cancel_aggressor(in, it, it.open,
                          kill ? cancel_reason::fill_or_kill : cancel_reason::immediate_or_cancel);
     }
-    venue_->memory.orders.give_back(index);
-    return 0;
+    venue_->memory.orders.give_back(index_);
 }
 
 void matcher::rest(market& in, order_index index) noexcept {
@@ -91,18 +130,18 @@ void matcher::rest(market& in, order_index index) noexcept {
     out_->rests(in, it, held.account);
 }
 
-void matcher::cancel(order_index index, cancel_reason reason, client_sequence request) noexcept {
+void matcher::cancel(order_index index, cancel_reason reason, request_name request) noexcept {
     const order& it = venue_->memory.orders[index];
-    market& in = venue_->markets[it.market];
+    market& in = market_of(it);
     in.book.remove(venue_->memory, index);
     forget(index);
     out_->cancelled(in, it, {venue_->holdings[it.holding].account, it.open, reason, request});
     venue_->memory.orders.give_back(index);
 }
 
-void matcher::shrink(order_index index, contracts open, client_sequence request) noexcept {
+void matcher::shrink(order_index index, contracts open, request_name request) noexcept {
     const order& it = venue_->memory.orders[index];
-    market& in = venue_->markets[it.market];
+    market& in = market_of(it);
     holding& held = venue_->holdings[it.holding];
     held.open[number(it.side)] -= it.open - open;
     book::reduce(venue_->memory, index, it.open - open);
@@ -110,9 +149,9 @@ void matcher::shrink(order_index index, contracts open, client_sequence request)
 }
 
 void matcher::move(order_index index, price_ticks price, contracts open,
-                   client_sequence request) noexcept {
+                   request_name request) noexcept {
     order& it = venue_->memory.orders[index];
-    market& in = venue_->markets[it.market];
+    market& in = market_of(it);
     holding& held = venue_->holdings[it.holding];
     in.book.remove(venue_->memory, index);
     held.open[number(it.side)] -= it.open;
@@ -120,36 +159,47 @@ void matcher::move(order_index index, price_ticks price, contracts open,
                       {held.account, amend_priority::lost, amend_reason::requested, request});
     it.price = price;
     it.open = open;
-    match(in, index, price);
+    index_ = index;
+    destiny_ = destiny::moves;
+    count_.over = true;
+    proceed();
+}
+
+void matcher::finish_move(market& in) noexcept {
+    const order& it = venue_->memory.orders[index_];
     if (it.open == 0) {
-        forget(index);
-        venue_->memory.orders.give_back(index);
+        forget(index_);
+        venue_->memory.orders.give_back(index_);
         // Its departure may have changed the best price of its own side without a fill to tell it.
         out_->top(in);
         return;
     }
-    in.book.add(venue_->memory, index);
-    held.open[number(it.side)] += it.open;
+    in.book.add(venue_->memory, index_);
+    venue_->holdings[it.holding].open[number(it.side)] += it.open;
     out_->regains_place(in, it);
 }
 
-void matcher::match(market& in, order_index index, price_ticks limit) noexcept {
-    order& taker = venue_->memory.orders[index];
+template <class PriceRule>
+bool matcher::match(market& in, order& taker, PriceRule price_of) noexcept {
     const account& own = account_of(taker);
-    while (taker.open != 0 && in.book.crosses(taker.side, limit)) {
-        const order_index maker = next_maker(in, opposite(taker.side));
-        const account& other = account_of(venue_->memory.orders[maker]);
-        if (would_self_trade(own, other)) [[unlikely]]
-            avoid(in, taker, maker);
-        else execute(in, taker, maker);
+    while (taker.open != 0 && in.book.crosses(taker.side, taker.price)) {
+        if (work_->spent()) return false;
+        work_->spend(work_of_fill);
+        const order_index index = next_maker(in, opposite(taker.side));
+        const order& maker = venue_->memory.orders[index];
+        if (taker.self_trade != self_trade_action::allow && are_related(own, account_of(maker)))
+            [[unlikely]]
+            avoid(in, taker, index);
+        else execute(in, taker, index, price_of(maker));
     }
+    return true;
 }
 
 order_index matcher::next_maker(const market& in, order_side side) const noexcept {
     return venue_->memory.levels.chunks.level(in.book.best(side)).first;
 }
 
-void matcher::execute(market& in, order& taker, order_index index) noexcept {
+void matcher::execute(market& in, order& taker, order_index index, price_ticks price) noexcept {
     order& maker = venue_->memory.orders[index];
     holding& made = venue_->holdings[maker.holding];
     holding& took = venue_->holdings[taker.holding];
@@ -164,7 +214,7 @@ void matcher::execute(market& in, order& taker, order_index index) noexcept {
     taker.open -= quantity;
     taker.executed += quantity;
     took.position += bought;
-    count_trade(in.day, maker.price, quantity);
+    count_trade(in.day, price, quantity);
     venue_->last_trade = trade_id{number(venue_->last_trade) + 1};
 
     const bool over = maker.open == 0;
@@ -173,6 +223,7 @@ void matcher::execute(market& in, order& taker, order_index index) noexcept {
         forget(index);
     }
     out_->filled(in, {.trade = venue_->last_trade,
+                      .price = price,
                       .maker = &maker,
                       .taker = &taker,
                       .maker_account = &venue_->accounts[number(made.account)],
@@ -184,7 +235,7 @@ void matcher::execute(market& in, order& taker, order_index index) noexcept {
 void matcher::avoid(market& in, order& taker, order_index maker) noexcept {
     if (taker.self_trade == self_trade_action::decrement) return decrement(in, taker, maker);
     if (cancels_resting(taker.self_trade)) {
-        cancel(maker, cancel_reason::self_trade, client_sequence::none);
+        cancel(maker, cancel_reason::self_trade, request_name{});
     }
     if (cancels_aggressor(taker.self_trade)) {
         cancel_aggressor(in, taker, taker.open, cancel_reason::self_trade);
@@ -196,13 +247,13 @@ void matcher::decrement(market& in, order& taker, order_index index) noexcept {
     holding& held = venue_->holdings[maker.holding];
     const contracts quantity = std::min(maker.open, taker.open);
     if (maker.open == quantity) {
-        cancel(index, cancel_reason::self_trade, client_sequence::none);
+        cancel(index, cancel_reason::self_trade, request_name{});
     } else {
         held.open[number(maker.side)] -= quantity;
         book::reduce(venue_->memory, index, quantity);
         out_->amended(
             in, maker,
-            {held.account, amend_priority::kept, amend_reason::self_trade, client_sequence::none});
+            {held.account, amend_priority::kept, amend_reason::self_trade, request_name{}});
     }
     if (taker.open == quantity) {
         return cancel_aggressor(in, taker, quantity, cancel_reason::self_trade);
@@ -210,13 +261,13 @@ void matcher::decrement(market& in, order& taker, order_index index) noexcept {
     taker.open -= quantity;
     out_->aggressor_amended(in, taker,
                             {venue_->holdings[taker.holding].account, amend_priority::kept,
-                             amend_reason::self_trade, client_sequence::none});
+                             amend_reason::self_trade, request_name{}});
 }
 
 void matcher::cancel_aggressor(const market& in, order& taker, contracts gone,
                                cancel_reason reason) noexcept {
     out_->aggressor_cancelled(
-        in, taker, {venue_->holdings[taker.holding].account, gone, reason, client_sequence::none});
+        in, taker, {venue_->holdings[taker.holding].account, gone, reason, request_name{}});
     taker.open = 0;
 }
 

@@ -3,11 +3,13 @@
 // What happens to an order: it trades, comes to rest, is changed, and leaves.
 //
 // Within a level the first in time is the first to trade; `next_maker` is where another allocation would
-// choose otherwise. An iceberg's refill is a `book::add` after a fill; a stop is an order that waits
-// beside the book until a trade makes it arrive.
+// choose otherwise, and the price rule of `match` where an auction would print another price. An
+// iceberg's refill is a `book::add` after a fill; a stop is an order that waits beside the book until a
+// trade makes it arrive.
 #pragma once
 
 #include <exchange/core/publisher.hpp>
+#include <exchange/core/step.hpp>
 #include <exchange/core/venue.hpp>
 
 #include <cstdint>
@@ -21,41 +23,70 @@ struct new_order {
     holding_index holding;
     client_sequence client_seq;
     session_id session;
-    std::uint16_t market;
     order_side side;
     time_in_force tif;
     execution_instruction instruction;
     self_trade_action self_trade;  ///< Not `account_default`.
 };
 
+/// One order at a time is under way: from `arrive` or `move` on, over as many calls of `proceed` as its
+/// work takes. Nothing else happens meanwhile.
 class matcher {
 public:
-    /// Both are borrowed and must outlive it.
-    matcher(venue& where, publisher& out) noexcept : venue_{&where}, out_{&out} {}
+    /// All are borrowed and must outlive it.
+    matcher(venue& where, publisher& out, step_work& work) noexcept
+        : venue_{&where}, out_{&out}, work_{&work} {}
 
     /// Trades what it can within its limit; the rest rests, or goes if it may not. There is a place in
-    /// the slab, and room to rest. Returns where it rests, or none.
-    order_index arrive(const new_order& it) noexcept;
-
-    /// Takes a resting order out.
-    void cancel(order_index index, cancel_reason reason, client_sequence request) noexcept;
-
-    /// Less of a resting order, which keeps its place. `open` is above zero.
-    void shrink(order_index index, contracts open, client_sequence request) noexcept;
+    /// the slab, and room to rest.
+    void arrive(const new_order& it) noexcept;
 
     /// A resting order moves to another price or to the end of its own, and trades on its way. There
     /// is room for it.
-    void move(order_index index, price_ticks price, contracts open,
-              client_sequence request) noexcept;
+    void move(order_index index, price_ticks price, contracts open, request_name request) noexcept;
+
+    /// Goes on with the order that is under way.
+    void proceed() noexcept;
+    [[nodiscard]] bool under_way() const noexcept { return index_ != 0; }
+
+    /// Where the last order rests that arrived; none if it does not.
+    [[nodiscard]] order_index rested() const noexcept { return rested_; }
+
+    /// Takes a resting order out.
+    void cancel(order_index index, cancel_reason reason, request_name request) noexcept;
+
+    /// Less of a resting order, which keeps its place. `open` is above zero.
+    void shrink(order_index index, contracts open, request_name request) noexcept;
 
 private:
+    /// What becomes of the order that is under way, once it has traded.
+    enum class destiny : std::uint8_t { arrives, moves };
+
+    /// Where counting has come to that asks whether an order could be filled completely.
+    struct fill_count {
+        level_index level;  ///< Whose orders are not all counted; none: there is nothing more.
+        order_index at;     ///< The next of them, or 0: none of this level was looked at.
+        contracts_total found;
+        bool over;  ///< Of an order that need not be counted, from the beginning.
+    };
+
     [[nodiscard]] order_index make(const new_order& it) noexcept;
-    /// Could it be filled completely, now?
-    [[nodiscard]] bool fillable(const market& in, const order& it) const noexcept;
-    /// Trades until nothing is left, or no order within `limit`, or self-trade prevention ends it.
-    void match(market& in, order_index index, price_ticks limit) noexcept;
+    /// Counts what the order could trade. False if that takes another step.
+    [[nodiscard]] bool count_fills(const market& in, const order& it) noexcept;
+    /// Counts one level, order by order. False if that takes another step.
+    [[nodiscard]] bool count_level(const order& it) noexcept;
+    /// Trades until nothing is left, or no order within its limit, or self-trade prevention ends it. False
+    /// if that takes another step.
+    ///
+    /// @tparam  PriceRule  From the maker to the price of a fill.
+    template <class PriceRule>
+    [[nodiscard]] bool match(market& in, order& taker, PriceRule price_of) noexcept;
+    void finish_arrival(market& in) noexcept;
+    void finish_move(market& in) noexcept;
     [[nodiscard]] order_index next_maker(const market& in, order_side side) const noexcept;
-    void execute(market& in, order& taker, order_index maker) noexcept;
+    /// May the order meet others of its own account or group?
+    [[nodiscard]] bool has_own_ahead(const order& it) const noexcept;
+    void execute(market& in, order& taker, order_index maker, price_ticks price) noexcept;
     void avoid(market& in, order& taker, order_index maker) noexcept;
     void decrement(market& in, order& taker, order_index maker) noexcept;
     void cancel_aggressor(const market& in, order& taker, contracts gone,
@@ -63,8 +94,8 @@ private:
     void rest(market& in, order_index index) noexcept;
     void forget(order_index index) noexcept;
 
-    [[nodiscard]] account& account_of(const order& it) noexcept {
-        return venue_->accounts[number(venue_->holdings[it.holding].account)];
+    [[nodiscard]] market& market_of(const order& it) noexcept {
+        return venue_->markets[venue_->holdings[it.holding].market];
     }
     [[nodiscard]] const account& account_of(const order& it) const noexcept {
         return venue_->accounts[number(venue_->holdings[it.holding].account)];
@@ -72,6 +103,11 @@ private:
 
     venue* venue_;
     publisher* out_;
+    step_work* work_;
+    order_index index_ = 0;  // Of the order that is under way.
+    order_index rested_ = 0;
+    destiny destiny_ = destiny::arrives;
+    fill_count count_{};
 };
 
 }  // namespace exchange

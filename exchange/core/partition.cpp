@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What clients may do; quotes are in quotes.cpp, what the operator may do in administration.cpp.
+// What clients may do with an order; cancels are in cancels.cpp, quotes in quotes.cpp, what the operator
+// may do in administration.cpp.
 //
 // Every command is checked completely before anything changes, in one order that all kinds share: the
 // sender, the fields, the market, the instrument's rules, the account's limits, the book, the room.
@@ -8,6 +9,8 @@
 
 #include <exchange/core/risk.hpp>
 #include <exchange/core/self_trade.hpp>
+
+#include <cstdlib>
 
 namespace exchange {
 namespace {
@@ -17,7 +20,7 @@ bool fields_are_known(const enter_order& it) noexcept {
            it.type <= order_type::market && it.tif >= time_in_force::day &&
            it.tif <= time_in_force::fill_or_kill &&
            it.instruction <= execution_instruction::post_only &&
-           it.self_trade <= self_trade_action::decrement;
+           it.self_trade <= self_trade_action::allow;
 }
 
 bool goes_at_once(time_in_force it) noexcept { return it >= time_in_force::immediate_or_cancel; }
@@ -28,49 +31,129 @@ time_in_force effective_tif(const enter_order& it) noexcept {
     return waits ? time_in_force::immediate_or_cancel : it.tif;
 }
 
+/// The limit of an order, and the price that its value is asked at.
+struct priced {
+    price_ticks limit;
+    price_ticks valued_at;
+};
+
+priced price_of(const market& in, const enter_order& it) noexcept {
+    if (it.type != order_type::market) return {it.price, it.price};
+    const ladder& others = in.book.of(opposite(it.side));
+    if (others.best() == 0) {
+        const price_ticks limit =
+            market_limit(in.terms, it.side, in.terms.instrument.settlement_price);
+        return {limit, limit};
+    }
+    const price_ticks best = price_of(opposite(it.side), others.best_rank());
+    const price_ticks limit = market_limit(in.terms, it.side, best);
+    // Without a collar nothing bounds what the other side may pay but that it is there.
+    const bool at_best = in.terms.instrument.collar == 0 && std::abs(best) > std::abs(limit);
+    return {limit, at_best ? best : limit};
+}
+
 reject_reason check_terms(const instrument_terms& terms, const enter_order& it,
-                          price_ticks limit) noexcept {
-    const bool at_market = it.type == order_type::market;
-    reject_reason why = at_market ? reject_reason::none : check_price(terms, limit);
+                          price_ticks valued_at) noexcept {
+    reject_reason why = reject_reason::none;
+    if (it.type != order_type::market) why = check_price(terms, it.price);
     if (why == reject_reason::none) why = check_quantity(terms, it.quantity);
     if (why != reject_reason::none) return why;
-    // Without a collar and without a limit of value, a market order has no value to check.
-    const bool unbounded = at_market && terms.instrument.collar == 0;
-    if (unbounded && terms.instrument.order_value_max == 0) return reject_reason::none;
-    return check_value(terms, {it.side, limit, it.quantity});
+    return check_value(terms, {it.side, valued_at, it.quantity});
 }
 
 }  // namespace
 
-partition::partition(const partition_limits& limits) : venue_{limits} {}
+partition::partition(const partition_limits& limits)
+    : venue_{limits},
+      out_{venue_.memory, limits.partition},
+      work_{limits.step_work_max},
+      own_numbers_{limits.sessions_max},
+      numbers_{&own_numbers_} {
+    expects(limits.step_work_max > 0);
+}
+
+partition::partition(const partition_limits& limits, session_numbers& numbers) : partition{limits} {
+    numbers_ = &numbers;
+}
+
+void partition::resume(event_sink sink) noexcept {
+    expects(busy());
+    out_.resume(sink);
+    work_.begin();
+    go_on();
+    end_step();
+}
+
+void partition::go_on() noexcept {
+    while (stage_ != stage::idle && advance()) {
+    }
+}
+
+// False if the work of this step is done before the stage is.
+bool partition::advance() noexcept {
+    switch (stage_) {
+        case stage::idle: return true;
+        case stage::trading: return trade_some();
+        case stage::quoting: return quote_some();
+        case stage::cancelling: return cancel_some();
+        case stage::expiring: return expire_some();
+        case stage::changing: return change_some();
+    }
+    return true;
+}
+
+bool partition::trade_some() noexcept {
+    matcher_.proceed();
+    if (matcher_.under_way()) return false;
+    stage_ = stage::idle;
+    return true;
+}
 
 // ---------------------------------------------------------------------------------------------
 // Who may speak
 // ---------------------------------------------------------------------------------------------
 
 reject_reason partition::admit(session_id from, client_sequence client_seq) noexcept {
-    if (!is_defined(from)) return reject_reason::unknown_session;
-    session& it = venue_.sessions[number(from)];
-    if (client_seq <= it.last_client_seq) return reject_reason::duplicate_client_sequence;
-    if (number(client_seq) - number(it.last_client_seq) > client_sequence_jump_max) {
-        return reject_reason::client_sequence_too_far;
-    }
-    it.last_client_seq = client_seq;
-    return reject_reason::none;
+    if (!may_speak(from)) return reject_reason::unknown_session;
+    if (numbering_ == numbering::known) return reject_reason::none;
+    return numbers_->admit(from, client_seq);
 }
 
 reject_reason partition::admit_entry(session_id from, client_sequence client_seq) noexcept {
     const reject_reason why = admit(from, client_seq);
     if (why != reject_reason::none) return why;
     account& whose = account_of(from);
-    if (!count_message(whose, now_)) return reject_reason::message_rate;
-    if (whose.state == account_state::blocked) return reject_reason::account_blocked;
+    const message_rate rate{whose.terms.messages_per_second_max, whose.terms.message_burst_max};
+    if (!let_through(whose.entries_until, rate, now_)) return reject_reason::message_rate;
+    if (whose.state != account_state::active) return reject_reason::account_blocked;
     return reject_reason::none;
+}
+
+reject_reason partition::admit_cancel(session_id from, client_sequence client_seq) noexcept {
+    const reject_reason why = admit(from, client_seq);
+    if (why != reject_reason::none) return why;
+    account& whose = account_of(from);
+    const message_rate rate{whose.terms.cancels_per_second_max, whose.terms.cancel_burst_max};
+    return let_through(whose.cancels_until, rate, now_) ? reject_reason::none
+                                                        : reject_reason::message_rate;
+}
+
+reject_reason partition::check_open(const market& in) const noexcept {
+    // Its last day may be over before the timer's command says so.
+    return now_ >= in.expires_at ? reject_reason::market_closed : allows_entry(in.phase);
 }
 
 reject_reason partition::check_market(instrument_id in) const noexcept {
     if (!is_defined(in)) return reject_reason::unknown_instrument;
-    return allows_entry(venue_.markets[number(in)].phase);
+    return check_open(venue_.markets[number(in)]);
+}
+
+holding_index partition::make_holding(account& whose, instrument_id in) noexcept {
+    const holding_index made =
+        venue_.holdings.make(whose.terms.account, static_cast<std::uint16_t>(number(in)));
+    venue_.holdings[made].account_next = whose.last_holding;
+    whose.last_holding = made;
+    return made;
 }
 
 order_index partition::find(session_id from, const order_reference& target) const noexcept {
@@ -100,9 +183,10 @@ reject_reason partition::enter(const enter_order& it) noexcept {
     if (why != reject_reason::none) return why;
 
     market& in = venue_.markets[number(it.instrument)];
-    const bool at_market = it.type == order_type::market;
-    const price_ticks limit = at_market ? market_limit(in.terms, it.side) : it.price;
-    why = check_terms(in.terms, it, limit);
+    if (it.type == order_type::market && !is_protected(in.terms))
+        return reject_reason::no_price_protection;
+    const auto [limit, valued_at] = price_of(in, it);
+    why = check_terms(in.terms, it, valued_at);
     if (why != reject_reason::none) return why;
     if (goes_at_once(tif) && in.book.best(opposite(it.side)) == 0 &&
         in.terms.instrument.lone_orders == lone_order_policy::reject) {
@@ -126,11 +210,12 @@ reject_reason partition::enter(const enter_order& it) noexcept {
                      .holding = held,
                      .client_seq = it.client_seq,
                      .session = it.session,
-                     .market = static_cast<std::uint16_t>(number(it.instrument)),
                      .side = it.side,
                      .tif = tif,
                      .instruction = it.instruction,
                      .self_trade = action_of(whose, it.self_trade)});
+    if (matcher_.under_way()) [[unlikely]]
+        stage_ = stage::trading;
     return reject_reason::none;
 }
 
@@ -146,22 +231,25 @@ reject_reason partition::amend(const amend_order& it) noexcept {
     const order_index index = find(it.session, it.target);
     if (index == 0) return reject_reason::unknown_order;
     const order& old = venue_.memory.orders[index];
-    const market& in = venue_.markets[old.market];
-    const reject_reason closed = allows_entry(in.phase);
+    const holding& held = venue_.holdings[old.holding];
+    if (held.quote[number(old.side)] == index) return reject_reason::part_of_quote;
+    const market& in = venue_.markets[held.market];
+    const reject_reason closed = check_open(in);
     if (closed != reject_reason::none) return closed;
 
-    // The collar may have moved over an order that only wants to be smaller.
-    const reject_reason price =
-        it.price == old.price ? reject_reason::none : check_price(in.terms, it.price);
+    // The collar may have moved over an order that only wants to be smaller; what wants more must be within.
+    const bool grows = it.quantity > std::uint64_t{old.executed} + old.open;
+    const bool asks_price = it.price != old.price || grows;
+    const reject_reason price = asks_price ? check_price(in.terms, it.price) : reject_reason::none;
     if (price != reject_reason::none) return price;
     const reject_reason quantity = check_quantity(in.terms, it.quantity);
     if (quantity != reject_reason::none) return quantity;
     if (it.quantity <= old.executed) {
-        matcher_.cancel(index, cancel_reason::amended_below_executed, it.client_seq);
+        matcher_.cancel(index, cancel_reason::amended_below_executed, {it.session, it.client_seq});
         return reject_reason::none;
     }
-    if (it.price == old.price && it.quantity - old.executed <= old.open) {
-        matcher_.shrink(index, it.quantity - old.executed, it.client_seq);
+    if (!asks_price) {
+        matcher_.shrink(index, it.quantity - old.executed, {it.session, it.client_seq});
         return reject_reason::none;
     }
     return replace(index, it);
@@ -169,7 +257,7 @@ reject_reason partition::amend(const amend_order& it) noexcept {
 
 reject_reason partition::replace(order_index index, const amend_order& it) noexcept {
     const order& old = venue_.memory.orders[index];
-    const market& in = venue_.markets[old.market];
+    const market& in = venue_.markets[venue_.holdings[old.holding].market];
     const contracts open = it.quantity - old.executed;
     reject_reason why = check_value(in.terms, {old.side, it.price, it.quantity});
     if (why != reject_reason::none) return why;
@@ -181,63 +269,10 @@ reject_reason partition::replace(order_index index, const amend_order& it) noexc
         return reject_reason::would_trade;
     }
     if (!in.book.has_room(venue_.memory, old.side, it.price)) return reject_reason::at_capacity;
-    matcher_.move(index, it.price, open, it.client_seq);
+    matcher_.move(index, it.price, open, {it.session, it.client_seq});
+    if (matcher_.under_way()) [[unlikely]]
+        stage_ = stage::trading;
     return reject_reason::none;
-}
-
-// ---------------------------------------------------------------------------------------------
-// Cancelling
-// ---------------------------------------------------------------------------------------------
-
-void partition::handle(const cancel_order& it) noexcept { refuse_unless_done(it, cancel(it)); }
-
-reject_reason partition::cancel(const cancel_order& it) noexcept {
-    const reject_reason why = admit(it.session, it.client_seq);
-    if (why != reject_reason::none) return why;
-    const order_index index = find(it.session, it.target);
-    if (index == 0) return reject_reason::unknown_order;
-    const bool by_client_seq = it.target.id == order_id::none;
-    const order_index other =
-        by_client_seq ? venue_.by_client.find_before(venue_.memory.orders, index) : 0;
-    // A quote's bid was entered before its ask, so it is the other one, and goes first.
-    if (other != 0) matcher_.cancel(other, cancel_reason::requested, it.client_seq);
-    matcher_.cancel(index, cancel_reason::requested, it.client_seq);
-    return reject_reason::none;
-}
-
-void partition::handle(const cancel_orders& it) noexcept { refuse_unless_done(it, cancel(it)); }
-
-reject_reason partition::cancel(const cancel_orders& it) noexcept {
-    const reject_reason why = admit(it.session, it.client_seq);
-    if (why != reject_reason::none) return why;
-    if (it.sides > side_filter::sell) return reject_reason::invalid_field;
-    const account& whose = account_of(it.session);
-    if (it.account != whose.terms.account) return reject_reason::not_permitted;
-    const bool everywhere = it.instrument == instrument_id::none;
-    if (!everywhere && !is_defined(it.instrument)) return reject_reason::unknown_instrument;
-
-    const order_slab& orders = venue_.memory.orders;
-    for (order_index at = whose.first_order; at != 0;) {
-        const order& each = orders[at];
-        const order_index next = each.account_next;
-        const bool here = everywhere || each.market == number(it.instrument);
-        const bool this_side = it.sides == side_filter::both ||
-                               (each.side == order_side::buy) == (it.sides == side_filter::buy);
-        if (here && this_side) matcher_.cancel(at, cancel_reason::mass_cancel, it.client_seq);
-        at = next;
-    }
-    return reject_reason::none;
-}
-
-void partition::cancel_all(account& whose, cancel_reason reason, session_id of) noexcept {
-    for (order_index at = whose.first_order; at != 0;) {
-        const order& each = venue_.memory.orders[at];
-        const order_index next = each.account_next;
-        if (of == session_id::none || each.session == of) {
-            matcher_.cancel(at, reason, client_sequence::none);
-        }
-        at = next;
-    }
 }
 
 }  // namespace exchange

@@ -6,20 +6,34 @@
 // to a sink before it returns. The same commands with the same times give the same messages, on any
 // machine, in any build. There is no clock in here: time comes with each command, and a timer that
 // fires is a command.
+//
+// What one command does is bounded only by the orders that rest, so a program that has others to serve
+// carries it out in steps: `begin`, then `resume` while it is `busy`. The messages are the same.
 #pragma once
 
+#include <exchange/core/mass_cancel.hpp>
 #include <exchange/core/matcher.hpp>
 #include <exchange/core/publisher.hpp>
+#include <exchange/core/session_numbers.hpp>
+#include <exchange/core/step.hpp>
 #include <exchange/core/venue.hpp>
 
 #include <variant>
 
 namespace exchange {
 
+/// Of a command that several partitions hear, only the first looks at its client's number.
+enum class numbering : std::uint8_t { checked, known };
+
 class partition {
 public:
-    /// Allocates all memory that it will ever use.
+    /// Reserves all memory that it will ever use.
     explicit partition(const partition_limits& limits);
+
+    /// One of several that hear the same sessions.
+    ///
+    /// @param  numbers  Of those sessions. Borrowed; outlives this.
+    partition(const partition_limits& limits, session_numbers& numbers);
     partition(const partition&) = delete;
     partition& operator=(const partition&) = delete;
 
@@ -33,18 +47,52 @@ public:
     /// Errors:   none: what cannot be done becomes a message that says why, and changes nothing but
     ///           the sender's last client sequence and message count.
     /// Threads:  one at a time.
-    /// Cost:     no allocation. Proportional to the messages derived, and to the levels (with
-    ///           self-trade prevention, orders) that a fill-or-kill looks at.
+    /// Cost:     no allocation. Proportional to the messages derived, and to the levels (where the order
+    ///           may meet its own kind, orders) that a fill-or-kill looks at.
     template <class Command>
     in_sequence apply(timestamp_ns now, const Command& what, event_sink sink) noexcept {
-        out_.begin(++venue_.last_in_seq, now, sink);
-        now_ = now;
-        handle(what);
-        out_.end();
+        begin(now, what, sink);
+        while (busy()) resume(sink);
         return venue_.last_in_seq;
     }
     in_sequence apply(timestamp_ns now, const command& what, event_sink sink) noexcept {
         return std::visit([&](const auto& it) { return apply(now, it, sink); }, what);
+    }
+
+    /// Begins a command, and carries out as much of it as one step may do; as `apply`. It is not `busy`.
+    ///
+    /// Cost:  at most some 20 messages beyond `partition_limits::step_work_max`.
+    ///
+    /// @param  how  Whether a client's number is looked at: in the first partition that hears a command.
+    template <class Command>
+    in_sequence begin(timestamp_ns now, const Command& what, event_sink sink,
+                      numbering how = numbering::checked) noexcept {
+        expects(!busy());
+        out_.begin(++venue_.last_in_seq, now, sink);
+        now_ = now;
+        numbering_ = how;
+        work_.begin();
+        handle(what);
+        end_step();
+        return venue_.last_in_seq;
+    }
+    in_sequence begin(timestamp_ns now, const command& what, event_sink sink,
+                      numbering how = numbering::checked) noexcept {
+        return std::visit([&](const auto& it) { return begin(now, it, sink, how); }, what);
+    }
+
+    /// Is a command not carried out completely? Until it is, none can begin.
+    [[nodiscard]] bool busy() const noexcept { return stage_ != stage::idle; }
+
+    /// Carries out another step of it.
+    void resume(event_sink sink) noexcept;
+
+    /// From when on an `expire_instruments` has something to do; it may turn out to be nothing.
+    [[nodiscard]] timestamp_ns next_expiry() const noexcept { return venue_.next_expiry; }
+
+    /// Does an order rest that this session may mean by `target`?
+    [[nodiscard]] bool rests(session_id from, const order_reference& target) const noexcept {
+        return is_defined(from) && find(from, target) != 0;
     }
 
     /// What it remembers, to look at.
@@ -68,6 +116,34 @@ private:
     void handle(const set_settlement_price& it) noexcept;
     void handle(const end_session& it) noexcept;
     void handle(const end_day& it) noexcept;
+    void handle(const retire& it) noexcept;
+    void handle(const expire_instruments& it) noexcept;
+    void handle(const set_position& it) noexcept;
+
+    /// What is left to do of a command. Each stage has a function that does some of it, and is false if the
+    /// work of this step is done before that.
+    enum class stage : std::uint8_t { idle, trading, quoting, cancelling, expiring, changing };
+
+    void go_on() noexcept;
+    bool advance() noexcept;
+    bool trade_some() noexcept;
+    bool quote_some() noexcept;
+    bool cancel_some() noexcept;
+    bool expire_some() noexcept;
+    bool change_some() noexcept;
+
+    /// A quote whose sides arrive one after the other.
+    struct quoting {
+        enter_quote terms;
+        holding_index held;
+        order_side side;
+    };
+
+    void end_step() noexcept {
+        if (!busy()) [[likely]]
+            out_.end();
+        else out_.pause();
+    }
 
     /// Tells the sender why not, if there is a reason: of an order by its id, of all else by its market.
     template <class Command>
@@ -87,6 +163,8 @@ private:
     // Each says why not, or none.
     [[nodiscard]] reject_reason admit(session_id from, client_sequence client_seq) noexcept;
     [[nodiscard]] reject_reason admit_entry(session_id from, client_sequence client_seq) noexcept;
+    [[nodiscard]] reject_reason admit_cancel(session_id from, client_sequence client_seq) noexcept;
+    [[nodiscard]] reject_reason check_open(const market& in) const noexcept;
     [[nodiscard]] reject_reason check_market(instrument_id in) const noexcept;
     [[nodiscard]] reject_reason enter(const enter_order& it) noexcept;
     [[nodiscard]] reject_reason amend(const amend_order& it) noexcept;
@@ -102,6 +180,11 @@ private:
     [[nodiscard]] reject_reason check(const define_instrument& it) const noexcept;
     [[nodiscard]] reject_reason check(const define_account& it) const noexcept;
     [[nodiscard]] reject_reason check(const define_session& it) const noexcept;
+    [[nodiscard]] reject_reason check(const set_phase& it) const noexcept;
+    [[nodiscard]] reject_reason check(const set_position& it) const noexcept;
+    [[nodiscard]] reject_reason check(const retire& it) const noexcept;
+    [[nodiscard]] reject_reason check_present(instrument_id in) const noexcept;
+    [[nodiscard]] reject_reason check_present(account_id whose) const noexcept;
 
     [[nodiscard]] order_index find(session_id from, const order_reference& target) const noexcept;
     [[nodiscard]] holding_index find_holding(const account& whose,
@@ -109,13 +192,20 @@ private:
         return venue_.holdings.find(whose.terms.account, static_cast<std::uint16_t>(number(in)));
     }
     /// For an order that passed every check: only now may a new holding be made.
-    [[nodiscard]] holding_index make_holding(const account& whose, instrument_id in) noexcept {
-        return venue_.holdings.make(whose.terms.account, static_cast<std::uint16_t>(number(in)));
-    }
-    /// Of the old quote, whatever is left.
-    void cancel_quote(const enter_quote& it, holding_index held) noexcept;
-    void quote_side(const enter_quote& it, holding_index held, order_side side) noexcept;
-    void cancel_all(account& whose, cancel_reason reason, session_id of) noexcept;
+    [[nodiscard]] holding_index make_holding(account& whose, instrument_id in) noexcept;
+
+    /// Of the old quote, whatever is left. False if there is nothing.
+    bool cancel_quote(const enter_quote& it, holding_index held) noexcept;
+    void quote_side(order_side side) noexcept;
+
+    /// All orders that are meant, beginning with the stage that follows.
+    void begin_cancelling(const mass_cancel& which) noexcept;
+    /// The orders of an account, or of one of its sessions.
+    void cancel_all(account_id whose, cancel_reason reason, session_id of) noexcept;
+    void cancel_all(const market& in, cancel_reason reason) noexcept;
+    [[nodiscard]] order_index next_to_cancel() noexcept;
+    void finish_cancelling() noexcept;
+    void end_market(market& in, cancel_reason why) noexcept;
 
     [[nodiscard]] account& account_of(session_id from) noexcept {
         return venue_.accounts[number(venue_.sessions[number(from)].account)];
@@ -132,11 +222,28 @@ private:
         return number(it) < venue_.sessions.size() &&
                venue_.sessions[number(it)].account != account_id::none;
     }
+    [[nodiscard]] bool is_defined(product_id it) const noexcept {
+        return number(it) < venue_.products.size() && it != product_id::none &&
+               venue_.products[number(it)].terms.product == it;
+    }
+    /// Is it defined, and not retired?
+    [[nodiscard]] bool may_speak(session_id it) const noexcept {
+        return is_defined(it) && !venue_.sessions[number(it)].retired;
+    }
 
     venue venue_;
-    publisher out_{venue_.memory};
-    matcher matcher_{venue_, out_};
+    publisher out_;
+    step_work work_;
+    matcher matcher_{venue_, out_, work_};
+    session_numbers own_numbers_;
+    session_numbers* numbers_;
     timestamp_ns now_ = 0;
+    numbering numbering_ = numbering::checked;
+    stage stage_ = stage::idle;
+    quoting quote_{};
+    mass_cancel cancelling_{};
+    std::uint32_t scanned_ = 0;  // The last instrument that was looked at: expiring, changing.
+    product_id changed_ = product_id::none;
 };
 
 }  // namespace exchange

@@ -15,10 +15,11 @@ order_cancelled cancelled_message(const market& in, const order& it,
             .instrument = instrument_of(in),
             .account = how.account,
             .client_seq = it.client_seq,
-            .request_seq = how.request_seq,
+            .request_seq = how.request.client_seq,
             .cancelled = how.cancelled,
             .executed = it.executed,
             .session = it.session,
+            .request_session = how.request.session,
             .side = it.side,
             .reason = how.reason};
 }
@@ -29,10 +30,11 @@ order_amended amended_message(const market& in, const order& it, const amendment
             .instrument = instrument_of(in),
             .account = how.account,
             .client_seq = it.client_seq,
-            .request_seq = how.request_seq,
+            .request_seq = how.request.client_seq,
             .open = it.open,
             .executed = it.executed,
             .session = it.session,
+            .request_session = how.request.session,
             .side = it.side,
             .priority = how.priority,
             .reason = how.reason};
@@ -48,19 +50,28 @@ void publisher::begin(in_sequence in_seq, timestamp_ns time, event_sink sink) no
 }
 
 void publisher::end() noexcept {
-    if (count_ != 0) flush(completeness::complete);
+    if (count_ == 0) return;
+    flush(count_, completeness::complete);
+    count_ = 0;
 }
 
-void publisher::flush(completeness how) noexcept {
-    const event_batch batch{.events = {events_.data(), count_},
+void publisher::pause() noexcept {
+    if (count_ < 2) return;
+    flush(count_ - 1, completeness::partial);
+    events_[0] = events_[count_ - 1];
+    count_ = 1;
+}
+
+void publisher::flush(std::uint32_t count, completeness how) noexcept {
+    const event_batch batch{.events = {events_.data(), count},
                             .first_out_seq = flushed_ + 1,
                             .in_seq = in_seq_,
                             .time = time_,
                             .first_index = index_,
-                            .complete = how == completeness::complete};
-    flushed_ += count_;
-    index_ += count_;
-    count_ = 0;
+                            .complete = how == completeness::complete,
+                            .partition = partition_};
+    flushed_ += count;
+    index_ += count;
     sink_.take(sink_.context, batch);
 }
 
@@ -120,7 +131,7 @@ void publisher::filled(market& in, const fill& it) noexcept {
     executed(instrument, it, maker, *it.maker_account, execution_role::maker);
     executed(instrument, it, *it.taker, *it.taker_account, execution_role::taker);
     next(event_kind::trade).trade = {.id = it.trade,
-                                     .price = maker.price,
+                                     .price = it.price,
                                      .instrument = instrument,
                                      .quantity = it.quantity,
                                      .aggressor = it.taker->side};
@@ -146,7 +157,7 @@ void publisher::executed(instrument_id instrument, const fill& it, const order& 
                          const account& account, execution_role role) noexcept {
     next(event_kind::order_executed).order_executed = {.order = whose.id,
                                                        .trade = it.trade,
-                                                       .price = it.maker->price,
+                                                       .price = it.price,
                                                        .instrument = instrument,
                                                        .account = account.terms.account,
                                                        .client_seq = whose.client_seq,
@@ -165,7 +176,7 @@ void publisher::captured(instrument_id instrument, const fill& it, order_side si
     next(event_kind::trade_capture_report).trade_capture_report = {
         .order = whose.id,
         .trade = it.trade,
-        .price = it.maker->price,
+        .price = it.price,
         .instrument = instrument,
         .account = own.terms.account,
         .firm = own.terms.firm,

@@ -11,6 +11,7 @@
 //                             trade_capture_report(buy), trade_capture_report(sell),
 //                             order_book_update, price_level_update, market_statistics, top*
 //     a day ends              volume_update, market_statistics, behind what its cancels say
+//     a market ends           phase_changed, before what its cancels say
 //     a command is refused    order_rejected
 //     the rest of an order that does not rest                  order_cancelled
 //
@@ -29,18 +30,24 @@
 
 namespace exchange {
 
+/// The client command that asked for something; none of both if no client did.
+struct request_name {
+    session_id session = session_id::none;
+    client_sequence client_seq = client_sequence::none;
+};
+
 struct cancellation {
     account_id account;
     contracts cancelled;
     cancel_reason reason;
-    client_sequence request_seq;
+    request_name request;
 };
 
 struct amendment {
     account_id account;
     amend_priority priority;
     amend_reason reason;
-    client_sequence request_seq;
+    request_name request;
 };
 
 /// Where an order is going, and with how much.
@@ -51,6 +58,7 @@ struct placement {
 
 struct fill {
     trade_id trade;
+    price_ticks price;
     const order* maker;
     const order* taker;
     const account* maker_account;
@@ -60,12 +68,19 @@ struct fill {
 
 class publisher {
 public:
-    /// @param  memory  Borrowed; levels are looked up in it.
-    explicit publisher(const book_memory& memory) noexcept : memory_{&memory} {}
+    /// @param  memory     Borrowed; levels are looked up in it.
+    /// @param  partition  Whose messages these are.
+    publisher(const book_memory& memory, std::uint32_t partition) noexcept
+        : memory_{&memory}, partition_{static_cast<std::uint8_t>(partition)} {}
 
     /// Everything until `end` belongs to this command and goes to `sink`.
     void begin(in_sequence in_seq, timestamp_ns time, event_sink sink) noexcept;
     void end() noexcept;
+
+    /// Hands over what there is of an event that has not ended, but for the last message, which must say
+    /// that it is the last if nothing follows. `resume` goes on with it.
+    void pause() noexcept;
+    void resume(event_sink sink) noexcept { sink_ = sink; }
 
     void rests(market& in, const order& it, account_id account) noexcept;
     void cancelled(market& in, const order& it, const cancellation& how) noexcept;
@@ -107,13 +122,15 @@ private:
 
     [[nodiscard]] event& next(event_kind kind) noexcept {
         // The message that comes now proves that those before it are not the last ones.
-        if (count_ == batch_max) [[unlikely]]
-            flush(completeness::partial);
+        if (count_ == batch_max) [[unlikely]] {
+            flush(count_, completeness::partial);
+            count_ = 0;
+        }
         event& made = events_[count_++];
         made.kind = kind;
         return made;
     }
-    void flush(completeness how) noexcept;
+    void flush(std::uint32_t count, completeness how) noexcept;
     void executed(instrument_id instrument, const fill& it, const order& whose,
                   const account& account, execution_role role) noexcept;
     void captured(instrument_id instrument, const fill& it, order_side side) noexcept;
@@ -122,6 +139,7 @@ private:
     void book_changed(const market& in, const order& it, book_action action) noexcept;
 
     const book_memory* memory_;
+    std::uint8_t partition_;
     event_sink sink_{};
     in_sequence in_seq_ = 0;
     timestamp_ns time_ = 0;

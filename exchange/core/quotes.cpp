@@ -3,7 +3,8 @@
 // What a quote is: two orders of one account in one market, which the next quote replaces.
 //
 // All of it is checked before the old one goes, so a refused quote leaves the old one standing. The
-// limits are asked as if the old one were gone already.
+// limits are asked as if the old one were gone already. Sides are not amended, and neither is cancelled
+// without the other but by a mass cancel of one side.
 #include <exchange/core/partition.hpp>
 
 #include <exchange/core/risk.hpp>
@@ -32,14 +33,14 @@ reject_reason partition::quote(const enter_quote& it) noexcept {
     if (it.bid_quantity == 0 && it.ask_quantity == 0) return withdraw(it);
     reject_reason why = admit_entry(it.session, it.client_seq);
     if (why != reject_reason::none) return why;
-    if (it.self_trade > self_trade_action::decrement) return reject_reason::invalid_field;
+    if (it.self_trade > self_trade_action::allow) return reject_reason::invalid_field;
     why = check_market(it.instrument);
     if (why != reject_reason::none) return why;
     const market& in = venue_.markets[number(it.instrument)];
     why = check_quote(it, in);
     if (why != reject_reason::none) return why;
 
-    const account& whose = account_of(it.session);
+    account& whose = account_of(it.session);
     holding_index held = find_holding(whose, it.instrument);
     why = check_exposure(it, whose, venue_.holdings[held]);
     if (why != reject_reason::none) return why;
@@ -52,30 +53,34 @@ reject_reason partition::quote(const enter_quote& it) noexcept {
     if (held == 0) held = make_holding(whose, it.instrument);
 
     cancel_quote(it, held);
-    for (const order_side side : both_sides) {
-        if (side_of(it, side).quantity != 0) quote_side(it, held, side);
-    }
+    quote_ = {it, held, it.bid_quantity != 0 ? order_side::buy : order_side::sell};
+    stage_ = stage::quoting;
+    quote_side(quote_.side);
+    go_on();
     return reject_reason::none;
 }
 
-// It is a cancel, so no phase, no rate and no kill switch is in its way.
+// It is a cancel, so no phase, no rate of entries and no kill switch is in its way.
 reject_reason partition::withdraw(const enter_quote& it) noexcept {
-    const reject_reason why = admit(it.session, it.client_seq);
+    const reject_reason why = admit_cancel(it.session, it.client_seq);
     if (why != reject_reason::none) return why;
-    if (it.self_trade > self_trade_action::decrement) return reject_reason::invalid_field;
+    if (it.self_trade > self_trade_action::allow) return reject_reason::invalid_field;
     if (!is_defined(it.instrument)) return reject_reason::unknown_instrument;
-    cancel_quote(it, find_holding(account_of(it.session), it.instrument));
-    return reject_reason::none;
+    const bool found = cancel_quote(it, find_holding(account_of(it.session), it.instrument));
+    return found ? reject_reason::none : reject_reason::nothing_to_cancel;
 }
 
-void partition::cancel_quote(const enter_quote& it, holding_index held) noexcept {
+bool partition::cancel_quote(const enter_quote& it, holding_index held) noexcept {
+    bool found = false;
     for (const order_side side : both_sides) {
         const order_index old = venue_.holdings[held].quote[number(side)];
         const bool withdrawn = side_of(it, side).quantity == 0;
         if (old == 0) continue;
+        found = true;
         matcher_.cancel(old, withdrawn ? cancel_reason::requested : cancel_reason::quote_replaced,
-                        it.client_seq);
+                        {it.session, it.client_seq});
     }
+    return found;
 }
 
 reject_reason partition::check_quote(const enter_quote& it, const market& in) const noexcept {
@@ -111,19 +116,32 @@ reject_reason partition::check_exposure(const enter_quote& it, const account& wh
     return reject_reason::none;
 }
 
-void partition::quote_side(const enter_quote& it, holding_index held, order_side side) noexcept {
+bool partition::quote_some() noexcept {
+    if (matcher_.under_way()) matcher_.proceed();
+    if (matcher_.under_way()) return false;
+    auto& [terms, held, side] = quote_;
+    venue_.holdings[held].quote[number(side)] = matcher_.rested();
+    if (side == order_side::sell || terms.ask_quantity == 0) {
+        stage_ = stage::idle;
+        return true;
+    }
+    side = order_side::sell;
+    quote_side(side);
+    return true;
+}
+
+void partition::quote_side(order_side side) noexcept {
+    const enter_quote& it = quote_.terms;
     const auto [price, quantity] = side_of(it, side);
-    venue_.holdings[held].quote[number(side)] =
-        matcher_.arrive({.limit = price,
-                         .quantity = quantity,
-                         .holding = held,
-                         .client_seq = it.client_seq,
-                         .session = it.session,
-                         .market = static_cast<std::uint16_t>(number(it.instrument)),
-                         .side = side,
-                         .tif = time_in_force::day,
-                         .instruction = execution_instruction::none,
-                         .self_trade = action_of(account_of(it.session), it.self_trade)});
+    matcher_.arrive({.limit = price,
+                     .quantity = quantity,
+                     .holding = quote_.held,
+                     .client_seq = it.client_seq,
+                     .session = it.session,
+                     .side = side,
+                     .tif = time_in_force::day,
+                     .instruction = execution_instruction::none,
+                     .self_trade = action_of(account_of(it.session), it.self_trade)});
 }
 
 }  // namespace exchange

@@ -13,6 +13,41 @@ constexpr bool is_price(price_ticks price) noexcept {
     return price >= -price_ticks_max && price <= price_ticks_max;
 }
 
+struct date {
+    std::uint32_t year;
+    std::uint32_t month;
+    std::uint32_t day;
+};
+
+constexpr date date_of(std::uint32_t yyyymmdd) noexcept {
+    return {yyyymmdd / 10'000, yyyymmdd / 100 % 100, yyyymmdd % 100};
+}
+
+constexpr bool is_leap(std::uint32_t year) noexcept {
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+constexpr std::uint32_t days_in(std::uint32_t year, std::uint32_t month) noexcept {
+    if (month == 2) return is_leap(year) ? 29 : 28;
+    return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
+}
+
+// Timestamps of 64 bits end in 2554.
+constexpr bool is_expiry(std::uint32_t yyyymmdd) noexcept {
+    const auto [year, month, day] = date_of(yyyymmdd);
+    if (yyyymmdd == 0) return true;
+    return year >= 1970 && year <= 2200 && month >= 1 && month <= 12 && day >= 1 &&
+           day <= days_in(year, month);
+}
+
+/// What a limit order may reach at the most: the far end of the collar, or nothing that matters.
+price_ticks collar_limit(const instrument_terms& terms, order_side side) noexcept {
+    const price_ticks collar = terms.instrument.collar;
+    const price_ticks settlement = terms.instrument.settlement_price;
+    if (side == order_side::buy) return collar == 0 ? price_ticks_max : settlement + collar;
+    return collar == 0 ? -price_ticks_max : settlement - collar;
+}
+
 bool is_on_tick(const define_product& product, price_ticks price) noexcept {
     if (product.bands == 0) return true;
     std::uint32_t band = 0;
@@ -22,6 +57,15 @@ bool is_on_tick(const define_product& product, price_ticks price) noexcept {
 }
 
 }  // namespace
+
+timestamp_ns end_of_expiry(std::uint32_t yyyymmdd) noexcept {
+    if (yyyymmdd == 0) return ~timestamp_ns{0};
+    const auto [year, month, day] = date_of(yyyymmdd);
+    std::uint64_t days = day;
+    for (std::uint32_t each = 1970; each < year; ++each) days += is_leap(each) ? 366 : 365;
+    for (std::uint32_t each = 1; each < month; ++each) days += days_in(year, each);
+    return days * 86'400 * 1'000'000'000;
+}
 
 bool is_sound(const define_product& product) noexcept {
     if (product.product == product_id::none || product.multiplier == 0 || product.lot == 0) {
@@ -40,6 +84,7 @@ bool is_sound(const define_instrument& it) noexcept {
     return it.instrument != instrument_id::none && kind_known &&
            it.lone_orders <= lone_order_policy::reject && is_price(it.strike) &&
            is_price(it.settlement_price) && it.collar >= 0 && is_price(it.collar) &&
+           it.market_band >= 0 && is_price(it.market_band) && is_expiry(it.expiry_yyyymmdd) &&
            it.order_value_max >= 0;
 }
 
@@ -64,8 +109,8 @@ reject_reason check_quantity(const instrument_terms& terms, contracts quantity) 
 reject_reason check_value(const instrument_terms& terms, const valued_order& it) noexcept {
     // A sell at one tick is filled at the best bid: its limit alone says nothing about its value.
     const bool bounded = terms.instrument.collar != 0;
-    const price_ticks best = bounded ? market_limit(terms, opposite(it.side)) : it.limit;
-    // Each within 48 bits: settlement and collar are prices.
+    const price_ticks best = bounded ? collar_limit(terms, opposite(it.side)) : it.limit;
+    // Each within 49 bits: settlement, collar and band are prices.
     std::int64_t value = std::max(std::abs(it.limit), std::abs(best));
     if (__builtin_mul_overflow(value, std::int64_t{it.quantity}, &value) ||
         __builtin_mul_overflow(value, std::int64_t{terms.product.multiplier}, &value)) {
@@ -75,11 +120,14 @@ reject_reason check_value(const instrument_terms& terms, const valued_order& it)
     return most != 0 && value > most ? reject_reason::value_over_max : reject_reason::none;
 }
 
-price_ticks market_limit(const instrument_terms& terms, order_side side) noexcept {
-    const price_ticks collar = terms.instrument.collar;
-    const price_ticks settlement = terms.instrument.settlement_price;
-    if (side == order_side::buy) return collar == 0 ? price_ticks_max : settlement + collar;
-    return collar == 0 ? -price_ticks_max : settlement - collar;
+price_ticks market_limit(const instrument_terms& terms, order_side side,
+                         price_ticks best) noexcept {
+    const price_ticks collar = collar_limit(terms, side);
+    const price_ticks band = terms.instrument.market_band;
+    if (band == 0) return collar;
+    const price_ticks banded = side == order_side::buy ? best + band : best - band;
+    if (terms.instrument.collar == 0) return banded;
+    return side == order_side::buy ? std::min(collar, banded) : std::max(collar, banded);
 }
 
 }  // namespace exchange

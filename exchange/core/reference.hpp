@@ -13,6 +13,10 @@
 
 namespace exchange {
 
+/// When an instrument with this expiry is over, in nanoseconds since 1970: at the end of that day in UTC, or
+/// never. Asked of dates that are sound.
+[[nodiscard]] timestamp_ns end_of_expiry(std::uint32_t yyyymmdd) noexcept;
+
 /// Is this something that can be traded by?
 [[nodiscard]] bool is_sound(const define_product& product) noexcept;
 [[nodiscard]] bool is_sound(const define_instrument& instrument) noexcept;
@@ -42,7 +46,15 @@ struct valued_order {
 [[nodiscard]] reject_reason check_value(const instrument_terms& terms,
                                         const valued_order& it) noexcept;
 
-/// The limit of a market order: the collar, or none that matters.
-[[nodiscard]] price_ticks market_limit(const instrument_terms& terms, order_side side) noexcept;
+/// Does collar or band bound the price of a market order?
+[[nodiscard]] constexpr bool is_protected(const instrument_terms& terms) noexcept {
+    return terms.instrument.collar != 0 || terms.instrument.market_band != 0;
+}
+
+/// The limit of a market order: the nearer of collar and band. It `is_protected`.
+///
+/// @param  best  The price that it would meet first; without one, the settlement price.
+[[nodiscard]] price_ticks market_limit(const instrument_terms& terms, order_side side,
+                                       price_ticks best) noexcept;
 
 }  // namespace exchange

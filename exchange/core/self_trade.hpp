@@ -8,7 +8,9 @@
 
 namespace exchange {
 
-[[nodiscard]] constexpr bool would_self_trade(const account& one, const account& other) noexcept {
+/// An account is always in one group with itself.
+[[nodiscard]] constexpr bool are_related(const account& one, const account& other) noexcept {
+    if (&one == &other) return true;
     return one.terms.group != self_trade_group::none && one.terms.group == other.terms.group;
 }
 

@@ -33,15 +33,16 @@ enum class firm_id : std::uint32_t { none = 0 };
 enum class account_id : std::uint32_t { none = 0 };
 enum class session_id : std::uint16_t { none = 0 };
 
-/// Accounts that share a group do not trade with each other. 0 means: trades with any account.
+/// Accounts that share a group do not trade with each other. 0 means: the account is alone in its own.
 enum class self_trade_group : std::uint32_t { none = 0 };
 
-/// The client's own number of a message; it grows from message to message of a session.
-enum class client_sequence : std::uint32_t { none = 0 };
+/// The client's own number of a message; it grows from message to message of a session, and at a
+/// million messages a second lasts for half a million years.
+enum class client_sequence : std::uint64_t { none = 0 };
 
 /// By how much at most it grows at once. A message that says more is refused and does not count, or one
 /// wrong number would be the last that the session could ever use.
-inline constexpr std::uint32_t client_sequence_jump_max = 1u << 24;
+inline constexpr std::uint64_t client_sequence_jump_max = std::uint64_t{1} << 24;
 
 /// Given by the core: a place in the slab and a generation, so that an id is never seen twice.
 enum class order_id : std::uint64_t { none = 0 };
@@ -81,13 +82,14 @@ enum class execution_instruction : std::uint8_t {
     post_only = 1,  ///< Refused if it would trade on arrival.
 };
 
-/// What happens when an order meets one of its own self-trade group.
+/// What happens when an order meets one of its own account, or of its self-trade group.
 enum class self_trade_action : std::uint8_t {
     account_default = 0,
     cancel_resting = 1,
     cancel_aggressor = 2,
     cancel_both = 3,
     decrement = 4,  ///< Both lose what they would have traded; no trade is printed.
+    allow = 5,      ///< They trade: an account of many clients may say so.
 };
 
 enum class instrument_kind : std::uint8_t { future = 1, call = 2, put = 3 };
@@ -96,12 +98,17 @@ enum class market_phase : std::uint8_t {
     closed = 1,
     continuous = 2,
     halted = 3,  ///< Orders stay and may be cancelled; nothing is entered, nothing trades.
+    ended = 4,   ///< Expired or retired, without orders, for good. No command sets it.
 };
 
 enum class account_state : std::uint8_t {
     active = 1,
     blocked = 2,  ///< The kill switch: everything was cancelled, nothing may be entered.
+    retired = 3,  ///< The same, for good. No `set_account_state` sets it.
 };
+
+/// What a definition or a retirement is about.
+enum class definition_kind : std::uint8_t { product = 1, instrument = 2, account = 3, session = 4 };
 
 enum class execution_role : std::uint8_t { maker = 1, taker = 2 };
 
@@ -111,13 +118,13 @@ enum class book_action : std::uint8_t { add = 1, modify = 2, erase = 3 };
 enum class amend_priority : std::uint8_t { kept = 1, lost = 2 };
 
 enum class reject_reason : std::uint8_t {
-    none = 0,  ///< Not refused; never in a message.
-    unknown_session = 1,
-    account_blocked = 2,
+    none = 0,                       ///< Not refused; never in a message.
+    unknown_session = 1,            ///< Or a retired one.
+    account_blocked = 2,            ///< Or retired.
     duplicate_client_sequence = 3,  ///< Not above every earlier one of the session.
-    message_rate = 4,
+    message_rate = 4,               ///< Of entries or of cancels: each has its own.
     unknown_instrument = 5,
-    market_closed = 6,
+    market_closed = 6,  ///< Or expired, or retired.
     market_halted = 7,
     invalid_field = 8,  ///< An enumeration holds a number that is none of its own.
     invalid_combination = 9,
@@ -139,6 +146,11 @@ enum class reject_reason : std::uint8_t {
     invalid_definition = 25,
     already_defined = 26,
     client_sequence_too_far = 27,  ///< More than `client_sequence_jump_max` above the last one.
+    part_of_quote = 28,            ///< A quote is changed by the next quote, not side by side.
+    no_price_protection = 29,  ///< A market order where neither collar nor band bounds its price.
+    nothing_to_cancel = 30,    ///< A mass cancel, or a quote without quantities, found nothing.
+    out_of_use = 31,           ///< Retired, or expired: it does not come back.
+    not_changeable = 32,       ///< What makes the thing what it is: retire it and define another.
 };
 
 enum class cancel_reason : std::uint8_t {
@@ -152,6 +164,8 @@ enum class cancel_reason : std::uint8_t {
     kill_switch = 8,
     session_ended = 9,
     day_ended = 10,
+    expired = 11,
+    retired = 12,  ///< Its market, account or session was.
 };
 
 enum class amend_reason : std::uint8_t { requested = 1, self_trade = 2 };

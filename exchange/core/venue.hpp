@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The state of a partition, in blocks that are allocated at the start.
+// The state of a partition, in blocks that are reserved at the start, and used where something stands.
 //
 // A plain record: matcher and partition work on it, and whatever is to be saved, restored or compared
 // is here.
@@ -10,9 +10,9 @@
 #include <exchange/core/book.hpp>
 #include <exchange/core/client_index.hpp>
 #include <exchange/core/market.hpp>
+#include <exchange/core/zeroed_array.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace exchange {
 
@@ -28,30 +28,43 @@ struct partition_limits {
     std::uint32_t far_nodes_max = 1u << 12;     ///< For prices far away from the others; 264 bytes.
     /// Of `client_index`. A program that serves strangers draws one; no message depends on it.
     std::uint64_t client_index_key = 0;
+    std::uint32_t partition =
+        0;  ///< Its number among others of the venue: below `partitions_limit`.
+    /// What one step of a command may do: so many messages, or orders that are looked at, and a row more.
+    std::uint32_t step_work_max = 2'048;
+};
+
+struct product {
+    define_product terms;  ///< `terms.product` is none while it is not defined.
+    bool retired;
 };
 
 struct venue {
     explicit venue(const partition_limits& limits)
-        : memory{order_slab{limits.orders_max},
+        : memory{order_slab{limits.orders_max, limits.partition},
                  {chunk_pool{limits.level_chunks_max}, node_pool{limits.far_nodes_max}}},
           by_client{limits.orders_max, limits.client_index_key},
           holdings{limits.holdings_max},
-          products(std::size_t{limits.products_max} + 1),
-          markets(std::size_t{limits.instruments_max} + 1),
-          accounts(std::size_t{limits.accounts_max} + 1),
-          sessions(std::size_t{limits.sessions_max} + 1) {
+          products{std::size_t{limits.products_max} + 1},
+          markets{std::size_t{limits.instruments_max} + 1},
+          accounts{std::size_t{limits.accounts_max} + 1},
+          sessions{std::size_t{limits.sessions_max} + 1},
+          last_trade{std::uint64_t{limits.partition} << partition_shift} {
         expects(limits.instruments_max <= 0xffff && limits.sessions_max <= 0xffff);
     }
 
     book_memory memory;
     client_index by_client;
     holding_table holdings;
-    std::vector<define_product> products;  // By number, as the next three; 0 is never defined.
-    std::vector<market> markets;
-    std::vector<account> accounts;
-    std::vector<session> sessions;
+    zeroed_array<product> products;  // By number, as the next three; 0 is never defined.
+    zeroed_array<market> markets;
+    zeroed_array<account> accounts;
+    zeroed_array<session> sessions;
     in_sequence last_in_seq = 0;
-    trade_id last_trade = trade_id::none;
+    trade_id last_trade;
+    std::uint32_t last_instrument = 0;  // The highest number that was ever defined.
+    timestamp_ns next_expiry =
+        ~timestamp_ns{0};  // Before it, no market is over that has not ended.
 };
 
 }  // namespace exchange

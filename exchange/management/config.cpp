@@ -13,6 +13,9 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
 
 namespace exchange {
 namespace {
@@ -156,7 +159,8 @@ void read_product(json_section& in, config& into) {
     open_with(in, into, it);
 }
 
-void read_instrument(json_section& in, config& into) {
+/// @param  phases  Of markets that are not to stay closed, for the end.
+void read_instrument(json_section& in, config& into, std::vector<opening_command>& phases) {
     define_instrument it{};
     it.type = instrument_kind::future;
     market_phase phase = market_phase::closed;
@@ -171,8 +175,10 @@ void read_instrument(json_section& in, config& into) {
     in.read("collar", it.collar, {0, price_ticks_max});
     in.read("order_quantity_max", it.order_quantity_max);
     in.read("order_value_max", it.order_value_max, any_value);
+    in.read("market_band", it.market_band, {0, price_ticks_max});
     open_with(in, into, it);
-    if (phase != market_phase::closed) open_with(in, into, set_phase{it.instrument, phase});
+    if (phase != market_phase::closed)
+        phases.push_back({set_phase{it.instrument, phase}, in.where()});
 }
 
 void read_account(json_section& in, config& into) {
@@ -185,6 +191,9 @@ void read_account(json_section& in, config& into) {
     in.read("order_quantity_max", it.order_quantity_max);
     in.read("open_orders_max", it.open_orders_max);
     in.read("messages_per_second_max", it.messages_per_second_max);
+    in.read("message_burst_max", it.message_burst_max);
+    in.read("cancels_per_second_max", it.cancels_per_second_max);
+    in.read("cancel_burst_max", it.cancel_burst_max);
     in.read("position_max", it.position_max, any_value);
     open_with(in, into, it);
 }
@@ -197,6 +206,64 @@ void read_session(json_section& in, config& into) {
     open_with(in, into, it);
 }
 
+void read_position(json_section& in, config& into) {
+    set_position it{};
+    in.read_id("account", it.account);
+    in.read_id("instrument", it.instrument);
+    if (in.needs("position")) in.read("position", it.position, {-position_limit, position_limit});
+    open_with(in, into, it);
+}
+
+/// The whole of a file, if it can be read.
+std::optional<std::string> read_file(const std::string& path) {
+    std::FILE* const file = std::fopen(path.c_str(), "rb");
+    if (file == nullptr) return std::nullopt;
+    std::string text;
+    std::array<char, 4096> part;
+    for (std::size_t size = part.size(); size == part.size();) {
+        size = std::fread(part.data(), 1, part.size(), file);
+        text.append(part.data(), size);
+    }
+    const bool whole = std::ferror(file) == 0;
+    std::fclose(file);
+    return whole ? std::optional{std::move(text)} : std::nullopt;
+}
+
+config_reading read_positions(const std::string& path) {
+    config_reading made;
+    const std::optional<std::string> text = read_file(path);
+    if (!text) {
+        made.errors.push_back({"", "cannot be read"});
+        return made;
+    }
+    const nlohmann::json whole = parse_json(*text, made.errors);
+    if (!made.errors.empty()) return made;
+    json_section top{whole, "", made.errors};
+    static_cast<void>(top.needs("positions"));
+    top.for_each("positions", [&](auto& in) { read_position(in, made.value); });
+    top.finish();
+    return made;
+}
+
+/// What another file says of positions, which a program wrote when the day before ended.
+void read_start_of_day(json_section& in, const std::string& folder, config_reading& into) {
+    if (!in.has("start_of_day")) return;
+    const std::size_t wrong_before = into.errors.size();
+    std::string name;
+    in.read_string("start_of_day", name);
+    if (into.errors.size() != wrong_before) return;
+    if (name.empty())
+        return in.wrong("start_of_day", "expected the name of a file" + in.said("start_of_day"));
+    config_reading read = read_positions(std::filesystem::path{folder} / name);
+    const auto in_file = [&name](const std::string& where) {
+        return where.empty() ? name : name + ": " + where;
+    };
+    for (config_error& each : read.errors)
+        into.errors.push_back({in_file(each.where), std::move(each.what)});
+    for (const opening_command& each : read.value.opening)
+        into.value.opening.push_back({each.what, in_file(each.where)});
+}
+
 // ---------------------------------------------------------------------------------------------
 // What only the whole can tell
 // ---------------------------------------------------------------------------------------------
@@ -205,10 +272,10 @@ void check_participants(const config& it, std::vector<config_error>& errors) {
     const std::vector<credentials>& all = it.service.participants;
     if (all.empty()) errors.push_back({"participants", "no one could log in"});
     for (std::size_t each = 0; each < all.size(); ++each) {
-        if (number(all[each].session) <= it.service.limits.sessions_max) continue;
+        if (number(all[each].session) <= it.service.sequencing.limits.sessions_max) continue;
         errors.push_back({"participants[" + std::to_string(each) + "].session",
                           "beyond limits.sessions_max, which is " +
-                              std::to_string(it.service.limits.sessions_max)});
+                              std::to_string(it.service.sequencing.limits.sessions_max)});
     }
     if (it.facility.connections_max <= all.size())
         errors.push_back(
@@ -216,10 +283,25 @@ void check_participants(const config& it, std::vector<config_error>& errors) {
              "expected more than there are participants (" + std::to_string(all.size()) + ")"});
 }
 
-// The core itself judges definitions, on a trial partition that has no room for orders.
+/// The core would take the last of two.
+void check_positions(const config& it, std::vector<config_error>& errors) {
+    std::set<std::pair<account_id, instrument_id>> held;
+    for (const opening_command& each : it.opening) {
+        const auto* const position = std::get_if<set_position>(&each.what);
+        if (position == nullptr) continue;
+        if (!held.emplace(position->account, position->instrument).second)
+            errors.push_back(
+                {each.where, "another position of this account in this market was given before"});
+    }
+}
+
+// The core itself judges definitions and positions, on a trial partition that has no room for orders.
 void check_opening(const config& it, std::vector<config_error>& errors) {
-    partition_limits limits = it.service.limits;
-    limits.orders_max = limits.holdings_max = limits.level_chunks_max = limits.far_nodes_max = 1;
+    partition_limits limits = it.service.sequencing.limits;
+    limits.orders_max = limits.level_chunks_max = limits.far_nodes_max = 1;
+    limits.holdings_max =
+        std::min(limits.holdings_max,
+                 static_cast<std::uint32_t>(it.opening.size()) + 1);  // No more is held.
     partition trial{limits};
     for (const opening_command& each : it.opening) {
         const auto note_refusal = [&](const event_batch& batch) {
@@ -234,19 +316,9 @@ void check_opening(const config& it, std::vector<config_error>& errors) {
     }
 }
 
-/// What the configuration itself defines under this number, or null.
-template <class Command, class Id>
-const Command* find_definition(const config& in, Id Command::* number_of, Id wanted) {
-    for (const opening_command& each : in.opening) {
-        const auto* const found = std::get_if<Command>(&each.what);
-        if (found != nullptr && found->*number_of == wanted) return found;
-    }
-    return nullptr;
-}
-
 /// How many orders the account of a session may have. What the operator defines later may have no limit.
 std::size_t own_orders_max(const config& it, session_id of) {
-    const std::size_t all = it.service.limits.orders_max;
+    const std::size_t all = it.service.sequencing.limits.orders_max;
     const auto* const session = find_definition(it, &define_session::session, of);
     if (session == nullptr) return all;
     const auto* const account = find_definition(it, &define_account::account, session->account);
@@ -268,9 +340,9 @@ void check_room(const ring_room& room, std::size_t kept, const std::string& whom
 /// Readers must miss nothing, however much one command tells: each ring keeps that much beside what
 /// was asked for.
 void make_room(config& it, std::vector<config_error>& errors) {
-    const std::size_t orders = it.service.limits.orders_max;
+    const std::size_t orders = it.service.sequencing.limits.orders_max;
     mold_sender_options& feed = it.service.feed;
-    const ring_room told = feed_room(orders);
+    const ring_room told = feed_room(orders, it.service.sequencing.limits.instruments_max);
     check_room(told, feed.kept_bytes_max, "the feed", errors);
     feed.kept_messages_max += told.messages;
     feed.kept_bytes_max += told.bytes;
@@ -303,7 +375,7 @@ std::string all_backends() {
     return made;
 }
 
-config_reading read_config(std::string_view text) {
+config_reading read_config(std::string_view text, const std::string& folder) {
     config_reading made;
     const nlohmann::json whole = parse_json(text, made.errors);
     if (!made.errors.empty()) return made;
@@ -315,35 +387,30 @@ config_reading read_config(std::string_view text) {
         top.in_object("order_entry", [&](auto& in) { read_order_entry(in, it); });
     if (top.needs("feed")) top.in_object("feed", [&](auto& in) { read_feed(in, it); });
     top.in_object("timing", [&](auto& in) { read_timing(in, it); });
-    top.in_object("limits", [&](auto& in) { read_limits(in, it.service.limits); });
+    top.read("partitions", it.service.sequencing.partitions, {1, partitions_limit});
+    top.in_object("limits", [&](auto& in) { read_limits(in, it.service.sequencing.limits); });
     static_cast<void>(top.needs("participants"));
     top.for_each("participants", [&](auto& in) { read_participant(in, it); });
     top.for_each("products", [&](auto& in) { read_product(in, it); });
-    top.for_each("instruments", [&](auto& in) { read_instrument(in, it); });
+    std::vector<opening_command> phases;
+    top.for_each("instruments", [&](auto& in) { read_instrument(in, it, phases); });
     top.for_each("accounts", [&](auto& in) { read_account(in, it); });
     top.for_each("sessions", [&](auto& in) { read_session(in, it); });
+    read_start_of_day(top, folder, made);
+    top.for_each("positions", [&](auto& in) { read_position(in, it); });
+    it.opening.insert(it.opening.end(), phases.begin(), phases.end());
     top.finish();
     if (!made.errors.empty()) return made;  // What follows would complain of the same again.
     check_participants(it, made.errors);
+    check_positions(it, made.errors);
     check_opening(it, made.errors);
     make_room(it, made.errors);
     return made;
 }
 
 config_reading load_config(const std::string& path) {
-    std::string text;
-    std::FILE* const file = std::fopen(path.c_str(), "rb");
-    bool whole = file != nullptr;
-    if (file != nullptr) {
-        std::array<char, 4096> part;
-        for (std::size_t size = part.size(); size == part.size();) {
-            size = std::fread(part.data(), 1, part.size(), file);
-            text.append(part.data(), size);
-        }
-        whole = std::ferror(file) == 0;
-        std::fclose(file);
-    }
-    if (whole) return read_config(text);
+    if (const std::optional<std::string> text = read_file(path))
+        return read_config(*text, std::filesystem::path{path}.parent_path());
     config_reading none;
     none.errors.push_back({"", "cannot be read"});
     return none;

@@ -2,7 +2,8 @@
 //
 // The one file that tells all programs of the exchange where it is, who may log in, and what is traded.
 //
-// It is JSON in which comments are allowed; exchange/bin/exchange.json is a sample with every part.
+// It is JSON in which comments are allowed; exchange/bin/exchange.json is a sample with every part but
+// what accounts hold from the day before, which programs may write into a file of its own (`start_of_day`).
 // Nothing in it is guessed: a key that is not known, or a value that cannot be, is an error that names
 // its place and says what was expected, and all of them are found in one reading.
 #pragma once
@@ -43,7 +44,9 @@ struct config {
     std::optional<unsigned> cpu;  ///< The processor to stay on.
     facility_options facility{};
     matching_service_options service{};
-    std::vector<opening_command> opening;  ///< The core accepts all of it.
+    /// Definitions, then positions, then phases: an open market takes no position. The core accepts all of
+    /// it, but for the phase of a market whose last day is over: that stays closed.
+    std::vector<opening_command> opening;
     gyre::duration drain_within =
         std::chrono::seconds{5};  ///< For clients to read the end of the day.
 };
@@ -69,11 +72,24 @@ struct config_reading {
 /// Errors:  those that `errors` lists: text that is no JSON (with line and column), keys that are doubled,
 ///          unknown or missing, values of the wrong type or out of range, a feed that could not be sent or
 ///          asked for, ticks too rare for heartbeats, participants that cannot be told apart, definitions
-///          that the core refuses, more orders than one event can be kept of.
-[[nodiscard]] config_reading read_config(std::string_view text);
+///          that the core refuses, positions that are given twice, more orders than one event can be kept
+///          of; and all of these in the file that `start_of_day` names.
+///
+/// @param  folder  Where `start_of_day` is looked for, unless it is an absolute path.
+[[nodiscard]] config_reading read_config(std::string_view text, const std::string& folder = ".");
 
-/// Reads a file; that it cannot be read is an error like any other.
+/// Reads a file; that it cannot be read is an error like any other. Others are looked for beside it.
 [[nodiscard]] config_reading load_config(const std::string& path);
+
+/// What the configuration defines under this number, or null.
+template <class Command, class Id>
+[[nodiscard]] const Command* find_definition(const config& in, Id Command::* number_of, Id wanted) {
+    for (const opening_command& each : in.opening) {
+        const auto* const found = std::get_if<Command>(&each.what);
+        if (found != nullptr && found->*number_of == wanted) return found;
+    }
+    return nullptr;
+}
 
 /// Who may give the operator's commands; null if the configuration names none.
 [[nodiscard]] const credentials* find_operator(const config& in) noexcept;

@@ -24,6 +24,7 @@ std::span<const word<self_trade_action>> words_of() noexcept {
         {"cancel_aggressor", self_trade_action::cancel_aggressor},
         {"cancel_both", self_trade_action::cancel_both},
         {"decrement", self_trade_action::decrement},
+        {"allow", self_trade_action::allow},
     });
     return all;
 }
@@ -62,6 +63,7 @@ std::span<const word<market_phase>> words_of() noexcept {
         {"closed", market_phase::closed},
         {"continuous", market_phase::continuous},
         {"halted", market_phase::halted},
+        {"ended", market_phase::ended},
     });
     return all;
 }
@@ -71,6 +73,18 @@ std::span<const word<account_state>> words_of() noexcept {
     static constexpr auto all = std::to_array<word<account_state>>({
         {"active", account_state::active},
         {"blocked", account_state::blocked},
+        {"retired", account_state::retired},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<definition_kind>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<definition_kind>>({
+        {"product", definition_kind::product},
+        {"instrument", definition_kind::instrument},
+        {"account", definition_kind::account},
+        {"session", definition_kind::session},
     });
     return all;
 }
@@ -88,6 +102,8 @@ std::span<const word<cancel_reason>> words_of() noexcept {
         {"kill_switch", cancel_reason::kill_switch},
         {"session_ended", cancel_reason::session_ended},
         {"day_ended", cancel_reason::day_ended},
+        {"expired", cancel_reason::expired},
+        {"retired", cancel_reason::retired},
     });
     return all;
 }
@@ -122,6 +138,11 @@ std::span<const word<reject_reason>> words_of() noexcept {
         {"invalid_definition", reject_reason::invalid_definition},
         {"already_defined", reject_reason::already_defined},
         {"client_sequence_too_far", reject_reason::client_sequence_too_far},
+        {"part_of_quote", reject_reason::part_of_quote},
+        {"no_price_protection", reject_reason::no_price_protection},
+        {"nothing_to_cancel", reject_reason::nothing_to_cancel},
+        {"out_of_use", reject_reason::out_of_use},
+        {"not_changeable", reject_reason::not_changeable},
     });
     return all;
 }
@@ -143,8 +164,27 @@ std::span<const word<command_kind>> words_of() noexcept {
         {"set_settlement_price", command_kind::set_settlement_price},
         {"end_session", command_kind::end_session},
         {"end_day", command_kind::end_day},
+        {"retire", command_kind::retire},
+        {"expire_instruments", command_kind::expire_instruments},
+        {"set_position", command_kind::set_position},
     });
     return all;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Those that a command may say. What it may not has the highest number.
+// ---------------------------------------------------------------------------------------------
+
+template <>
+std::span<const word<market_phase>> words_to_say() noexcept {
+    const auto all = words_of<market_phase>();
+    return all.first(all.size() - 1);
+}
+
+template <>
+std::span<const word<account_state>> words_to_say() noexcept {
+    const auto all = words_of<account_state>();
+    return all.first(all.size() - 1);
 }
 
 }  // namespace exchange

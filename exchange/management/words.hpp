@@ -41,11 +41,24 @@ std::span<const word<market_phase>> words_of() noexcept;
 template <>
 std::span<const word<account_state>> words_of() noexcept;
 template <>
+std::span<const word<definition_kind>> words_of() noexcept;
+template <>
 std::span<const word<cancel_reason>> words_of() noexcept;
 template <>
 std::span<const word<reject_reason>> words_of() noexcept;
 template <>
 std::span<const word<command_kind>> words_of() noexcept;
+
+/// Those of them that may be said: no command ends a market or makes an account retired but `retire` and
+/// `expire_instruments`, which say neither.
+template <class Enum>
+[[nodiscard]] std::span<const word<Enum>> words_to_say() noexcept {
+    return words_of<Enum>();
+}
+template <>
+std::span<const word<market_phase>> words_to_say() noexcept;
+template <>
+std::span<const word<account_state>> words_to_say() noexcept;
 
 /// The word for a value; its number if there is none.
 template <class Enum>
@@ -55,10 +68,10 @@ template <class Enum>
     return std::to_string(+number(value));
 }
 
-/// What a word means, if it is one.
+/// What a word means, if it is one that may be said.
 template <class Enum>
 [[nodiscard]] std::optional<Enum> meaning_of(std::string_view text) noexcept {
-    for (const word<Enum>& each : words_of<Enum>())
+    for (const word<Enum>& each : words_to_say<Enum>())
         if (each.text == text) return each.value;
     return std::nullopt;
 }
@@ -67,7 +80,7 @@ template <class Enum>
 template <class Enum>
 [[nodiscard]] std::string all_words() {
     std::string made;
-    for (const word<Enum>& each : words_of<Enum>()) {
+    for (const word<Enum>& each : words_to_say<Enum>()) {
         if (!made.empty()) made += ", ";
         made += each.text;
     }

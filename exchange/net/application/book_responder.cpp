@@ -14,19 +14,22 @@ std::span<const std::byte> book_responder::answer(std::span<const std::byte> mes
 }
 
 std::size_t book_responder::answer(const book_request& question) noexcept {
-    const auto& markets = market_.state().markets;
+    const venue& state = sequencer_.at(sequencer_.home_of(question.instrument)).state();
+    const auto& markets = state.markets;
     const std::uint32_t at = number(question.instrument);
     const bool known =
         at < markets.size() && markets[at].terms.instrument.instrument == question.instrument;
-    if (known) return encode(page_for(question, markets[at]), std::span{bytes_});
+    if (known) return encode(page_for(question, state), std::span{bytes_});
     constexpr std::size_t size = message_bytes_of<book_refused>;
     encode(book_refused{question.instrument, reject_reason::unknown_instrument},
            std::span{bytes_}.first<size>());
     return size;
 }
 
-book_page book_responder::page_for(const book_request& question, const market& in) const noexcept {
-    const level_memory& memory = market_.state().memory.levels;
+book_page book_responder::page_for(const book_request& question,
+                                   const venue& state) const noexcept {
+    const market& in = state.markets[number(question.instrument)];
+    const level_memory& memory = state.memory.levels;
     const ladder& levels = in.book.of(question.side);
     book_page made{};
     made.next_in_feed = feed_.messages().next_sequence();

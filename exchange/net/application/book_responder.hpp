@@ -9,19 +9,19 @@
 
 #include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
-#include <exchange/core/partition.hpp>
+#include <exchange/net/application/sequencer.hpp>
 
 #include <array>
 #include <span>
 
 namespace exchange {
 
-/// Threads:  One at a time, with its market.
+/// Threads:  One at a time, with its sequencer.
 class book_responder {
 public:
-    /// @param  market  Borrowed, as `feed`.
-    book_responder(const partition& market, const mold_sender& feed) noexcept
-        : market_{market}, feed_{feed} {}
+    /// @param  from  Borrowed, as `feed`.
+    book_responder(const sequencer& from, const mold_sender& feed) noexcept
+        : sequencer_{from}, feed_{feed} {}
 
     /// Answers a question.
     ///
@@ -33,9 +33,10 @@ public:
 
 private:
     [[nodiscard]] std::size_t answer(const book_request& question) noexcept;
-    [[nodiscard]] book_page page_for(const book_request& question, const market& in) const noexcept;
+    [[nodiscard]] book_page page_for(const book_request& question,
+                                     const venue& state) const noexcept;
 
-    const partition& market_;
+    const sequencer& sequencer_;
     const mold_sender& feed_;
     std::array<std::byte, book_answer_bytes_max> bytes_{};
 };

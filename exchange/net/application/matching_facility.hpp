@@ -19,7 +19,7 @@ namespace exchange {
 /// Threads:  that of its context.
 /// Cost:     Memory is taken at construction, and for each client that connects.
 template <executor_traits X>
-class matching_facility {
+class matching_facility final : private command_runner {
 public:
     using task = typename X::template task<void>;
 
@@ -35,6 +35,7 @@ public:
           shared_{context, service, feed_, options_, span_watch{observer}},
           tick_{context},
           rest_{context},
+          turn_{context},
           connections_{shared_, service, options} {}
     matching_facility(const matching_facility&) = delete;
     matching_facility& operator=(const matching_facility&) = delete;
@@ -50,7 +51,9 @@ public:
         acceptor_ = std::move(sockets.acceptor);
         feed_.open(std::move(sockets.feed), std::move(sockets.requests));
         running_ = true;
+        service_.run_with(this);
         begin(accept_clients());
+        begin(finish_commands());
         begin(answer_requests());
         begin(keep_time());
         return {};
@@ -74,10 +77,15 @@ public:
     /// Ends everything. The context runs out of work, and then this may be destroyed.
     void stop() noexcept {
         running_ = false;
+        service_.run_with(nullptr);
+        service_.finish_command();
+        busy_.set();
+        shared_.idle.set();
         static_cast<void>(acceptor_.close());
         feed_.close();
         tick_.cancel();
         rest_.cancel();
+        turn_.cancel();
         free_.set();
         connections_.hang_up();
     }
@@ -115,6 +123,33 @@ private:
         free_.set();
     }
 
+    void service_is_busy() noexcept override {
+        shared_.idle.reset();
+        busy_.set();
+    }
+
+    /// Carries out, step by step, what takes more than one, and lets all others do in between what they have
+    /// to do, but for commands.
+    task finish_commands() {
+        while (running_) {
+            static_cast<void>(co_await busy_.wait());
+            busy_.reset();
+            while (service_.busy()) {
+                service_.announce();
+                for (bool more = feed_.begin(); more;) {
+                    const auto what = co_await feed_.send();
+                    more = feed_.sent(what);
+                }
+                while (feed_.crowded()) static_cast<void>(co_await feed_.until_less_crowded());
+                static_cast<void>(co_await turn_.wait_until(X::now(context_)));
+                if (service_.busy()) service_.resume();
+            }
+            shared_.idle.set();
+            service_.announce();
+            co_await feed_.flush();
+        }
+    }
+
     task answer_requests() { co_await feed_.answer_requests(); }
 
     task keep_time() {
@@ -123,6 +158,7 @@ private:
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
             connections_.on_timer(now);
+            service_.on_timer();
             service_.announce();  // Orders of who was too silent may have been cancelled.
             for (bool more = feed_.begin(); more;) {
                 const auto what = co_await feed_.send();
@@ -139,6 +175,8 @@ private:
     typename X::acceptor acceptor_;
     typename X::timer tick_;
     typename X::timer rest_;
+    typename X::timer turn_;  // Between two steps of a command.
+    typename X::event busy_;  // Set when a command takes more than a step.
     typename X::event free_;  // Set whenever a connection becomes free.
     connection_pool<order_entry_connection<X>> connections_;
     gyre::endpoint order_entry_at_;

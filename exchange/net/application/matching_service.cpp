@@ -19,11 +19,11 @@ void participant::cut_if_outrun() noexcept {
 }
 
 matching_service::matching_service(const matching_service_options& options, gyre::time_point now)
-    : clock_{options.clocks},
-      partition_{options.limits},
+    : sequencer_{options.sequencing, *this},
       feed_{options.feed, now},
-      by_session_(std::size_t{options.limits.sessions_max} + 1) {
+      by_session_(std::size_t{options.sequencing.limits.sessions_max} + 1) {
     touched_.reserve(options.participants.size());
+    ending_.reserve(options.participants.size());
     for (const credentials& who : options.participants) {
         expects(number(who.session) < by_session_.size(), "a session that the partition can have");
         for (const participant& other : participants_)
@@ -37,12 +37,13 @@ matching_service::matching_service(const matching_service_options& options, gyre
 
 std::optional<message_rejected> matching_service::take(
     const participant& from, std::span<const std::byte> message) noexcept {
-    const auto sequence = [this](const auto& command) { apply(command); };
+    const command_origin origin{from.who().session, from.epoch_, from.is_operator() ? 1u : 0u};
+    const auto sequence = [&](const auto& command) { begin(origin, command); };
     const decode_fault fault = from.is_operator()
                                    ? decode_operator_command(message, sequence)
                                    : decode_client_command(message, from.who().session, sequence);
     if (fault.error == decode_error::none) return std::nullopt;
-    ++counts_.malformed;
+    ++malformed_;
     return refusal_of(message, fault);
 }
 
@@ -60,6 +61,7 @@ void matching_service::attach(participant& whose, order_entry_session& connectio
         whose.leaving_->cut(soup_ending::replaced);
     whose.leaving_ = nullptr;
     whose.connection_ = &connection;
+    if (!whose.is_operator()) whose.epoch_ = sequencer_.open_session(whose.who().session);
     whose.expected_ = true;
 }
 
@@ -69,7 +71,21 @@ void matching_service::detach(participant& whose, order_entry_session& connectio
     whose.leaving_ = &connection;
     const soup_ending why = connection.ending();
     whose.expected_ = why != soup_ending::logged_out && why != soup_ending::session_ended;
-    if (!whose.is_operator() && !ended_) apply(end_session{whose.who().session});
+    if (whose.is_operator() || ended_) return;
+    const session_id session = whose.who().session;
+    if (!busy()) return begin({}, end_session{session});
+    if (std::ranges::find(ending_, session) == ending_.end()) ending_.push_back(session);
+}
+
+void matching_service::resume() noexcept {
+    sequencer_.resume();
+    while (!busy() && !ending_.empty()) {
+        const session_id session = ending_.front();
+        ending_.erase(ending_.begin());
+        // It may be here again, and its orders stay.
+        const participant* const whose = by_session_[number(session)];
+        if (whose->connection() == nullptr) begin({}, end_session{session});
+    }
 }
 
 void matching_service::let_go(participant& whose, const order_entry_session& connection) noexcept {
@@ -86,6 +102,7 @@ void matching_service::announce() noexcept {
 
 void matching_service::end(gyre::time_point now) noexcept {
     if (ended_) return;
+    finish_command();
     ended_ = true;
     for (participant& each : participants_) {
         each.stream_.end();
@@ -94,19 +111,24 @@ void matching_service::end(gyre::time_point now) noexcept {
     feed_.end(now);
 }
 
-timestamp_ns matching_service::next_time() const noexcept {
-    expects(!ended_, "nothing follows the end of the day");
-    return clock_.now();
+void matching_service::on_timer() noexcept {
+    if (!ended_ && !busy() && sequencer_.now() >= sequencer_.next_expiry())
+        begin({}, expire_instruments{});
 }
 
-void matching_service::encoder::operator()(const event_batch& batch) const noexcept {
+void matching_service::take(const event_batch& batch, const command_origin& origin) noexcept {
     struct routes {
         matching_service& of;
+        const command_origin& origin;
         participant* session(session_id it) const noexcept { return of.by_session_[number(it)]; }
         mold_sender* feed() const noexcept { return &of.feed_; }
-        participant* administrator() const noexcept { return of.operator_; }
+        participant* administrator() const noexcept {
+            if (origin.operator_number != 0) return of.operator_;
+            ++of.unheard_;
+            return nullptr;
+        }
     };
-    encode_batch(batch, routes{*of});
+    encode_batch(batch, routes{*this, origin});
 }
 
 }  // namespace exchange

@@ -11,10 +11,9 @@
 #include <exchange/codec/command_codec.hpp>
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
-#include <exchange/core/partition.hpp>
 #include <exchange/net/application/book_responder.hpp>
 #include <exchange/net/application/participant.hpp>
-#include <exchange/net/application/sequencer_clock.hpp>
+#include <exchange/net/application/sequencer.hpp>
 
 #include <deque>
 #include <optional>
@@ -24,37 +23,61 @@
 namespace exchange {
 
 struct matching_service_options {
-    partition_limits limits{};
+    sequencer_options sequencing{};
     std::vector<credentials> participants{};  ///< User names and sessions differ from each other.
     soup_stream_options stream{.session = "DAY"};  ///< Of each participant.
     mold_sender_options feed{.session = "FEED"};
-    time_sources clocks{};  ///< The sequencer's.
+};
+
+/// Whoever lets a command go on that takes more than one step.
+class command_runner {
+public:
+    /// The service is busy: `resume` is to be called until it is not, with turns for others in between.
+    virtual void service_is_busy() noexcept = 0;
+
+protected:
+    ~command_runner() = default;
 };
 
 /// How much has passed through.
 struct service_counts {
     std::uint64_t commands = 0;   ///< Sequenced.
     std::uint64_t malformed = 0;  ///< Refused before they got a place in the sequence.
+    std::uint64_t unheard = 0;  ///< Answers to commands that no operator gave, or one who has left.
 };
 
-/// Sequencer, core and encoder in one.
+/// Participants and what each is told, with the sequencer behind them and the feed beside.
 ///
 /// Threads:  One at a time.
 /// Cost:     All memory is taken at construction.
-class matching_service {
+class matching_service final : private event_receiver {
 public:
     matching_service(const matching_service_options& options, gyre::time_point now);
     matching_service(const matching_service&) = delete;
     matching_service& operator=(const matching_service&) = delete;
 
-    /// Carries out a command that did not come over a connection: preparation, or a timer.
+    /// Carries out a command that did not come over a connection: preparation.
     template <class Command>
     void apply(const Command& what) noexcept {
-        partition_.apply(next_time(), what, event_sink::to(encoder_));
-        ++counts_.commands;
+        begin({}, what);
+        finish_command();
     }
 
-    /// Carries out one message of `from`.
+    /// Is a command under way that takes more than one step? Then no other can begin, and clients wait.
+    [[nodiscard]] bool busy() const noexcept { return sequencer_.busy(); }
+
+    /// Carries out another step of the command that is under way, or begins what had to wait for it.
+    void resume() noexcept;
+
+    /// Carries out all that is left of it.
+    void finish_command() noexcept {
+        while (busy()) resume();
+    }
+
+    /// Who is told when the service becomes busy. Borrowed, or null: then it never is for long.
+    void run_with(command_runner* runner) noexcept { runner_ = runner; }
+
+    /// Carries out one message of `from`, or begins to. The service is not busy.
     ///
     /// @param  message  One SBE message. Borrowed during the call.
     /// @return What to answer if it is no command that this participant can give; then nothing was
@@ -79,7 +102,7 @@ public:
     void attach(participant& whose, order_entry_session& connection) noexcept;
 
     /// `connection` has ended. If it still was the participant's, its orders follow the session's
-    /// `disconnect_policy`.
+    /// `disconnect_policy`, once the command that is under way is through.
     void detach(participant& whose, order_entry_session& connection) noexcept;
 
     /// `connection`, which has ended before, does not write any more either.
@@ -90,35 +113,51 @@ public:
     void announce() noexcept;
 
     [[nodiscard]] mold_sender& feed() noexcept { return feed_; }
-    [[nodiscard]] const partition& market() const noexcept { return partition_; }
-    [[nodiscard]] const service_counts& counts() const noexcept { return counts_; }
+    [[nodiscard]] const sequencer& sequencing() const noexcept { return sequencer_; }
+    /// The first partition, and the only one unless more were asked for.
+    [[nodiscard]] const partition& market() const noexcept { return sequencer_.at(0); }
+    /// How much has passed through.
+    [[nodiscard]] service_counts counts() const noexcept {
+        return {sequencer_.commands(), malformed_, unheard_};
+    }
     [[nodiscard]] const std::deque<participant>& participants() const noexcept {
         return participants_;
     }
 
-    /// Nothing follows: streams and feed end behind what they hold. No command may be given any more.
+    /// Nothing follows: streams and feed end behind what they hold, the rest of the command that is under
+    /// way included. No command may be given any more.
     void end(gyre::time_point now) noexcept;
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
+    /// Does what is due: instruments whose last day is over end.
+    void on_timer() noexcept;
+
 private:
-    /// Writes batches where they belong.
-    struct encoder {
-        matching_service* of;
-        void operator()(const event_batch& batch) const noexcept;
-    };
+    /// Writes a batch where it belongs.
+    void take(const event_batch& batch, const command_origin& origin) noexcept override;
 
-    [[nodiscard]] timestamp_ns next_time() const noexcept;
+    template <class Command>
+    void begin(const command_origin& from, const Command& what) noexcept {
+        gyre::expects(!ended_, "nothing follows the end of the day");
+        static_cast<void>(sequencer_.submit(from, what));
+        if (!sequencer_.busy()) [[likely]]
+            return;
+        if (runner_ != nullptr) runner_->service_is_busy();
+        else finish_command();
+    }
 
-    sequencer_clock clock_;
-    partition partition_;
+    sequencer sequencer_;
     mold_sender feed_;
-    book_responder books_{partition_, feed_};
+    book_responder books_{sequencer_, feed_};
     touched_participants touched_;
     std::deque<participant> participants_;
     std::vector<participant*> by_session_;  // Null: no participant may log in as that session.
     participant* operator_ = nullptr;
-    encoder encoder_{this};
-    service_counts counts_;
+    command_runner* runner_ = nullptr;
+    std::vector<session_id>
+        ending_;  // Sessions that ended while a command was under way, in order.
+    std::uint64_t malformed_ = 0;
+    std::uint64_t unheard_ = 0;
     bool ended_ = false;
 };
 

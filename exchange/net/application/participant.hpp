@@ -80,7 +80,8 @@ private:
     touched_participants& touched_list_;
     order_entry_session* connection_ = nullptr;
     order_entry_session* leaving_ =
-        nullptr;  // Ended; a write of it may still read from the stream.
+        nullptr;               // Ended; a write of it may still read from the stream.
+    std::uint32_t epoch_ = 0;  // Of its session, since the last login.
     bool touched_ = false;
     bool expected_ = false;
 };

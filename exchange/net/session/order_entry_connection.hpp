@@ -27,6 +27,7 @@ struct order_entry_shared_state {
     feed_publisher<X>& feed;
     const facility_options& options;
     span_watch spans;
+    typename X::event idle{};  // Set when a command that took several steps is through.
 
     /// A writer has finished, or there is no client to write to.
     void note_written() noexcept {
@@ -130,7 +131,9 @@ private:
             if (error) break;
             packets_.received(size);
             shared_.spans.received();
-            while (take_packets()) {
+            for (;;) {
+                while (shared_.service.busy()) static_cast<void>(co_await shared_.idle.wait());
+                if (!take_packets()) break;
                 // The feed first: the public must not wait for one client's window.
                 for (bool more = shared_.feed.begin(); more;) {
                     const auto sent = co_await shared_.feed.send();

@@ -26,7 +26,7 @@ std::size_t order_entry_session::take_packets(soup_framer& from, std::size_t pac
                                               gyre::time_point now, span_watch& spans) noexcept {
     std::size_t taken = 0;
     for (; taken < packets_max && !over(); ++taken) {
-        if (taken > 0 && service_.feed().crowded()) break;
+        if (taken > 0 && (service_.busy() || service_.feed().crowded())) break;
         const soup_framed framed = from.next();
         if (framed.ending != soup_ending::none) {
             on_framing_error(framed.ending);

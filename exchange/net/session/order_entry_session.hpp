@@ -44,7 +44,8 @@ public:
     void on_packet(const soup_packet& packet, gyre::time_point now) noexcept;
 
     /// Takes the packets that are here entirely, up to `packets_max` or its own end. Fewer, but one at least,
-    /// while the feed waits to be sent and must not be pushed out.
+    /// while the feed waits to be sent and must not be pushed out, or if one takes the service more than a
+    /// step. It is not busy.
     ///
     /// @return How many, the framer's verdict included.
     std::size_t take_packets(soup_framer& from, std::size_t packets_max, gyre::time_point now,

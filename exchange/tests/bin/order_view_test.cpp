@@ -14,7 +14,9 @@ using namespace exchange;
 
 namespace {
 
-constexpr client_sequence one{1};
+constexpr session_id ours{1};
+constexpr session_id sister{2};                // Of the same account.
+constexpr client_sequence one{0x1'0000'0001};  // Of which 32 bits would be another number.
 constexpr client_sequence two{2};
 
 enter_order a_bid() {
@@ -35,7 +37,7 @@ order_entered rests(contracts open, contracts executed) {
             .client_seq = one,
             .open = open,
             .executed = executed,
-            .session = session_id{1},
+            .session = ours,
             .side = order_side::buy,
             .tif = time_in_force::day};
 }
@@ -49,7 +51,7 @@ order_executed fill(contracts quantity, contracts open, price_ticks price = 100)
             .client_seq = one,
             .quantity = quantity,
             .open = open,
-            .session = session_id{1},
+            .session = ours,
             .side = order_side::buy,
             .role = execution_role::maker};
 }
@@ -63,7 +65,8 @@ order_cancelled gone(contracts cancelled, contracts executed) {
             .request_seq = two,
             .cancelled = cancelled,
             .executed = executed,
-            .session = session_id{1},
+            .session = ours,
+            .request_session = ours,
             .side = order_side::buy,
             .reason = cancel_reason::requested};
 }
@@ -72,7 +75,7 @@ order_rejected refusal(client_sequence of, command_kind command, reject_reason w
     return {.order = order_id::none,
             .instrument = instrument_id{1},
             .client_seq = of,
-            .session = session_id{1},
+            .session = ours,
             .command = command,
             .reason = why};
 }
@@ -95,7 +98,7 @@ void check_caught(const order_view& it, const std::string& what) {
 }
 
 order_view with_a_resting_bid() {
-    order_view it;
+    order_view it{ours};
     it.asks(a_bid(), 0);
     tell(it, rests(10, 0));
     REQUIRE(it.resting() == 1);
@@ -106,7 +109,7 @@ order_view with_a_resting_bid() {
 
 TEST_CASE(
     "an order that rests, trades and is cancelled leaves nothing open, and was answered in time") {
-    order_view it;
+    order_view it{ours};
     it.asks(a_bid(), 1'000);
     CHECK(it.unanswered() == 1);
     tell(it, rests(10, 0), 3'000);
@@ -128,7 +131,7 @@ TEST_CASE("an acknowledged order that the exchange does not know is lost") {
     order_view it = with_a_resting_bid();
     it.asks(cancel_order{session_id::none, two, {order_id::none, one}}, 0);
     tell(it, refusal(two, command_kind::cancel_order, reject_reason::unknown_order));
-    check_caught(it, "order 1 was acknowledged and is lost");
+    check_caught(it, "order 4294967297 was acknowledged and is lost");
 }
 
 TEST_CASE("a cancel that comes too late is no contradiction") {
@@ -140,37 +143,79 @@ TEST_CASE("a cancel that comes too late is no contradiction") {
     CHECK(it.resting() == 0);
 }
 
+TEST_CASE("a mass cancel is answered by what it cancels, or by a refusal if there is nothing") {
+    const cancel_orders all{session_id::none, two, account_id{1}, {}, {}};
+    order_view some = with_a_resting_bid();
+    some.asks(all, 0);
+    CHECK(some.unanswered() == 1);
+    tell(some, gone(10, 0));
+    CHECK(some.unanswered() == 0);
+    CHECK(some.contradictions() == 0);
+
+    order_view none{ours};
+    none.asks(all, 0);
+    tell(none, refusal(two, command_kind::cancel_orders, reject_reason::nothing_to_cancel));
+    CHECK(none.unanswered() == 0);
+    CHECK(none.contradictions() == 0);
+
+    order_view lost = with_a_resting_bid();
+    lost.asks(all, 0);
+    tell(lost, refusal(two, command_kind::cancel_orders, reject_reason::nothing_to_cancel));
+    check_caught(lost, "order 4294967297 was acknowledged and is lost");
+}
+
+TEST_CASE("what a sister session asks for answers nothing of ours, and its orders are not ours") {
+    order_view it = with_a_resting_bid();
+    it.asks(amend_order{session_id::none, two, {order_id::none, one}, 100, 10}, 0);
+    order_cancelled by_sister = gone(10, 0);
+    by_sister.request_session = sister;  // Whose number it is that is the same as ours.
+    tell(it, by_sister);
+    CHECK(it.resting() == 0);
+    CHECK(it.unanswered() == 1);
+    tell(it, refusal(two, command_kind::amend_order, reject_reason::unknown_order));
+    CHECK(it.unanswered() == 0);
+
+    order_view mine = with_a_resting_bid();
+    mine.asks(cancel_orders{session_id::none, two, account_id{1}, {}, {}}, 0);
+    order_cancelled of_sister = gone(7, 3);
+    of_sister.session = sister;
+    tell(mine, of_sister);
+    CHECK(mine.unanswered() == 0);
+    CHECK(mine.resting() == 1);
+    CHECK(it.contradictions() + mine.contradictions() == 0);
+}
+
 TEST_CASE("a fill of more than is open, or beyond the limit, is caught") {
     order_view much = with_a_resting_bid();
     tell(much, fill(11, 0));
-    check_caught(much, "order 1 is executed beyond what is open");
+    check_caught(much, "order 4294967297 is executed beyond what is open");
     order_view dear = with_a_resting_bid();
     tell(dear, fill(1, 9, 101));
-    check_caught(dear, "order 1 is executed beyond its limit");
+    check_caught(dear, "order 4294967297 is executed beyond its limit");
 }
 
 TEST_CASE("a cancel of another quantity, an order twice, and an order never entered are caught") {
     order_view wrong = with_a_resting_bid();
     tell(wrong, gone(9, 0));
-    check_caught(wrong, "order 1 is cancelled with another quantity");
+    check_caught(wrong, "order 4294967297 is cancelled with another quantity");
     order_view twice = with_a_resting_bid();
     tell(twice, rests(10, 0));
-    check_caught(twice, "order 1 rests twice");
-    order_view unknown;
+    check_caught(twice, "order 4294967297 rests twice");
+    order_view unknown{ours};
     tell(unknown, rests(10, 0));
-    check_caught(unknown, "order 1 rests, though we never entered it");
-    order_view torn;
+    check_caught(unknown, "order 4294967297 rests, though we never entered it");
+    order_view torn{ours};
     torn.hear({}, 0);
     check_caught(torn, "a message that cannot be read, error 1");
 }
 
 TEST_CASE("what is never answered is caught, unless its connection was lost") {
-    order_view silent;
+    order_view silent{ours};
     silent.asks(a_bid(), 0);
     silent.settle();
-    check_caught(silent, "enter_order 1 was never answered");
+    check_caught(silent, "enter_order 4294967297 was never answered");
 
-    order_view cut;
+    order_view cut{ours};
     cut.asks(a_bid(), 0);
     cut.lost_connection();
     cut.settle();
@@ -187,18 +232,18 @@ TEST_CASE("what the public is told otherwise than the trader is caught") {
     feed.hear(encoded(trade{trade_id{5}, 100, instrument_id{1}, 3, order_side::sell}));
     CHECK(feed.difference(trader) == "trade 5 was told to the public otherwise than to us");
     feed.hear(encoded(trade{trade_id{5}, 100, instrument_id{1}, 4, order_side::sell}));
-    CHECK(feed.difference(trader) == "order 1 rests and is not in the public book");
+    CHECK(feed.difference(trader) == "order 4294967297 rests and is not in the public book");
     order_book_update update{order_id{77},    100, instrument_id{1}, 10, order_side::buy,
                              book_action::add};
     feed.hear(encoded(update));
-    CHECK(feed.difference(trader) == "order 1 stands otherwise in the public book");
+    CHECK(feed.difference(trader) == "order 4294967297 stands otherwise in the public book");
     update.open = 6;
     update.action = book_action::modify;
     feed.hear(encoded(update));
     CHECK_FALSE(feed.difference(trader));
     update.action = book_action::erase;
     feed.hear(encoded(update));
-    CHECK(feed.difference(trader) == "order 1 rests and is not in the public book");
+    CHECK(feed.difference(trader) == "order 4294967297 rests and is not in the public book");
     feed.hear({});
     CHECK(feed.unreadable() == 1);
 }
@@ -208,7 +253,7 @@ TEST_CASE("the same seed makes the same orders, on prices and in lots that the m
     options.markets = {{instrument_id{2}, 1'000, 5, 10}};
     order_mix mix{options, 7};
     order_mix same{options, 7};
-    const order_view empty;
+    const order_view empty{ours};
     for (std::uint32_t each = 1; each < 2'000; ++each) {
         const auto made = std::get<enter_order>(mix.next(empty, client_sequence{each}));
         const auto again = std::get<enter_order>(same.next(empty, client_sequence{each}));

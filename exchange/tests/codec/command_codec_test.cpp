@@ -116,17 +116,29 @@ TEST_CASE("random commands come back as they were") {
 
 TEST_CASE("the extremes come back") {
     enter_order command{session_id{65534},
-                        client_sequence{4294967294},
+                        client_sequence{0xFFFF'FFFF'FFFF'FFFE},
                         instrument_id{4294967294},
                         order_side::sell,
                         order_type::market,
                         time_in_force::fill_or_kill,
                         execution_instruction::post_only,
-                        self_trade_action::decrement,
+                        self_trade_action::allow,
                         -price_ticks_max,
                         4294967294};
 
     CHECK(same_record(*decoded<enter_order>(encoded(command), command.session), command));
+}
+
+TEST_CASE("client sequences on either side of 2^32 come back, and are told when they are refused") {
+    for (const std::uint64_t each : {0xFFFF'FFFFul, 0x1'0000'0000ul, 0x1'0000'0003ul}) {
+        CAPTURE(each);
+        const cancel_order command{
+            session_id{7}, client_sequence{each}, {order_id::none, client_sequence{each - 1}}};
+        const message bytes = encoded(command);
+
+        CHECK(same_record(*decoded<cancel_order>(bytes, session_id{7}), command));
+        CHECK(refusal_of(bytes, {}).client_seq == client_sequence{each});
+    }
 }
 
 TEST_CASE("a message cut anywhere is refused, and says whether its header or its body is torn") {
@@ -217,16 +229,67 @@ TEST_CASE("a client cannot do what only the operator may") {
 
 TEST_CASE("each field that is missing or out of range is named") {
     CHECK(fault_with(0, 0) == decode_fault{decode_error::field_missing, 1});
-    CHECK(fault_with(4, 0) == decode_fault{decode_error::field_missing, 2});
-    CHECK(fault_with(14, 0x80) == decode_fault{decode_error::field_out_of_range, 3});
-    CHECK(fault_with(15, 0x80) == decode_fault{decode_error::field_missing, 3});
-    CHECK(fault_with(20, 2) == decode_fault{decode_error::field_out_of_range, 5});
-    CHECK(fault_with(20, 255) == decode_fault{decode_error::field_missing, 5});
-    CHECK(fault_with(21, 0) == decode_fault{decode_error::field_out_of_range, 6});
-    CHECK(fault_with(22, 5) == decode_fault{decode_error::field_out_of_range, 7});
-    CHECK(fault_with(23, 2) == decode_fault{decode_error::field_out_of_range, 8});
-    CHECK(fault_with(24, 9) == decode_fault{decode_error::field_out_of_range, 9});
-    CHECK(fault_with(24, 4) == decode_fault{});
+    CHECK(fault_with(8, 0) == decode_fault{decode_error::field_missing, 2});
+    CHECK(fault_with(18, 0x80) == decode_fault{decode_error::field_out_of_range, 3});
+    CHECK(fault_with(19, 0x80) == decode_fault{decode_error::field_missing, 3});
+    CHECK(fault_with(24, 2) == decode_fault{decode_error::field_out_of_range, 5});
+    CHECK(fault_with(24, 255) == decode_fault{decode_error::field_missing, 5});
+    CHECK(fault_with(25, 0) == decode_fault{decode_error::field_out_of_range, 6});
+    CHECK(fault_with(26, 5) == decode_fault{decode_error::field_out_of_range, 7});
+    CHECK(fault_with(27, 2) == decode_fault{decode_error::field_out_of_range, 8});
+    CHECK(fault_with(28, 6) == decode_fault{decode_error::field_out_of_range, 9});
+    CHECK(fault_with(28, 5) == decode_fault{});
+}
+
+TEST_CASE("a number that no word has is refused in each enumeration of the operator") {
+    const auto fault_of = []<class Command>(Command command, auto Command::* member, int raw) {
+        if constexpr (requires { command.type; }) command.type = instrument_kind::future;
+        std::apply(
+            [](auto&... each) {
+                const auto fill = []<class Field>(Field& field) {
+                    if constexpr (!std::is_class_v<Field> && !std::is_same_v<Field, std::int64_t> &&
+                                  sizeof(Field) > 1)
+                        field = Field{1};
+                };
+                (fill(each), ...);
+            },
+            tied(command));
+        command.*member = static_cast<std::remove_reference_t<decltype(command.*member)>>(raw);
+        return decode_any(encoded(command), session_id::none, ignore);
+    };
+    const auto refused = [](std::uint16_t field) {
+        return decode_fault{decode_error::field_out_of_range, field};
+    };
+
+    CHECK(fault_of(define_instrument{}, &define_instrument::type, 4) == refused(9));
+    CHECK(fault_of(define_instrument{}, &define_instrument::lone_orders, 2) == refused(10));
+    CHECK(fault_of(define_instrument{}, &define_instrument::action, 2) == refused(12));
+    CHECK(fault_of(define_account{}, &define_account::self_trade, 6) == refused(8));
+    CHECK(fault_of(define_account{}, &define_account::action, 2) == refused(12));
+    CHECK(fault_of(define_session{}, &define_session::on_disconnect, 2) == refused(3));
+    CHECK(fault_of(define_session{}, &define_session::action, 2) == refused(4));
+    CHECK(fault_of(set_phase{}, &set_phase::phase, 5) == refused(2));
+    CHECK(fault_of(set_account_state{}, &set_account_state::state, 4) == refused(2));
+    CHECK(fault_of(retire{}, &retire::what, 0) == refused(1));
+    CHECK(fault_of(retire{}, &retire::what, 5) == refused(1));
+
+    define_product product{};
+    product.product = product_id{1};
+    product.action = static_cast<definition_action>(2);
+    CHECK(decode_any(encoded(product), session_id::none, ignore) == refused(5));
+}
+
+TEST_CASE("a position is of an account in a market, and goes either way") {
+    for (const std::int64_t each : {-position_limit, std::int64_t{0}, position_limit}) {
+        const set_position command{account_id{1}, instrument_id{2}, each};
+        CHECK(decoded<set_position>(encoded(command), session_id::none)->position == each);
+    }
+    const set_position nobody{account_id::none, instrument_id{2}, 5};
+    const set_position nowhere{account_id{1}, instrument_id::none, 5};
+    CHECK(decode_any(encoded(nobody), session_id::none, ignore) ==
+          decode_fault{decode_error::field_missing, 1});
+    CHECK(decode_any(encoded(nowhere), session_id::none, ignore) ==
+          decode_fault{decode_error::field_missing, 2});
 }
 
 TEST_CASE(
@@ -259,7 +322,8 @@ TEST_CASE("a refusal names what can still be told") {
     const decode_fault fault{decode_error::field_out_of_range, 2};
 
     const message_rejected all = refusal_of(whole, fault);
-    const message_rejected torn = refusal_of(std::span{whole}.first(10), fault);
+    const message_rejected torn = refusal_of(std::span{whole}.first(15), fault);
+    const message_rejected begun = refusal_of(std::span{whole}.first(16), fault);
     const message_rejected nothing = refusal_of(std::span{whole}.first(5), fault);
 
     CHECK(all.client_seq == client_sequence{3});
@@ -268,6 +332,7 @@ TEST_CASE("a refusal names what can still be told") {
     CHECK(all.error == decode_error::field_out_of_range);
     CHECK(torn.client_seq == client_sequence::none);
     CHECK(torn.refused_template == 3);
+    CHECK(begun.client_seq == client_sequence{3});
     CHECK(nothing.refused_template == 0);
     CHECK(refusal_of(encoded(end_session{session_id{5}}), fault).client_seq ==
           client_sequence::none);

@@ -84,7 +84,7 @@ TEST_CASE("each event has the template that its kind says, and no member that is
         CHECK(reader::record_fields == members_of<Event>());
     });
     CHECK(sbe::wire<message_rejected>::reader::record_fields == members_of<message_rejected>());
-    CHECK(members_of<event_stamp>() == 5);
+    CHECK(members_of<event_stamp>() == 6);
 }
 
 TEST_CASE("random events come back as they were, with their place") {
@@ -139,7 +139,8 @@ TEST_CASE("an event cut anywhere is refused, and one with a changed byte refused
 }
 
 TEST_CASE("a refusal comes back to the client and to the operator") {
-    const message_rejected refusal{client_sequence{3}, 1, 5, decode_error::field_out_of_range};
+    const message_rejected refusal{client_sequence{0x1'0000'0003}, 1, 5,
+                                   decode_error::field_out_of_range};
     std::array<std::byte, message_bytes_of<message_rejected>> bytes;
     encode(refusal, bytes);
     std::optional<message_rejected> to_client;
@@ -202,6 +203,51 @@ TEST_CASE("messages of a batch are routed: a session's to the session, the rest 
     CHECK(stamp.in_seq == 9);
     CHECK(stamp.index == 4);
     CHECK(stamp.last_in_event);
+}
+
+TEST_CASE_TEMPLATE("what a sister session asked for is told to it as well, and to each once", Event,
+                   order_amended, order_cancelled) {
+    constexpr session_id owner{1};
+    constexpr session_id sister{2};
+    const auto told = [](lists& to, session_id asked) {
+        Event it{};
+        it.session = owner;
+        it.request_session = asked;
+        it.request_seq = client_sequence{0x1'0000'0003};
+        std::vector<event> events(1);
+        if constexpr (std::is_same_v<Event, order_amended>) events[0].order_amended = it;
+        else events[0].order_cancelled = it;
+        events[0].kind = Event::kind;
+        encode_batch(event_batch{events, 71, 9, 1000, 0, true}, to);
+    };
+    const auto count = [](lists& to, session_id of) { return to.sessions[of].messages.size(); };
+    lists to;
+    to.sessions[owner];
+    to.sessions[sister];
+
+    told(to, sister);
+    CHECK(count(to, owner) == 1);
+    CHECK(count(to, sister) == 1);
+    CHECK(to.sessions[owner].messages == to.sessions[sister].messages);
+
+    told(to, owner);
+    CHECK(count(to, owner) == 2);
+    CHECK(count(to, sister) == 1);
+
+    told(to, session_id::none);  // Nobody asked: a self-trade, the end of a day.
+    CHECK(count(to, owner) == 3);
+    CHECK(count(to, sister) == 1);
+
+    told(to, session_id{3});  // Which has no stream.
+    CHECK(count(to, owner) == 4);
+    CHECK(count(to, sister) == 1);
+
+    lists alone;
+    alone.sessions[sister];  // The owner has no stream, and who asked is told all the same.
+    told(alone, sister);
+    CHECK(count(alone, sister) == 1);
+    CHECK(to.public_feed.messages.empty());
+    CHECK(to.operators.messages.empty());
 }
 
 TEST_CASE("a batch is written straight into a session's stream and the feed") {

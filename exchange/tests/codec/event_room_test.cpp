@@ -29,11 +29,13 @@ struct counting_sink {
 
 constexpr session_id alice{1};
 constexpr session_id bob{2};
+constexpr session_id sister{3};        // Of Alice's account, too.
 constexpr std::uint32_t orders = 400;  // Many more than there is room for beside them.
 
-/// A market whose every order fits, and who hears of it.
+/// A market whose every order fits, and who hears of it. Its accounts trade with themselves, which causes
+/// most, unless another action is given, which both of them are then one group for.
 struct small_market {
-    explicit small_market(self_trade_action action = self_trade_action::account_default) {
+    explicit small_market(self_trade_action action = self_trade_action::allow) {
         define_product product{};
         product.product = product_id{1};
         product.multiplier = product.lot = 1;
@@ -47,20 +49,18 @@ struct small_market {
             define_account account{};
             account.account = account_id{number(each)};
             account.firm = firm_id{1};
-            account.self_trade = self_trade_action::cancel_resting;
-            if (action != self_trade_action::account_default) {
-                account.group = self_trade_group{1};
-                account.self_trade = action;
-            }
+            account.self_trade = action;
+            if (action != self_trade_action::allow) account.group = self_trade_group{1};
             apply(account);
             apply(define_session{each, account.account, disconnect_policy::cancel_orders});
         }
+        apply(define_session{sister, account_id{number(alice)}, disconnect_policy::keep_orders});
         apply(set_phase{instrument_id{1}, market_phase::continuous});
     }
 
     template <class Command>
     void apply(const Command& what) {
-        alices.told = bobs.told = public_feed.told = {};
+        alices.told = bobs.told = sisters.told = public_feed.told = {};
         const auto write = [this](const event_batch& batch) { encode_batch(batch, routes{*this}); };
         core.apply(0, what, event_sink::to(write));
     }
@@ -69,12 +69,12 @@ struct small_market {
     void check(const Command& what, std::size_t own_orders) {
         apply(what);
         const ring_room session = session_room(orders, own_orders);
-        for (const counting_sink* each : {&alices, &bobs}) {
+        for (const counting_sink* each : {&alices, &bobs, &sisters}) {
             CHECK(each->told.messages <= session.messages);
             CHECK(each->told.bytes <= session.bytes);
         }
-        CHECK(public_feed.told.messages <= feed_room(orders).messages);
-        CHECK(public_feed.told.bytes <= feed_room(orders).bytes);
+        CHECK(public_feed.told.messages <= feed_room(orders, 2).messages);
+        CHECK(public_feed.told.bytes <= feed_room(orders, 2).bytes);
     }
 
     [[nodiscard]] enter_order order(session_id from, order_side side, price_ticks price,
@@ -100,7 +100,10 @@ struct small_market {
 
     struct routes {
         small_market& of;
-        counting_sink* session(session_id it) const { return it == alice ? &of.alices : &of.bobs; }
+        counting_sink* session(session_id it) const {
+            if (it == sister) return &of.sisters;
+            return it == alice ? &of.alices : &of.bobs;
+        }
         counting_sink* feed() const { return &of.public_feed; }
         counting_sink* administrator() const { return nullptr; }
     };
@@ -108,13 +111,14 @@ struct small_market {
     partition core{{.products_max = 2,
                     .instruments_max = 2,
                     .accounts_max = 2,
-                    .sessions_max = 2,
+                    .sessions_max = 3,
                     .orders_max = orders,
                     .holdings_max = 8,
                     .level_chunks_max = 64,
                     .far_nodes_max = 64}};
     counting_sink alices{soup_header_bytes};
     counting_sink bobs{soup_header_bytes};
+    counting_sink sisters{soup_header_bytes};
     counting_sink public_feed{mold_block_bytes};
     std::uint32_t sequence = 0;
 };
@@ -168,7 +172,7 @@ TEST_CASE("an amended order that sweeps fits") {
     CHECK(it.bobs.told.messages > orders);
 }
 
-TEST_CASE("mass cancels, the kill switch, the end of a session and of a day fit") {
+TEST_CASE("mass cancels, the kill switch, retirements, the end of a session and of a day fit") {
     const auto check_of_all = [](const auto& what) {
         small_market it;
         it.fill(orders);
@@ -178,12 +182,66 @@ TEST_CASE("mass cancels, the kill switch, the end of a session and of a day fit"
     };
     check_of_all(cancel_orders{alice, client_sequence{1'000}, account_id{1}, {}, {}});
     check_of_all(set_account_state{account_id{1}, account_state::blocked});
+    check_of_all(retire{definition_kind::instrument, 1});
+    check_of_all(retire{definition_kind::account, 1});
+    check_of_all(retire{definition_kind::session, 1});
     check_of_all(end_session{alice});
     check_of_all(end_day{instrument_id{1}});
 }
 
+TEST_CASE("a mass cancel is told to the session that asked and to the one whose orders they are") {
+    small_market it;
+    it.fill(orders);
+    it.check(cancel_orders{sister, client_sequence{1}, account_id{1}, {}, {}}, orders);
+    CHECK(it.alices.told.messages == orders - 1);
+    CHECK(it.sisters.told == it.alices.told);
+}
+
+TEST_CASE("an expiry of all markets fits, though there is room for one order only") {
+    constexpr std::uint32_t markets = 1'000;
+    constexpr timestamp_ns later = 1ull << 60;  // In the year 2006.
+    partition core{{.products_max = 1,
+                    .instruments_max = markets,
+                    .accounts_max = 1,
+                    .sessions_max = 1,
+                    .orders_max = 1,
+                    .holdings_max = 1,
+                    .level_chunks_max = 1,
+                    .far_nodes_max = 1}};
+    counting_sink feed{mold_block_bytes};
+    struct feed_only {
+        counting_sink& to;
+        counting_sink* session(session_id) const { return nullptr; }
+        counting_sink* feed() const { return &to; }
+        counting_sink* administrator() const { return nullptr; }
+    };
+    const auto apply = [&](timestamp_ns now, const command& what) {
+        const auto write = [&](const event_batch& batch) { encode_batch(batch, feed_only{feed}); };
+        core.apply(now, what, event_sink::to(write));
+    };
+    define_product product{};
+    product.product = product_id{1};
+    product.multiplier = product.lot = 1;
+    apply(0, product);
+    define_instrument instrument{};
+    instrument.product = product_id{1};
+    instrument.type = instrument_kind::future;
+    instrument.expiry_yyyymmdd = 2000'01'01;
+    for (std::uint32_t each = 1; each <= markets; ++each) {
+        instrument.instrument = instrument_id{each};
+        apply(0, instrument);
+    }
+
+    feed.told = {};
+    apply(later, expire_instruments{});
+
+    CHECK(feed.told.messages == markets);
+    CHECK(feed.told.messages <= feed_room(1, markets).messages);
+    CHECK(feed.told.bytes <= feed_room(1, markets).bytes);
+}
+
 TEST_CASE("a command without a counterparty fits, though there is room for one order only") {
     CHECK(session_room(1, 1).messages > 4 + 4);
-    CHECK(feed_room(1).messages > 6 + 12);
+    CHECK(feed_room(1, 1).messages > 6 + 12);
     CHECK(session_room(1, 5) == session_room(1, 1));  // No account has more than there are.
 }

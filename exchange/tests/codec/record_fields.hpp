@@ -29,12 +29,14 @@ consteval std::size_t members_of() {
     else return sizeof...(Members);
 }
 
-/// References to all members of a record with up to twelve of them.
+/// References to all members of a record with up to fourteen of them.
 template <class Record>
 constexpr auto tied(Record& it) {
     constexpr std::size_t count = members_of<std::remove_const_t<Record>>();
-    static_assert(count >= 1 && count <= 12, "one more case is needed here");
-    if constexpr (count == 1) {
+    static_assert(count <= 14, "one more case is needed here");
+    if constexpr (count == 0) {
+        return std::tie();
+    } else if constexpr (count == 1) {
         auto& [a] = it;
         return std::tie(a);
     } else if constexpr (count == 2) {
@@ -67,9 +69,15 @@ constexpr auto tied(Record& it) {
     } else if constexpr (count == 11) {
         auto& [a, b, c, d, e, f, g, h, i, j, k] = it;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-    } else {
+    } else if constexpr (count == 12) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l] = it;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+    } else if constexpr (count == 13) {
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = it;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+    } else {
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = it;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
     }
 }
 
@@ -92,7 +100,7 @@ bool same_record(const Record& left, const Record& right) {
 
 inline bool same_record(const define_product& left, const define_product& right) {
     bool same = left.product == right.product && left.multiplier == right.multiplier &&
-                left.lot == right.lot && left.bands == right.bands;
+                left.lot == right.lot && left.bands == right.bands && left.action == right.action;
     for (std::uint32_t at = 0; same && at < left.bands; ++at)
         same = left.ticks[at].from == right.ticks[at].from &&
                left.ticks[at].step == right.ticks[at].step;
@@ -117,6 +125,10 @@ inline bool is_one(disconnect_policy it) {
 }
 inline bool is_one(market_phase it) { return administration::is_market_phase(number(it)); }
 inline bool is_one(account_state it) { return administration::is_account_state(number(it)); }
+inline bool is_one(definition_action it) {
+    return administration::is_definition_action(number(it));
+}
+inline bool is_one(definition_kind it) { return administration::is_definition_kind(number(it)); }
 inline bool is_one(execution_role it) { return order_entry::is_execution_role(number(it)); }
 inline bool is_one(book_action it) { return market_data::is_book_action(number(it)); }
 inline bool is_one(amend_priority it) { return order_entry::is_amend_priority(number(it)); }
@@ -153,6 +165,7 @@ inline void randomize(dice& random, define_product& it) {
     randomize(random, it.product);
     randomize(random, it.multiplier);
     randomize(random, it.lot);
+    randomize(random, it.action);
     it.bands = static_cast<std::uint32_t>(random.below(tick_bands_max + 1));
     for (std::uint32_t at = 0; at < it.bands; ++at) randomize(random, it.ticks[at]);
 }
@@ -179,7 +192,8 @@ void for_each_client_command(Body&& body) {
 template <class Body>
 void for_each_operator_command(Body&& body) {
     for_each_type<define_product, define_instrument, define_account, define_session, set_phase,
-                  set_account_state, set_settlement_price, end_session, end_day>(body);
+                  set_account_state, set_settlement_price, end_session, end_day, retire,
+                  expire_instruments, set_position>(body);
 }
 
 template <class Body>

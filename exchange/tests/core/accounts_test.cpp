@@ -30,15 +30,46 @@ TEST_CASE("an account lists its orders as they came, whichever leave") {
     CHECK(it.open_orders == 2);
 }
 
-TEST_CASE("a second lets so many messages through and no more, then a new one begins") {
-    account it{};
-    it.terms.messages_per_second_max = 2;
+TEST_CASE(
+    "a rested account sends a burst at once, and then one message for each share of a second") {
+    const message_rate rate{.per_second_max = 4, .burst_max = 2};
+    timestamp_ns occupied_until = 0;
     const timestamp_ns begin = 5'000'000'000;
 
-    CHECK(count_message(it, begin));
-    CHECK(count_message(it, begin + 999'999'998));
-    CHECK_FALSE(count_message(it, begin + 999'999'999));
-    CHECK(count_message(it, begin + 1'000'000'000));
+    CHECK(let_through(occupied_until, rate, begin));
+    CHECK(let_through(occupied_until, rate, begin));
+    CHECK_FALSE(let_through(occupied_until, rate, begin));
+    CHECK_FALSE(let_through(occupied_until, rate, begin + 249'999'999));
+    CHECK(let_through(occupied_until, rate, begin + 250'000'000));
+    CHECK_FALSE(let_through(occupied_until, rate, begin + 250'000'000));
+    CHECK(let_through(occupied_until, rate, begin + 1'000'000'000));
+    CHECK(let_through(occupied_until, rate, begin + 1'000'000'000));
+    CHECK_FALSE(let_through(occupied_until, rate, begin + 1'000'000'000));
+}
+
+TEST_CASE(
+    "a burst that is not given is that of a second, and never more in any second and its rest") {
+    const message_rate rate{.per_second_max = 2, .burst_max = 0};
+    timestamp_ns occupied_until = 0;
+
+    CHECK(let_through(occupied_until, rate, 100));
+    CHECK(let_through(occupied_until, rate, 100));
+    CHECK_FALSE(let_through(occupied_until, rate, 499'999'999));
+    CHECK(let_through(occupied_until, rate, 500'000'100));
+    CHECK_FALSE(let_through(occupied_until, rate, 500'000'101));
+}
+
+TEST_CASE("rates at their limits neither divide by zero nor overflow") {
+    timestamp_ns none = 0, fastest = 0, huge = 0;
+    constexpr std::uint32_t most = 0xffff'ffff;
+    constexpr timestamp_ns late = 0x7fff'ffff'ffff'ffff;
+
+    for (int each = 0; each < 1'000; ++each) {
+        REQUIRE(let_through(none, {0, 0}, late));
+        REQUIRE(let_through(fastest, {most, 0}, late));
+        REQUIRE(let_through(huge, {1, most}, late));
+    }
+    CHECK(none == 0);
 }
 
 TEST_CASE("a holding is one per account and market, and is found again") {

@@ -16,7 +16,7 @@ struct small_index {
     order_slab orders{1'000};
     client_index index{1'000, 0};
 
-    order_index enter(std::uint16_t session, std::uint32_t client_seq) {
+    order_index enter(std::uint16_t session, std::uint64_t client_seq) {
         const order_index made = orders.take();
         orders[made].session = session_id{session};
         orders[made].client_seq = client_sequence{client_seq};
@@ -24,7 +24,7 @@ struct small_index {
         index.insert(orders, made);
         return made;
     }
-    [[nodiscard]] order_index find(std::uint16_t session, std::uint32_t client_seq) const {
+    [[nodiscard]] order_index find(std::uint16_t session, std::uint64_t client_seq) const {
         return index.find(orders, session_id{session}, client_sequence{client_seq});
     }
 };
@@ -89,15 +89,24 @@ TEST_CASE("the smallest index has places, too") {
     }
 }
 
-TEST_CASE("both orders of a quote answer to its number, the later one first") {
+TEST_CASE("orders of one number are found one after the other, the later one first") {
     small_index it;
     const order_index bid = it.enter(1, 7);
     it.enter(1, 15);
     const order_index ask = it.enter(1, 7);
 
     CHECK(it.find(1, 7) == ask);
-    CHECK(it.index.find_before(it.orders, ask) == bid);
-    CHECK(it.index.find_before(it.orders, bid) == 0);
     it.index.erase(it.orders, ask);
     CHECK(it.find(1, 7) == bid);
+}
+
+TEST_CASE("numbers that differ in their upper half only are different orders") {
+    small_index it;
+    constexpr std::uint64_t far = std::uint64_t{7} << 32;
+    const order_index low = it.enter(1, 7);
+    const order_index high = it.enter(1, far + 7);
+
+    CHECK(it.find(1, 7) == low);
+    CHECK(it.find(1, far + 7) == high);
+    CHECK(it.find(1, 2 * far + 7) == 0);
 }

@@ -108,26 +108,26 @@ TEST_CASE("a sequence may be far above the last, but not farther, and one that i
     CHECK(it.tell(order).size() == 4);
 }
 
-TEST_CASE("near the last sequence there is, the rule is the same, and nothing comes after it") {
+TEST_CASE("a session goes on beyond 2^32 messages, and does not begin again") {
     trading_fixture it;
-    constexpr std::uint32_t last = 0xffff'ffff;
+    constexpr std::uint64_t turn = std::uint64_t{1} << 32;
     cancel_order step{session_id{1}, client_sequence::none, {}};
-    for (std::uint32_t at = 0; at < last - client_sequence_jump_max - 1;) {
-        at = std::min(at + client_sequence_jump_max, last - client_sequence_jump_max - 1);
+    for (std::uint64_t at = 0; at < turn - 1;) {
+        at = std::min(at + client_sequence_jump_max, turn - 1);
         step.client_seq = client_sequence{at};
         check_refused(it, step, reject_reason::unknown_order);
     }
 
     enter_order order = valid(it);
-    order.client_seq = client_sequence{last};
-    check_refused(it, order, reject_reason::client_sequence_too_far);
-    order.client_seq = client_sequence{last - 1};
-    CHECK(it.tell(order).size() == 4);
-    order.client_seq = client_sequence{1};  // It does not begin again.
+    order.client_seq = client_sequence{1};
     check_refused(it, order, reject_reason::duplicate_client_sequence);
-    order.client_seq = client_sequence{last};
-    CHECK(it.tell(order).size() == 4);
-    check_refused(it, order, reject_reason::duplicate_client_sequence);
+    order.client_seq = client_sequence{turn + 1};
+    REQUIRE(it.tell(order).size() == 4);
+    CHECK(it.said()[0].order_entered.client_seq == client_sequence{turn + 1});
+    step = {session_id{1}, client_sequence{turn + 2}, {order_id::none, client_sequence{1}}};
+    check_refused(it, step, reject_reason::unknown_order);
+    step = {session_id{1}, client_sequence{turn + 3}, {order_id::none, order.client_seq}};
+    CHECK(it.tell(step).size() == 4);
 }
 
 TEST_CASE("a refused command has used its sequence") {
@@ -165,7 +165,7 @@ TEST_CASE("fields that hold no value of their own are refused") {
     spoiled([](enter_order& it) { it.tif = time_in_force{0}; });
     spoiled([](enter_order& it) { it.tif = time_in_force{5}; });
     spoiled([](enter_order& it) { it.instruction = execution_instruction{2}; });
-    spoiled([](enter_order& it) { it.self_trade = self_trade_action{5}; });
+    spoiled([](enter_order& it) { it.self_trade = self_trade_action{6}; });
 }
 
 TEST_CASE("an unknown instrument is refused, whatever its number") {
@@ -233,7 +233,7 @@ TEST_CASE("a market order takes what lies within the collar, and never rests") {
     CHECK(it.said().back().order_cancelled.price == 109);
 }
 
-TEST_CASE("a market order has a value where there is a collar, and none without limits") {
+TEST_CASE("a market order has a value at the price that it may reach") {
     trading_fixture it;
     define_product dear = any_product(product_id{2});
     dear.multiplier = 0xffff'ffff;
@@ -242,19 +242,66 @@ TEST_CASE("a market order has a value where there is a collar, and none without 
         define_instrument made = any_instrument(instrument_id{number});
         made.product = dear.product;
         made.collar = number == 2 ? 10 : 0;
+        made.market_band = number == 2 ? 0 : 10;
         it.tell(made);
         it.tell(set_phase{made.instrument, market_phase::continuous});
+        enter_order order = it.limit_order(1, order_side::buy, 0xffff'ffff, 0);
+        order.type = order_type::market;
+        order.instrument = made.instrument;
+
+        check_refused(it, order, reject_reason::value_over_max);
+
+        order.client_seq = it.next_seq(1);
+        order.quantity = 1;
+        it.tell(order);
+        CHECK(it.kinds() == std::vector{event_kind::order_cancelled});
     }
-    enter_order order = it.limit_order(1, order_side::buy, 0xffff'ffff, 0);
+}
+
+TEST_CASE("a market order that neither collar nor band protects is refused") {
+    trading_fixture it;
+    it.enter(2, order_side::sell, 5, 1'000'000);
+    enter_order order = it.limit_order(1, order_side::buy, 5, 0);
     order.type = order_type::market;
+    check_refused(it, order, reject_reason::no_price_protection);
 
-    order.instrument = instrument_id{2};
-    check_refused(it, order, reject_reason::value_over_max);
-
+    define_instrument banded = any_instrument();
+    banded.market_band = 5;
+    banded.action = definition_action::change;
+    it.tell(banded);
+    it.enter(2, order_side::sell, 5, 1'000'005);
+    it.enter(2, order_side::sell, 5, 1'000'006);
     order.client_seq = it.next_seq(1);
-    order.instrument = instrument_id{3};
+    order.quantity = 15;
     it.tell(order);
-    CHECK(it.kinds() == std::vector{event_kind::order_cancelled});
+    CHECK(it.said().size() == 2 * 10 + 1);
+    CHECK(it.said().back().order_cancelled.cancelled == 5);
+    CHECK(it.said().back().order_cancelled.price == 1'000'005);
+}
+
+TEST_CASE("more at an unchanged price is asked the collar, less is not") {
+    trading_fixture it;
+    define_instrument collared = any_instrument(instrument_id{2});
+    collared.settlement_price = 1'100;
+    collared.collar = 100;
+    it.tell(collared);
+    it.tell(set_phase{instrument_id{2}, market_phase::continuous});
+    enter_order order = it.limit_order(1, order_side::buy, 5, 1'100);
+    order.instrument = instrument_id{2};
+    it.tell(order);
+    it.tell(set_settlement_price{instrument_id{2}, 800});
+    const auto amend = [&](contracts quantity) {
+        return amend_order{
+            session_id{1}, it.next_seq(1), {order_id::none, order.client_seq}, 1'100, quantity};
+    };
+
+    check_refused(it, amend(1'000'000), reject_reason::price_outside_collar);
+    check_refused(it, amend(6), reject_reason::price_outside_collar);
+    it.tell(amend(5));
+    CHECK(it.said()[0].order_amended.priority == amend_priority::kept);
+    it.tell(amend(4));
+    CHECK(it.said()[0].order_amended.open == 4);
+    check_refused(it, amend(5), reject_reason::price_outside_collar);
 }
 
 TEST_CASE("a sell below a high bid is worth what the bid pays, however it is entered") {

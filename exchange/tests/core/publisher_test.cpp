@@ -125,13 +125,31 @@ TEST_CASE("an event that fills a batch exactly is complete with it") {
     CHECK(complete == std::vector<bool>{true});
 }
 
-TEST_CASE("a command that derives nothing does not call the sink") {
-    trading_fixture it;
+TEST_CASE("between two steps the last message waits until it is known whether it is the last") {
+    partition_limits limits = small_limits();
+    limits.step_work_max = 1;
+    trading_fixture it{limits};
+    for (int each = 0; each < 2; ++each) it.enter(1, order_side::sell, 5, 100);
+    std::vector<std::size_t> sizes;
+    std::vector<event_stamp> stamps;
+    const auto take = [&](const event_batch& batch) {
+        sizes.push_back(batch.events.size());
+        for (std::size_t at = 0; at < batch.events.size(); ++at) stamps.push_back(batch.stamp(at));
+    };
 
-    it.cancel_all(1);
+    partition& real = it.partition();
+    const out_sequence before = real.published();
+    real.begin(2'000'000'000, it.limit_order(2, order_side::buy, 10, 100), event_sink::to(take));
+    CHECK(sizes == std::vector<std::size_t>{9});
+    CHECK(real.busy());
+    real.resume(event_sink::to(take));
 
-    CHECK(it.said().empty());
-    const out_sequence before = it.partition().published();
-    it.enter(1, order_side::buy, 1, 1);
-    CHECK(it.stamps().back().out_seq == before + 4);
+    CHECK(sizes == std::vector<std::size_t>{9, 11});
+    CHECK_FALSE(real.busy());
+    REQUIRE(stamps.size() == 20);
+    for (std::uint32_t each = 0; each < 20; ++each) {
+        CHECK(stamps[each].out_seq == before + 1 + each);
+        CHECK(stamps[each].index == each);
+        CHECK(stamps[each].last_in_event == (each == 19));
+    }
 }

@@ -69,7 +69,7 @@ TEST_CASE("a side without quantity is withdrawn, at the owner's request") {
     CHECK(it.top().bid_quantity == 10);
 }
 
-TEST_CASE("a quote without any quantity withdraws what there is, bid first, if anything") {
+TEST_CASE("a quote without any quantity withdraws what there is, bid first, or is refused") {
     trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
 
@@ -79,9 +79,9 @@ TEST_CASE("a quote without any quantity withdraws what there is, bid first, if a
     CHECK(it.lines()[0] == "cancelled 1.1 i1 a1 s1/1 buy 10@99 done 0 by 2 why 1");
     CHECK(it.lines()[4] == "cancelled 2.1 i1 a1 s1/1 sell 10@101 done 0 by 2 why 1");
     it.tell(quote_of(it, 1, 0, 0, 0));
-    CHECK(it.said().empty());
+    CHECK(it.refusal() == reject_reason::nothing_to_cancel);
     it.tell(quote_of(it, 2, 0, 0, 0));
-    CHECK(it.said().empty());
+    CHECK(it.refusal() == reject_reason::nothing_to_cancel);
     CHECK(it.partition().state().memory.orders.in_use() == 0);
 }
 
@@ -119,14 +119,31 @@ TEST_CASE("a quote is withdrawn over the message rate, and that does not count")
     CHECK(it.said().size() == 8);
 }
 
-TEST_CASE("a blocked account may withdraw a quote of which the kill switch has left nothing") {
+TEST_CASE(
+    "a blocked account that withdraws a quote is told that the kill switch has left nothing") {
     trading_fixture it;
     it.tell(quote_of(it, 1, 99, 101));
     it.tell(set_account_state{account_id{1}, account_state::blocked});
 
     it.tell(quote_of(it, 1, 0, 0, 0));
 
-    CHECK(it.said().empty());
+    CHECK(it.refusal() == reject_reason::nothing_to_cancel);
+}
+
+TEST_CASE("a side of a quote is not amended, and takes the other side along when it is cancelled") {
+    trading_fixture it;
+    it.tell(quote_of(it, 1, 99, 101));
+    const order_id ask = it.said()[4].order_entered.order;
+
+    it.amend(1, 1, 5, 99);
+    CHECK(it.refusal() == reject_reason::part_of_quote);
+    it.tell(amend_order{session_id{1}, it.next_seq(1), {ask, client_sequence::none}, 99, 10});
+    CHECK(it.refusal() == reject_reason::part_of_quote);
+    it.tell(cancel_order{session_id{1}, it.next_seq(1), {ask, client_sequence::none}});
+
+    REQUIRE(it.said().size() == 8);
+    CHECK(it.said()[0].order_cancelled.side == order_side::buy);
+    CHECK(it.said()[4].order_cancelled.order == ask);
 }
 
 TEST_CASE("a withdrawal is checked for what a cancel is: sender, number, fields and market") {

@@ -58,8 +58,50 @@ TEST_CASE("the collar includes its ends") {
     CHECK(check_price(it, 895) == reject_reason::price_outside_collar);
     CHECK(check_price(it, 1'100) == reject_reason::none);
     CHECK(check_price(it, 1'110) == reject_reason::price_outside_collar);
-    CHECK(market_limit(it, order_side::buy) == 1'100);
-    CHECK(market_limit(it, order_side::sell) == 900);
+    CHECK(market_limit(it, order_side::buy, 1'000) == 1'100);
+    CHECK(market_limit(it, order_side::sell, 1'000) == 900);
+}
+
+TEST_CASE("a market order goes as far as the nearer of collar and band, and not without either") {
+    instrument_terms it = banded();
+    CHECK(is_protected(it));
+    it.instrument.market_band = 30;
+
+    CHECK(market_limit(it, order_side::buy, 1'000) == 1'030);
+    CHECK(market_limit(it, order_side::buy, 1'090) == 1'100);
+    CHECK(market_limit(it, order_side::sell, 1'000) == 970);
+    CHECK(market_limit(it, order_side::sell, 910) == 900);
+    it.instrument.collar = 0;
+    CHECK(is_protected(it));
+    CHECK(market_limit(it, order_side::buy, 1'090) == 1'120);
+    CHECK(market_limit(it, order_side::sell, price_ticks_max) == price_ticks_max - 30);
+    it.instrument.market_band = 0;
+    CHECK_FALSE(is_protected(it));
+}
+
+TEST_CASE("an instrument is over at the end of its last day in UTC") {
+    constexpr timestamp_ns second = 1'000'000'000;
+    CHECK(end_of_expiry(19'700'101) == 86'400 * second);
+    CHECK(end_of_expiry(20'000'229) == 951'868'800 * second);    // 2000-03-01T00:00:00Z
+    CHECK(end_of_expiry(20'301'220) == 1'924'041'600 * second);  // 2030-12-21T00:00:00Z
+    CHECK(end_of_expiry(21'000'228) ==
+          4'107'542'400 * second);  // 2100-03-01, which is no leap year
+    CHECK(end_of_expiry(22'001'231) == 7'289'654'400 * second);
+    CHECK(end_of_expiry(0) == ~timestamp_ns{0});
+}
+
+TEST_CASE("an expiry is a day of the calendar, or none") {
+    define_instrument it = any_instrument();
+    for (const std::uint32_t good : {0u, 19'700'101u, 20'240'229u, 20'000'229u, 22'001'231u}) {
+        it.expiry_yyyymmdd = good;
+        CHECK_MESSAGE(is_sound(it), good);
+    }
+    for (const std::uint32_t bad :
+         {1u, 19'691'231u, 20'230'229u, 21'000'229u, 20'240'431u, 20'241'301u, 20'240'001u,
+          20'240'100u, 22'010'101u, 4'294'967'295u}) {
+        it.expiry_yyyymmdd = bad;
+        CHECK_FALSE_MESSAGE(is_sound(it), bad);
+    }
 }
 
 TEST_CASE("no price lies beyond the last, however it is asked for") {

@@ -36,13 +36,30 @@ struct family : trading_fixture {
 
 }  // namespace
 
-TEST_CASE("accounts of no group trade with all accounts, even with themselves") {
+TEST_CASE("an account is related to itself, and to those that share its group") {
     account one{}, other{};
-    CHECK_FALSE(would_self_trade(one, other));
+    CHECK(are_related(one, one));
+    CHECK_FALSE(are_related(one, other));
     one.terms.group = self_trade_group{1};
-    CHECK_FALSE(would_self_trade(one, other));
+    CHECK_FALSE(are_related(one, other));
     other.terms.group = self_trade_group{1};
-    CHECK(would_self_trade(one, other));
+    CHECK(are_related(one, other));
+}
+
+TEST_CASE("an account without a group does not trade with itself unless it says so") {
+    trading_fixture it;
+    it.enter(1, order_side::sell, 10, 100);
+
+    enter_order own = it.limit_order(1, order_side::buy, 4, 100);
+    it.tell(own);
+    CHECK(it.said()[0].kind == event_kind::order_cancelled);
+    CHECK(it.said()[0].order_cancelled.reason == cancel_reason::self_trade);
+
+    it.enter(1, order_side::sell, 10, 100);
+    own = it.limit_order(1, order_side::buy, 4, 100);
+    own.self_trade = self_trade_action::allow;
+    it.tell(own);
+    CHECK(it.said()[0].kind == event_kind::order_executed);
 }
 
 TEST_CASE("an order that leaves it to its account does what the account says") {

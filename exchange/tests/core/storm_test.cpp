@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::uint64_t commands_per_episode = 4'000;
 
+// Of a storm whose prelude defines, and does nothing else.
+constexpr std::uint64_t calm_seed = 4;
+
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
     const char* const asked = std::getenv(variable);
     return asked == nullptr ? otherwise : std::strtoull(asked, nullptr, 10);
@@ -166,7 +169,7 @@ TEST_CASE("a wrong message is noticed and shrinks to the commands that it takes"
 }
 
 TEST_CASE("what only a whole comparison notices is noticed when an episode ends") {
-    storm calm{storm_shape::near_touch, 5};
+    storm calm{storm_shape::near_touch, calm_seed};
     duel fight{calm.limits()};
     for (const step& each : calm.prelude()) REQUIRE(fight.play(each));
     REQUIRE(fight.play(limit_order(1, 1, order_side::buy)));
@@ -192,7 +195,7 @@ TEST_CASE("what only a whole comparison notices is noticed when an episode ends"
 
 TEST_CASE("a position that is wrong on either side of a fill is noticed with the fill") {
     for (const holding_index wrong : {1u, 2u}) {
-        storm calm{storm_shape::near_touch, 5};
+        storm calm{storm_shape::near_touch, calm_seed};
         duel fight{calm.limits()};
         for (const step& each : calm.prelude()) REQUIRE(fight.play(each));
         REQUIRE(fight.play(limit_order(1, 1, order_side::buy)));
@@ -204,6 +207,19 @@ TEST_CASE("a position that is wrong on either side of a fill is noticed with the
         CHECK_FALSE(fight.play(limit_order(3, 2, order_side::sell)));
         CHECK(fight.complaint() == "a position is wrong after a fill");
     }
+}
+
+TEST_CASE("a client's command that nobody answers is noticed") {
+    const spoiler spoil = [](event& it) {
+        if (it.kind != event_kind::order_cancelled) return;
+        order_cancelled& said = it.order_cancelled;
+        if (said.request_session != said.session) said.request_session = session_id::none;
+    };
+
+    const outcome found = weather(storm_shape::heavy_cancel, 7, commands_per_episode, spoil);
+
+    CHECK(found.complaint == "a client's command is not answered");
+    CHECK(found.shortest.size() < 10);
 }
 
 TEST_CASE("a level that tells a wrong sum is noticed") {

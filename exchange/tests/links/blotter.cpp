@@ -24,10 +24,10 @@ void blotter::complain(const std::string& what) {
 // Commands and their answers
 // ---------------------------------------------------------------------------------------------
 
-void blotter::sent(client_sequence client_seq, bool silent) {
+void blotter::sent(client_sequence client_seq) {
     if (client_seq <= last_sent_) complain("a client sequence is used twice");
     last_sent_ = client_seq;
-    unanswered_.push_back({client_seq, connection_, silent});
+    unanswered_.push_back({client_seq, connection_});
     ++counts_.sent;
 }
 
@@ -42,12 +42,10 @@ void blotter::answered(client_sequence it) {
         if (each.client_seq == it) connection = each.connection;
     while (!unanswered_.empty() && unanswered_.front().client_seq < it) {
         const sent_command& passed = unanswered_.front();
-        if (!passed.silent && passed.connection == connection)
+        if (passed.connection == connection)
             complain("command " + std::to_string(number(passed.client_seq)) + " was left out");
-        if (!passed.silent) {
-            lost_.insert(passed.client_seq);
-            ++counts_.lost;
-        }
+        lost_.insert(passed.client_seq);
+        ++counts_.lost;
         unanswered_.pop_front();
     }
     unanswered_.pop_front();
@@ -69,7 +67,8 @@ void blotter::hear(const order_entered& it) {
 
 void blotter::hear(const order_amended& it) {
     const auto found = open_.find(it.order);
-    if (it.request_seq != client_sequence::none) {
+    if (it.session != whose_) return complain("an amended order of another session");
+    if (it.request_session == whose_) {
         answered(it.request_seq);
         if (found == open_.end()) return complain("an order is amended that does not rest");
     }
@@ -81,10 +80,10 @@ void blotter::hear(const order_amended& it) {
 
 void blotter::hear(const order_cancelled& it) {
     const auto found = open_.find(it.order);
-    if (it.request_seq != client_sequence::none) answered(it.request_seq);
+    if (it.session != whose_) return complain("a cancelled order of another session");
+    if (it.request_session == whose_) answered(it.request_seq);
     if (found == open_.end()) {
-        if (it.request_seq != client_sequence::none)
-            complain("an order is cancelled that does not rest");
+        if (it.request_session == whose_) complain("an order is cancelled that does not rest");
         return answered(it.client_seq);
     }
     if (it.cancelled != found->second.open) complain("a cancelled order had another quantity");
@@ -138,7 +137,8 @@ std::string blotter::compare(const venue& real, account_id account,
     const order_slab& orders = real.memory.orders;
     for (order_index at = real.accounts[number(account)].first_order; at != 0;
          at = orders[at].account_next, ++resting) {
-        std::string wrong = compare(orders[at], instrument_id{orders[at].market});
+        std::string wrong =
+            compare(orders[at], instrument_id{real.holdings[orders[at].holding].market});
         if (!wrong.empty()) return wrong;
     }
     if (resting != open_.size()) return "an acknowledged order is lost";

@@ -49,8 +49,7 @@ public:
     explicit blotter(session_id whose) : whose_{whose} {}
 
     /// Notes that a command has been given to the connection.
-    /// @param  silent  It may have no answer though it is carried out.
-    void sent(client_sequence client_seq, bool silent = false);
+    void sent(client_sequence client_seq);
 
     /// The connection has ended: what was not answered may have arrived or not.
     void connection_lost() noexcept { ++connection_; }
@@ -87,7 +86,6 @@ private:
     struct sent_command {
         client_sequence client_seq;
         std::uint64_t connection;
-        bool silent;
     };
 
     void hear(const order_entered& it);

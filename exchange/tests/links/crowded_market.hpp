@@ -25,7 +25,7 @@ inline constexpr std::string_view crowd_password = "secret";
 
 [[nodiscard]] inline matching_service_options crowd_rules() {
     matching_service_options options;
-    options.limits = {.products_max = 1,
+    options.sequencing.limits = {.products_max = 1,
                       .instruments_max = crowd_markets,
                       .accounts_max = crowd_size,
                       .sessions_max = crowd_size,
@@ -60,11 +60,12 @@ inline void open_crowded_market(matching_service& on) {
         instrument.instrument = instrument_id{market};
         instrument.product = product_id{1};
         instrument.type = instrument_kind::future;
+        instrument.market_band = 10;
         on.apply(instrument);
     }
-    constexpr std::array self_trades{self_trade_action::cancel_resting,
-                                     self_trade_action::cancel_aggressor,
-                                     self_trade_action::cancel_both, self_trade_action::decrement};
+    constexpr std::array self_trades{
+        self_trade_action::cancel_resting, self_trade_action::cancel_aggressor,
+        self_trade_action::cancel_both, self_trade_action::decrement, self_trade_action::allow};
     for (std::uint16_t member = 1; member <= crowd_size; ++member) {
         define_account account{};
         account.account = account_id{member};

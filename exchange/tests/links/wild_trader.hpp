@@ -108,9 +108,7 @@ private:
         else if (what < 60) amend();
         else if (what < 88) cancel();
         else if (what < 98) quote();
-        else
-            send(cancel_orders{{}, next(), account_id{account_}, some_market(), some_sides()},
-                 true);
+        else send(cancel_orders{{}, next(), account_id{account_}, some_market(), some_sides()});
     }
 
     void enter() {
@@ -147,7 +145,7 @@ private:
         it.instrument = some_market();
         it.bid_price = some_price(order_side::buy);
         it.ask_price = it.bid_price + 1 + static_cast<price_ticks>(dice_.below(8));
-        it.bid_quantity = some_quantity();
+        it.bid_quantity = dice_.chance(8) ? 0 : some_quantity();
         it.ask_quantity = dice_.chance(8) ? 0 : some_quantity();
         send(it);
     }
@@ -156,9 +154,9 @@ private:
     order_reference some_order() {
         const auto& open = blotter_.open();
         if (open.empty() || dice_.chance(4)) {
-            const std::size_t back = 1 + dice_.below(8);
-            const std::uint32_t last = number(last_);
-            return {order_id::none, client_sequence{last > back ? last - std::uint32_t(back) : 1}};
+            const std::uint64_t back = 1 + dice_.below(8);
+            const std::uint64_t last = number(last_);
+            return {order_id::none, client_sequence{last > back ? last - back : 1}};
         }
         const auto it =
             std::next(open.begin(), static_cast<std::ptrdiff_t>(dice_.below(open.size())));
@@ -182,11 +180,11 @@ private:
     }
 
     template <command_record Command>
-    bool send(const Command& what, bool silent = false) {
+    bool send(const Command& what) {
         std::array<std::byte, message_bytes_of<Command>> bytes;
         encode(what, bytes);
         if (!client_.send(bytes)) return false;
-        blotter_.sent(what.client_seq, silent);
+        blotter_.sent(what.client_seq);
         return true;
     }
 

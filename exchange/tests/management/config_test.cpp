@@ -8,7 +8,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
 #include <string>
+#include <variant>
+#include <vector>
 
 using namespace exchange;
 using namespace std::chrono_literals;
@@ -54,6 +59,48 @@ void check_wrong(const std::string& text, const std::string& where, const std::s
     CHECK(read.errors[0].what.find(what) != std::string::npos);
 }
 
+// A market and two accounts in it, with `more`.
+std::string with_market(const std::string& more) {
+    return minimal(R"(, "products": [{"id": 1}],
+        "instruments": [{"id": 1, "product": 1, "phase": "continuous"}],
+        "accounts": [{"id": 1, "firm": 1}, {"id": 2, "firm": 1}])" +
+                   more);
+}
+
+// A file beside a configuration, in a folder of its own.
+class written_file {
+public:
+    explicit written_file(const std::string& text)
+        : folder_{std::filesystem::temp_directory_path() /
+                  ("exchange_" + std::to_string(std::random_device{}()))} {
+        std::filesystem::create_directory(folder_);
+        std::ofstream file{folder_ / name};
+        file << text;
+        REQUIRE(file.good());
+    }
+    written_file(const written_file&) = delete;
+    written_file& operator=(const written_file&) = delete;
+    ~written_file() { std::filesystem::remove_all(folder_); }
+
+    [[nodiscard]] std::string folder() const { return folder_; }
+    static constexpr const char* name = "positions.json";
+
+private:
+    std::filesystem::path folder_;
+};
+
+// Exactly one error of a configuration whose file of positions has this text.
+void check_wrong_file(const std::string& text, const std::string& where, const std::string& what) {
+    CAPTURE(text);
+    const written_file file{text};
+    const config_reading read =
+        read_config(with_market(R"(, "start_of_day": "positions.json")"), file.folder());
+    INFO("it said: ", all_messages(read));
+    REQUIRE(read.errors.size() == 1);
+    CHECK(read.errors[0].where == where);
+    CHECK(read.errors[0].what.find(what) != std::string::npos);
+}
+
 template <class Command>
 const Command* find_opening(const config& in, std::size_t which = 0) {
     for (const opening_command& each : in.opening) {
@@ -77,7 +124,7 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     CHECK(it.facility.feed_interface == "lo");
     CHECK(it.facility.feed_requests.port() == 7003);
     CHECK(it.facility.connections_max == 16);
-    CHECK(it.service.limits.orders_max == 20'000);
+    CHECK(it.service.sequencing.limits.orders_max == 20'000);
     REQUIRE(it.service.participants.size() == 4);
     REQUIRE(find_operator(it) != nullptr);
     CHECK(find_operator(it)->username == soup_username{"ops"});
@@ -94,6 +141,11 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     CHECK(instrument->settlement_price == 1000);
     CHECK(instrument->collar == 500);
     CHECK(instrument->type == instrument_kind::future);
+    CHECK(instrument->market_band == 0);
+    const auto* const without_collar = find_opening<define_instrument>(it, 1);
+    REQUIRE(without_collar != nullptr);
+    CHECK(without_collar->collar == 0);
+    CHECK(without_collar->market_band == 250);
     REQUIRE(find_opening<set_phase>(it, 1) != nullptr);
     CHECK(find_opening<set_phase>(it, 1)->phase == market_phase::continuous);
     const auto* const account = find_opening<define_account>(it, 2);
@@ -128,7 +180,7 @@ TEST_CASE("every part that may be left out has its default, and none is read int
     CHECK(it.facility.timer_tick == 2ms);
     CHECK(it.facility.linger == 5ms);
     CHECK(it.drain_within == 7ms);
-    const partition_limits& limits = it.service.limits;
+    const partition_limits& limits = it.service.sequencing.limits;
     CHECK(limits.products_max == 1);
     CHECK(limits.instruments_max == 2);
     CHECK(limits.accounts_max == 3);
@@ -137,6 +189,123 @@ TEST_CASE("every part that may be left out has its default, and none is read int
     CHECK(limits.holdings_max == 6);
     CHECK(limits.level_chunks_max == 7);
     CHECK(limits.far_nodes_max == 8);
+}
+
+TEST_CASE("the terms of a market and of an account are read, each into its own") {
+    const config_reading read = read_config(minimal(R"(, "products": [{"id": 1}],
+        "instruments": [{"id": 1, "product": 1, "type": "put", "lone_orders": "reject",
+                         "expiry_yyyymmdd": 20991231, "strike": 2, "settlement_price": 3, "collar": 4,
+                         "order_quantity_max": 5, "order_value_max": 6, "market_band": 7}],
+        "accounts": [{"id": 1, "firm": 2, "group": 3, "self_trade": "allow", "order_quantity_max": 4,
+                      "open_orders_max": 5, "messages_per_second_max": 6, "position_max": 7,
+                      "message_burst_max": 8, "cancels_per_second_max": 9, "cancel_burst_max": 10}])"));
+    REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
+
+    const auto* const market = find_opening<define_instrument>(read.value);
+    REQUIRE(market != nullptr);
+    CHECK(market->type == instrument_kind::put);
+    CHECK(market->lone_orders == lone_order_policy::reject);
+    CHECK(market->expiry_yyyymmdd == 20991231);
+    CHECK(market->strike == 2);
+    CHECK(market->settlement_price == 3);
+    CHECK(market->collar == 4);
+    CHECK(market->order_quantity_max == 5);
+    CHECK(market->order_value_max == 6);
+    CHECK(market->market_band == 7);
+    CHECK(market->action == definition_action::create);
+    const auto* const account = find_opening<define_account>(read.value);
+    REQUIRE(account != nullptr);
+    CHECK(account->firm == firm_id{2});
+    CHECK(account->group == self_trade_group{3});
+    CHECK(account->self_trade == self_trade_action::allow);
+    CHECK(account->order_quantity_max == 4);
+    CHECK(account->open_orders_max == 5);
+    CHECK(account->messages_per_second_max == 6);
+    CHECK(account->position_max == 7);
+    CHECK(account->message_burst_max == 8);
+    CHECK(account->cancels_per_second_max == 9);
+    CHECK(account->cancel_burst_max == 10);
+}
+
+TEST_CASE("positions are taken over before any market opens") {
+    const config_reading read = read_config(with_market(R"(, "positions": [
+        {"account": 1, "instrument": 1, "position": -5}, {"account": 2, "instrument": 1, "position": 5}])"));
+    REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
+    const std::vector<opening_command>& opening = read.value.opening;
+
+    REQUIRE(opening.size() == 7);
+    const auto* const short_one = std::get_if<set_position>(&opening[4].what);
+    REQUIRE(short_one != nullptr);
+    CHECK(short_one->account == account_id{1});
+    CHECK(short_one->instrument == instrument_id{1});
+    CHECK(short_one->position == -5);
+    CHECK(opening[5].where == "positions[1]");
+    CHECK(std::holds_alternative<set_phase>(opening[6].what));
+    CHECK(opening[6].where == "instruments[0]");
+}
+
+TEST_CASE("positions may stand in a file beside the configuration, which programs can write") {
+    const written_file file{
+        R"({"positions": [{"account": 2, "instrument": 1, "position": 7}]} // Of yesterday.)"};
+    const std::string both = with_market(R"(, "start_of_day": "positions.json",
+        "positions": [{"account": 1, "instrument": 1, "position": -7}])");
+    const config_reading read = read_config(both, file.folder());
+    REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
+    REQUIRE(find_opening<set_position>(read.value, 1) != nullptr);
+    CHECK(find_opening<set_position>(read.value)->position == 7);
+    CHECK(find_opening<set_position>(read.value, 1)->position == -7);
+
+    const std::string anywhere =
+        with_market(R"(, "start_of_day": ")" + file.folder() + R"(/positions.json")");
+    CHECK(read_config(anywhere).errors.empty());
+    const written_file none{R"({"positions": []})"};
+    CHECK(read_config(with_market(R"(, "start_of_day": "positions.json")"), none.folder())
+              .errors.empty());
+
+    std::ofstream beside{file.folder() + "/exchange.json"};
+    beside << both;
+    beside.close();
+    CHECK(load_config(file.folder() + "/exchange.json").errors.empty());
+}
+
+TEST_CASE("what is wrong with the file of positions is told with its name") {
+    check_wrong_file("{", "positions.json", "parse error at line 1");
+    check_wrong_file("[]", "positions.json", "expected an object");
+    check_wrong_file("{}", "positions.json: positions", "is missing");
+    check_wrong_file(R"({"positions": [], "day": 1})", "positions.json: day", "unknown key");
+    check_wrong_file(R"({"positions": [{"account": 1, "instrument": 1}]})",
+                     "positions.json: positions[0].position", "is missing");
+    check_wrong_file(R"({"positions": [{"account": 9, "instrument": 1, "position": 1}]})",
+                     "positions.json: positions[0]", "set_position is refused: unknown_account");
+    check_wrong(with_market(R"(, "start_of_day": "nowhere.json")"), "nowhere.json",
+                "cannot be read");
+    check_wrong(with_market(R"(, "start_of_day": "")"), "start_of_day",
+                R"(expected the name of a file, but found "")");
+    check_wrong(with_market(R"(, "start_of_day": 7)"), "start_of_day", "expected text");
+}
+
+TEST_CASE("a position that is given twice, cannot be or cannot be kept is refused") {
+    const std::string one = R"({"account": 1, "instrument": 1, "position": 1})";
+    const auto positions = [](const std::string& them) {
+        return with_market(R"(, "positions": [)" + them + "]");
+    };
+    check_wrong(positions(one + ", " + one), "positions[1]",
+                "another position of this account in this market was given before");
+    const written_file file{R"({"positions": [)" + one + "]}"};
+    const config_reading twice = read_config(
+        with_market(R"(, "start_of_day": "positions.json", "positions": [)" + one + "]"),
+        file.folder());
+    CHECK(all_messages(twice) ==
+          "positions[0]: another position of this account in this market was given before\n");
+
+    check_wrong(positions(R"({"account": 1, "instrument": 1, "position": 281474976710657})"),
+                "positions[0].position", "from -281474976710656 to 281474976710656");
+    check_wrong(positions(R"({"account": 1, "instrument": 2, "position": 1})"), "positions[0]",
+                "set_position is refused: unknown_instrument");
+    const std::string other = R"({"account": 2, "instrument": 1, "position": -1})";
+    check_wrong(with_market(R"(, "limits": {"holdings_max": 1}, "positions": [)" + one + ", " +
+                            other + "]"),
+                "positions[1]", "set_position is refused: at_capacity");
 }
 
 TEST_CASE("text that is no JSON is refused with the line and the column") {
@@ -211,6 +380,9 @@ TEST_CASE("a word that is none is refused with all that are") {
                              "instruments": [{"id": 1, "product": 1, "phase": "open"}])"),
                 "instruments[0].phase",
                 R"(expected one of closed, continuous, halted, but found "open")");
+    check_wrong(minimal(R"(, "products": [{"id": 1}],
+                             "instruments": [{"id": 1, "product": 1, "phase": "ended"}])"),
+                "instruments[0].phase", R"(but found "ended")");
 }
 
 TEST_CASE("an address without a port, or with a name, is refused") {
@@ -342,8 +514,8 @@ TEST_CASE("streams and feed keep what was asked for, and beside it what one comm
     CHECK(it.participants[2].one_command == session_room(1000, 1000));
     CHECK(it.participants[3].one_command == session_room(1000, 1000));  // Defined later, if ever.
     CHECK(it.stream.messages_max == soup_stream_options{}.messages_max);
-    CHECK(it.feed.kept_messages_max == 256 + feed_room(1000).messages);
-    CHECK(it.feed.kept_bytes_max == 65'536 + feed_room(1000).bytes);
+    CHECK(it.feed.kept_messages_max == 256 + feed_room(1000, 128).messages);
+    CHECK(it.feed.kept_bytes_max == 65'536 + feed_room(1000, 128).bytes);
 }
 
 TEST_CASE("more orders than a stream or the feed can keep one command of are refused") {

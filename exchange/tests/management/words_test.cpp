@@ -50,9 +50,9 @@ void check_words(const std::string& enumeration) {
     std::map<int, std::string> ours;
     for (const auto& each : words_of<Enum>()) {
         ours[number(each.value)] = each.text;
-        CHECK(meaning_of<Enum>(each.text) == each.value);
         CHECK(word_for(each.value) == each.text);
     }
+    for (const auto& each : words_to_say<Enum>()) CHECK(meaning_of<Enum>(each.text) == each.value);
     CHECK(ours == schema_words(enumeration));
     CHECK(ours.size() == words_of<Enum>().size());
 }
@@ -67,6 +67,7 @@ TEST_CASE("every word is the schema's, number for number") {
     check_words<disconnect_policy>("disconnect_policy");
     check_words<market_phase>("market_phase");
     check_words<account_state>("account_state");
+    check_words<definition_kind>("definition_kind");
     check_words<cancel_reason>("cancel_reason");
     check_words<reject_reason>("reject_reason");
     check_words<command_kind>("command_kind");
@@ -77,4 +78,13 @@ TEST_CASE("what is no word means nothing, and a number without a word stays a nu
     CHECK_FALSE(meaning_of<market_phase>(""));
     CHECK(word_for(static_cast<market_phase>(77)) == "77");
     CHECK(all_words<account_state>() == "active, blocked");
+}
+
+TEST_CASE("a state that no command sets is read, and cannot be said") {
+    CHECK(word_for(market_phase::ended) == "ended");
+    CHECK(word_for(account_state::retired) == "retired");
+    CHECK_FALSE(meaning_of<market_phase>("ended"));
+    CHECK_FALSE(meaning_of<account_state>("retired"));
+    CHECK(all_words<market_phase>() == "closed, continuous, halted");
+    CHECK(words_to_say<reject_reason>().size() == words_of<reject_reason>().size());
 }

@@ -8,6 +8,7 @@
 #include <exchange/tests/net/crowded_feed_laws.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
+#include <exchange/tests/net/long_command_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
 #include <exchange/tests/net/snapshot_laws.hpp>
@@ -120,4 +121,16 @@ TEST_CASE("asio facility: what one command pushes out unsent is counted") {
 TEST_CASE("asio facility: a listener that has missed too much asks for the book, and goes on") {
     snapshot_law<asio_side, matching_facility<asio_traits>>::
         who_has_missed_too_much_asks_for_the_book_and_goes_on();
+}
+TEST_CASE("asio facility: commands wait in order behind one that takes many steps") {
+    long_command_law<asio_side, matching_facility<asio_traits>>::
+        commands_wait_in_order_behind_one_that_takes_many_steps();
+}
+TEST_CASE("asio facility: a command ends though its client has gone") {
+    long_command_law<asio_side,
+                     matching_facility<asio_traits>>::a_command_ends_though_its_client_has_gone();
+}
+TEST_CASE("asio facility: two partitions trade through one port") {
+    long_command_law<asio_side,
+                     matching_facility<asio_traits>>::two_partitions_trade_through_one_port();
 }

@@ -28,14 +28,14 @@ struct venue_with_a_book {
 
     static matching_service_options options() {
         matching_service_options made = two_traders();
-        made.limits.level_chunks_max = 2048;
-        made.limits.far_nodes_max = 2048;
+        made.sequencing.limits.level_chunks_max = 2048;
+        made.sequencing.limits.far_nodes_max = 2048;
         return made;
     }
 
     void enter(order_side side, price_ticks price, contracts quantity) {
         enter_order it = limit(client_sequence{++sequence}, side, price, quantity);
-        it.session = alice;
+        it.session = side == order_side::buy ? alice : bob;  // Nobody trades with itself.
         service.apply(it);
     }
 

@@ -9,6 +9,7 @@
 #include <exchange/tests/net/eager_facility.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
+#include <exchange/tests/net/long_command_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
 #include <exchange/tests/net/snapshot_laws.hpp>
@@ -173,4 +174,14 @@ TEST_CASE("callback facility: a listener that has missed too much asks for the b
                  callback_facility>::who_has_missed_too_much_asks_for_the_book_and_goes_on();
     snapshot_law<asio_side,
                  eager_facility>::who_has_missed_too_much_asks_for_the_book_and_goes_on();
+}
+TEST_CASE("callback facility: commands wait in order behind one that takes many steps") {
+    long_command_law<asio_side,
+                     callback_facility>::commands_wait_in_order_behind_one_that_takes_many_steps();
+}
+TEST_CASE("callback facility: a command ends though its client has gone") {
+    long_command_law<asio_side, callback_facility>::a_command_ends_though_its_client_has_gone();
+}
+TEST_CASE("callback facility: two partitions trade through one port") {
+    long_command_law<asio_side, callback_facility>::two_partitions_trade_through_one_port();
 }

@@ -49,12 +49,13 @@ struct golden_stream {
 };
 
 /// As scenarios.hpp wants it: all sessions are defined, the two that trade may log in.
-[[nodiscard]] inline matching_service_options scenario_rules() {
+[[nodiscard]] inline matching_service_options scenario_rules(std::uint32_t step_work) {
     matching_service_options options;
-    options.limits = bench::scenario::limits();
+    options.sequencing.limits = bench::scenario::limits();
+    options.sequencing.limits.step_work_max = step_work;
     options.participants = {{"maker", "secret", session_id{1}}, {"taker", "secret", session_id{2}}};
     constexpr auto always = []() noexcept { return timestamp_ns{1'000'000'000}; };
-    options.clocks = {.wall = always, .steady = always};
+    options.sequencing.clocks = {.wall = always, .steady = always};
     return options;
 }
 
@@ -70,22 +71,26 @@ struct golden_law {
         INFO(std::string{bench::title(golden.which)},
              std::string{golden.state == bench::book_state::filled ? ", filled" : ", empty"});
         int contexts = 0;
-        Side::each_context([&](context& on) {
-            ++contexts;
-            bench::scenario script{golden.which, golden.state};
-            stage it{on, script};
-            bool ended = false;
-            X::launch(on, play(it, script, golden.hash, ended));
-            CHECK(Side::run_to_rest(on));
-            CHECK(ended);
-        });
+        // Commands that are carried out one fill or cancel at a time say the same, byte for byte.
+        for (const std::uint32_t step_work : {partition_limits{}.step_work_max, 1u}) {
+            INFO("work of a step: ", step_work);
+            Side::each_context([&](context& on) {
+                ++contexts;
+                bench::scenario script{golden.which, golden.state};
+                stage it{on, script, step_work};
+                bool ended = false;
+                X::launch(on, play(it, script, golden.hash, ended));
+                CHECK(Side::run_to_rest(on));
+                CHECK(ended);
+            });
+        }
         REQUIRE(contexts > 0);
     }
 
 private:
     struct stage {
-        stage(context& on, bench::scenario& script)
-            : on{on}, service{scenario_rules(), X::now(on)} {
+        stage(context& on, bench::scenario& script, std::uint32_t step_work)
+            : on{on}, service{scenario_rules(step_work), X::now(on)} {
             for (const command& each : script.prepare()) service.apply(each);
             while (service.feed().next(X::now(on))) {
             }  // No listener is there to hear the preparation.
@@ -174,7 +179,7 @@ private:
     static task carried_out(stage& it, std::uint64_t commands) {
         for (raw_client<X>& each : it.clients) co_await each.write();
         typename X::timer timer{it.on};
-        while (it.service.counts().commands < commands)
+        while (it.service.counts().commands < commands || it.service.busy())
             static_cast<void>(
                 co_await timer.wait_until(X::now(it.on) + std::chrono::microseconds{100}));
     }

@@ -261,8 +261,8 @@ TEST_CASE(
     static timestamp_ns wall = 500'000 * hour;
     static timestamp_ns steady = second;
     matching_service_options options = two_traders();
-    options.clocks = {.wall = []() noexcept { return wall; },
-                      .steady = []() noexcept { return steady; }};
+    options.sequencing.clocks = {.wall = []() noexcept { return wall; },
+                                 .steady = []() noexcept { return steady; }};
     options.participants.push_back({"carol", "secret", session_id{3}});
     fixture it{options};
     define_account slow{};
@@ -307,4 +307,173 @@ TEST_CASE("at the end of the day every stream ends behind what it holds") {
     CHECK(it.alices.client().ending() == soup_ending::session_ended);
     CHECK(it.open_orders(alice) == 1);
     it.alices.disconnect();
+}
+
+// ---------------------------------------------------------------------------------------------
+// Sister sessions
+// ---------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr session_id anna{3};
+
+// Anna's session is of alice's account.
+struct sisters : fixture {
+    sisters() : fixture{with_anna()} {
+        service.apply(
+            define_session{anna, account_id{number(alice)}, disconnect_policy::keep_orders});
+        alices.connect();
+        annas.connect();
+    }
+
+    static matching_service_options with_anna() {
+        matching_service_options made = two_traders();
+        made.participants.push_back({"anna", "secret", anna});
+        return made;
+    }
+
+    socketless_client annas{service, login_of("anna")};
+};
+
+}  // namespace
+
+TEST_CASE(
+    "who cancels and amends from a sister session is answered, and the owner knows who it was") {
+    sisters it;
+    it.alices.tell(limit(client_sequence{7}, order_side::buy, 100, 5));
+    const order_id id = it.alices.heard_of<order_entered>().at(0).order;
+
+    it.annas.tell(amend_order{anna, client_sequence{1}, {id, client_sequence::none}, 100, 4});
+    it.annas.tell(cancel_order{anna, client_sequence{2}, {id, client_sequence::none}});
+    it.alices.exchange_bytes();
+
+    for (const socketless_client* each : {&it.alices, &it.annas}) {
+        const auto amended = each->heard_of<order_amended>();
+        const auto cancelled = each->heard_of<order_cancelled>();
+        REQUIRE(amended.size() == 1);
+        REQUIRE(cancelled.size() == 1);
+        CHECK(amended[0].session == alice);
+        CHECK(amended[0].client_seq == client_sequence{7});
+        CHECK(amended[0].request_session == anna);
+        CHECK(amended[0].request_seq == client_sequence{1});
+        CHECK(cancelled[0].session == alice);
+        CHECK(cancelled[0].request_session == anna);
+        CHECK(cancelled[0].request_seq == client_sequence{2});
+    }
+}
+
+TEST_CASE("a mass cancel is told to whom it concerns and to the sister that asked, once each") {
+    sisters it;
+    it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    it.annas.tell(limit(client_sequence{1}, order_side::buy, 99, 5));
+
+    it.annas.tell(cancel_orders{anna, client_sequence{2}, account_id{number(alice)},
+                                instrument_id::none, side_filter::both});
+    it.alices.exchange_bytes();
+
+    CHECK(it.annas.heard_of<order_cancelled>().size() == 2);
+    CHECK(it.alices.heard_of<order_cancelled>().size() == 1);
+    it.annas.tell(cancel_orders{anna, client_sequence{3}, account_id{number(alice)},
+                                instrument_id::none, side_filter::both});
+    REQUIRE(it.annas.heard_of<order_rejected>().size() == 1);
+    CHECK(it.annas.heard_of<order_rejected>()[0].reason == reject_reason::nothing_to_cancel);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Commands of several steps
+// ---------------------------------------------------------------------------------------------
+
+namespace {
+
+// A facility that lets the service rest after each step.
+struct slow_fixture final : fixture, command_runner {
+    slow_fixture() : fixture{one_fill_a_step()} {
+        service.run_with(this);
+        alices.connect();
+        bobs.connect();
+        for (std::uint32_t each = 1; each <= 3; ++each)
+            alices.tell(limit(client_sequence{each}, order_side::sell, 100, 5));
+        alices.forget();
+    }
+
+    static matching_service_options one_fill_a_step() {
+        matching_service_options made = two_traders();
+        made.sequencing.limits.step_work_max = 1;
+        return made;
+    }
+
+    void service_is_busy() noexcept override { ++told_busy; }
+
+    int told_busy = 0;
+};
+
+}  // namespace
+
+TEST_CASE("what a command causes is heard between its steps, and no other begins before its end") {
+    slow_fixture it;
+
+    it.bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 15));
+
+    CHECK(it.told_busy == 1);
+    CHECK(it.service.busy());
+    // Of the first fill, all but the last message, which is the public's.
+    CHECK(it.bobs.heard_of<order_executed>().size() == 1);
+    it.service.resume();
+    it.bobs.exchange_bytes();
+    CHECK(it.bobs.heard_of<order_executed>().size() == 2);
+    it.service.resume();
+    CHECK_FALSE(it.service.busy());
+    it.alices.exchange_bytes();
+    CHECK(it.alices.heard_of<order_executed>().size() == 3);
+}
+
+TEST_CASE("a session takes no packet behind one whose command takes several steps") {
+    slow_fixture it;
+    REQUIRE(it.bobs.send(limit(client_sequence{1}, order_side::buy, 100, 15)));
+    REQUIRE(it.bobs.send(limit(client_sequence{2}, order_side::buy, 90, 1)));
+    soup_framer wire;
+    put(wire, it.bobs.client().output());
+    span_watch spans{nullptr};
+
+    CHECK(it.bobs.session().take_packets(wire, 64, day_start, spans) == 1);
+    it.service.finish_command();
+    CHECK(it.bobs.session().take_packets(wire, 64, day_start, spans) == 1);
+}
+
+TEST_CASE("a session that ends while a command is under way ends behind it, unless it is back") {
+    slow_fixture it;
+    it.service.apply(
+        define_session{session_id{3}, account_id{number(alice)}, disconnect_policy::keep_orders});
+    const std::uint64_t commands = it.service.counts().commands;
+    it.bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 15));
+    REQUIRE(it.service.busy());
+
+    it.alices.disconnect();
+    CHECK(it.service.counts().commands == commands + 1);
+    it.service.finish_command();
+    CHECK(it.service.counts().commands == commands + 2);
+
+    it.alices.connect();
+    for (std::uint32_t each = 11; each <= 13; ++each)
+        it.alices.tell(limit(client_sequence{each}, order_side::sell, 100, 5));
+    const std::uint64_t before = it.service.counts().commands;
+    it.bobs.tell(limit(client_sequence{2}, order_side::buy, 100, 15));
+    REQUIRE(it.service.busy());
+    it.alices.disconnect();
+    it.alices.connect();
+    it.service.finish_command();
+    CHECK(it.service.counts().commands == before + 1);
+}
+
+TEST_CASE("a day that ends in the middle of a command ends behind it") {
+    slow_fixture it;
+    it.bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 15));
+    REQUIRE(it.service.busy());
+
+    it.service.end(day_start);
+
+    CHECK_FALSE(it.service.busy());
+    it.alices.exchange_bytes();
+    CHECK(it.alices.heard_of<order_executed>().size() == 3);
+    CHECK(it.alices.client().ending() == soup_ending::session_ended);
 }

@@ -144,7 +144,7 @@ struct slow_reader_law : facility_fixture<Side, Facility> {
 
     static void who_reads_misses_nothing_of_the_largest_sweep() {
         day today;
-        today.rules.limits.orders_max = swept + 1;
+        today.rules.sequencing.limits.orders_max = swept + 1;
         for (credentials& each : today.rules.participants)
             each.one_command = session_room(swept + 1, swept + 1);
         REQUIRE(2 * swept > today.rules.stream.messages_max);  // Else it proves nothing.

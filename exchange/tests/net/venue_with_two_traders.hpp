@@ -19,18 +19,18 @@ inline soup_login login_of(std::string_view name, std::uint64_t sequence = 1) {
 
 [[nodiscard]] inline matching_service_options two_traders() {
     matching_service_options options;
-    options.limits = {.products_max = 4,
-                      .instruments_max = 4,
-                      .accounts_max = 8,
-                      .sessions_max = 8,
-                      .orders_max = 4096,
-                      .holdings_max = 64,
-                      .level_chunks_max = 256,
-                      .far_nodes_max = 64};
+    options.sequencing.limits = {.products_max = 4,
+                                 .instruments_max = 4,
+                                 .accounts_max = 8,
+                                 .sessions_max = 8,
+                                 .orders_max = 4096,
+                                 .holdings_max = 64,
+                                 .level_chunks_max = 256,
+                                 .far_nodes_max = 64};
     options.participants = {
         {"alice", "secret", alice}, {"bob", "secret", bob}, {"ops", "secret", session_id::none}};
     constexpr auto always = []() noexcept { return timestamp_ns{1'000'000'000}; };
-    options.clocks = {.wall = always, .steady = always};
+    options.sequencing.clocks = {.wall = always, .steady = always};
     return options;
 }
 

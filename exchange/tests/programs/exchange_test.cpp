@@ -147,6 +147,28 @@ TEST_CASE("blocking an account cancels its orders and refuses new ones until it 
     check_accepted(it, {"end-session", "1"});
 }
 
+TEST_CASE("terms are changed, positions taken over and things taken out of use while it runs") {
+    running_exchange it{"gyre_epoll"};
+    CHECK(it.ctl({"change", "account", "3", "--position-max", "1000"}).text ==
+          "accepted: change_account 3\n");
+    check_accepted(it, {"change", "instrument", "2", "--market-band", "100"});
+    check_refused(it, {"change", "product", "1", "--multiplier", "3"}, "not_changeable");
+    check_refused(it, {"change", "account", "9", "--firm", "1"}, "unknown_account");
+    const auto [unknown, why] = it.ctl({"change", "account", "9"});
+    CHECK(unknown == 2);
+    CHECK_MESSAGE(why.find("--firm") != std::string::npos, why);
+
+    check_refused(it, {"position", "1", "1", "-5"}, "not_permitted");
+    check_accepted(it, {"phase", "1", "closed"});
+    CHECK(it.ctl({"position", "1", "1", "-5"}).text == "accepted: set_position 1\n");
+    CHECK(it.ctl({"expire"}).text == "accepted: expire_instruments\n");
+    CHECK(it.ctl({"retire", "session", "3"}).text == "accepted: retire_session 3\n");
+    check_refused(it, {"retire", "session", "3"}, "out_of_use");
+    check_accepted(it, {"retire", "instrument", "2"});
+    check_refused(it, {"phase", "2", "continuous"}, "out_of_use");
+    CHECK(it.ctl({"show", "book", "2"}).text.starts_with("instrument 2, ended, feed from "));
+}
+
 TEST_CASE("a bad configuration starts nothing, says everything that is wrong, and ends with 2") {
     const written_config bad{sample_text([](nlohmann::json& it) {
         it["backend"] = "kqueue";
@@ -305,7 +327,7 @@ TEST_CASE("SIGQUIT tells who is there without ending anything, a second SIGTERM 
                                 how["timing"]["login_within_ms"] = 600'000;
                             }};
         it.facility().send(SIGQUIT);
-        CHECK(it.facility().next_line() == "ops: away, next message 13");
+        CHECK(it.facility().next_line() == "ops: away, next message 1");
         const int silent =
             gyre::testing::plain_connect(gyre::endpoint::parse(it.order_entry()).value());
         check_accepted(it,

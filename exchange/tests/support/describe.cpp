@@ -44,18 +44,27 @@ std::string whose(const Message& it) {
            text(it.client_seq);
 }
 
+// Its own session is not repeated: `by 7`, `by s4/7` if a sister session asked, `by 0` if nobody did.
+template <class Message>
+std::string by(const Message& it) {
+    const bool nobody = it.request_session == session_id::none;
+    const bool numbered = it.request_seq != client_sequence::none;
+    const bool plain = nobody ? !numbered : numbered && it.request_session == it.session;
+    if (plain) return "by " + text(it.request_seq);
+    return "by s" + text(it.request_session) + '/' + text(it.request_seq);
+}
+
 std::string from(const order_entered& it) {
     return line("entered", text(it.order), whose(it), text(it.side), at(it.open, it.price), "done",
                 text(it.executed), "tif", text(it.tif));
 }
 std::string from(const order_amended& it) {
     return line("amended", text(it.order), whose(it), text(it.side), at(it.open, it.price), "done",
-                text(it.executed), "by", text(it.request_seq), "priority", text(it.priority), "why",
-                text(it.reason));
+                text(it.executed), by(it), "priority", text(it.priority), "why", text(it.reason));
 }
 std::string from(const order_cancelled& it) {
     return line("cancelled", text(it.order), whose(it), text(it.side), at(it.cancelled, it.price),
-                "done", text(it.executed), "by", text(it.request_seq), "why", text(it.reason));
+                "done", text(it.executed), by(it), "why", text(it.reason));
 }
 std::string from(const order_rejected& it) {
     return line("rejected", text(it.order), "i" + text(it.instrument),

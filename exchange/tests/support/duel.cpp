@@ -38,13 +38,28 @@ bool same(const event& one, const event& other) {
 template <class Command>
 constexpr bool has_target = requires(Command it) { it.target; };
 
+// By a client, and not about a session.
+template <class Command>
+constexpr bool has_sender = requires(Command it) { it.client_seq; };
+
+bool names(const event& it, session_id whom) {
+    return visit(it, [&]<class Message>(const Message& message) {
+        bool found = false;
+        if constexpr (requires { message.session; }) found = message.session == whom;
+        if constexpr (requires { message.request_session; }) {
+            found = found || message.request_session == whom;
+        }
+        return found;
+    });
+}
+
 }  // namespace
 
 bool duel::play(const step& it) {
     command for_real = it.what;
     command for_model = it.what;
     if (it.by_id.session != session_id::none) {
-        const auto known = ids_.find(key(it.by_id));
+        const auto known = ids_.find(it.by_id);
         // An order that is not known yet has an id that no order has.
         constexpr order_id unheard{~std::uint64_t{0}};
         const both_ids ids = known == ids_.end() ? both_ids{unheard, unheard} : known->second;
@@ -67,11 +82,7 @@ bool duel::play(const step& it) {
     now_ = it.now;
     seen_.count(it.what);
     model_.far_nodes_left(limits_.far_nodes_max - real_.state().memory.levels.nodes.in_use());
-    const auto take = [this](const event_batch& batch) { hear(batch); };
-    if (real_.apply(it.now, for_real, event_sink::to(take)) != steps_) {
-        complain("the command got another number than its place");
-    }
-    if (!complete_ && !said_.empty()) complain("the last message of an event does not say so");
+    carry_out(it.now, for_real);
     ledger_.begin(for_real);
     for (event& each : said_) {
         if (spoil_) spoil_(each);
@@ -79,11 +90,42 @@ bool duel::play(const step& it) {
         complain(public_.hear(each));
         complain(ledger_.hear(each));
     }
+    complain(compare_answer(it.what));
     compare(model_.apply(it.now, for_model));
     complain(public_.compare_touched(real_.state()));
     complain(compare_fills());
     if (steps_ % full_comparison_every == 0) compare_whole();
     return complaint_.empty();
+}
+
+// A step at a time, if the partition works in steps; between them it says nothing by itself.
+void duel::carry_out(timestamp_ns now, const command& what) {
+    const auto take = [this](const event_batch& batch) { hear(batch); };
+    const event_sink sink = event_sink::to(take);
+    if (real_.begin(now, what, sink) != steps_) {
+        complain("the command got another number than its place");
+    }
+    while (real_.busy()) {
+        if (complete_) complain("a command goes on after its last message");
+        real_.resume(sink);
+        seen_.count_resumption();
+    }
+    if (!complete_ && !said_.empty()) complain("the last message of an event does not say so");
+}
+
+// Before the model carries it out, which may retire the session.
+std::string duel::compare_answer(const command& what) const {
+    return std::visit(
+        [this]<class Command>(const Command& it) -> std::string {
+            if constexpr (has_sender<Command>) {
+                const auto told = [&](const event& each) { return names(each, it.session); };
+                if (model_.knows(it.session) && std::none_of(said_.begin(), said_.end(), told)) {
+                    return "a client's command is not answered";
+                }
+            }
+            return {};
+        },
+        what);
 }
 
 bool duel::finish() {
@@ -129,7 +171,7 @@ void duel::learn(const event& said, const event& expected) {
         order_id& last = last_in_place_[number(real.order) & orders_limit];
         if (number(real.order) <= number(last)) complain("an order id is used twice");
         last = real.order;
-        ids_[key({real.session, real.client_seq})] = {real.order, wanted.order};
+        ids_[{real.session, real.client_seq, real.side}] = {real.order, wanted.order};
     };
     if (said.kind != expected.kind) return;
     switch (said.kind) {
@@ -203,6 +245,9 @@ std::string duel::compare_holdings() const {
             const holding& held = real.holdings[real.holdings.find(whose, market)];
             const instrument_id in{market};
             if (held.position != model_.position_of(whose, in)) return "a position is wrong";
+            if (held.position != ledger_.position_of(whose, in)) {
+                return "a position is not what the fills add up to";
+            }
             positions[market] += held.position;
             for (const order_side side : {order_side::buy, order_side::sell}) {
                 if (held.open[number(side)] != model_.open_of(whose, in, side)) {
@@ -211,8 +256,10 @@ std::string duel::compare_holdings() const {
             }
         }
     }
-    for (const std::int64_t sum : positions) {
-        if (sum != 0) return "positions do not add up to zero";
+    for (std::uint16_t market = 1; market < markets; ++market) {
+        if (positions[market] != ledger_.brought_into(instrument_id{market})) {
+            return "positions do not add up to what was brought along";
+        }
     }
     return {};
 }
@@ -250,106 +297,6 @@ std::vector<step> shrink(std::vector<step> steps,
         }
     }
     return steps;
-}
-
-// ---------------------------------------------------------------------------------------------
-// As code
-// ---------------------------------------------------------------------------------------------
-
-namespace {
-
-std::string text(std::int64_t it) { return std::to_string(it); }
-
-template <class Enum>
-    requires std::is_enum_v<Enum>
-std::string text(Enum it, const char* type) {
-    return std::string{type} + '{' + std::to_string(+number(it)) + '}';
-}
-
-template <class... Fields>
-std::string braces(const char* type, const Fields&... fields) {
-    std::string made = std::string{type} + '{';
-    const char* separator = "";
-    ((made += separator, made += fields, separator = ", "), ...);
-    return made + '}';
-}
-
-std::string session(session_id it) { return text(it, "session_id"); }
-std::string sequence(client_sequence it) { return text(it, "client_sequence"); }
-std::string instrument(instrument_id it) { return text(it, "instrument_id"); }
-std::string account(account_id it) { return text(it, "account_id"); }
-
-std::string target(const order_reference& it) {
-    return braces("", text(it.id, "order_id"), sequence(it.client_seq));
-}
-
-std::string code(const enter_order& it) {
-    return braces("enter_order", session(it.session), sequence(it.client_seq),
-                  instrument(it.instrument), text(it.side, "order_side"),
-                  text(it.type, "order_type"), text(it.tif, "time_in_force"),
-                  text(it.instruction, "execution_instruction"),
-                  text(it.self_trade, "self_trade_action"), text(it.price), text(it.quantity));
-}
-std::string code(const amend_order& it) {
-    return braces("amend_order", session(it.session), sequence(it.client_seq), target(it.target),
-                  text(it.price), text(it.quantity));
-}
-std::string code(const cancel_order& it) {
-    return braces("cancel_order", session(it.session), sequence(it.client_seq), target(it.target));
-}
-std::string code(const cancel_orders& it) {
-    return braces("cancel_orders", session(it.session), sequence(it.client_seq),
-                  account(it.account), instrument(it.instrument), text(it.sides, "side_filter"));
-}
-std::string code(const enter_quote& it) {
-    return braces("enter_quote", session(it.session), sequence(it.client_seq),
-                  instrument(it.instrument), text(it.self_trade, "self_trade_action"),
-                  text(it.bid_price), text(it.ask_price), text(it.bid_quantity),
-                  text(it.ask_quantity));
-}
-std::string code(const define_product& it) {
-    std::string bands = "{";
-    for (std::uint32_t each = 0; each < it.bands; ++each) {
-        bands += braces("", text(it.ticks[each].from), text(it.ticks[each].step)) + ", ";
-    }
-    return braces("define_product", text(it.product, "product_id"), text(it.multiplier),
-                  text(it.lot), text(it.bands), bands + '}');
-}
-std::string code(const define_instrument& it) {
-    return braces("define_instrument", instrument(it.instrument), text(it.product, "product_id"),
-                  text(it.type, "instrument_kind"), text(it.lone_orders, "lone_order_policy"),
-                  text(it.expiry_yyyymmdd), text(it.strike), text(it.settlement_price),
-                  text(it.collar), text(it.order_quantity_max), text(it.order_value_max));
-}
-std::string code(const define_account& it) {
-    return braces("define_account", account(it.account), text(it.firm, "firm_id"),
-                  text(it.group, "self_trade_group"), text(it.self_trade, "self_trade_action"),
-                  text(it.order_quantity_max), text(it.open_orders_max),
-                  text(it.messages_per_second_max), text(it.position_max));
-}
-std::string code(const define_session& it) {
-    return braces("define_session", session(it.session), account(it.account),
-                  text(it.on_disconnect, "disconnect_policy"));
-}
-std::string code(const set_phase& it) {
-    return braces("set_phase", instrument(it.instrument), text(it.phase, "market_phase"));
-}
-std::string code(const set_account_state& it) {
-    return braces("set_account_state", account(it.account), text(it.state, "account_state"));
-}
-std::string code(const set_settlement_price& it) {
-    return braces("set_settlement_price", instrument(it.instrument), text(it.settlement_price));
-}
-std::string code(const end_session& it) { return braces("end_session", session(it.session)); }
-std::string code(const end_day& it) { return braces("end_day", instrument(it.instrument)); }
-
-}  // namespace
-
-std::string as_code(const step& it) {
-    const std::string what = std::visit([](const auto& each) { return code(each); }, it.what);
-    return braces("step", text(static_cast<std::int64_t>(it.now)), what,
-                  braces("", session(it.by_id.session), sequence(it.by_id.client_seq))) +
-           ',';
 }
 
 }  // namespace exchange::testing

@@ -3,9 +3,10 @@
 // The partition and its model, told the same commands: they must say the same, message for message.
 //
 // After every command the public books, the ledger and the positions of those who traded are held against
-// the real ones as well, and all there is after every 256 of them and at the end. A step
-// names the order it means by session and sequence even where the command goes by id, so a list of
-// steps keeps its meaning when some are taken out: that is how a failure shrinks.
+// the real ones as well, and all there is after every 256 of them and at the end. How much the partition
+// does at a time, `step_work_max` of its limits says; no message may depend on it. A step names the order
+// it means by session and sequence even where the command goes by id, so a list of steps keeps its
+// meaning when some are taken out: that is how a failure shrinks.
 #pragma once
 
 #include <exchange/core/partition.hpp>
@@ -14,18 +15,23 @@
 #include <exchange/tests/support/public_book.hpp>
 #include <exchange/tests/support/tally.hpp>
 
+#include <compare>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace exchange::testing {
 
-/// An order as its owner knows it.
+/// An order as its owner knows it. The sides of a quote share all but the side.
 struct order_name {
     session_id session;
     client_sequence client_seq;
+    order_side side;
+
+    auto operator<=>(const order_name&) const = default;
 };
 
 struct step {
@@ -69,9 +75,8 @@ private:
     void compare(std::vector<event> expected);
     void complain(const std::string& what);
     void learn(const event& said, const event& expected);
-    [[nodiscard]] static std::uint64_t key(order_name it) {
-        return std::uint64_t{number(it.session)} << 32 | number(it.client_seq);
-    }
+    void carry_out(timestamp_ns now, const command& what);
+    [[nodiscard]] std::string compare_answer(const command& what) const;
     [[nodiscard]] order_id real_of(order_id id) const;
     void compare_whole();
     [[nodiscard]] std::string compare_fills() const;
@@ -92,7 +97,7 @@ private:
     in_sequence steps_ = 0;
     timestamp_ns now_ = 0;
     bool complete_ = true;
-    std::unordered_map<std::uint64_t, both_ids> ids_;
+    std::map<order_name, both_ids> ids_;
     std::vector<order_id> real_by_model_;
     std::unordered_map<std::uint32_t, order_id> last_in_place_;
 };

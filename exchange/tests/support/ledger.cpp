@@ -90,8 +90,29 @@ std::string ledger::hear(const order_executed& it) {
                maker_.price != it.price || maker_.side == it.side) {
         return "maker and taker disagree";
     }
+    positions_[{it.account, it.instrument}] +=
+        buys ? std::int64_t{it.quantity} : -std::int64_t{it.quantity};
     close_if_done(it.order);
     return {};
+}
+
+std::string ledger::hear(const admin_accepted&) {
+    const auto* brought = std::get_if<set_position>(command_);
+    if (brought == nullptr) return {};
+    std::int64_t& position = positions_[{brought->account, brought->instrument}];
+    brought_[brought->instrument] += brought->position - position;
+    position = brought->position;
+    return {};
+}
+
+std::int64_t ledger::position_of(account_id whose, instrument_id in) const {
+    const auto at = positions_.find({whose, in});
+    return at == positions_.end() ? 0 : at->second;
+}
+
+std::int64_t ledger::brought_into(instrument_id in) const {
+    const auto at = brought_.find(in);
+    return at == brought_.end() ? 0 : at->second;
 }
 
 std::string ledger::hear(const trade& it) {

@@ -3,14 +3,17 @@
 // What clients are owed: no contract appears or vanishes, and no client trades beyond its limit.
 //
 // It follows each order through the messages of its session alone. What was asked for, less what was
-// executed, cancelled and decremented, is what is open, after every message.
+// executed, cancelled and decremented, is what is open, after every message. Positions it adds up from the
+// fills, and from what accounts bring along.
 #pragma once
 
 #include <exchange/core/commands.hpp>
 #include <exchange/core/events.hpp>
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace exchange::testing {
 
@@ -21,6 +24,12 @@ public:
 
     /// Says what is impossible about a message, or nothing.
     std::string hear(const event& it);
+
+    /// Bought less sold, what was brought along included.
+    [[nodiscard]] std::int64_t position_of(account_id whose, instrument_id in) const;
+
+    /// What all accounts together brought into a market: that much their positions add up to.
+    [[nodiscard]] std::int64_t brought_into(instrument_id in) const;
 
 private:
     struct entry {
@@ -35,6 +44,7 @@ private:
     std::string hear(const order_cancelled& it);
     std::string hear(const order_executed& it);
     std::string hear(const trade& it);
+    std::string hear(const admin_accepted& it);
     template <class Message>
     std::string hear(const Message&) {
         return {};
@@ -45,6 +55,8 @@ private:
 
     const command* command_ = nullptr;
     std::map<order_id, entry> open_;
+    std::map<std::pair<account_id, instrument_id>, std::int64_t> positions_;
+    std::map<instrument_id, std::int64_t> brought_;
     order_executed maker_{};
 };
 

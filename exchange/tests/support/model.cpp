@@ -31,6 +31,38 @@ const model_account& model::account_of(session_id from) const {
     return accounts_.at(sessions_.at(from).terms.account);
 }
 
+const define_product& model::product_of(const model_market& in) const {
+    return products_.at(in.terms.product).terms;
+}
+
+bool model::knows(session_id it) const {
+    const auto at = sessions_.find(it);
+    return at != sessions_.end() && !at->second.retired;
+}
+
+bool model::is_own(account_id one, account_id other) const {
+    if (one == other) return true;
+    const self_trade_group group = accounts_.at(one).terms.group;
+    return group != self_trade_group::none && group == accounts_.at(other).terms.group;
+}
+
+std::optional<price_ticks> model::best_of(const model_market& in, order_side side) const {
+    if (side == order_side::buy) {
+        return in.buys.empty() ? std::nullopt : std::optional{in.buys.rbegin()->first};
+    }
+    return in.sells.empty() ? std::nullopt : std::optional{in.sells.begin()->first};
+}
+
+// The best price of each side first, at each price the oldest; buyers before sellers.
+std::vector<order_id> model::in_priority(const model_market& in) {
+    std::vector<order_id> all;
+    for (auto at = in.buys.rbegin(); at != in.buys.rend(); ++at) {
+        all.insert(all.end(), at->second.begin(), at->second.end());
+    }
+    for (const auto& [price, ids] : in.sells) all.insert(all.end(), ids.begin(), ids.end());
+    return all;
+}
+
 model_side& model::side_of(const model_order& it) {
     model_market& in = markets_.at(it.terms.instrument);
     return it.terms.side == order_side::buy ? in.buys : in.sells;
@@ -117,12 +149,15 @@ void model::handle(const enter_order& it) {
 
 reject_reason model::why_not(const enter_order& it) {
     using enum reject_reason;
-    if (const auto why = why_no_message(it.session, it.client_seq, true); why != none) return why;
+    if (const auto why = why_no_message(it.session, it.client_seq, model_message::entry);
+        why != none) {
+        return why;
+    }
     if (!within(it.side, order_side::buy, order_side::sell) ||
         !within(it.type, order_type::limit, order_type::market) ||
         !within(it.tif, time_in_force::day, time_in_force::fill_or_kill) ||
         !within(it.instruction, execution_instruction::none, execution_instruction::post_only) ||
-        !within(it.self_trade, self_trade_action::account_default, self_trade_action::decrement)) {
+        !within(it.self_trade, self_trade_action::account_default, self_trade_action::allow)) {
         return invalid_field;
     }
     model_order made{};
@@ -136,16 +171,18 @@ reject_reason model::why_not(const enter_order& it) {
 
     const model_market& in = markets_.at(it.instrument);
     const bool buys = it.side == order_side::buy;
-    const price_ticks far = in.terms.collar > 0 ? in.terms.settlement_price +
-                                                      (buys ? in.terms.collar : -in.terms.collar)
-                                                : (buys ? price_ticks_max : -price_ticks_max);
-    if (at_market) made.terms.price = far;
-    else if (const auto why = why_no_price(in, it.price); why != none) return why;
-    if (const auto why = why_no_quantity(in, it.quantity); why != none) return why;
-    if (!at_market || in.terms.collar > 0 || in.terms.order_value_max > 0) {
-        const auto why = why_no_value(in, it.side, made.terms.price, it.quantity);
-        if (why != none) return why;
+    price_ticks valued = it.price;
+    if (at_market) {
+        const std::optional<price_ticks> limit = market_limit(in, it.side);
+        if (!limit) return no_price_protection;
+        made.terms.price = valued = *limit;
+        const price_ticks best = best_of(in, opposite(it.side)).value_or(*limit);
+        if (in.terms.collar == 0 && std::abs(best) > std::abs(valued)) valued = best;
+    } else if (const auto why = why_no_price(in, it.price); why != none) {
+        return why;
     }
+    if (const auto why = why_no_quantity(in, it.quantity); why != none) return why;
+    if (const auto why = why_no_value(in, it.side, valued, it.quantity); why != none) return why;
     const model_side& others = buys ? in.sells : in.buys;
     if (!waits && others.empty() && in.terms.lone_orders == lone_order_policy::reject) {
         return no_counterparty;
@@ -182,8 +219,7 @@ void model::arrive(model_order it) {
     if (it.open == 0) return;
     if (at_once(it.terms.tif)) {
         say_cancelled(it, it.open,
-                      kill ? cancel_reason::fill_or_kill : cancel_reason::immediate_or_cancel,
-                      client_sequence::none);
+                      kill ? cancel_reason::fill_or_kill : cancel_reason::immediate_or_cancel);
         return;
     }
     put(it);
@@ -208,13 +244,12 @@ bool model::can_fill(const model_order& it) const {
             }
         }
     }
-    const self_trade_group group = accounts_.at(it.account).terms.group;
     std::uint64_t found = 0;
     for (const order_id id : queue) {
         const model_order& other = orders_.at(id);
-        const bool own =
-            group != self_trade_group::none && accounts_.at(other.account).terms.group == group;
-        if (!own) found += other.open;
+        const bool trades =
+            !is_own(it.account, other.account) || it.terms.self_trade == self_trade_action::allow;
+        if (trades) found += other.open;
         else if (it.terms.self_trade != self_trade_action::cancel_resting) break;
     }
     return found >= it.open;
@@ -229,9 +264,8 @@ void model::trade_against_book(model_order& it) {
         const auto best = buys ? others.begin() : std::prev(others.end());
         if (buys ? best->first > it.terms.price : best->first < it.terms.price) return;
         const order_id first = best->second.front();
-        const self_trade_group own = accounts_.at(it.account).terms.group;
-        const bool same = own != self_trade_group::none &&
-                          accounts_.at(orders_.at(first).account).terms.group == own;
+        const bool same = it.terms.self_trade != self_trade_action::allow &&
+                          is_own(it.account, orders_.at(first).account);
         if (same) meet_own(it, first);
         else fill(it, first);
     }
@@ -243,29 +277,28 @@ void model::meet_own(model_order& it, order_id resting) {
         model_order& other = orders_.at(resting);
         const contracts less = std::min(it.open, other.open);
         if (other.open == less) {
-            cancel(resting, cancel_reason::self_trade, client_sequence::none);
+            cancel(resting, cancel_reason::self_trade);
         } else {
             other.open -= less;
-            say_amended(other, amend_priority::kept, amend_reason::self_trade,
-                        client_sequence::none);
+            say_amended(other, amend_priority::kept, amend_reason::self_trade);
             say_book(other, book_action::modify);
             say_level(other);
             say_top(other.terms.instrument);
         }
         if (it.open == less) {
-            say_cancelled(it, less, cancel_reason::self_trade, client_sequence::none);
+            say_cancelled(it, less, cancel_reason::self_trade);
             it.open = 0;
         } else {
             it.open -= less;
-            say_amended(it, amend_priority::kept, amend_reason::self_trade, client_sequence::none);
+            say_amended(it, amend_priority::kept, amend_reason::self_trade);
         }
         return;
     }
     if (how != self_trade_action::cancel_aggressor) {
-        cancel(resting, cancel_reason::self_trade, client_sequence::none);
+        cancel(resting, cancel_reason::self_trade);
     }
     if (how != self_trade_action::cancel_resting) {
-        say_cancelled(it, it.open, cancel_reason::self_trade, client_sequence::none);
+        say_cancelled(it, it.open, cancel_reason::self_trade);
         it.open = 0;
     }
 }
@@ -305,76 +338,6 @@ void model::fill(model_order& taker, order_id resting) {
     say_level(maker);
     say(in.day);
     say_top(maker.terms.instrument);
-}
-
-void model::handle(const amend_order& it) {
-    const reject_reason why = why_not(it);
-    if (why != reject_reason::none) refuse(it, it.target.id, instrument_id::none, why);
-}
-
-reject_reason model::why_not(const amend_order& it) {
-    using enum reject_reason;
-    if (const auto why = why_no_message(it.session, it.client_seq, true); why != none) return why;
-    const std::vector<order_id> found = find(it.session, it.target);
-    if (found.empty()) return unknown_order;
-    model_order& old = orders_.at(found.back());
-    const model_market& in = markets_.at(old.terms.instrument);
-    if (const auto why = why_no_market(old.terms.instrument); why != none) return why;
-    if (it.price != old.terms.price) {
-        if (const auto why = why_no_price(in, it.price); why != none) return why;
-    }
-    if (const auto why = why_no_quantity(in, it.quantity); why != none) return why;
-    if (it.quantity <= old.executed) {
-        cancel(old.id, cancel_reason::amended_below_executed, it.client_seq);
-        return none;
-    }
-    const contracts open = it.quantity - old.executed;
-    if (it.price == old.terms.price && open <= old.open) {
-        old.open = open;
-        say_amended(old, amend_priority::kept, amend_reason::requested, it.client_seq);
-        say_book(old, book_action::modify);
-        say_level(old);
-        say_top(old.terms.instrument);
-        return none;
-    }
-    if (const auto why = why_no_value(in, old.terms.side, it.price, it.quantity); why != none) {
-        return why;
-    }
-    const std::int64_t more = static_cast<std::int64_t>(open) - old.open;
-    if (const auto why = why_no_limits(account_of(it.session), old.terms.instrument, old.terms.side,
-                                       it.quantity, more, 0);
-        why != none) {
-        return why;
-    }
-    const bool buys = old.terms.side == order_side::buy;
-    const model_side& others = buys ? in.sells : in.buys;
-    const bool trades = !others.empty() && (buys ? others.begin()->first <= it.price
-                                                 : others.rbegin()->first >= it.price);
-    if (old.terms.instruction == execution_instruction::post_only && trades) return would_trade;
-    if (!has_room(old.terms.instrument, old.terms.side, it.price)) return at_capacity;
-    change(old, it);
-    return none;
-}
-
-void model::change(model_order& old, const amend_order& how) {
-    model_order was = old;
-    model_order it = old;
-    it.terms.price = how.price;
-    it.open = how.quantity - old.executed;
-    // It stays in the list of orders, though not in the book: it keeps its place among its account's.
-    take_from_level(was);
-    say_amended(it, amend_priority::lost, amend_reason::requested, how.client_seq);
-    say_book(was, book_action::erase);
-    say_level(was);
-    trade_against_book(it);
-    if (it.open == 0) {
-        forget(it);
-    } else {
-        put(it);
-        say_book(it, book_action::add);
-        say_level(it);
-    }
-    say_top(it.terms.instrument);
 }
 
 }  // namespace exchange::testing

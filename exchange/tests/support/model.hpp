@@ -16,6 +16,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -41,9 +42,13 @@ struct model_order {
 /// Orders by price, at each price the oldest first.
 using model_side = std::map<price_ticks, std::list<order_id>>;
 
+struct model_product {
+    define_product terms;
+    bool retired = false;
+};
+
 struct model_market {
     define_instrument terms;
-    define_product product;
     market_phase phase = market_phase::closed;
     market_statistics day{};
     top_of_book told{};
@@ -54,15 +59,25 @@ struct model_market {
 struct model_session {
     define_session terms;
     client_sequence last;
+    bool retired = false;
 };
 
 struct model_account {
     define_account terms;
     account_state state = account_state::active;
-    timestamp_ns second_begin = 0;
-    std::uint32_t messages = 0;
+    timestamp_ns entries_occupied_until = 0;
+    timestamp_ns cancels_occupied_until = 0;
     std::map<instrument_id, std::int64_t> position;
 };
+
+/// Who asked for what happens to an order: nobody, or a client's command.
+struct model_request {
+    session_id session = session_id::none;
+    client_sequence client_seq = client_sequence::none;
+};
+
+/// Which of an account's two allowances a message takes from.
+enum class model_message : std::uint8_t { entry, cancel };
 
 class model {
 public:
@@ -76,6 +91,9 @@ public:
     void far_nodes_left(std::uint32_t count) { far_nodes_left_ = count; }
 
     [[nodiscard]] const std::map<order_id, model_order>& orders() const { return orders_; }
+
+    /// Defined, and not retired.
+    [[nodiscard]] bool knows(session_id it) const;
 
     [[nodiscard]] std::int64_t position_of(account_id whose, instrument_id in) const;
 
@@ -98,6 +116,9 @@ private:
     void handle(const set_settlement_price& it);
     void handle(const end_session& it);
     void handle(const end_day& it);
+    void handle(const retire& it);
+    void handle(const expire_instruments& it);
+    void handle(const set_position& it);
 
     reject_reason why_not(const enter_order& it);
     reject_reason why_not(const amend_order& it);
@@ -105,18 +126,26 @@ private:
     reject_reason why_not(const cancel_orders& it);
     reject_reason why_not(const enter_quote& it);
     reject_reason withdraw(const enter_quote& it);
-    reject_reason why_no_message(session_id from, client_sequence seq, bool is_entry);
+    reject_reason why_no_message(session_id from, client_sequence seq, model_message what);
+    bool has_allowance(model_account& whose, model_message what) const;
     reject_reason why_no_market(instrument_id in) const;
     reject_reason why_no_price(const model_market& in, price_ticks price) const;
     reject_reason why_no_quantity(const model_market& in, contracts quantity) const;
     reject_reason why_no_value(const model_market& in, order_side side, price_ticks price,
                                contracts quantity) const;
+    reject_reason why_no_retirement(const retire& it) const;
+    reject_reason why_no_position(const set_position& it) const;
     reject_reason why_no_product(const define_product& it) const;
     reject_reason why_no_instrument(const define_instrument& it) const;
     reject_reason why_no_account(const define_account& it) const;
     reject_reason why_no_session(const define_session& it) const;
     reject_reason why_no_limits(const model_account& whose, instrument_id in, order_side side,
                                 contracts quantity, std::int64_t more, std::int64_t orders) const;
+
+    bool is_over(const model_market& in) const;
+    bool is_own(account_id one, account_id other) const;
+    std::optional<price_ticks> best_of(const model_market& in, order_side side) const;
+    std::optional<price_ticks> market_limit(const model_market& in, order_side side) const;
 
     bool has_holding(account_id whose, instrument_id in) const;
     bool has_room(instrument_id in, order_side side, price_ticks price) const;
@@ -128,13 +157,15 @@ private:
     void fill(model_order& taker, order_id resting);
     bool can_fill(const model_order& it) const;
     void change(model_order& old, const amend_order& how);
-    void cancel(order_id id, cancel_reason reason, client_sequence request);
-    void cancel_where(const std::function<bool(const model_order&)>& wanted, cancel_reason reason,
-                      client_sequence request);
+    void cancel(order_id id, cancel_reason reason, model_request by = {});
+    std::size_t cancel_where(const std::function<bool(const model_order&)>& wanted,
+                             cancel_reason reason, model_request by = {});
+    std::size_t cancel_quote(account_id whose, instrument_id in, model_request by);
+    void end_market(instrument_id in, cancel_reason why);
     void say_cancelled(const model_order& it, contracts gone, cancel_reason reason,
-                       client_sequence request);
+                       model_request by = {});
     void say_amended(const model_order& it, amend_priority priority, amend_reason reason,
-                     client_sequence request);
+                     model_request by = {});
     void say_executed(const model_order& it, const model_order& maker, contracts quantity);
     void say_captured(const model_order& it, const model_order& other, const model_order& maker,
                       contracts quantity);
@@ -154,10 +185,19 @@ private:
         say(order_rejected{order, in, it.client_seq, it.session, it.kind, why});
     }
     template <class Command>
-    bool answer(const Command& it, std::uint32_t subject, reject_reason why);
+    bool answer(const Command& it, std::uint32_t subject, reject_reason why) {
+        if (why == reject_reason::none) say(admin_accepted{subject, it.kind});
+        else say(admin_rejected{subject, it.kind, why});
+        return why == reject_reason::none;
+    }
+
+    template <class Command>
+    static model_request asked_by(const Command& it) {
+        return {it.session, it.client_seq};
+    }
 
     std::vector<order_id> find(session_id from, const order_reference& target) const;
-    bool rests(order_id id) const { return orders_.contains(id); }
+    static std::vector<order_id> in_priority(const model_market& in);
     model_side& side_of(const model_order& it);
     void put(const model_order& it);
     void take(const model_order& it);
@@ -165,6 +205,7 @@ private:
     void forget(const model_order& it);
     order_id quote_of(account_id whose, instrument_id in, order_side side) const;
     const model_account& account_of(session_id from) const;
+    const define_product& product_of(const model_market& in) const;
 
     partition_limits limits_;
     timestamp_ns now_ = 0;
@@ -176,7 +217,7 @@ private:
     std::multimap<std::pair<session_id, client_sequence>, order_id> by_name_;
     std::map<account_id, std::set<order_id>> by_account_;
     std::set<std::pair<account_id, instrument_id>> holdings_;
-    std::map<product_id, define_product> products_;
+    std::map<product_id, model_product> products_;
     std::map<instrument_id, model_market> markets_;
     std::map<account_id, model_account> accounts_;
     std::map<session_id, model_session> sessions_;

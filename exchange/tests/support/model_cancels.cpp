@@ -5,22 +5,35 @@
 
 namespace exchange::testing {
 
-void model::cancel(order_id id, cancel_reason reason, client_sequence request) {
+void model::cancel(order_id id, cancel_reason reason, model_request by) {
     const model_order it = orders_.at(id);
     take(it);
-    say_cancelled(it, it.open, reason, request);
+    say_cancelled(it, it.open, reason, by);
     say_book(it, book_action::erase);
     say_level(it);
     say_top(it.terms.instrument);
 }
 
-void model::cancel_where(const std::function<bool(const model_order&)>& wanted,
-                         cancel_reason reason, client_sequence request) {
+std::size_t model::cancel_where(const std::function<bool(const model_order&)>& wanted,
+                                cancel_reason reason, model_request by) {
     std::vector<order_id> found;
     for (const auto& [id, it] : orders_) {
         if (wanted(it)) found.push_back(id);
     }
-    for (const order_id id : found) cancel(id, reason, request);
+    for (const order_id id : found) cancel(id, reason, by);
+    return found.size();
+}
+
+// Whatever rests of it, the bid first.
+std::size_t model::cancel_quote(account_id whose, instrument_id in, model_request by) {
+    std::size_t cancelled = 0;
+    for (const order_side side : {order_side::buy, order_side::sell}) {
+        const order_id old = quote_of(whose, in, side);
+        if (old == order_id::none) continue;
+        cancel(old, cancel_reason::requested, by);
+        ++cancelled;
+    }
+    return cancelled;
 }
 
 void model::handle(const cancel_order& it) {
@@ -29,11 +42,14 @@ void model::handle(const cancel_order& it) {
 }
 
 reject_reason model::why_not(const cancel_order& it) {
-    const reject_reason why = why_no_message(it.session, it.client_seq, false);
+    const auto why = why_no_message(it.session, it.client_seq, model_message::cancel);
     if (why != reject_reason::none) return why;
     const std::vector<order_id> found = find(it.session, it.target);
-    for (const order_id id : found) cancel(id, cancel_reason::requested, it.client_seq);
-    return found.empty() ? reject_reason::unknown_order : reject_reason::none;
+    if (found.empty()) return reject_reason::unknown_order;
+    const model_order& target = orders_.at(found.front());
+    if (target.is_quote) cancel_quote(target.account, target.terms.instrument, asked_by(it));
+    else cancel(target.id, cancel_reason::requested, asked_by(it));
+    return reject_reason::none;
 }
 
 void model::handle(const cancel_orders& it) {
@@ -42,7 +58,7 @@ void model::handle(const cancel_orders& it) {
 }
 
 reject_reason model::why_not(const cancel_orders& it) {
-    const reject_reason why = why_no_message(it.session, it.client_seq, false);
+    const auto why = why_no_message(it.session, it.client_seq, model_message::cancel);
     if (why != reject_reason::none) return why;
     if (number(it.sides) > 2) return reject_reason::invalid_field;
     if (it.account != sessions_.at(it.session).terms.account) return reject_reason::not_permitted;
@@ -55,18 +71,15 @@ reject_reason model::why_not(const cancel_orders& it) {
         if (it.sides == side_filter::sell) return each.terms.side == order_side::sell;
         return true;
     };
-    cancel_where(wanted, cancel_reason::mass_cancel, it.client_seq);
-    return reject_reason::none;
+    const std::size_t cancelled = cancel_where(wanted, cancel_reason::mass_cancel, asked_by(it));
+    return cancelled == 0 ? reject_reason::nothing_to_cancel : reject_reason::none;
 }
 
 reject_reason model::withdraw(const enter_quote& it) {
     if (!markets_.contains(it.instrument)) return reject_reason::unknown_instrument;
     const account_id whose = sessions_.at(it.session).terms.account;
-    for (const order_side side : {order_side::buy, order_side::sell}) {
-        const order_id old = quote_of(whose, it.instrument, side);
-        if (old != order_id::none) cancel(old, cancel_reason::requested, it.client_seq);
-    }
-    return reject_reason::none;
+    const std::size_t cancelled = cancel_quote(whose, it.instrument, asked_by(it));
+    return cancelled == 0 ? reject_reason::nothing_to_cancel : reject_reason::none;
 }
 
 void model::handle(const enter_quote& it) {
@@ -77,8 +90,9 @@ void model::handle(const enter_quote& it) {
 reject_reason model::why_not(const enter_quote& it) {
     using enum reject_reason;
     const bool quotes = it.bid_quantity != 0 || it.ask_quantity != 0;
-    if (const auto why = why_no_message(it.session, it.client_seq, quotes); why != none) return why;
-    if (number(it.self_trade) > 4) return invalid_field;
+    const model_message what = quotes ? model_message::entry : model_message::cancel;
+    if (const auto why = why_no_message(it.session, it.client_seq, what); why != none) return why;
+    if (number(it.self_trade) > 5) return invalid_field;
     if (!quotes) return withdraw(it);
     if (const auto why = why_no_market(it.instrument); why != none) return why;
     const model_market& in = markets_.at(it.instrument);
@@ -135,7 +149,7 @@ reject_reason model::why_not(const enter_quote& it) {
         if (id == order_id::none) continue;
         cancel(id,
                each->terms.quantity == 0 ? cancel_reason::requested : cancel_reason::quote_replaced,
-               it.client_seq);
+               asked_by(it));
     }
     for (model_order* each : {&bid, &ask}) {
         if (each->terms.quantity == 0) continue;

@@ -48,42 +48,72 @@ bool model::has_room(instrument_id in, order_side side, price_ticks price) const
     }
     return false;
 }
-reject_reason model::why_no_message(session_id from, client_sequence seq, bool is_entry) {
-    const auto at = sessions_.find(from);
-    if (at == sessions_.end()) return reject_reason::unknown_session;
-    if (seq <= at->second.last) return reject_reason::duplicate_client_sequence;
-    const std::uint64_t farthest = std::uint64_t{number(at->second.last)} + 16'777'216;
-    if (number(seq) > farthest) return reject_reason::client_sequence_too_far;
-    at->second.last = seq;
-    if (!is_entry) return reject_reason::none;
-    model_account& whose = accounts_.at(at->second.terms.account);
-    if (whose.terms.messages_per_second_max != 0) {
-        if (now_ >= whose.second_begin + 1'000'000'000) {
-            whose.second_begin = now_;
-            whose.messages = 0;
-        }
-        if (++whose.messages > whose.terms.messages_per_second_max) {
-            return reject_reason::message_rate;
-        }
-    }
-    if (whose.state == account_state::blocked) return reject_reason::account_blocked;
+
+reject_reason model::why_no_message(session_id from, client_sequence seq, model_message what) {
+    if (!knows(from)) return reject_reason::unknown_session;
+    model_session& by = sessions_.at(from);
+    if (seq <= by.last) return reject_reason::duplicate_client_sequence;
+    if (number(seq) - number(by.last) > 16'777'216) return reject_reason::client_sequence_too_far;
+    by.last = seq;
+    model_account& whose = accounts_.at(by.terms.account);
+    if (!has_allowance(whose, what)) return reject_reason::message_rate;
+    const bool may_enter = whose.state == account_state::active;
+    if (what == model_message::entry && !may_enter) return reject_reason::account_blocked;
     return reject_reason::none;
+}
+
+// Each message occupies its share of a second. A burst may run ahead of the clock by all of its messages
+// but one; what is refused occupies nothing.
+bool model::has_allowance(model_account& whose, model_message what) const {
+    const bool enters = what == model_message::entry;
+    const std::uint32_t rate =
+        enters ? whose.terms.messages_per_second_max : whose.terms.cancels_per_second_max;
+    if (rate == 0) return true;
+    const std::uint32_t wanted =
+        enters ? whose.terms.message_burst_max : whose.terms.cancel_burst_max;
+    const std::uint64_t burst = wanted == 0 ? rate : wanted;
+    const std::uint64_t share = std::max<std::uint64_t>(1, 1'000'000'000 / rate);
+    timestamp_ns& until = enters ? whose.entries_occupied_until : whose.cancels_occupied_until;
+    const timestamp_ns begin = std::max(until, now_);
+    if (begin - now_ > (burst - 1) * share) return false;
+    until = begin + share;
+    return true;
 }
 
 reject_reason model::why_no_market(instrument_id in) const {
     const auto at = markets_.find(in);
     if (at == markets_.end()) return reject_reason::unknown_instrument;
-    if (at->second.phase == market_phase::closed) return reject_reason::market_closed;
-    if (at->second.phase == market_phase::halted) return reject_reason::market_halted;
+    const model_market& market = at->second;
+    if (market.phase == market_phase::ended || is_over(market)) return reject_reason::market_closed;
+    if (market.phase == market_phase::closed) return reject_reason::market_closed;
+    if (market.phase == market_phase::halted) return reject_reason::market_halted;
     return reject_reason::none;
+}
+
+// How far a market order goes: not beyond the collar, and not beyond the band around the best price.
+std::optional<price_ticks> model::market_limit(const model_market& in, order_side side) const {
+    const define_instrument& terms = in.terms;
+    const bool buys = side == order_side::buy;
+    std::vector<price_ticks> limits;
+    if (terms.collar > 0) {
+        limits.push_back(terms.settlement_price + (buys ? terms.collar : -terms.collar));
+    }
+    if (terms.market_band > 0) {
+        const price_ticks from = best_of(in, opposite(side)).value_or(terms.settlement_price);
+        limits.push_back(from + (buys ? terms.market_band : -terms.market_band));
+    }
+    if (limits.empty()) return std::nullopt;
+    return buys ? *std::min_element(limits.begin(), limits.end())
+                : *std::max_element(limits.begin(), limits.end());
 }
 
 reject_reason model::why_no_price(const model_market& in, price_ticks price) const {
     if (!is_price(price)) return reject_reason::invalid_price;
-    if (in.product.bands > 0) {
-        price_ticks step = in.product.ticks[0].step;
-        for (std::uint32_t each = 1; each < in.product.bands; ++each) {
-            if (price >= in.product.ticks[each].from) step = in.product.ticks[each].step;
+    const define_product& product = product_of(in);
+    if (product.bands > 0) {
+        price_ticks step = product.ticks[0].step;
+        for (std::uint32_t each = 1; each < product.bands; ++each) {
+            if (price >= product.ticks[each].from) step = product.ticks[each].step;
         }
         if (price % step != 0) return reject_reason::price_off_tick;
     }
@@ -94,7 +124,7 @@ reject_reason model::why_no_price(const model_market& in, price_ticks price) con
 }
 
 reject_reason model::why_no_quantity(const model_market& in, contracts quantity) const {
-    if (quantity == 0 || quantity % in.product.lot != 0) return reject_reason::invalid_quantity;
+    if (quantity == 0 || quantity % product_of(in).lot != 0) return reject_reason::invalid_quantity;
     if (in.terms.order_quantity_max > 0 && quantity > in.terms.order_quantity_max) {
         return reject_reason::quantity_over_max;
     }
@@ -110,7 +140,7 @@ reject_reason model::why_no_value(const model_market& in, order_side side, price
         const price_ticks end = in.terms.settlement_price + better;
         for (const price_ticks each : {end, -end}) dearest = std::max(dearest, each);
     }
-    const wide value = static_cast<wide>(dearest) * quantity * in.product.multiplier;
+    const wide value = static_cast<wide>(dearest) * quantity * product_of(in).multiplier;
     const bool fits = value <= static_cast<wide>(INT64_MAX);
     if (!fits) return reject_reason::value_over_max;
     if (in.terms.order_value_max > 0 && value > static_cast<wide>(in.terms.order_value_max)) {

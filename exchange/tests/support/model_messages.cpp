@@ -5,16 +5,17 @@
 
 namespace exchange::testing {
 void model::say_cancelled(const model_order& it, contracts gone, cancel_reason reason,
-                          client_sequence request) {
+                          model_request by) {
     say(order_cancelled{it.id, it.terms.price, it.terms.instrument, it.account, it.terms.client_seq,
-                        request, gone, it.executed, it.terms.session, it.terms.side, reason});
+                        by.client_seq, gone, it.executed, it.terms.session, by.session,
+                        it.terms.side, reason});
 }
 
 void model::say_amended(const model_order& it, amend_priority priority, amend_reason reason,
-                        client_sequence request) {
+                        model_request by) {
     say(order_amended{it.id, it.terms.price, it.terms.instrument, it.account, it.terms.client_seq,
-                      request, it.open, it.executed, it.terms.session, it.terms.side, priority,
-                      reason});
+                      by.client_seq, it.open, it.executed, it.terms.session, by.session,
+                      it.terms.side, priority, reason});
 }
 
 void model::say_executed(const model_order& it, const model_order& maker, contracts quantity) {

@@ -22,6 +22,9 @@ std::string_view name_of(command_kind it) {
         case set_settlement_price: return "set_settlement_price";
         case end_session: return "end_session";
         case end_day: return "end_day";
+        case retire: return "retire";
+        case expire_instruments: return "expire_instruments";
+        case set_position: return "set_position";
     }
     return "";
 }
@@ -79,6 +82,11 @@ std::string_view name_of(reject_reason it) {
         case invalid_definition: return "invalid_definition";
         case already_defined: return "already_defined";
         case client_sequence_too_far: return "client_sequence_too_far";
+        case part_of_quote: return "part_of_quote";
+        case no_price_protection: return "no_price_protection";
+        case nothing_to_cancel: return "nothing_to_cancel";
+        case out_of_use: return "out_of_use";
+        case not_changeable: return "not_changeable";
     }
     return "";
 }
@@ -96,6 +104,8 @@ std::string_view name_of(cancel_reason it) {
         case kill_switch: return "kill_switch";
         case session_ended: return "session_ended";
         case day_ended: return "day_ended";
+        case expired: return "expired";
+        case retired: return "retired";
     }
     return "";
 }

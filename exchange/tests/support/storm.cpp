@@ -9,7 +9,15 @@ namespace exchange::testing {
 namespace {
 
 constexpr std::uint32_t past_orders = 64;
-constexpr std::uint32_t standing_orders = 4'500;
+constexpr std::uint32_t standing_orders = 200;
+constexpr std::uint32_t standing_orders_deep = 4'500;
+
+// Where a day ends: 2030-12-21, 00:00 UTC.
+constexpr timestamp_ns midnight = 1'924'041'600'000'000'000;
+constexpr timestamp_ns second = 1'000'000'000;
+
+// Its sequences begin below 2^32 and are soon above it; its account has no limits.
+constexpr session_id leaper{5};
 
 // What happens how often, in thousandths; the rest are orders.
 struct weights {
@@ -22,11 +30,11 @@ struct weights {
 
 weights weights_of(storm_shape shape) {
     switch (shape) {
-        case storm_shape::near_touch: return {150, 100, 2, 50, 1};
-        case storm_shape::wide_sparse: return {250, 100, 2, 50, 1};
-        case storm_shape::heavy_cancel: return {450, 50, 6, 30, 1};
-        case storm_shape::heavy_amend: return {50, 600, 2, 30, 1};
-        case storm_shape::many_accounts: return {200, 150, 5, 150, 5};
+        case storm_shape::near_touch: return {150, 100, 4, 50, 4};
+        case storm_shape::wide_sparse: return {250, 100, 4, 50, 4};
+        case storm_shape::heavy_cancel: return {450, 50, 15, 30, 4};
+        case storm_shape::heavy_amend: return {50, 600, 4, 30, 4};
+        case storm_shape::many_accounts: return {200, 150, 10, 150, 8};
     }
     return {};
 }
@@ -55,8 +63,10 @@ storm::storm(storm_shape shape, std::uint64_t seed)
       climate_{static_cast<storm_climate>(seed % storm_climates)},
       // Mixed, for streams that begin a step apart are one stream, and fall into step before long.
       random_{mix(mix(seed) + static_cast<std::uint64_t>(shape))},
-      sequences_(std::size_t{accounts()} * 2 + 2),
-      past_(past_orders, order_name{session_id{1}, client_sequence{1}}) {}
+      sequences_((std::size_t{accounts()} + passing_accounts) * 2 + 2),
+      past_(past_orders, order_name{session_id{1}, client_sequence{1}, order_side::buy}) {
+    now_ = midnight - (sees_midnight() ? (3 + below(30)) * second : 900 * second);
+}
 
 partition_limits storm::limits() const {
     partition_limits limits;
@@ -69,6 +79,9 @@ partition_limits storm::limits() const {
     limits.level_chunks_max = 512;
     limits.far_nodes_max = 4'096;
     limits.client_index_key = random_;
+    // A step does little or much; where time is short, as much as by default.
+    constexpr std::uint32_t budgets[] = {1, 2, 7, 40};
+    if (climate_ != storm_climate::hasty) limits.step_work_max = budgets[random_ >> 8 & 3];
     if (climate_ == storm_climate::deep) {
         limits.orders_max = 6'000;
         limits.level_chunks_max = 6'000;
@@ -94,10 +107,18 @@ std::uint32_t storm::below(std::uint32_t end) {
 std::vector<step> storm::prelude() {
     std::vector<step> steps;
     for (const command& each : definitions()) steps.push_back({0, each, {}});
-    if (climate_ != storm_climate::deep) return steps;
-    for (std::uint32_t each = 0; each < standing_orders; ++each) {
+    if (has_leaper()) {
+        std::uint64_t& last = sequences_[number(leaper)];
+        while (last < (std::uint64_t{1} << 32) - client_sequence_jump_max) {
+            last += client_sequence_jump_max;
+            steps.push_back({0, cancel_order{leaper, client_sequence{last}, {}}, {}});
+        }
+    }
+    const bool deep = climate_ == storm_climate::deep;
+    if (!deep && !sees_midnight()) return steps;
+    for (std::uint32_t each = 0; each < (deep ? standing_orders_deep : standing_orders); ++each) {
         // Not faster than any account may.
-        steps.push_back({now_ += 30'000'000, standing_order(), {}});
+        steps.push_back({now_ += deep ? 30'000'000 : 10'000'000, standing_order(), {}});
     }
     return steps;
 }
@@ -109,6 +130,7 @@ enter_order storm::standing_order() {
     it.session = session_id{static_cast<std::uint16_t>(1 + below(2u * accounts()))};
     it.client_seq = client_sequence{++sequences_[number(it.session)]};
     it.instrument = instrument_id{1 + below(instruments)};
+    if (sees_midnight() && chance(150)) it.instrument = instrument_id{5 + below(2)};
     it.side = buys ? order_side::buy : order_side::sell;
     it.type = order_type::limit;
     it.tif = time_in_force{static_cast<std::uint8_t>(1 + below(2))};
@@ -121,19 +143,32 @@ enter_order storm::standing_order() {
 
 std::uint16_t storm::accounts() const { return shape_ == storm_shape::many_accounts ? 200 : 8; }
 
+// 255 leaps are too many where time hardly moves, or where thousands of steps come first.
+bool storm::has_leaper() const {
+    return climate_ != storm_climate::hasty && climate_ != storm_climate::deep;
+}
+
 session_id storm::any_session() {
+    if (chance(restless() ? 100 : 10)) {
+        const std::uint32_t passing = 2u * accounts() + 1 + below(2 * passing_accounts);
+        return session_id{static_cast<std::uint16_t>(passing)};
+    }
     if (chance(2)) return session_id{static_cast<std::uint16_t>(below(1'000))};
     return session_id{static_cast<std::uint16_t>(1 + below(2u * accounts()))};
 }
 
 instrument_id storm::any_instrument() {
     if (chance(2)) return instrument_id{below(11)};
+    if (chance(restless() ? 120 : 15)) return instrument_id{4 + below(instruments_max - 3)};
     return instrument_id{1 + below(instruments)};
 }
 
 client_sequence storm::next_seq(session_id of) {
     if (number(of) >= sequences_.size()) return client_sequence{1};
-    std::uint32_t& last = sequences_[number(of)];
+    std::uint64_t& last = sequences_[number(of)];
+    if (of == leaper && has_leaper() && chance(200)) {
+        return client_sequence{last += client_sequence_jump_max};
+    }
     if (last > 1 && chance(4))
         return client_sequence{last - below(2)};  // Again, or one that is long past.
     if (chance(6)) return any_jump(last);
@@ -141,10 +176,10 @@ client_sequence storm::next_seq(session_id of) {
 }
 
 // As far as it may, farther, or to the end, after which a session would have nothing left to say.
-client_sequence storm::any_jump(std::uint32_t& last) {
+client_sequence storm::any_jump(std::uint64_t& last) {
     switch (below(4)) {
         case 0: return client_sequence{last += client_sequence_jump_max - below(2)};
-        case 1: return client_sequence{0xffff'ffff - below(2)};
+        case 1: return client_sequence{~std::uint64_t{0} - below(2)};
         default: return client_sequence{last + client_sequence_jump_max + 1 + below(3)};
     }
 }
@@ -184,13 +219,13 @@ enter_order storm::any_order() {
     it.tif = chance(800) ? time_in_force{static_cast<std::uint8_t>(1 + below(2))}
                          : time_in_force{static_cast<std::uint8_t>(3 + below(2))};
     it.instruction = chance(80) ? execution_instruction::post_only : execution_instruction::none;
-    it.self_trade = chance(300) ? self_trade_action{static_cast<std::uint8_t>(below(5))}
+    it.self_trade = chance(300) ? self_trade_action{static_cast<std::uint8_t>(below(6))}
                                 : self_trade_action::account_default;
     it.price = any_price();
     if (it.instrument == instrument_id{2} && !chance(50)) it.price -= it.price % 10;
     it.quantity = any_quantity();
     if (chance(2)) {
-        const auto wrong = static_cast<std::uint8_t>(5 + below(250));
+        const auto wrong = static_cast<std::uint8_t>(6 + below(250));
         switch (below(5)) {
             case 0: it.side = order_side{wrong}; break;
             case 1: it.type = order_type{wrong}; break;
@@ -199,7 +234,7 @@ enter_order storm::any_order() {
             default: it.self_trade = self_trade_action{wrong}; break;
         }
     }
-    past_[past_next_++ % past_orders] = {it.session, it.client_seq};
+    past_[past_next_++ % past_orders] = {it.session, it.client_seq, it.side};
     return it;
 }
 
@@ -208,17 +243,19 @@ enter_quote storm::any_quote() {
     it.session = any_session();
     it.client_seq = next_seq(it.session);
     it.instrument = any_instrument();
-    it.self_trade = self_trade_action{static_cast<std::uint8_t>(chance(5) ? 200 : below(5))};
+    it.self_trade = self_trade_action{static_cast<std::uint8_t>(chance(5) ? 200 : below(6))};
     it.bid_price = any_price();
     it.ask_price = chance(950) ? it.bid_price + 1 + below(10) : any_price();
     if (it.instrument == instrument_id{2} && !chance(50)) {
         it.bid_price -= it.bid_price % 10;
         it.ask_price += 10 - it.ask_price % 10;
     }
+    if (chance(8)) it.ask_price = price_ticks_max + 1;
     it.bid_quantity = chance(850) ? any_quantity() : 0;
     it.ask_quantity = chance(850) ? any_quantity() : 0;
     if (chance(60)) it.bid_quantity = it.ask_quantity = 0;  // Withdrawn.
-    past_[past_next_++ % past_orders] = {it.session, it.client_seq};
+    past_[past_next_++ % past_orders] = {it.session, it.client_seq,
+                                         order_side{static_cast<std::uint8_t>(below(2))}};
     return it;
 }
 
@@ -233,38 +270,52 @@ const model_order* storm::any_resting(const model& at) {
 step storm::aimed(const model& at, bool amend) {
     const model_order* resting = any_resting(at);
     const bool past = resting == nullptr || chance(60);
-    const order_name name = past ? past_[below(past_orders)]
-                                 : order_name{resting->terms.session, resting->terms.client_seq};
+    const order_name name =
+        past ? past_[below(past_orders)]
+             : order_name{resting->terms.session, resting->terms.client_seq, resting->terms.side};
     // Mostly its own session; by id, its account's other session may as well, and strangers may not.
     session_id from = name.session;
     const bool by_id = chance(400);
-    if (by_id && chance(200))
+    if (by_id && chance(300))
         from = session_id{static_cast<std::uint16_t>(((number(from) - 1) ^ 1) + 1)};
     if (chance(10)) from = any_session();
     const client_sequence seq = next_seq(from);
-    const order_reference target{order_id::none, name.client_seq};
+    order_reference target{order_id::none, name.client_seq};
+    // The same in 32 bits, and none that there is.
+    if (chance(8))
+        target.client_seq = client_sequence{number(name.client_seq) ^ std::uint64_t{1} << 32};
     step made{now_, {}, by_id ? name : order_name{}};
     if (!amend) {
         made.what = cancel_order{from, seq, target};
         return made;
     }
-    const price_ticks price = past || chance(400) ? any_price() : resting->terms.price;
-    const contracts quantity =
-        past || chance(300) ? any_quantity()
-                            : resting->executed + resting->open - below(resting->open + 2) + 1;
+    price_ticks price = past || chance(400) ? any_price() : resting->terms.price;
+    if (climate_ == storm_climate::cramped && chance(300)) price += 64 * (1 + below(3));
+    if (chance(4)) price = -price_ticks_max - 1;
+    contracts quantity = any_quantity();
+    if (!past && chance(700)) {
+        const contracts all = resting->executed + resting->open;
+        quantity = chance(300) ? all + 1 + below(30) : all - below(resting->open + 2) + 1;
+        if (chance(300)) quantity -= quantity % 5;
+    }
     made.what = amend_order{from, seq, target, price, quantity};
     return made;
 }
 
 step storm::next(const model& at) {
+    ++played_;
     now_ += below(slowest_step());
     const weights often = weights_of(shape_);
     // A book that grows without end would slow the model down, and end in one kind of refusal.
     const bool crowded = at.orders().size() > orders_wanted() && !chance(100);
-    const bool restless = climate_ == storm_climate::restless;
-    const std::uint32_t by_operator = restless ? 60 : often.by_operator;
-    const std::uint32_t mass_cancel = restless ? 20 : often.mass_cancel;
+    const bool cramped = climate_ == storm_climate::cramped;
+    const std::uint32_t by_operator = restless() ? 180 : cramped ? 25 : often.by_operator;
+    const bool hasty = climate_ == storm_climate::hasty;
+    const std::uint32_t mass_cancel = restless() || hasty ? 20 : often.mass_cancel;
+    // One that is bare gives nothing to aim at.
+    if (at.orders().size() < 8 && chance(500)) return {now_, any_order(), {}};
     std::uint32_t roll = below(1'000);
+    if (now_ >= midnight && chance(5)) return {now_, expire_instruments{}, {}};
     if (crowded) return aimed(at, false);
     if (roll < often.cancel) return aimed(at, false);
     roll -= often.cancel;
@@ -275,16 +326,17 @@ step storm::next(const model& at) {
     if (roll < by_operator) return {now_, operator_command(), {}};
     roll -= by_operator;
     if (roll >= mass_cancel) return {now_, any_order(), {}};
+    return {now_, any_mass_cancel(), {}};
+}
 
+cancel_orders storm::any_mass_cancel() {
     const session_id from = chance(20) ? session_id::none : any_session();
     const account_id own{(number(from) + 1u) / 2};
-    const client_sequence wrong{chance(500) ? 1 : 0xffff'ffff};
+    const client_sequence wrong{chance(500) ? 1 : ~std::uint64_t{0}};
     const client_sequence seq = chance(40) ? wrong : next_seq(from);
-    return {now_,
-            cancel_orders{from, seq, chance(20) ? account_id{below(300)} : own,
-                          chance(500) ? instrument_id::none : instrument_id{1 + below(9)},
-                          side_filter{static_cast<std::uint8_t>(below(chance(20) ? 5 : 3))}},
-            {}};
+    return {from, seq, chance(20) ? account_id{below(300)} : own,
+            chance(500) ? instrument_id::none : instrument_id{1 + below(9)},
+            side_filter{static_cast<std::uint8_t>(below(chance(60) ? 5 : 3))}};
 }
 
 // In the hasty climate each account sends some hundred messages a second.

@@ -29,36 +29,67 @@ const std::vector<refusable>& rules() {
           invalid_combination,     invalid_price,    price_off_tick,
           price_outside_collar,    invalid_quantity, quantity_over_max,
           value_over_max,          no_counterparty,  open_orders_over_max,
-          position_over_max,       would_trade,      at_capacity}},
+          position_over_max,       would_trade,      at_capacity,
+          no_price_protection}},
         {command_kind::amend_order,
          // Not `open_orders_over_max`: an order that changes is one order before and after.
          {unknown_session, account_blocked, duplicate_client_sequence, client_sequence_too_far,
           message_rate, unknown_order, market_closed, market_halted, invalid_price, price_off_tick,
           price_outside_collar, invalid_quantity, quantity_over_max, value_over_max,
-          position_over_max, would_trade, at_capacity}},
-        // To cancel is allowed to the blocked, in halted markets, and as often as one likes.
+          position_over_max, would_trade, at_capacity, part_of_quote}},
+        // To cancel is allowed to the blocked, and in halted and ended markets.
         {command_kind::cancel_order,
-         {unknown_session, duplicate_client_sequence, client_sequence_too_far, unknown_order}},
+         {unknown_session, duplicate_client_sequence, client_sequence_too_far, message_rate,
+          unknown_order}},
         {command_kind::cancel_orders,
-         {unknown_session, duplicate_client_sequence, client_sequence_too_far, invalid_field,
-          not_permitted, unknown_instrument}},
+         {unknown_session, duplicate_client_sequence, client_sequence_too_far, message_rate,
+          invalid_field, not_permitted, unknown_instrument, nothing_to_cancel}},
         {command_kind::enter_quote,
-         {unknown_session, account_blocked, duplicate_client_sequence, client_sequence_too_far,
-          message_rate, unknown_instrument, market_closed, market_halted, invalid_field,
-          invalid_combination, invalid_price, price_off_tick, price_outside_collar,
-          invalid_quantity, quantity_over_max, value_over_max, open_orders_over_max,
-          position_over_max, at_capacity}},
-        {command_kind::define_product, {invalid_definition, already_defined, at_capacity}},
+         {unknown_session,
+          account_blocked,
+          duplicate_client_sequence,
+          client_sequence_too_far,
+          message_rate,
+          unknown_instrument,
+          market_closed,
+          market_halted,
+          invalid_field,
+          invalid_combination,
+          invalid_price,
+          price_off_tick,
+          price_outside_collar,
+          invalid_quantity,
+          quantity_over_max,
+          value_over_max,
+          open_orders_over_max,
+          position_over_max,
+          at_capacity,
+          nothing_to_cancel}},
+        {command_kind::define_product,
+         {invalid_definition, already_defined, at_capacity, unknown_product, out_of_use,
+          not_changeable}},
         {command_kind::define_instrument,
-         {invalid_definition, already_defined, at_capacity, unknown_product}},
-        {command_kind::define_account, {invalid_definition, already_defined, at_capacity}},
+         {invalid_definition, already_defined, at_capacity, unknown_product, unknown_instrument,
+          out_of_use, not_changeable}},
+        {command_kind::define_account,
+         {invalid_definition, already_defined, at_capacity, unknown_account, out_of_use,
+          not_changeable}},
         {command_kind::define_session,
-         {invalid_definition, already_defined, at_capacity, unknown_account}},
-        {command_kind::set_phase, {unknown_instrument, invalid_field}},
-        {command_kind::set_account_state, {unknown_account, invalid_field}},
-        {command_kind::set_settlement_price, {unknown_instrument, invalid_price}},
+         {invalid_definition, already_defined, at_capacity, unknown_account, unknown_session,
+          out_of_use, not_changeable}},
+        {command_kind::set_phase, {unknown_instrument, invalid_field, out_of_use}},
+        {command_kind::set_account_state, {unknown_account, invalid_field, out_of_use}},
+        {command_kind::set_settlement_price, {unknown_instrument, invalid_price, out_of_use}},
         {command_kind::end_session, {unknown_session}},
-        {command_kind::end_day, {unknown_instrument}},
+        {command_kind::end_day, {unknown_instrument, out_of_use}},
+        {command_kind::retire,
+         {invalid_field, unknown_product, unknown_instrument, unknown_account, unknown_session,
+          out_of_use}},
+        // Nothing can be wrong about it.
+        {command_kind::expire_instruments, {}},
+        {command_kind::set_position,
+         {unknown_account, unknown_instrument, out_of_use, invalid_quantity, not_permitted,
+          at_capacity}},
     };
     return all;
 }
@@ -114,6 +145,7 @@ void tally::count_refusal(command_kind command, reject_reason why) {
 }
 
 tally& tally::operator+=(const tally& other) {
+    resumptions_ += other.resumptions_;
     add(commands_, other.commands_);
     add(events_, other.events_);
     add(cancels_, other.cancels_);
@@ -128,6 +160,7 @@ std::string tally::complaint() const {
     std::string made = never<command_kind>("", commands_) + never<event_kind>("", events_) +
                        never<cancel_reason>("cancelled: ", cancels_) +
                        never<amend_reason>("amended: ", amends_);
+    if (resumptions_ == 0) made += "never a command in more than one step\n";
     for (const auto& [command, reasons] : rules()) {
         for (std::size_t each = 0; each < 256; ++each) {
             const auto why = static_cast<reject_reason>(each);
@@ -145,7 +178,8 @@ std::string tally::text() const {
     std::string made = "  commands:" + counted<command_kind>(commands_) +
                        "\n  messages:" + counted<event_kind>(events_) +
                        "\n  cancelled:" + counted<cancel_reason>(cancels_) +
-                       "\n  amended:" + counted<amend_reason>(amends_);
+                       "\n  amended:" + counted<amend_reason>(amends_) +
+                       "\n  further steps: " + std::to_string(resumptions_);
     for (const auto& [command, unused] : rules()) {
         made += "\n  " + std::string{name_of(command)} +
                 " refused:" + counted<reject_reason>(refusals_[number(command)]);

@@ -19,6 +19,8 @@ class tally {
 public:
     void count(const command& it);
     void count(const event& it);
+    /// A command took a further step.
+    void count_resumption() { ++resumptions_; }
     tally& operator+=(const tally& other);
 
     /// The names of what was never seen, and of refusals that no rule allows. Empty if all is well.
@@ -32,6 +34,7 @@ private:
 
     void count_refusal(command_kind command, reject_reason why);
 
+    std::uint64_t resumptions_ = 0;
     counts commands_{};
     counts events_{};
     counts cancels_{};

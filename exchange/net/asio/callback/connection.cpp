@@ -75,9 +75,10 @@ void callback_connection::on_read(const error_code& failure, std::size_t size) {
 }
 
 void callback_connection::carry_on() {
-    while (take_packets())
-        if (!write_out_all()) return;
-    read();
+    do {
+        if (shared_.service.busy()) return shared_.waiting.push_back(*this);
+        if (!take_packets()) return read();
+    } while (write_out_all());
 }
 
 /// Carries out packets that are here, up to the limit of one turn. False if there was none.

@@ -26,7 +26,8 @@ namespace exchange {
 ///           nothing else. Outlives its handlers.
 class callback_connection final : public session_link,
                                   public feed_waiter,
-                                  public gyre::list_link<> {
+                                  public gyre::list_link<>,
+                                  public gyre::list_link<awaits_service> {
 public:
     /// @param  shared  Borrowed; outlives this.
     explicit callback_connection(callback_shared_state& shared);
@@ -55,6 +56,9 @@ public:
 
     /// For the facility: writes what others caused.
     void write_announced();
+
+    /// For the facility: the service is not busy any more.
+    void service_is_idle() { carry_on(); }
 
 private:
     // The reader's side. Each function goes on as far as it can, and leaves the rest to a handler.

@@ -6,6 +6,8 @@
 #include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/asio/traits.hpp>
 
+#include <boost/asio/post.hpp>
+
 #include <utility>
 
 namespace exchange {
@@ -38,6 +40,7 @@ gyre::io_result<> callback_facility::start() {
     acceptor_ = std::move(sockets.acceptor);
     feed_.open(std::move(sockets.feed), std::move(sockets.requests));
     running_ = true;
+    service_.run_with(this);
     accept();
     await_tick();
     return {};
@@ -50,6 +53,8 @@ void callback_facility::drain() noexcept {
 
 void callback_facility::stop() noexcept {
     running_ = false;
+    service_.run_with(nullptr);
+    service_.finish_command();
     static_cast<void>(acceptor_.close());
     error_code ignored;
     arriving_.close(ignored);
@@ -57,6 +62,7 @@ void callback_facility::stop() noexcept {
     tick_.cancel();
     rest_.cancel();
     connections_.hang_up();
+    let_others_go_on();
 }
 
 void callback_facility::accept() {
@@ -92,6 +98,35 @@ void callback_facility::left() {
     if (running_ && arrived_) serve_arrived();
 }
 
+void callback_facility::service_is_busy() noexcept { go_on_later(); }
+
+/// Another step of the command that is under way, behind all other handlers that are ready.
+void callback_facility::go_on_later() {
+    if (std::exchange(step_awaited_, true)) return;
+    boost::asio::post(loop_.executor(), step_memory_.lend_to([this] { go_on(); }));
+}
+
+void callback_facility::go_on() {
+    step_awaited_ = false;
+    if (service_.busy()) service_.resume();
+    service_.announce();
+    const bool sent = feed_.flush(this);
+    shared_.write_announced();
+    if (sent) feed_sent();
+}
+
+void callback_facility::feed_sent() {
+    if (service_.busy()) return go_on_later();
+    shared_.note_written();
+    let_others_go_on();
+}
+
+/// In order; one of them may begin the next command that takes its time.
+void callback_facility::let_others_go_on() {
+    while (!service_.busy() && !shared_.waiting.empty())
+        shared_.waiting.pop_front().service_is_idle();
+}
+
 void callback_facility::await_tick() {
     tick_.expires_after(options_.timer_tick);
     tick_.async_wait(tick_memory_.lend_to([this](const error_code&) { on_tick(); }));
@@ -101,6 +136,7 @@ void callback_facility::on_tick() {
     if (!running_) return;
     const gyre::time_point now = std::chrono::steady_clock::now();
     connections_.on_timer(now);
+    service_.on_timer();
     service_.announce();
     static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.
     feed_.on_timer(now);

@@ -24,7 +24,7 @@ namespace exchange {
 
 /// Threads:  that of its loop.
 /// Cost:     Memory is taken at construction, and for each client that connects.
-class callback_facility final : private callback_host {
+class callback_facility final : private callback_host, private command_runner, private feed_waiter {
 public:
     /// @param  loop      Borrowed; outlives this.
     /// @param  service   Borrowed; outlives this.
@@ -71,6 +71,11 @@ private:
     void accept_later();
     void serve_arrived();
     void left() override;
+    void service_is_busy() noexcept override;
+    void go_on_later();
+    void go_on();
+    void feed_sent() override;
+    void let_others_go_on();
     void await_tick();
     void on_tick();
 
@@ -85,11 +90,13 @@ private:
     timer rest_;
     handler_memory accept_memory_;
     handler_memory tick_memory_;
+    handler_memory step_memory_;
     connection_pool<callback_connection> connections_;
     gyre::endpoint order_entry_at_;
     gyre::endpoint requests_at_;
     std::size_t serving_ = 0;
     bool arrived_ = false;  // A client waits for a place.
+    bool step_awaited_ = false;  // A handler will carry out the next step.
     bool running_ = false;
 };
 

@@ -19,6 +19,9 @@ namespace exchange {
 
 class callback_connection;
 
+/// Of the list of connections that wait for the service.
+struct awaits_service {};
+
 /// The owner of a connection, which gave it its client.
 class callback_host {
 public:
@@ -39,6 +42,9 @@ struct callback_shared_state {
 
     /// Those that others have caused output for. Empty again before a handler returns.
     gyre::list<callback_connection> announced{};
+
+    /// Those that may not go on before a command is through that takes several steps, in order.
+    gyre::list<callback_connection, awaits_service> waiting{};
 
     /// A writer has finished, or there is no client to write to.
     void note_written() noexcept {
