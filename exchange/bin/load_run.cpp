@@ -42,7 +42,6 @@ unsigned long long count(std::uint64_t it) { return it; }
     made.interface = in.facility.feed_interface;
     made.requests = in.facility.feed_requests;
     made.ask_from = any_port_of(in.facility.feed_from);
-    made.receiver.session = in.service.feed.session;
     made.receiver.first_sequence = 0;  // What was before us is not ours to judge.
     made.receiver.datagrams_held_max = 1024;
     return made;

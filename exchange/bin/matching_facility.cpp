@@ -6,6 +6,7 @@
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/run_facility.hpp>
 #include <exchange/management/affinity.hpp>
+#include <exchange/net/application/life_name.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -19,9 +20,12 @@ namespace {
 constexpr const char* about = R"(Runs a matching facility until SIGTERM or SIGINT.
 
 When clients may come it prints `ready: order entry ADDRESS, feed ADDRESS, requests
-ADDRESS, backend NAME`. The first signal ends the day in order (streams and feed end,
-clients leave), a second one ends the process at once. SIGQUIT tells who is there and,
-on gyre, what every coroutine waits for.)";
+ADDRESS, backend NAME, life NAME`. The last is what all streams and the feed are called
+from this start to the end. The first signal ends the day in order (streams and feed
+end, clients leave), a second one ends the process at once. SIGQUIT tells who is there
+and, on gyre, what every coroutine waits for.
+
+Nothing is kept beyond the end, whichever it is: the next start begins a new life.)";
 
 constexpr const char* exit_codes =
     "Exit status: 0 after an orderly end, 1 if it could not begin, 2 if the configuration is bad.";
@@ -68,8 +72,10 @@ int main(int count, char** arguments) {
         std::printf("%s: in order\n", path.c_str());
         return 0;
     }
+    matching_service_options& service = reading.value.service;
+    service.stream.session = service.feed.session = life_name(wall_time());
     // Clients choose their numbers, and must not know which of them are in each other's way.
     std::random_device chance;
-    reading.value.service.sequencing.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();
+    service.sequencing.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();
     return start(reading.value);
 }

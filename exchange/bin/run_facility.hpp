@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/management/config.hpp>
+#include <exchange/net/application/life_name.hpp>
 #include <exchange/net/application/matching_facility.hpp>
 
 #include <gyre/base/build.hpp>
@@ -46,6 +47,7 @@ public:
     /// @return  The exit status: 0, or 1 if it could not begin, which was said.
     [[nodiscard]] int run() {
         for (const opening_command& each : how_.opening) service_.apply(each.what);
+        outwait_own_name();
         prepare_for_late_signals();
         auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
         if (!opened.ok()) return cannot_begin("watch signals", opened.error());
@@ -61,6 +63,13 @@ public:
 
 private:
     static constexpr auto look_again = std::chrono::milliseconds{5};
+
+    // Whoever is started behind this one, once it has said anything, must be called otherwise. Usually
+    // building all the memory has taken longer than that.
+    void outwait_own_name() const {
+        while (life_name(wall_time()) == how_.service.feed.session)
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
 
     // ThreadSanitizer of g++ 12 makes the place where it keeps a signal for later in the thread's first call
     // that may block, and loses one that comes meanwhile. On epoll that call would follow the line that
@@ -81,11 +90,12 @@ private:
     }
 
     void say_ready() const {
-        std::printf("ready: order entry %s, feed %s, requests %s, backend %s\n",
+        std::printf("ready: order entry %s, feed %s, requests %s, backend %s, life %s\n",
                     facility_.order_entry().to_string().c_str(),
                     how_.facility.feed.to_string().c_str(),
                     facility_.feed_requests().to_string().c_str(),
-                    std::string{describe(how_.backend)}.c_str());
+                    std::string{describe(how_.backend)}.c_str(),
+                    std::string{how_.service.feed.session.view()}.c_str());
         std::fflush(stdout);
     }
 

@@ -26,6 +26,7 @@ struct matching_service_options {
     sequencer_options sequencing{};
     std::vector<credentials> participants{};  ///< User names and sessions differ from each other.
     soup_stream_options stream{.session = "DAY"};  ///< Of each participant.
+    /// A program that may be started again gives it and `stream` the name of its life: see life_name.hpp.
     mold_sender_options feed{.session = "FEED"};
 };
 
