@@ -109,7 +109,9 @@ gyre::task<int> give(operator_client& client, const command& order, gyre::time_p
     if (!client.say(bytes)) co_return complain_of("the connection is lost");
     while (!answer.found.known) {
         const auto message = co_await client.hear(deadline);
-        if (!message) co_return complain_of("no answer; it may have been carried out or not");
+        if (!message)
+            co_return complain_of(
+                client.why_silent("no answer; it may have been carried out or not"));
         static_cast<void>(decode_operator_event(*message, answer));
     }
     std::FILE* const to = answer.found.status == 0 ? stdout : stderr;
@@ -149,7 +151,7 @@ gyre::task<int> show(operator_client& client, show_book what, order_side side,
         book_reader answer;
         while (!answer.page && !answer.refusal) {
             const auto message = co_await client.hear(deadline);
-            if (!message) co_return complain_of("no answer");
+            if (!message) co_return complain_of(client.why_silent("no answer"));
             static_cast<void>(decode_book_answer(*message, answer));
         }
         if (answer.refusal) {

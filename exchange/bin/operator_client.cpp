@@ -30,6 +30,12 @@ task<std::string> operator_client::log_in(gyre::time_point deadline) {
     co_return std::string{describe(client_.machine().ending())};
 }
 
+const char* operator_client::why_silent(const char* usual) const noexcept {
+    return client_.machine().ending() == soup_ending::life_ended
+               ? "no answer: the exchange was started anew, and what it was told before is gone"
+               : usual;
+}
+
 task<std::optional<std::vector<std::byte>>> operator_client::hear(gyre::time_point deadline) {
     while (heard_.empty() && !over_) {
         changed_.reset();

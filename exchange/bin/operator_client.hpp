@@ -42,10 +42,15 @@ public:
 
     /// Waits for the next message of the exchange.
     ///
-    /// @return  Nothing if none came in time, or none can come any more.
+    /// @return  Nothing if none came in time, or none can come any more, as when the exchange has been
+    ///          started anew.
     ///
     /// Cancellation, threads, cost:  as `log_in`.
     gyre::task<std::optional<std::vector<std::byte>>> hear(gyre::time_point deadline);
+
+    /// Why nothing was heard: that the exchange was started anew, or else `usual`. Static storage, or
+    /// `usual`.
+    [[nodiscard]] const char* why_silent(const char* usual) const noexcept;
 
     /// Leaves, in order if it can be.
     void leave() noexcept {

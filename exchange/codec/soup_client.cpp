@@ -19,7 +19,8 @@ void soup_client::connect(gyre::time_point now) noexcept {
     phase_ = phase::asking;
     ending_ = soup_ending::none;
     rejected_ = soup_reject::none;
-    outbox_.push(soup_type::login_request, format_soup_login(login_));
+    const soup_login who_is_there{login_.username, login_.password, {}, 0};
+    outbox_.push(soup_type::login_request, format_soup_login(doubtful_ ? who_is_there : login_));
 }
 
 soup_step soup_client::on_packet(const soup_packet& packet, gyre::time_point now) noexcept {
@@ -53,8 +54,11 @@ soup_step soup_client::on_packet(const soup_packet& packet, gyre::time_point now
 soup_step soup_client::on_accepted(std::span<const std::byte> payload) noexcept {
     const auto [ending, accepted] = parse_soup_acceptance(payload);
     if (ending != soup_ending::none) return end(ending);
-    if (!login_.session.empty() && accepted.session != login_.session)
+    if (doubtful_) return on_present_session(accepted);
+    if (!login_.session.empty() && accepted.session != login_.session) {
+        doubtful_ = true;
         return end(soup_ending::wrong_session);
+    }
     // What was wanted must not be skipped. The server may begin earlier: those are dropped one by one.
     if (login_.sequence != 0 && accepted.sequence > login_.sequence)
         return end(soup_ending::sequence_gap);
@@ -65,9 +69,37 @@ soup_step soup_client::on_accepted(std::span<const std::byte> payload) noexcept 
     return {.what = kind::started};
 }
 
+/// Nothing of this session is taken yet: it is the one that was refused, or one of which all is wanted.
+soup_step soup_client::on_present_session(const soup_acceptance& present) noexcept {
+    doubtful_ = false;
+    // One of our name that has said less than we have heard is another one, too.
+    if (present.session == login_.session && present.sequence >= login_.sequence)
+        return end(soup_ending::not_kept);
+    next_life_ = present.session;
+    return end(soup_ending::life_ended);
+}
+
+void soup_client::join_next_life() noexcept {
+    gyre::expects(!next_life_.empty(), "a life has ended");
+    login_.session = next_life_;
+    login_.sequence = 1;
+}
+
+bool soup_client::is_over() const noexcept {
+    switch (ending_) {
+        case soup_ending::logged_out:
+        case soup_ending::session_ended:
+        case soup_ending::not_kept: return true;
+        case soup_ending::rejected: return !doubtful_;
+        default: return false;
+    }
+}
+
 soup_step soup_client::on_rejected(std::span<const std::byte> payload) noexcept {
     if (payload.size() != 1) return end(soup_ending::wrong_size);
     rejected_ = static_cast<soup_reject>(payload[0]);
+    const bool resuming = !login_.session.empty() && !doubtful_;
+    doubtful_ = resuming && rejected_ == soup_reject::session_not_available;
     return end(soup_ending::rejected);
 }
 

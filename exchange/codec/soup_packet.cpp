@@ -52,6 +52,8 @@ std::string_view describe(soup_ending ending) noexcept {
         case soup_ending::peer_silent: return "nothing heard for too long";
         case soup_ending::fell_behind: return "read too slowly: what follows is not kept any more";
         case soup_ending::replaced: return "logged in again on another connection";
+        case soup_ending::life_ended: return "the session is over, and another one has begun";
+        case soup_ending::not_kept: return "what was asked for is not kept any more";
     }
     return "unknown";
 }
@@ -70,7 +72,8 @@ soup_parsed<soup_acceptance> parse_soup_acceptance(std::span<const std::byte> pa
     if (payload.size() != soup_acceptance_bytes) return {soup_ending::wrong_size, {}};
     const auto session = trimmed(payload.subspan(0, 10));
     const auto sequence = number(payload.subspan(10, sequence_digits));
-    if (!session || !sequence || *sequence == 0) return {soup_ending::malformed_login, {}};
+    if (!session || session->empty() || !sequence || *sequence == 0)
+        return {soup_ending::malformed_login, {}};
     return {soup_ending::none, {*session, *sequence}};
 }
 

@@ -41,7 +41,7 @@ enum class soup_reject : char {
     none = 0,
     not_authorized = 'A',
     session_not_available =
-        'S',  ///< Also: this sequence number is not kept any more, or not yet there.
+        'S',  ///< Its life is over. Also: this sequence number is not kept any more, or not yet there.
 };
 
 /// Why a session on a connection is over. Only the first three are as they should be.
@@ -64,6 +64,8 @@ enum class soup_ending : std::uint8_t {
     peer_silent,       ///< Nothing heard for `dead_after`.
     fell_behind,       ///< The peer reads so slowly that what it must get is not kept any more.
     replaced,          ///< The client has logged in again, on another connection.
+    life_ended,        ///< The session that was to be resumed is over, and there is another one.
+    not_kept,          ///< It is there, but what the client wants of it is not kept any more.
 };
 
 /// A sentence for people; static storage.

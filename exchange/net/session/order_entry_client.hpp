@@ -2,8 +2,9 @@
 //
 // A client of the exchange that stays connected: it logs in, resumes where it stopped, and logs in again.
 //
-// codec/soup_client.hpp knows what to say; this waits for it, on either side of the seam. Tools and
-// tests are written on it. The other end is order_entry_connection.hpp.
+// codec/soup_client.hpp knows what to say; this waits for it, on either side of the seam. An exchange that
+// was started anew is not the one whose orders a client remembers: the handler decides whether to begin
+// again with it. Tools and tests are written on this. The other end is order_entry_connection.hpp.
 #pragma once
 
 #include <exchange/codec/soup_client.hpp>
@@ -25,6 +26,12 @@ struct order_entry_client_options {
     gyre::duration farewell_max = std::chrono::seconds{2};  ///< Behind `log_out`, then we hang up.
 };
 
+/// What to do when the exchange has begun another life.
+enum class next_life : bool {
+    leave,  ///< `run` returns.
+    join,   ///< Log in to it.
+};
+
 /// What a client wants to hear. Called on the context's thread; may `send` and `stop`.
 class order_entry_handler {
 public:
@@ -34,8 +41,26 @@ public:
     /// @param  message   Borrowed during the call.
     virtual void heard(std::uint64_t sequence, std::span<const std::byte> message) noexcept = 0;
 
-    /// A connection has ended, and unless `soup_client` says that it was the last, there will be another.
+    /// A connection has ended, logged in or not, and unless `soup_client` says that there is no use in it,
+    /// there will be another.
     virtual void disconnected(soup_ending) noexcept {}
+
+    /// The life of the exchange in which we were logged in is over: the exchange has gone down and was
+    /// started anew. All orders and positions of that life are gone, as is what its operator defined.
+    /// What was not heard of it will not be, and what was sent and not answered has no effect any more.
+    ///
+    /// Who joins the next life hears all that it has told this session, from message 1 on, and nothing
+    /// of it before this call has returned. Client sequences begin anew, too: any first one up to 2^24
+    /// will do. Also the public feed goes on under the new name (feed_handler::new_life), at its own
+    /// time.
+    ///
+    /// @param  ended  Its name.
+    /// @param  next   That of the life which there is now. The same if the exchange does not name its
+    ///                lives, and was found out since it has told less than we had heard.
+    virtual next_life life_ended([[maybe_unused]] const soup_session& ended,
+                                 [[maybe_unused]] const soup_session& next) noexcept {
+        return next_life::leave;
+    }
 
 protected:
     ~order_entry_handler() = default;
@@ -63,10 +88,12 @@ public:
     order_entry_client(const order_entry_client&) = delete;
     order_entry_client& operator=(const order_entry_client&) = delete;
 
-    /// Connects, and again whenever the connection is lost.
+    /// Connects, and again whenever the connection is lost. It resumes the session that it was logged in
+    /// to, or none: see `order_entry_handler::life_ended`.
     ///
-    /// Errors:        none: it returns when it was stopped, logged out or rejected, or when the exchange
-    ///                ended the session. `machine()` tells which.
+    /// Errors:        none: it returns when it was stopped, logged out or rejected, when the exchange
+    ///                ended the session, when what comes next is not kept any more, or when the handler
+    ///                leaves with the life that has ended. `machine()` tells which.
     /// Cancellation:  `stop`.
     /// Threads:       that of the context. Once at a time.
     /// Cost:          frames per connection; no allocation per message.
@@ -78,7 +105,7 @@ public:
             if (!error) {
                 packets_.open(std::move(socket));
                 co_await serve();
-                if (is_last(machine_.ending())) break;
+                if (machine_.is_over() || leaves_with_its_life()) break;
                 if (served_) pause = options_.reconnect_after;
             }
             static_cast<void>(co_await timer_.wait_until(X::now(context_) + pause));
@@ -120,9 +147,12 @@ public:
     [[nodiscard]] const soup_client& machine() const noexcept { return machine_; }
 
 private:
-    [[nodiscard]] static bool is_last(soup_ending ending) noexcept {
-        return ending == soup_ending::logged_out || ending == soup_ending::session_ended ||
-               ending == soup_ending::rejected;
+    [[nodiscard]] bool leaves_with_its_life() noexcept {
+        if (machine_.ending() != soup_ending::life_ended) return false;
+        const soup_session ended = machine_.resume().session;
+        if (handler_.life_ended(ended, machine_.next_life()) == next_life::leave) return true;
+        machine_.join_next_life();
+        return false;
     }
 
     task serve() {
@@ -162,10 +192,10 @@ private:
             }
             if (!framed.complete) return;
             const soup_step step = machine_.on_packet(framed.packet, now);
-            if (step.what == soup_step::kind::started) {
-                served_ = true;
-                handler_.logged_in();
-            }
+            served_ = served_ || step.what == soup_step::kind::started ||
+                      step.ending == soup_ending::rejected ||
+                      step.ending == soup_ending::life_ended;
+            if (step.what == soup_step::kind::started) handler_.logged_in();
             if (step.what == soup_step::kind::message) handler_.heard(step.sequence, step.payload);
         }
     }
@@ -214,7 +244,7 @@ private:
     gyre::time_point hang_up_at_ = gyre::never;
     int companions_ = 0;  // Coroutines beside the reader that have not ended.
     bool open_ = false;
-    bool served_ = false;  // Has this connection been logged in?
+    bool served_ = false;  // Has a login on this connection been answered?
     bool stopped_ = false;
 };
 

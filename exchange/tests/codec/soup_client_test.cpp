@@ -129,6 +129,179 @@ TEST_CASE("a rejection says why") {
     CHECK(client.rejected() == soup_reject::session_not_available);
 }
 
+namespace {
+
+constexpr const char* who_is_there = "Lu     p                                      0";
+
+/// A client of S1 that has heard two messages, lost its connection, and is refused when it comes again.
+soup_client refused() {
+    soup_client client = logged_in();
+    static_cast<void>(client.on_packet(packet('S', "one"), start));
+    static_cast<void>(client.on_packet(packet('S', "two"), start));
+    client.disconnected();
+    client.connect(start);
+    REQUIRE(written(client, start) == texts{"Lu     p                 S1                   3"});
+    REQUIRE(client.on_packet(packet('J', "S"), start).ending == soup_ending::rejected);
+    return client;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a client whose session is refused asks which there is, and learns that its life is over") {
+    soup_client client = refused();
+    CHECK_FALSE(client.is_over());
+
+    client.connect(start);
+    CHECK(written(client, start) == texts{who_is_there});
+    const soup_step step = client.on_packet(packet('A', "        S2                   9"), start);
+
+    CHECK(step.what == kind::ended);
+    CHECK(step.ending == soup_ending::life_ended);
+    CHECK_FALSE(client.is_over());
+    CHECK(client.next_life().view() == "S2");
+    CHECK(client.resume().session.view() == "S1");
+    CHECK(client.on_packet(packet('S', "of S2"), start).what == kind::nothing);
+}
+
+TEST_CASE("a client that joins the next life takes all of it") {
+    soup_client client = refused();
+    client.connect(start);
+    static_cast<void>(written(client, start));
+    static_cast<void>(client.on_packet(packet('A', "        S2                   9"), start));
+
+    client.join_next_life();
+    client.connect(start);
+
+    CHECK(written(client, start) == texts{"Lu     p                 S2                   1"});
+    CHECK(client.on_packet(packet('A', "        S2                   1"), start).what ==
+          kind::started);
+    CHECK(client.on_packet(packet('S', "first"), start).sequence == 1);
+}
+
+TEST_CASE("a client that does not join is told again that its life is over") {
+    soup_client client = refused();
+    for (int times = 0; times < 2; ++times) {
+        client.connect(start);
+        CHECK(written(client, start) == texts{who_is_there});
+        CHECK(client.on_packet(packet('A', "        S2                   9"), start).ending ==
+              soup_ending::life_ended);
+        client.connect(start);
+        CHECK(written(client, start) == texts{"Lu     p                 S1                   3"});
+        static_cast<void>(client.on_packet(packet('J', "S"), start));
+    }
+}
+
+TEST_CASE("a client whose session is still there learns that its message is not kept any more") {
+    soup_client client = refused();
+    client.connect(start);
+
+    CHECK(client.on_packet(packet('A', "        S1                 900"), start).ending ==
+          soup_ending::not_kept);
+
+    CHECK(client.is_over());
+}
+
+TEST_CASE("a session of the old name that has told less than was heard is another life") {
+    soup_client client = refused();
+    client.connect(start);
+
+    CHECK(client.on_packet(packet('A', "        S1                   2"), start).ending ==
+          soup_ending::life_ended);
+
+    CHECK(client.next_life().view() == "S1");
+    client.join_next_life();
+    client.connect(start);
+    CHECK(written(client, start).back() == "Lu     p                 S1                   1");
+}
+
+TEST_CASE("a question that is lost with its connection is asked again") {
+    soup_client client = refused();
+    client.connect(start);
+    static_cast<void>(written(client, start));
+    client.disconnected();
+
+    client.connect(start);
+
+    CHECK(written(client, start) == texts{who_is_there});
+}
+
+TEST_CASE(
+    "another session than the resumed one is never heard, even from a server that lets us in") {
+    soup_client client = logged_in();
+    client.disconnected();
+    client.connect(start);
+    static_cast<void>(written(client, start));
+
+    CHECK(client.on_packet(packet('A', "        S2                   1"), start).ending ==
+          soup_ending::wrong_session);
+    CHECK(client.on_packet(packet('S', "of S2"), start).what == kind::nothing);
+
+    CHECK_FALSE(client.is_over());
+    client.connect(start);
+    CHECK(written(client, start) == texts{who_is_there});
+    CHECK(client.on_packet(packet('A', "        S2                   1"), start).ending ==
+          soup_ending::life_ended);
+}
+
+TEST_CASE("only a session that was refused is asked about, and only once") {
+    soup_client fresh = connected();
+    static_cast<void>(fresh.on_packet(packet('J', "S"), start));
+    CHECK(fresh.is_over());
+
+    soup_client unwanted = connected({"u", "p", "S1", 3});
+    static_cast<void>(unwanted.on_packet(packet('J', "A"), start));
+    CHECK(unwanted.is_over());
+
+    soup_client client = refused();
+    client.connect(start);
+    static_cast<void>(client.on_packet(packet('J', "S"), start));
+    CHECK(client.ending() == soup_ending::rejected);
+    CHECK(client.is_over());
+}
+
+TEST_CASE("what a server keeps of one life is never given to a client of another") {
+    for (const std::uint64_t heard : {0U, 1U, 5U, 40U}) {
+        for (const std::uint64_t there : {0U, 1U, 4U, 5U, 6U, 100U}) {
+            CAPTURE(heard);
+            CAPTURE(there);
+            soup_client client = logged_in();
+            for (std::uint64_t each = 0; each < heard; ++each)
+                static_cast<void>(client.on_packet(packet('S', "old"), start));
+            client.disconnected();
+            soup_stream next{{.session = "S2"}};
+            for (std::uint64_t each = 0; each < there; ++each) {
+                std::ranges::copy(bytes_of("new"), next.prepare(3).begin());
+                next.commit(3);
+            }
+
+            std::uint64_t taken = 0;
+            bool told = false;
+            for (int connections = 0; connections < 3; ++connections) {
+                client.connect(start);
+                soup_server server{{}, start};
+                for (const std::string& each : written(client, start))
+                    REQUIRE(server.on_packet(packet(each[0], each.substr(1)), start).what ==
+                            kind::login);
+                static_cast<void>(server.accept(next, start));
+                for (const std::string& each : written(server, start)) {
+                    const std::string payload = each.substr(1);
+                    const soup_step step = client.on_packet(packet(each[0], payload), start);
+                    if (step.what != kind::message) continue;
+                    CHECK(told);
+                    CHECK(step.sequence == ++taken);
+                }
+                if (client.ending() == soup_ending::life_ended) {
+                    told = true;
+                    client.join_next_life();
+                }
+            }
+            CHECK(told);
+            CHECK(taken == there);
+        }
+    }
+}
+
 TEST_CASE("a client sends a heartbeat after a silent second, and gives up after fifteen") {
     soup_client client = logged_in();
 

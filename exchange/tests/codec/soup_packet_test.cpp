@@ -83,10 +83,11 @@ TEST_CASE("an unprintable byte anywhere makes a login malformed") {
     }
 }
 
-TEST_CASE("an acceptance comes back, and one without a number is malformed") {
+TEST_CASE("an acceptance comes back, and one without a name or a number is malformed") {
     const auto formatted = format_soup_acceptance({"S1", 42});
     const auto [ending, fields] = parse_soup_acceptance(formatted);
     const auto blank = parse_soup_acceptance(bytes_of(std::string(30, ' ')));
+    const auto nameless = parse_soup_acceptance(bytes_of(std::string(29, ' ') + '1'));
     const auto torn = parse_soup_acceptance(std::span{formatted}.first(29));
 
     CHECK(text_of(formatted) == "        S1                  42");
@@ -94,15 +95,16 @@ TEST_CASE("an acceptance comes back, and one without a number is malformed") {
     CHECK(fields.session.view() == "S1");
     CHECK(fields.sequence == 42);
     CHECK(blank.ending == soup_ending::malformed_login);
+    CHECK(nameless.ending == soup_ending::malformed_login);
     CHECK(torn.ending == soup_ending::wrong_size);
 }
 
 TEST_CASE("every ending has a sentence of its own") {
     std::set<std::string_view> sentences;
-    for (auto each = soup_ending::none; each <= soup_ending::replaced;
+    for (auto each = soup_ending::none; each <= soup_ending::not_kept;
          each = static_cast<soup_ending>(static_cast<int>(each) + 1))
         sentences.insert(describe(each));
 
-    CHECK(sentences.size() == static_cast<std::size_t>(soup_ending::replaced) + 1);
+    CHECK(sentences.size() == static_cast<std::size_t>(soup_ending::not_kept) + 1);
     CHECK_FALSE(sentences.contains("unknown"));
 }
