@@ -10,12 +10,19 @@ void feed_view::hear(std::span<const std::byte> message) {
     if (decode_public_event(message, *this)) ++unreadable_;
 }
 
-void feed_view::operator()(const event_stamp&, const order_book_update& it) {
+void feed_view::begin_life() noexcept {
+    orders_.clear();
+    trades_.clear();
+    last_out_seq_ = 0;
+    ++lives_;
+}
+
+void feed_view::take(const order_book_update& it) {
     if (it.action == book_action::erase) orders_.erase(number(it.order));
     else orders_[number(it.order)] = {it.instrument, it.side, it.price, it.open};
 }
 
-void feed_view::operator()(const event_stamp&, const trade& it) {
+void feed_view::take(const trade& it) {
     trades_[number(it.id)] = {it.instrument, it.price, it.quantity};
 }
 

@@ -24,19 +24,28 @@ public:
     /// Takes one message of the feed.
     void hear(std::span<const std::byte> message);
 
+    /// The exchange has begun another life: what was known of the old one is dead, and is forgotten.
+    void begin_life() noexcept;
+
     /// How what a trader believes differs from what the public knows; nothing if it does not. The public
     /// may be late: ask again.
     [[nodiscard]] std::optional<std::string> difference(const order_view& trader) const;
 
     [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
     [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }
+    /// How many lives it has heard of.
+    [[nodiscard]] std::uint64_t lives() const noexcept { return lives_; }
+    /// Messages that cannot be of the life whose messages came before: their numbers do not rise.
+    [[nodiscard]] std::uint64_t misplaced() const noexcept { return misplaced_; }
     [[nodiscard]] std::size_t resting() const noexcept { return orders_.size(); }
     [[nodiscard]] std::size_t trades() const noexcept { return trades_.size(); }
 
     // Of decode_public_event.
-    void operator()(const event_stamp&, const order_book_update& it);
-    void operator()(const event_stamp&, const trade& it);
-    void operator()(const event_stamp&, const auto&) {}
+    void operator()(const event_stamp& stamp, const auto& it) {
+        if (stamp.out_seq <= last_out_seq_) ++misplaced_;
+        last_out_seq_ = stamp.out_seq;
+        take(it);
+    }
 
 private:
     struct public_order {
@@ -46,10 +55,17 @@ private:
         contracts open;
     };
 
+    void take(const order_book_update& it);
+    void take(const trade& it);
+    void take(const auto&) {}
+
     std::unordered_map<std::uint64_t, public_order> orders_;
     std::unordered_map<std::uint64_t, own_trade> trades_;
+    out_sequence last_out_seq_ = 0;
     std::uint64_t messages_ = 0;
     std::uint64_t unreadable_ = 0;
+    std::uint64_t misplaced_ = 0;
+    std::uint64_t lives_ = 1;
 };
 
 }  // namespace exchange

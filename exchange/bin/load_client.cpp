@@ -60,11 +60,22 @@ void load_client::heard(std::uint64_t, std::span<const std::byte> message) noexc
     progress_.set();
 }
 
-void load_client::disconnected(soup_ending) noexcept {
-    if (!leaving_) ++losses_;
+void load_client::disconnected(soup_ending why) noexcept {
+    const bool was_in = why != soup_ending::rejected && why != soup_ending::life_ended;
+    if (!leaving_ && was_in) ++losses_;
     view_.lost_connection();
     changed_.set();
     progress_.set();
+}
+
+/// Numbers begin anew, and a fence that we wait for is put up again: as the first of them, since what
+/// trades comes behind it.
+next_life load_client::life_ended(const soup_session&, const soup_session&) noexcept {
+    view_.begin_life();
+    ++lives_;
+    next_ = 1;
+    if (fence_ != 0) fence_ = next_++;
+    return next_life::join;
 }
 
 std::string load_client::why_not() const {
@@ -83,17 +94,17 @@ bool load_client::send(const Command& what) {
 }
 
 task<std::string> load_client::fence(gyre::time_point deadline) {
-    const std::uint64_t mine = next_++;
-    fence_ = mine;
+    fence_ = next_++;
     gyre::time_point say_at = gyre::time_point::min();
-    while (fence_ == mine) {
+    while (fence_ != 0) {
         const gyre::time_point moment = std::chrono::steady_clock::now();
         if (over_ || moment >= deadline) co_return why_not();
         // Once more if it may be lost with a connection: the second is refused as a duplicate, which is
         // as good an answer.
         if (moment >= say_at) {
             const order_reference nothing{};
-            static_cast<void>(send(cancel_order{session_id::none, client_sequence{mine}, nothing}));
+            static_cast<void>(
+                send(cancel_order{session_id::none, client_sequence{fence_}, nothing}));
             say_at = moment + again_after;
         }
         changed_.reset();

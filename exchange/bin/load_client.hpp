@@ -65,12 +65,15 @@ public:
     [[nodiscard]] const order_view& view() const noexcept { return view_; }
     /// How often its connection was lost.
     [[nodiscard]] std::uint64_t losses() const noexcept { return losses_; }
+    /// How many lives of the exchange it has been in.
+    [[nodiscard]] std::uint64_t lives() const noexcept { return lives_; }
     [[nodiscard]] bool over() const noexcept { return over_; }
 
 private:
     void logged_in() noexcept override { changed_.set(); }
     void heard(std::uint64_t sequence, std::span<const std::byte> message) noexcept override;
-    void disconnected(soup_ending) noexcept override;
+    void disconnected(soup_ending why) noexcept override;
+    next_life life_ended(const soup_session&, const soup_session&) noexcept override;
     gyre::task<> run();
 
     /// Sends a cancel of nothing and waits for its refusal: behind that, all before it is known.
@@ -90,6 +93,7 @@ private:
     std::uint64_t fence_ = 0;  // Of the fence that is waited for, or 0.
     reject_reason fenced_ = reject_reason::none;
     std::uint64_t losses_ = 0;
+    std::uint64_t lives_ = 1;
     bool trading_ = false;  // What is heard before concerns an earlier run.
     bool leaving_ = false;
     bool over_ = false;

@@ -43,6 +43,8 @@ unsigned long long count(std::uint64_t it) { return it; }
     made.requests = in.facility.feed_requests;
     made.ask_from = any_port_of(in.facility.feed_from);
     made.receiver.first_sequence = 0;  // What was before us is not ours to judge.
+    made.receiver.new_life_after =
+        5 * (in.service.feed.heartbeat_after + in.facility.timer_tick) / 2;
     made.receiver.datagrams_held_max = 1024;
     return made;
 }
@@ -238,6 +240,9 @@ task<> load_run::compare() {
     }
     if (feed_lost_ > 0)
         fail(std::to_string(feed_lost_) + " messages of the feed are lost", inconsistent);
+    if (public_.misplaced() > 0)
+        fail(std::to_string(public_.misplaced()) + " messages of the feed are of another life",
+             inconsistent);
     if (public_.unreadable() > 0)
         fail(std::to_string(public_.unreadable()) + " messages of the feed cannot be read",
              inconsistent);
@@ -253,6 +258,7 @@ void load_run::report() {
     heard_counts all;
     std::uint64_t lost = 0;
     std::uint64_t losses = 0;
+    std::uint64_t lives = 1;
     std::size_t resting = 0;
     for (const load_client& each : traders_) {
         const heard_counts& heard = each.view().heard();
@@ -267,6 +273,7 @@ void load_run::report() {
             all.reasons[reason] += heard.reasons[reason];
         lost += each.view().lost();
         losses += each.losses();
+        lives = std::max(lives, each.lives());
         resting += each.view().resting();
     }
     const auto us = [&](double part) {
@@ -293,6 +300,10 @@ void load_run::report() {
         }
         std::printf("resting %zu, lost %llu connections, and %llu messages with them\n", resting,
                     count(losses), count(lost));
+        std::printf(
+            "lives of the exchange: %llu to traders, %llu in the feed; messages of another one "
+            "%llu\n",
+            count(lives), count(how_.with_feed ? public_.lives() : 0), count(public_.misplaced()));
     }
     if (sent_ > 0 && how_.with_feed) {
         const mold_counts& feed = feed_.receiver().counts();

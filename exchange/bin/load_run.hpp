@@ -46,12 +46,16 @@ private:
     void heard(const mold_message& message) noexcept override;
     void missed(mold_gap gap) noexcept override { feed_lost_ += gap.last - gap.first; }
     void silent() noexcept override;
+    void new_life(const mold_session&, const mold_session&) noexcept override {
+        public_.begin_life();
+    }
 
     gyre::task<> run();
     gyre::task<bool> prepare();
     gyre::task<> trade_paced();
     gyre::task<> trade_unbounded();
-    /// Whether to go on: not once a session has ended, or nothing could be sent for as long as our patience.
+    /// Whether to go on: not once a session has ended, or nothing could be sent for as long as our
+    /// patience.
     [[nodiscard]] bool gets_on();
     gyre::task<> settle();
     gyre::task<> compare();

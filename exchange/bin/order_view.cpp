@@ -47,6 +47,15 @@ void order_view::lost_connection() noexcept {
     for (auto& [request, it] : asked_) it.doubtful = true;
 }
 
+void order_view::begin_life() {
+    lost_ += asked_.size();
+    orders_.clear();
+    asked_.clear();
+    resting_.clear();
+    place_.clear();
+    trades_.clear();
+}
+
 void order_view::settle() {
     for (const auto& [request, it] : asked_) {
         if (it.doubtful) ++lost_;

@@ -70,6 +70,10 @@ public:
     /// The connection is lost: what is not answered may have been lost with it.
     void lost_connection() noexcept;
 
+    /// The exchange has begun another life: orders and trades of the old one are gone, and what was not
+    /// answered is lost. Counts stay.
+    void begin_life();
+
     /// Behind the answer to a message that was sent last of all: what still has no answer will have none.
     /// What was sent on a connection that was lost afterwards never arrived; anything else is a
     /// contradiction.
@@ -77,7 +81,7 @@ public:
 
     /// Commands without an answer.
     [[nodiscard]] std::size_t unanswered() const noexcept { return asked_.size(); }
-    /// Commands that were lost with a connection, known after `settle`.
+    /// Commands that were lost with a connection, known after `settle`, or with a life.
     [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
 
     /// Orders that rest, in no order.

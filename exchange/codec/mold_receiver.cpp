@@ -22,7 +22,7 @@ mold_receiver::mold_receiver(const mold_receiver_options& options, gyre::time_po
                  .again_after = options.request_again,
                  .again_after_max = options.request_again_max,
                  .attempts_max = options.requests_max}},
-      dead_at_{gyre::deadline_after(now, options.dead_after)} {
+      heard_at_{now} {
     expects(options.datagram_bytes_max > mold_header_bytes);
     held_.reserve(options.datagrams_held_max);
     free_.reserve(options.datagrams_held_max);
@@ -36,9 +36,14 @@ mold_fault mold_receiver::on_packet(std::span<const std::byte> datagram,
     if (packet.fault != mold_fault::none) return packet.fault;
     const mold_header& header = packet.header;
     if (options_.session.empty()) options_.session = header.session;
-    if (header.session != options_.session) return mold_fault::other_session;
+    if (header.session != options_.session && is_followed_by(header.session, now))
+        begin_life(header.session);
+    if (header.session != options_.session || header.session.empty()) {
+        ++counts_.other_sessions;
+        return mold_fault::other_session;
+    }
 
-    dead_at_ = gyre::deadline_after(now, options_.dead_after);
+    heard_at_ = now;
     if (expected_ == 0) expected_ = known_ = reach_ = header.sequence;
     if (reach_ == known_) tail_since_ = now;
     free_taken();
@@ -56,6 +61,23 @@ mold_fault mold_receiver::on_packet(std::span<const std::byte> datagram,
     reach_ = std::max(reach_, end);
     requests_.arrived({header.sequence, end}, datagram.size());
     return mold_fault::none;
+}
+
+bool mold_receiver::is_followed_by(const mold_session& other, gyre::time_point now) const noexcept {
+    if (other.empty()) return false;  // It could not be told from any other.
+    if (other.view() < options_.session.view()) return silent(now);
+    return end_known_ || now >= gyre::deadline_after(heard_at_, options_.new_life_after);
+}
+
+void mold_receiver::begin_life(const mold_session& name) noexcept {
+    options_.session = name;
+    expected_ = known_ = reach_ = options_.new_life_sequence;
+    end_known_ = false;
+    look_again_ = gyre::never;
+    requests_.forget_all();
+    taken_ = held_.size();
+    free_taken();
+    ++counts_.new_lives;
 }
 
 /// False if it is here already, or there is no room for it.
@@ -174,7 +196,8 @@ mold_gap mold_receiver::ask_for_more(gyre::time_point now) noexcept {
                 gyre::deadline_after(tail ? tail_since_ : held_[at].since, options_.request_after);
             if (now < look_again_) return {};
             look_again_ = gyre::never;
-            // The nearest needs no place: its turn has come. What is held needs one, and so does each answer.
+            // The nearest needs no place: its turn has come. What is held needs one, and so does each
+            // answer.
             const std::size_t places = options_.datagrams_held_max - (at - taken_);
             const mold_gap asked = requests_.ask({from, until}, places, now);
             if (!asked.empty()) return asked;

@@ -90,6 +90,11 @@ void mold_requests::forget_before(std::uint64_t sequence) noexcept {
         under_way_.front().messages.first = std::max(under_way_.front().messages.first, sequence);
 }
 
+void mold_requests::forget_all() noexcept {
+    under_way_.clear();
+    window_ = options_.outstanding_max;
+}
+
 bool mold_requests::hopeless(std::uint64_t sequence) const noexcept {
     return !under_way_.empty() && under_way_.front().hopeless &&
            under_way_.front().messages.first <= sequence;

@@ -2,14 +2,14 @@
 //
 // Which missing messages of a MoldUDP64 session have been asked for, and when to ask again.
 //
-// A request is answered by one datagram, so a listener with one request under way gets one datagram for each
-// round trip, and never catches up with a feed that is faster than that. Several may be under way here, each
-// for other messages and each with a time of its own. mold_receiver.hpp says what is missing and what has
-// come.
+// A request is answered by one datagram, so a listener with one request under way gets one datagram for
+// each round trip, and never catches up with a feed that is faster than that. Several may be under way
+// here, each for other messages and each with a time of its own. mold_receiver.hpp says what is missing
+// and what has come.
 //
-// Where requests or answers are lost because there are too many of them, asking more makes it worse. So each
-// request in vain waits twice as long as the one before, and halves how many may be under way; each answer
-// lets one more of them go out.
+// Where requests or answers are lost because there are too many of them, asking more makes it worse. So
+// each request in vain waits twice as long as the one before, and halves how many may be under way; each
+// answer lets one more of them go out.
 #pragma once
 
 #include <exchange/codec/mold_packet.hpp>
@@ -66,6 +66,9 @@ public:
 
     /// Nothing before `sequence` is wanted any more.
     void forget_before(std::uint64_t sequence) noexcept;
+
+    /// Nothing that was asked for is wanted any more, and the next answers come from another publisher.
+    void forget_all() noexcept;
 
     /// Has the message `sequence` been asked for as often as may be, in vain?
     [[nodiscard]] bool hopeless(std::uint64_t sequence) const noexcept;

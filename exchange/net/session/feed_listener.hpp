@@ -35,12 +35,24 @@ public:
     /// Messages are lost: all requests were in vain. The book is needed from here on: see book_page.hpp.
     virtual void missed(mold_gap) noexcept {}
 
-    /// Not even a heartbeat has come for `mold_receiver_options::dead_after`, from the start or from the last
-    /// one on: what is known of the market is old. Once for each such silence, which the next datagram ends.
+    /// Not even a heartbeat has come for `mold_receiver_options::dead_after`, from the start or from the
+    /// last one on: what is known of the market is old. Once for each such silence, which the next
+    /// datagram ends.
     virtual void silent() noexcept {}
 
     /// The feed has ended, and all of it was heard.
     virtual void ended() noexcept {}
+
+    /// The exchange has begun another life, and with it another feed. The book that is known is dead: what
+    /// comes next is message 1 of the new one (or `mold_receiver_options::new_life_sequence`), which has
+    /// nothing to do with it. What was missing of the old feed will not come. No listener can do without
+    /// this, so each has to say what it does.
+    ///
+    /// mold_receiver.hpp says when another name is believed to be one.
+    ///
+    /// @param  ended  The name of the life that is over.
+    /// @param  begun  That of the new one, which order entry has too (order_entry_handler::life_ended).
+    virtual void new_life(const mold_session& ended, const mold_session& begun) noexcept = 0;
 
 protected:
     ~feed_handler() = default;
@@ -128,8 +140,7 @@ private:
                 continue;
             }
             const gyre::time_point now = X::now(context_);
-            if (!received.truncated)
-                static_cast<void>(receiver_.on_packet(std::span{buffer}.first(received.size), now));
+            if (!received.truncated) take(std::span{buffer}.first(received.size), now);
             deliver();
             co_await ask_for_what_is_missing(now);
             note_silence(now);
@@ -168,6 +179,14 @@ private:
             // If it is lost here or on the way, a later one asks for the same.
             static_cast<void>(co_await asking_.send_to({&bytes, 1}, options_.requests));
         }
+    }
+
+    void take(std::span<const std::byte> datagram, gyre::time_point now) noexcept {
+        const mold_session before = receiver_.session();
+        static_cast<void>(receiver_.on_packet(datagram, now));
+        if (before.empty() || receiver_.session() == before) return;
+        told_end_ = told_silence_ = false;
+        handler_.new_life(before, receiver_.session());
     }
 
     void deliver() noexcept {

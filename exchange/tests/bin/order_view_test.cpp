@@ -81,9 +81,9 @@ order_rejected refusal(client_sequence of, command_kind command, reject_reason w
 }
 
 template <class Event>
-std::vector<std::byte> encoded(const Event& it) {
+std::vector<std::byte> encoded(const Event& it, out_sequence number = 1) {
     std::vector<std::byte> bytes(message_bytes_of<Event>);
-    encode(it, {1, 1, 1, 0, true}, std::span{bytes}.template first<message_bytes_of<Event>>());
+    encode(it, {number, 1, 1, 0, true}, std::span{bytes}.template first<message_bytes_of<Event>>());
     return bytes;
 }
 
@@ -246,6 +246,46 @@ TEST_CASE("what the public is told otherwise than the trader is caught") {
     CHECK(feed.difference(trader) == "order 4294967297 rests and is not in the public book");
     feed.hear({});
     CHECK(feed.unreadable() == 1);
+}
+
+TEST_CASE("a new life leaves nothing of the old one, to traders or to the public") {
+    order_view trader = with_a_resting_bid();
+    tell(trader, fill(4, 6));
+    trader.asks(cancel_order{session_id{1}, two, {order_id::none, one}}, 0);
+    feed_view feed;
+    feed.hear(encoded(order_book_update{order_id{77}, 100, instrument_id{1}, 10, order_side::buy,
+                                        book_action::add}));
+    feed.hear(encoded(trade{trade_id{5}, 100, instrument_id{1}, 4, order_side::sell}));
+
+    trader.begin_life();
+    feed.begin_life();
+
+    CHECK(trader.resting() == 0);
+    CHECK(trader.trades().empty());
+    CHECK(trader.unanswered() == 0);
+    CHECK(trader.lost() == 1);
+    CHECK(feed.resting() == 0);
+    CHECK(feed.trades() == 0);
+    CHECK(feed.lives() == 2);
+
+    trader.asks(a_bid(), 0);
+    tell(trader, rests(10, 0));  // The same numbers, and another order.
+    CHECK(trader.resting() == 1);
+    CHECK(trader.contradictions() == 0);
+    CHECK(feed.difference(trader) == "order 1 rests and is not in the public book");
+}
+
+TEST_CASE("messages of the feed whose numbers do not rise are of another life") {
+    const trade told{trade_id{5}, 100, instrument_id{1}, 4, order_side::sell};
+    feed_view feed;
+    feed.hear(encoded(told, 7));
+    feed.hear(encoded(told, 8));
+    CHECK(feed.misplaced() == 0);
+    feed.hear(encoded(told, 3));
+    CHECK(feed.misplaced() == 1);
+    feed.begin_life();
+    feed.hear(encoded(told, 1));
+    CHECK(feed.misplaced() == 1);
 }
 
 TEST_CASE("the same seed makes the same orders, on prices and in lots that the market takes") {

@@ -313,6 +313,140 @@ TEST_CASE("the first session heard is the session, and others are ignored") {
     CHECK(receiver.on_packet(numbers(2, 1, "S2"), start) == mold_fault::other_session);
     CHECK_FALSE(receiver.next().has_value());
     CHECK(receiver.expected() == 2);
+    CHECK(receiver.counts().other_sessions == 1);
+}
+
+namespace {
+
+constexpr auto silence = mold_receiver_options{}.new_life_after;
+constexpr auto death = mold_receiver_options{}.dead_after;
+
+/// Gives a datagram of another session, which is not to be believed.
+void check_ignored(mold_receiver& receiver, const bytes& datagram, gyre::time_point now) {
+    const std::uint64_t expected = receiver.expected();
+    CHECK(receiver.on_packet(datagram, now) == mold_fault::other_session);
+    CHECK_FALSE(receiver.next().has_value());
+    CHECK(receiver.expected() == expected);
+    CHECK(receiver.counts().new_lives == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a later session that speaks when the present one is silent is a new life, from 1 on") {
+    mold_receiver receiver{{}, start};
+    static_cast<void>(deliver(receiver, numbers(1, 9)));
+
+    CHECK(deliver(receiver, numbers(1, 3, "S2"), start + silence) == "1 2 3 ");
+
+    CHECK(receiver.session().view() == "S2");
+    CHECK(receiver.counts().new_lives == 1);
+    CHECK(receiver.counts().duplicates == 0);
+    CHECK(deliver(receiver, numbers(4, 2, "S2"), start + silence) == "4 5 ");
+    CHECK_FALSE(receiver.silent(start + silence + death - 1ns));
+}
+
+TEST_CASE("beside a session that is heard, no other one is believed, however often it speaks") {
+    mold_receiver receiver{{}, start};
+    gyre::time_point now = start;
+    for (std::uint64_t each = 1; each <= 100; ++each, now += silence - 1ns) {
+        static_cast<void>(deliver(receiver, numbers(each, mold_heartbeat), now));
+        check_ignored(receiver, numbers(each, 1, "S2"), now);
+        check_ignored(receiver, numbers(each, 1, "S2"), now + silence - 1ns);
+    }
+    CHECK(receiver.counts().other_sessions == 200);
+}
+
+TEST_CASE("behind the end of the present session the next one need not wait") {
+    mold_receiver receiver{{}, start};
+    static_cast<void>(deliver(receiver, numbers(1, 2)));
+    check_ignored(receiver, numbers(1, 1, "S2"), start);
+    static_cast<void>(deliver(receiver, numbers(3, mold_end_of_session)));
+    CHECK(receiver.ended());
+
+    CHECK(deliver(receiver, numbers(1, 1, "S2")) == "1 ");
+
+    CHECK_FALSE(receiver.ended());
+    static_cast<void>(deliver(receiver, numbers(2, mold_end_of_session, "S2")));
+    CHECK(receiver.ended());
+}
+
+TEST_CASE("an end that was told before all of it was here leaves nothing to wait for, either") {
+    mold_receiver receiver{{}, start};
+    static_cast<void>(deliver(receiver, numbers(9, mold_end_of_session)));
+    CHECK(asked(receiver, start + 1ms) == "1+8");
+
+    CHECK(deliver(receiver, numbers(1, 1, "S2"), start + 2ms) == "1 ");
+
+    CHECK(receiver.gap().empty());
+    CHECK(asked_all(receiver, start + 1h) == "");
+}
+
+TEST_CASE("a new life has none of what was held and asked for in the old one") {
+    mold_receiver_options options;
+    options.datagrams_held_max = 3;
+    options.requests_max = 1;
+    mold_receiver receiver{options, start};
+    static_cast<void>(deliver(receiver, numbers(1, 1)));
+    for (const std::uint64_t each : {3U, 5U, 7U})
+        static_cast<void>(deliver(receiver, numbers(each, 1)));
+    CHECK(asked_all(receiver, start + 1ms) == "2+1 4+1 ");
+    CHECK(asked_all(receiver, start + 1s) == "");
+    CHECK(receiver.stuck());
+
+    const gyre::time_point later = start + silence;
+    CHECK(deliver(receiver, numbers(2, 1, "S2"), later) == "");
+
+    CHECK_FALSE(receiver.stuck());
+    CHECK(asked_all(receiver, later + 1ms) == "1+1 ");
+    for (const std::uint64_t each : {4U, 6U})  // There is room for as many as ever.
+        static_cast<void>(deliver(receiver, numbers(each, 1, "S2"), later));
+    CHECK(receiver.counts().dropped == 0);
+    CHECK(deliver(receiver, numbers(1, 1, "S2"), later) == "1 2 ");
+    CHECK(deliver(receiver, numbers(3, 1, "S2"), later) == "3 4 ");
+}
+
+TEST_CASE("what a new life has told before it was believed is asked for, under its name") {
+    mold_receiver receiver{{}, start};
+    static_cast<void>(deliver(receiver, numbers(1, 1)));
+    check_ignored(receiver, numbers(1, 5, "S2"), start + silence - 1ms);
+
+    static_cast<void>(deliver(receiver, numbers(6, mold_heartbeat, "S2"), start + silence));
+
+    const auto request = receiver.request(start + silence + 1ms);
+    REQUIRE(request.has_value());
+    const mold_header wanted = parse_mold_request(*request).header;
+    CHECK(wanted.session.view() == "S2");
+    CHECK(wanted.sequence == 1);
+    CHECK(wanted.count == 5);
+}
+
+TEST_CASE("a receiver that wants no history begins a new life with what comes first") {
+    mold_receiver_options options;
+    options.new_life_sequence = 0;
+    mold_receiver receiver{options, start};
+    static_cast<void>(deliver(receiver, numbers(1, 1)));
+
+    CHECK(deliver(receiver, numbers(70, 2, "S2"), start + silence) == "70 71 ");
+}
+
+TEST_CASE("what is late of an earlier life is ignored, unless the present one is dead") {
+    mold_receiver receiver{{.session = "S2"}, start};
+    static_cast<void>(deliver(receiver, numbers(1, 1, "S2")));
+    static_cast<void>(deliver(receiver, numbers(2, mold_end_of_session, "S2")));
+    check_ignored(receiver, numbers(2, 1, "S1"), start);
+    check_ignored(receiver, numbers(2, 1, "S1"), start + silence);
+    check_ignored(receiver, numbers(2, 1, "S1"), start + death - 1ns);
+
+    CHECK(deliver(receiver, numbers(1, 1, "S1"), start + death) == "1 ");
+    CHECK(receiver.session().view() == "S1");
+}
+
+TEST_CASE("a session without a name cannot be told from others, and is none") {
+    mold_receiver receiver{{}, start};
+
+    check_ignored(receiver, numbers(1, 1, ""), start);
+    CHECK(deliver(receiver, numbers(1, 1)) == "1 ");
+    check_ignored(receiver, numbers(2, 1, ""), start + silence);
 }
 
 TEST_CASE("a listener that joins late begins with what comes first") {

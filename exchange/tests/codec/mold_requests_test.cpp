@@ -237,3 +237,15 @@ TEST_CASE("if as many are under way as may be, what is nearer goes before what i
     requests.arrived({20, 23}, full_bytes);
     CHECK(asked(requests, 30, 33) == "30+3 ");
 }
+
+TEST_CASE("another publisher is asked as if none had failed to answer") {
+    mold_requests requests{{.outstanding_max = 2, .again_after = 50ms}};
+    CHECK(asked(requests, 1, 100) == "1+16 17+16 ");
+    CHECK(shown(requests.ask_again(start + 50ms)) ==
+          "1+16");  // In vain: from now on, one at a time.
+
+    requests.forget_all();
+
+    CHECK(requests.deadline() == gyre::never);
+    CHECK(asked(requests, 1, 100) == "1+16 17+16 ");
+}

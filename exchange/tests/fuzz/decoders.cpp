@@ -192,7 +192,9 @@ void mold_receiver(input bytes) {
     std::uint64_t last = 0;
     while (!bytes.empty()) {  // Each datagram stands behind a byte that is its size.
         const std::size_t size = std::min(std::to_integer<std::size_t>(bytes[0]), bytes.size() - 1);
+        const mold_session before = receiver.session();
         static_cast<void>(receiver.on_packet(bytes.subspan(1, size), now += 10ms));
+        if (receiver.session() != before) last = 0;
         for (auto next = receiver.next(); next; next = receiver.next()) {
             expects(next->sequence > last, "each message once and in order");
             last = next->sequence;

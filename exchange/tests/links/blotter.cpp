@@ -20,6 +20,17 @@ void blotter::complain(const std::string& what) {
                           std::to_string(last_out_seq_) + ": " + what);
 }
 
+void blotter::begin_life() {
+    counts_.lost += unanswered_.size();
+    open_.clear();
+    position_.clear();
+    captured_.clear();
+    unanswered_.clear();
+    lost_.clear();
+    last_sent_ = answered_up_to_ = client_sequence::none;
+    last_out_seq_ = 0;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Commands and their answers
 // ---------------------------------------------------------------------------------------------

@@ -54,6 +54,9 @@ public:
     /// The connection has ended: what was not answered may have arrived or not.
     void connection_lost() noexcept { ++connection_; }
 
+    /// All that was, is gone, and what was not answered is lost. Counts and complaints stay.
+    void begin_life();
+
     /// Takes a message of the session.
     template <event_record Event>
     void operator()(const event_stamp& stamp, const Event& it) {

@@ -34,6 +34,7 @@ public:
     public_book book;
     std::uint64_t next_sequence = 1;
     std::uint64_t missing = 0;
+    std::uint64_t new_lives = 0;
     std::string complaint;
     bool over = false;
 
@@ -47,6 +48,13 @@ private:
         next_sequence = gap.last;
     }
     void ended() noexcept override { over = true; }
+    void new_life(const mold_session&, const mold_session&) noexcept override {
+        book = {};
+        next_sequence = 1;
+        last_out_seq_ = 0;
+        over = false;
+        ++new_lives;
+    }
     void complain(const std::string& what) {
         if (complaint.empty() && !what.empty())
             complaint = what + ", at message " + std::to_string(last_out_seq_);

@@ -2,9 +2,9 @@
 //
 // A client that sends whatever comes to its mind, and remembers what it is told.
 //
-// Its connection is the library's (session/order_entry_client.hpp), its memory is blotter.hpp, and what it
-// does is drawn from a seed. When it is to finish, it asks something last whose answer tells that everything
-// before was heard.
+// Its connection is the library's (session/order_entry_client.hpp), its memory is blotter.hpp, and what
+// it does is drawn from a seed. When it is to finish, it asks something last whose answer tells that
+// everything before was heard.
 #pragma once
 
 #include <exchange/net/session/order_entry_client.hpp>
@@ -61,6 +61,7 @@ public:
 
     [[nodiscard]] const soup_client& machine() const noexcept { return client_.machine(); }
     [[nodiscard]] const exchange::testing::blotter& blotter() const noexcept { return blotter_; }
+    [[nodiscard]] std::uint64_t new_lives() const noexcept { return new_lives_; }
     [[nodiscard]] std::uint64_t next_sequence() const noexcept { return next_sequence_; }
 
 private:
@@ -71,6 +72,13 @@ private:
         if (decode_private_event(message, blotter_)) blotter_.complain("a message cannot be read");
     }
     void disconnected(soup_ending) noexcept override { blotter_.connection_lost(); }
+    next_life life_ended(const soup_session&, const soup_session&) noexcept override {
+        blotter_.begin_life();
+        next_sequence_ = 1;
+        last_ = client_sequence::none;
+        ++new_lives_;
+        return next_life::join;
+    }
 
     task stay_connected() {
         co_await client_.run();
@@ -197,6 +205,7 @@ private:
     client_sequence last_ = client_sequence::none;
     std::uint64_t next_sequence_ = 1;
     std::uint64_t logins_ = 0;
+    std::uint64_t new_lives_ = 0;
 
     bool finishing_ = false;
     bool settled_ = false;

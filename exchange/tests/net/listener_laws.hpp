@@ -67,6 +67,9 @@ struct listener_law : law<Side> {
 private:
     struct counts_silences final : feed_handler {
         void heard(const mold_message&) noexcept override { FAIL_CHECK("nothing was sent"); }
+        void new_life(const mold_session&, const mold_session&) noexcept override {
+            FAIL_CHECK("there is only one");
+        }
         void silent() noexcept override {
             ++times;
             changed.set();
@@ -81,6 +84,9 @@ private:
 
     struct hears_nothing final : feed_handler {
         void heard(const mold_message&) noexcept override { FAIL_CHECK("nothing was sent"); }
+        void new_life(const mold_session&, const mold_session&) noexcept override {
+            FAIL_CHECK("there is only one");
+        }
     };
 
     static task<> stop_at_third_failure(context& on, feed_listener<X>& it,

@@ -72,10 +72,19 @@ public:
     order_entry_client<X> client;
     std::vector<heard_message> messages;
     std::uint64_t next_sequence = 1;
+    std::vector<soup_session> lives;  ///< That have begun since it was logged in.
+    next_life at_new_life = next_life::leave;
     int disconnects = 0;
     bool ended = false;
 
 private:
+    next_life life_ended(const soup_session&, const soup_session& next) noexcept override {
+        lives.push_back(next);
+        messages.clear();
+        next_sequence = 1;
+        this->note_change();
+        return at_new_life;
+    }
     void logged_in() noexcept override { this->note_change(); }
     void heard(std::uint64_t sequence, std::span<const std::byte> message) noexcept override {
         if (sequence != 0) CHECK(sequence == next_sequence++);  // Each once, none left out.
@@ -106,10 +115,18 @@ public:
     feed_listener<X> feed;
     std::vector<std::vector<std::byte>> messages;
     std::vector<std::uint64_t> sequences;  ///< Of each of them.
+    std::vector<mold_session> lives;       ///< That have begun since it began to listen.
     std::uint64_t missing = 0;
     bool over = false;
 
 private:
+    void new_life(const mold_session&, const mold_session& begun) noexcept override {
+        lives.push_back(begun);
+        messages.clear();
+        sequences.clear();
+        over = false;
+        this->note_change();
+    }
     void heard(const mold_message& message) noexcept override {
         messages.emplace_back(message.payload.begin(), message.payload.end());
         sequences.push_back(message.sequence);
