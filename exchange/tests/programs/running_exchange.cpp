@@ -5,6 +5,7 @@
 
 #include <support/harness.hpp>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -60,14 +61,37 @@ std::vector<std::string> facility_backends() {
 
 running_exchange::running_exchange(const std::string& backend,
                                    const std::function<void(nlohmann::json&)>& change)
-    : config_{sample_text(change)},
-      facility_{EXCHANGE_MATCHING_FACILITY, {config_.path(), "--backend", backend}},
-      ready_{facility_.next_line()},
-      order_entry_{behind(ready_, "order entry ")},
-      requests_{behind(ready_, "requests ")} {}
+    : backend_{backend}, change_{change} {
+    config_.emplace(sample_text(change_));
+    start();
+}
+
+void running_exchange::start() {
+    facility_.emplace(EXCHANGE_MATCHING_FACILITY,
+                      std::vector<std::string>{config_->path(), "--backend", backend_});
+    ready_ = facility_->next_line();
+    order_entry_ = behind(ready_, "order entry ");
+    requests_ = behind(ready_, "requests ");
+}
+
+void running_exchange::kill() {
+    facility_->send(SIGKILL);
+    REQUIRE(facility_->wait() == 128 + SIGKILL);
+}
+
+void running_exchange::start_again() {
+    config_.emplace(sample_text([this](nlohmann::json& it) {
+        if (change_) change_(it);
+        it["order_entry"]["at"] = order_entry_;
+        it["feed"]["requests"] = requests_;
+    }));
+    start();
+}
+
+std::string running_exchange::life() const { return behind(ready_, "life "); }
 
 running_exchange::answer running_exchange::ctl(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"--config", config_.path(), "--order-entry", order_entry_});
+    words.insert(words.begin(), {"--config", config_->path(), "--order-entry", order_entry_});
     return outcome_of(EXCHANGE_EXCHANGE_CTL, std::move(words));
 }
 
@@ -77,7 +101,7 @@ running_exchange::answer running_exchange::load(std::vector<std::string> words) 
 }
 
 gyre::testing::program running_exchange::start_load(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"--config", config_.path(), "--order-entry", order_entry_,
+    words.insert(words.begin(), {"--config", config_->path(), "--order-entry", order_entry_,
                                  "--requests", requests_});
     return gyre::testing::program{EXCHANGE_LOAD_GENERATOR, std::move(words)};
 }

@@ -12,6 +12,7 @@
 #include <programs/program.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,11 @@ public:
     explicit running_exchange(const std::string& backend,
                               const std::function<void(nlohmann::json&)>& change = {});
 
+    /// Ends it at once, as a crash does.
+    void kill();
+    /// Starts it anew, on the same ports, and waits until it is ready.
+    void start_again();
+
     /// What a program of the exchange says, given this configuration, and how it ended.
     struct answer {
         int status;
@@ -53,14 +59,21 @@ public:
     /// The same, as it runs.
     [[nodiscard]] gyre::testing::program start_load(std::vector<std::string> words) const;
 
-    [[nodiscard]] gyre::testing::program& facility() noexcept { return facility_; }
+    [[nodiscard]] gyre::testing::program& facility() noexcept { return *facility_; }
     [[nodiscard]] const std::string& ready_line() const noexcept { return ready_; }
-    [[nodiscard]] const std::string& config_path() const noexcept { return config_.path(); }
+    [[nodiscard]] const std::string& config_path() const noexcept { return config_->path(); }
     [[nodiscard]] const std::string& order_entry() const noexcept { return order_entry_; }
+    [[nodiscard]] const std::string& requests() const noexcept { return requests_; }
+    /// The name of the life that it is in.
+    [[nodiscard]] std::string life() const;
 
 private:
-    written_config config_;
-    gyre::testing::program facility_;
+    void start();
+
+    std::string backend_;
+    std::function<void(nlohmann::json&)> change_;
+    std::optional<written_config> config_;
+    std::optional<gyre::testing::program> facility_;
     std::string ready_;
     std::string order_entry_;
     std::string requests_;
