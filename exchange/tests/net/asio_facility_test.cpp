@@ -8,6 +8,7 @@
 #include <exchange/tests/net/crowded_feed_laws.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
+#include <exchange/tests/net/life_laws.hpp>
 #include <exchange/tests/net/long_command_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
@@ -21,6 +22,7 @@ using sequence_gap_here = sequence_gap_law<asio_side, matching_facility<asio_tra
 using slow_reader_here = slow_reader_law<asio_side, matching_facility<asio_traits>>;
 using law_here = facility_law<asio_side, matching_facility<asio_traits>>;
 using of_its_end = end_of_day_law<asio_side, matching_facility<asio_traits>>;
+using of_its_lives = life_law<asio_side, matching_facility<asio_traits>>;
 
 TEST_CASE("asio facility: trades are told to both sides and to the public") {
     law_here::trades_are_told_to_both_and_to_the_public();
@@ -50,6 +52,14 @@ TEST_CASE(
 }
 TEST_CASE("asio facility: nothing changes after the end of the day, and strangers are sent away") {
     of_its_end::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
+}
+TEST_CASE("asio facility: a client that was away learns that the next day is another life") {
+    of_its_lives::whoever_was_away_learns_that_the_next_day_is_another_life();
+}
+TEST_CASE(
+    "asio facility: a client that has missed too much of its life is told that, and not that it is "
+    "over") {
+    of_its_lives::who_has_missed_too_much_of_its_life_is_told_that_and_not_that_it_is_over();
 }
 TEST_CASE("asio facility: a request for messages that comes as it stops does no harm") {
     of_its_end::a_request_that_comes_as_it_stops_does_no_harm();

@@ -9,6 +9,7 @@
 #include <exchange/tests/net/eager_facility.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
+#include <exchange/tests/net/life_laws.hpp>
 #include <exchange/tests/net/long_command_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
@@ -26,6 +27,8 @@ using of_crowded_feeds = crowded_feed_law<asio_side, callback_facility>;
 using of_crowded_feeds_when_eager = crowded_feed_law<asio_side, eager_facility>;
 using of_its_end = end_of_day_law<asio_side, callback_facility>;
 using of_its_end_when_eager = end_of_day_law<asio_side, eager_facility>;
+using of_its_lives = life_law<asio_side, callback_facility>;
+using of_its_lives_when_eager = life_law<asio_side, eager_facility>;
 using the_laws_when_eager = facility_law<asio_side, eager_facility>;
 using of_sequence_gaps = sequence_gap_law<asio_side, callback_facility>;
 using of_sequence_gaps_when_eager = sequence_gap_law<asio_side, eager_facility>;
@@ -75,6 +78,17 @@ TEST_CASE(
     "callback facility: nothing changes after the end of the day, and strangers are sent away") {
     of_its_end::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
     of_its_end_when_eager::nothing_changes_after_the_end_of_the_day_and_strangers_are_sent_away();
+}
+TEST_CASE("callback facility: a client that was away learns that the next day is another life") {
+    of_its_lives::whoever_was_away_learns_that_the_next_day_is_another_life();
+    of_its_lives_when_eager::whoever_was_away_learns_that_the_next_day_is_another_life();
+}
+TEST_CASE(
+    "callback facility: a client that has missed too much of its life is told that, and not that "
+    "it is over") {
+    of_its_lives::who_has_missed_too_much_of_its_life_is_told_that_and_not_that_it_is_over();
+    of_its_lives_when_eager::
+        who_has_missed_too_much_of_its_life_is_told_that_and_not_that_it_is_over();
 }
 TEST_CASE("callback facility: a request for messages that comes as it stops does no harm") {
     of_its_end::a_request_that_comes_as_it_stops_does_no_harm();
