@@ -17,6 +17,7 @@ using namespace exchange;
 using namespace exchange::testing;
 using namespace std::chrono_literals;
 using gyre::task;
+using gyre::testing::program;
 
 namespace {
 
@@ -192,8 +193,7 @@ TEST_CASE("nobody takes the life behind a crash for the one before it") {
 TEST_CASE("a load goes on through a crash, and everything agrees in the new life") {
     running_exchange it{facility_backends().front(), crowded};
     const std::string first_life = it.life();
-    gyre::testing::program load =
-        it.start_load({"--orders", "6000", "--rate", "2000", "--seed", "1"});
+    program load = it.start_load({"--orders", "6000", "--rate", "2000", "--seed", "1"});
     while (it.ctl({"show", "book", "1"}).text.find("\nbid ") == std::string::npos) {
     }
 
@@ -207,4 +207,19 @@ TEST_CASE("a load goes on through a crash, and everything agrees in the new life
     CHECK_MESSAGE(text.find("lives of the exchange: 2 to traders, 2 in the feed; messages of "
                             "another one 0\n") != std::string::npos,
                   text);
+}
+
+TEST_CASE("the operator finds the exchange that was started again, without what it had defined") {
+    running_exchange it{"gyre_epoll"};
+    const std::vector<std::string> words{"define", "product", "3", "--multiplier", "5"};
+    CHECK(it.ctl(words).status == 0);
+    CHECK(it.ctl(words).text == "refused: define_product 3: already_defined\n");
+    it.kill();
+
+    program waiting{EXCHANGE_EXCHANGE_CTL,
+                    {"-c", it.config_path(), "--order-entry", it.order_entry(), "--timeout", "60",
+                     "define", "product", "3", "--multiplier", "5"}};
+    it.start_again();
+
+    CHECK(outcome_of(waiting).status == 0);
 }

@@ -62,13 +62,13 @@ std::vector<std::string> facility_backends() {
 running_exchange::running_exchange(const std::string& backend,
                                    const std::function<void(nlohmann::json&)>& change)
     : backend_{backend}, change_{change} {
-    config_.emplace(sample_text(change_));
+    configs_.emplace_back(sample_text(change_));
     start();
 }
 
 void running_exchange::start() {
     facility_.emplace(EXCHANGE_MATCHING_FACILITY,
-                      std::vector<std::string>{config_->path(), "--backend", backend_});
+                      std::vector<std::string>{config_path(), "--backend", backend_});
     ready_ = facility_->next_line();
     order_entry_ = behind(ready_, "order entry ");
     requests_ = behind(ready_, "requests ");
@@ -80,7 +80,7 @@ void running_exchange::kill() {
 }
 
 void running_exchange::start_again() {
-    config_.emplace(sample_text([this](nlohmann::json& it) {
+    configs_.emplace_back(sample_text([this](nlohmann::json& it) {
         if (change_) change_(it);
         it["order_entry"]["at"] = order_entry_;
         it["feed"]["requests"] = requests_;
@@ -91,7 +91,7 @@ void running_exchange::start_again() {
 std::string running_exchange::life() const { return behind(ready_, "life "); }
 
 running_exchange::answer running_exchange::ctl(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"--config", config_->path(), "--order-entry", order_entry_});
+    words.insert(words.begin(), {"--config", config_path(), "--order-entry", order_entry_});
     return outcome_of(EXCHANGE_EXCHANGE_CTL, std::move(words));
 }
 
@@ -101,7 +101,7 @@ running_exchange::answer running_exchange::load(std::vector<std::string> words) 
 }
 
 gyre::testing::program running_exchange::start_load(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"--config", config_->path(), "--order-entry", order_entry_,
+    words.insert(words.begin(), {"--config", config_path(), "--order-entry", order_entry_,
                                  "--requests", requests_});
     return gyre::testing::program{EXCHANGE_LOAD_GENERATOR, std::move(words)};
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <programs/program.hpp>
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -61,7 +62,7 @@ public:
 
     [[nodiscard]] gyre::testing::program& facility() noexcept { return *facility_; }
     [[nodiscard]] const std::string& ready_line() const noexcept { return ready_; }
-    [[nodiscard]] const std::string& config_path() const noexcept { return config_->path(); }
+    [[nodiscard]] const std::string& config_path() const noexcept { return configs_.back().path(); }
     [[nodiscard]] const std::string& order_entry() const noexcept { return order_entry_; }
     [[nodiscard]] const std::string& requests() const noexcept { return requests_; }
     /// The name of the life that it is in.
@@ -72,7 +73,7 @@ private:
 
     std::string backend_;
     std::function<void(nlohmann::json&)> change_;
-    std::optional<written_config> config_;
+    std::deque<written_config> configs_;  // Of each start: another program may still read the first.
     std::optional<gyre::testing::program> facility_;
     std::string ready_;
     std::string order_entry_;
