@@ -15,6 +15,10 @@ TEST_CASE("asio facility: whatever links do, all views equal the exchange's in t
     law_here::all_views_equal_the_exchanges({});
 }
 
+TEST_CASE("asio facility: whatever links do, nothing of a life that is over is left in any view") {
+    law_here::all_views_equal_the_exchanges_after_a_crash({});
+}
+
 // lossy_network.py runs it.
 TEST_CASE("lossy network: asio facility: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {

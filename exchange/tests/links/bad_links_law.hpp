@@ -5,7 +5,8 @@
 //
 // One body for every pipeline. Three threads: the exchange, the network (bad_network.hpp), and the crowd
 // with its listeners. For a while everything goes wrong, then nothing does any more, and when all
-// have received everything the day ends and the views are compared.
+// have received everything the day ends and the views are compared. In the middle of it the exchange itself
+// may crash and begin another life; then nothing may be left of the first one in any view.
 #pragma once
 
 #include <exchange/tests/links/bad_network.hpp>
@@ -62,10 +63,22 @@ public:
 
     static void all_views_equal_the_exchanges(const typename X::context_options& how,
                                               const bad_links_addresses& addresses = {}) {
+        hold(how, addresses, crash::none);
+    }
+    static void all_views_equal_the_exchanges_after_a_crash(
+        const typename X::context_options& how) {
+        hold(how, {}, crash::in_bad_weather);
+    }
+
+private:
+    enum class crash : bool { none, in_bad_weather };
+
+    static void hold(const typename X::context_options& how, const bad_links_addresses& addresses,
+                     crash crashes) {
         INFO("EXCHANGE_LINK_SEED=", link_seed());
         const std::size_t descriptors = gyre::testing::open_descriptors();
         {
-            bad_links_law it{how, addresses};
+            bad_links_law it{how, addresses, crashes};
             it.play();
             it.judge();
             if (std::getenv("EXCHANGE_LINKS_SECONDS") != nullptr) it.report();
@@ -73,13 +86,31 @@ public:
         CHECK(gyre::testing::open_descriptors() == descriptors);
     }
 
-private:
-    bad_links_law(const typename X::context_options& how, const bad_links_addresses& addresses)
-        : addresses_{addresses}, on_{how}, network_{link_seed(), {}, listeners_weather()} {
+    bad_links_law(const typename X::context_options& how, const bad_links_addresses& addresses,
+                  crash crashes)
+        : how_{how},
+          addresses_{addresses},
+          crashes_{crashes},
+          on_{how},
+          network_{link_seed(), {}, listeners_weather()} {
         REQUIRE(
             network_.open(addresses.crowd, addresses.feed_group, addresses.crowd_interface).ok());
-        exchange_.emplace(how, crowd_rules(), facility_rules(), addresses.exchange_network);
+        begin_life("LIFE1", facility_rules());
         REQUIRE_FALSE(exchange_->status());
+    }
+
+    void begin_life(std::string_view name, const facility_options& options) {
+        matching_service_options rules = crowd_rules();
+        rules.stream.session = rules.feed.session = name;
+        exchange_.emplace(how_, rules, options, addresses_.exchange_network);
+    }
+    /// Its connections break, nobody is told why, and another one stands where it was.
+    void crash_and_begin_again() {
+        facility_options options = facility_rules();
+        options.order_entry = exchange_->order_entry();
+        options.feed_requests = exchange_->feed_requests();
+        begin_life("LIFE2", options);
+        CHECK_FALSE(exchange_->status());
     }
 
     [[nodiscard]] facility_options facility_rules() const {
@@ -142,6 +173,7 @@ private:
         options.ask_from = gyre::endpoint{addresses_.crowd, 0};
         options.requests = requests;
         options.receiver.requests_max = 100;
+        options.receiver.new_life_after = std::chrono::milliseconds{500};
         watchers_.emplace_back(on_, options);
         REQUIRE(watchers_.back().feed.start().ok());
     }
@@ -150,7 +182,13 @@ private:
         typename X::timer timer{on_};
         dice whom{link_seed()};
         const gyre::time_point fair_again = X::now(on_) + bad_weather();
+        gyre::time_point crash_at =
+            crashes_ == crash::none ? gyre::never : X::now(on_) + bad_weather() / 2;
         while (X::now(on_) < fair_again) {
+            if (X::now(on_) >= crash_at) {
+                crash_at = gyre::never;
+                crash_and_begin_again();
+            }
             static_cast<void>(
                 co_await timer.wait_until(X::now(on_) + std::chrono::milliseconds{100}));
             hang_ups_ += traders_[whom.below(traders_.size())].hang_up() ? 1 : 0;
@@ -191,6 +229,7 @@ private:
         for (std::size_t each = 0; each < watchers_.size(); ++each) judge_watcher(each);
         judge_conservation();
         judge_weather();
+        judge_lives();
     }
 
     void judge_trader(const wild_trader<X>& it) {
@@ -221,6 +260,17 @@ private:
         heard += administrator.stream().messages().next_sequence() - 1;
         heard += exchange_->service().counts().unheard;
         CHECK(heard == exchange_->service().market().published());
+    }
+
+    void judge_lives() {
+        const std::uint64_t begun = crashes_ == crash::none ? 0 : 1;
+        std::uint64_t told = 0;
+        for (const wild_trader<X>& each : traders_) {
+            CHECK(each.new_lives() <= begun);  // One that had not got in yet knew no life before.
+            told += each.new_lives();
+        }
+        CHECK(told >= begun * crowd_size / 2);
+        for (const watcher<X>& each : watchers_) CHECK(each.new_lives == begun);
     }
 
     /// A fault that never happened proves nothing.
@@ -295,7 +345,9 @@ private:
         return index;
     }
 
+    typename X::context_options how_;
     bad_links_addresses addresses_;
+    crash crashes_;
     context on_;
     bad_network network_;
     std::optional<facility_thread<X, Facility>> exchange_;

@@ -17,6 +17,12 @@ TEST_CASE("gyre facility: whatever links do, all views equal the exchange's in t
     });
 }
 
+TEST_CASE("gyre facility: whatever links do, nothing of a life that is over is left in any view") {
+    gyre::testing::with_every_backend([](const gyre::io_context_options& options) {
+        law_here::all_views_equal_the_exchanges_after_a_crash(options);
+    });
+}
+
 // lossy_network.py runs it.
 TEST_CASE("lossy network: gyre facility: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {

@@ -20,6 +20,11 @@ TEST_CASE("eager callbacks: whatever links do, all views equal the exchange's in
     law_when_eager::all_views_equal_the_exchanges({});
 }
 
+TEST_CASE(
+    "callback facility: whatever links do, nothing of a life that is over is left in any view") {
+    law_here::all_views_equal_the_exchanges_after_a_crash({});
+}
+
 // lossy_network.py runs these.
 TEST_CASE("lossy network: callback facility: all views equal the exchange's in the end" *
           doctest::skip(!in_lossy_network())) {
