@@ -21,8 +21,10 @@ matching_service_options options() {
                          {taker_name, password, session_id{2}}};
     made.stream.bytes_max = kept_bytes;
     made.stream.messages_max = kept_messages;
+    made.stream.unread_bytes_max = 2 * kept_bytes;
     made.feed.kept_bytes_max = kept_bytes;
     made.feed.kept_messages_max = kept_messages;
+    made.feed.unsent_bytes_max = 2 * kept_bytes;
     return made;
 }
 

@@ -13,7 +13,7 @@ void feed_view::hear(std::span<const std::byte> message) {
 void feed_view::begin_life() noexcept {
     orders_.clear();
     trades_.clear();
-    last_out_seq_ = 0;
+    last_out_seq_ = {};
     ++lives_;
 }
 

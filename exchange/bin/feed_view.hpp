@@ -8,7 +8,9 @@
 
 #include <exchange/bin/order_view.hpp>
 #include <exchange/codec/event_codec.hpp>
+#include <exchange/core/slab.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -42,8 +44,9 @@ public:
 
     // Of decode_public_event.
     void operator()(const event_stamp& stamp, const auto& it) {
-        if (stamp.out_seq <= last_out_seq_) ++misplaced_;
-        last_out_seq_ = stamp.out_seq;
+        out_sequence& last = last_out_seq_[stamp.partition % last_out_seq_.size()];
+        if (stamp.out_seq <= last) ++misplaced_;
+        last = stamp.out_seq;
         take(it);
     }
 
@@ -61,7 +64,7 @@ private:
 
     std::unordered_map<std::uint64_t, public_order> orders_;
     std::unordered_map<std::uint64_t, own_trade> trades_;
-    out_sequence last_out_seq_ = 0;
+    std::array<out_sequence, partitions_limit> last_out_seq_{};  // Of each partition.
     std::uint64_t messages_ = 0;
     std::uint64_t unreadable_ = 0;
     std::uint64_t misplaced_ = 0;

@@ -6,12 +6,16 @@
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/run_facility.hpp>
 #include <exchange/management/affinity.hpp>
+#include <exchange/management/memory_need.hpp>
+#include <exchange/management/text_file.hpp>
 #include <exchange/net/application/life_name.hpp>
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 using namespace exchange;
 
@@ -27,8 +31,24 @@ and, on gyre, what every coroutine waits for.
 
 Nothing is kept beyond the end, whichever it is: the next start begins a new life.)";
 
+/// What the facility may come to need: whether it is there, or why not.
+struct memory_check {
+    std::optional<config_error> error;
+    std::string found;  // "needs at most ..."
+};
+
+[[nodiscard]] memory_check check_memory(const config& of) {
+    const std::vector<memory_part> needed = memory_needs(of);
+    const auto there = memory_there(read_text_file);
+    memory_check made{why_too_much(needed, there), describe(needed, there)};
+    if (!made.error && !can_be_reserved(sum_of(needed)))
+        made.error = {"", made.found + ", and a limit of the process does not allow it"};
+    return made;
+}
+
 constexpr const char* exit_codes =
-    "Exit status: 0 after an orderly end, 1 if it could not begin, 2 if the configuration is bad.";
+    "Exit status: 0 after an orderly end, 1 if it could not begin, 2 if the configuration is bad\n"
+    "or needs more memory than there is.";
 
 [[nodiscard]] int start(const config& how) {
     if (how.cpu) {
@@ -58,7 +78,9 @@ int main(int count, char** arguments) {
     options.footer(exit_codes);
     options.add_option("config", path, "The configuration file")->required();
     options.add_option("--backend", backend, "Instead of the file's: " + all_backends());
-    options.add_flag("--check", only_check, "Read the configuration, say what is wrong, and end");
+    options.add_flag(
+        "--check", only_check,
+        "Read the configuration, say what is wrong or how much memory it needs, and end");
     if (const auto status = parse_command_line(options, count, arguments)) return *status;
 
     config_reading reading = load_config(path);
@@ -68,8 +90,10 @@ int main(int count, char** arguments) {
         else reading.errors.push_back({"--backend", "expected one of " + all_backends()});
     }
     if (!reading.errors.empty()) return complain(path, reading.errors);
+    const memory_check memory = check_memory(reading.value);
+    if (memory.error) return complain(path, {*memory.error});
     if (only_check) {
-        std::printf("%s: in order\n", path.c_str());
+        std::printf("%s: in order, %s\n", path.c_str(), memory.found.c_str());
         return 0;
     }
     matching_service_options& service = reading.value.service;

@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Datagrams out of the ring: see mold_sender.hpp.
+// Datagrams out of the log: see mold_sender.hpp.
 #include <exchange/codec/mold_sender.hpp>
 
 #include <gyre/base/check.hpp>
 
 namespace exchange {
 
-using gyre::expects;
-
 mold_sender::mold_sender(const mold_sender_options& options, gyre::time_point now)
     : options_{options},
-      messages_{{.bytes_max = options.kept_bytes_max,
-                 .messages_max = options.kept_messages_max,
-                 .message_bytes_max = options.message_bytes_max,
-                 .prefix_bytes = mold_block_bytes,
-                 .first_sequence = options.first_sequence}},
+      messages_{log_of(options)},
       cursor_{options.first_sequence},
       heartbeat_due_{gyre::deadline_after(now, options.heartbeat_after)} {
-    expects(!options.session.empty(), "a session has a name");
-    expects(options.datagram_bytes_max >=
-                mold_header_bytes + mold_block_bytes + options.message_bytes_max,
-            "the largest message fits into a datagram");
-    expects(options.message_bytes_max <= 0xFFFF);
+    gyre::expects(!options.session.empty(), "a session has a name");
+    gyre::expects(options.datagram_bytes_max >=
+                      mold_header_bytes + mold_block_bytes + options.message_bytes_max,
+                  "the largest message fits into a datagram");
+    gyre::expects(options.message_bytes_max <= 0xFFFF);
+    messages_.reader_at(cursor_);
+}
+
+message_log_options mold_sender::log_of(const mold_sender_options& options) noexcept {
+    return {.kept_bytes_max = options.kept_bytes_max,
+            .kept_messages_max = options.kept_messages_max,
+            .unread_bytes_max = options.unsent_bytes_max,
+            .message_bytes_max = options.message_bytes_max,
+            .prefix_bytes = mold_block_bytes,
+            .first_sequence = options.first_sequence,
+            .segment_bytes = options.segment_bytes};
 }
 
 mold_datagram mold_sender::datagram_from(std::uint64_t sequence,
@@ -37,10 +42,12 @@ std::optional<mold_datagram> mold_sender::next(gyre::time_point now) noexcept {
     if (cursor_ < messages_.first_sequence()) {
         unsent_lost_ += messages_.first_sequence() - cursor_;
         cursor_ = messages_.first_sequence();
+        messages_.reader_at(cursor_);
     }
     if (cursor_ == messages_.next_sequence()) return std::nullopt;
     const mold_datagram datagram = datagram_from(cursor_, mold_messages_max);
     cursor_ += get_big_endian<std::uint16_t>(std::span{datagram.header}.subspan<18, 2>());
+    messages_.reader_at(cursor_);
     heartbeat_due_ = gyre::deadline_after(now, options_.heartbeat_after);
     return datagram;
 }

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <exchange/codec/big_endian.hpp>
-#include <exchange/codec/message_ring.hpp>
+#include <exchange/codec/message_log.hpp>
 #include <exchange/codec/mold_packet.hpp>
 
 #include <gyre/base/time.hpp>
@@ -19,11 +19,13 @@
 namespace exchange {
 
 struct mold_sender_options {
-    mold_session session{};                                      ///< Not empty.
-    std::size_t datagram_bytes_max = 1400;                       ///< Header included.
-    std::size_t message_bytes_max = 512;                         ///< Fits into a datagram.
-    std::size_t kept_bytes_max = std::size_t{4} << 20;           ///< For retransmission.
-    std::size_t kept_messages_max = std::size_t{1} << 16;        ///< For retransmission.
+    mold_session session{};                                ///< Not empty.
+    std::size_t datagram_bytes_max = 1400;                 ///< Header included.
+    std::size_t message_bytes_max = 512;                   ///< Fits into a datagram.
+    std::size_t kept_bytes_max = std::size_t{4} << 20;     ///< For retransmission, once sent.
+    std::size_t kept_messages_max = std::size_t{1} << 16;  ///< For retransmission, once sent.
+    std::size_t unsent_bytes_max = std::size_t{8} << 20;   ///< Memory, what is kept included.
+    std::size_t segment_bytes = std::size_t{1} << 20;      ///< Over whose end no datagram reaches.
     gyre::duration heartbeat_after = std::chrono::seconds{1};    ///< Of sending nothing.
     gyre::duration end_repeated_for = std::chrono::seconds{30};  ///< The last chance to ask.
     std::uint64_t first_sequence = 1;
@@ -36,10 +38,12 @@ struct mold_answer {
 };
 
 /// Threads:  One at a time.
-/// Cost:     All memory is taken at construction; no message is copied.
+/// Cost:     Address space at construction, memory as it is needed; no message is copied.
 class mold_sender {
 public:
     mold_sender(const mold_sender_options& options, gyre::time_point now);
+
+    [[nodiscard]] static message_log_options log_of(const mold_sender_options& options) noexcept;
 
     /// Room for the next message; an encoder writes straight into what will be sent.
     ///
@@ -55,10 +59,11 @@ public:
         put_big_endian(framed.first<mold_block_bytes>(), static_cast<std::uint16_t>(size));
     }
 
-    /// The next datagram of what was not sent yet, as full as it can be; call until there is none.
-    /// Calling it rarely makes full datagrams, calling it after each message makes early ones.
+    /// The next datagram of what was not sent yet, as full as it can be where its messages stand side by
+    /// side; call until there is none. Calling it rarely makes full datagrams, calling it after each
+    /// message makes early ones.
     ///
-    /// @return Its messages are borrowed until `kept_bytes_max` newer ones were written.
+    /// @return Its messages are borrowed until the next `prepare`.
     [[nodiscard]] std::optional<mold_datagram> next(gyre::time_point now) noexcept;
 
     /// A heartbeat, or the end of the session once more, if it is time.
@@ -76,13 +81,15 @@ public:
     /// Errors: those of `parse_mold_request`; `other_session`, `not_sent_yet`, `not_kept`.
     [[nodiscard]] mold_answer answer(std::span<const std::byte> request) const noexcept;
 
-    [[nodiscard]] const message_ring& messages() const noexcept { return messages_; }
+    [[nodiscard]] const message_log& messages() const noexcept { return messages_; }
 
-    /// Do messages that were not sent yet take more than a quarter of what is kept? Then they are to be sent
-    /// before more is caused: what is pushed out unsent cannot be asked for either.
-    [[nodiscard]] bool crowded() const noexcept { return messages_.takes_a_quarter(cursor_); }
+    /// Are messages that were not sent yet more than a quarter of what is kept? Then they are to be sent
+    /// before more is caused: the public is late, and what is pushed out unsent cannot be asked for
+    /// either.
+    [[nodiscard]] bool crowded() const noexcept { return messages_.crowded(); }
 
-    /// Messages that newer ones pushed out before they were sent: the driver was too slow.
+    /// Messages that newer ones pushed out before they were sent, since they would have taken more than
+    /// `unsent_bytes_max`: the driver was too slow.
     [[nodiscard]] std::uint64_t unsent_lost() const noexcept { return unsent_lost_; }
 
 private:
@@ -90,7 +97,7 @@ private:
                                               std::size_t messages_max) const noexcept;
 
     mold_sender_options options_;
-    message_ring messages_;
+    message_log messages_;  // Its reader is the network.
     std::uint64_t cursor_;  // The number of the next message to send.
     std::uint64_t unsent_lost_ = 0;
     gyre::time_point heartbeat_due_;

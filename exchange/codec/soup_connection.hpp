@@ -34,17 +34,19 @@ struct soup_step {
     std::span<const std::byte> payload{};    ///< Borrowed from the packet.
 };
 
-/// What an end wants written: up to four pieces of memory, one after the other, for one gathered write.
+/// What an end wants written: up to eight pieces of memory, one after the other, for one gathered write;
+/// some hundred KiB, which is more than a kernel takes at once.
 ///
 /// Sequenced messages are written from where they stand in their stream, other packets from an outbox,
-/// and a stream that wraps around its end has two pieces.
+/// and a stream has a piece in each of its segments.
 struct soup_output {
-    std::array<std::span<const std::byte>, 4> parts;
+    std::array<std::span<const std::byte>, 8> parts;
     std::size_t count = 0;
 
     void add(std::span<const std::byte> part) noexcept {
         if (!part.empty()) parts[count++] = part;
     }
+    [[nodiscard]] bool full() const noexcept { return count == parts.size(); }
     [[nodiscard]] std::span<const std::span<const std::byte>> buffers() const noexcept {
         return std::span{parts}.first(count);
     }

@@ -5,36 +5,39 @@
 
 #include <exchange/codec/big_endian.hpp>
 
+#include <algorithm>
+
 namespace exchange {
 
 using gyre::expects;
 
 soup_framer::soup_framer(const soup_framer_options& options)
-    : bytes_(options.buffer_bytes_max), payload_bytes_max_{options.payload_bytes_max} {
+    : bytes_{std::make_unique_for_overwrite<std::byte[]>(options.buffer_bytes_max)},
+      size_{options.buffer_bytes_max},
+      payload_bytes_max_{options.payload_bytes_max} {
     expects(payload_bytes_max_ <= soup_payload_bytes_max);
-    expects(bytes_.size() >= soup_header_bytes + payload_bytes_max_, "room for the largest packet");
+    expects(size_ >= soup_header_bytes + payload_bytes_max_, "room for the largest packet");
 }
 
 std::span<std::byte> soup_framer::space() noexcept {
     if (begin_ == end_) reset();
     // Only the rest of one packet is left here, so this is rare and short. Waiting for the space to be
     // used up entirely would let reads shrink to single bytes.
-    if (bytes_.size() - begin_ < soup_header_bytes + payload_bytes_max_) {
-        std::copy(bytes_.begin() + static_cast<std::ptrdiff_t>(begin_),
-                  bytes_.begin() + static_cast<std::ptrdiff_t>(end_), bytes_.begin());
+    if (size_ - begin_ < soup_header_bytes + payload_bytes_max_) {
+        std::ranges::copy(bytes().subspan(begin_, end_ - begin_), bytes().begin());
         end_ -= begin_;
         begin_ = 0;
     }
-    return std::span{bytes_}.subspan(end_);
+    return bytes().subspan(end_);
 }
 
 void soup_framer::received(std::size_t size) noexcept {
-    expects(size <= bytes_.size() - end_);
+    expects(size <= size_ - end_);
     end_ += size;
 }
 
 soup_framed soup_framer::next() noexcept {
-    const auto pending = std::span<const std::byte>{bytes_}.subspan(begin_, end_ - begin_);
+    const std::span<const std::byte> pending = bytes().subspan(begin_, end_ - begin_);
     if (pending.size() < 2) return {};
     const std::size_t length = get_big_endian<std::uint16_t>(pending.first<2>());
     if (length == 0) return {.ending = soup_ending::empty_packet};

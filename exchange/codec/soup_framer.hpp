@@ -9,7 +9,7 @@
 
 #include <exchange/codec/soup_packet.hpp>
 
-#include <vector>
+#include <memory>
 
 namespace exchange {
 
@@ -26,7 +26,8 @@ struct soup_framed {
 };
 
 /// Threads:  One at a time.
-/// Cost:     Memory is taken at construction. Bytes are moved only when a packet straddles the end.
+/// Cost:     Memory is taken at construction, and not used before there are bytes. Bytes are moved only
+///           when a packet straddles the end.
 class soup_framer {
 public:
     explicit soup_framer(const soup_framer_options& options = {});
@@ -49,10 +50,13 @@ public:
     void reset() noexcept { begin_ = end_ = 0; }
 
 private:
-    std::vector<std::byte> bytes_;
+    [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {bytes_.get(), size_}; }
+
+    std::unique_ptr<std::byte[]> bytes_;  // Whatever they are: only what was received is looked at.
+    std::size_t size_;
     std::size_t payload_bytes_max_;
     std::size_t begin_ = 0;
-    std::size_t end_ = 0;  // Invariant: begin_ <= end_ <= bytes_.size().
+    std::size_t end_ = 0;  // Invariant: begin_ <= end_ <= size_.
 };
 
 }  // namespace exchange

@@ -72,7 +72,7 @@ gyre::time_point soup_server::deadline() const noexcept {
 
 soup_step soup_server::accept(const soup_stream& stream, gyre::time_point now) noexcept {
     expects(phase_ == phase::asking, "only who asked is accepted");
-    const message_ring& messages = stream.messages();
+    const message_log& messages = stream.messages();
     const std::uint64_t first = login_.sequence == 0 ? messages.next_sequence() : login_.sequence;
     const bool here = login_.session.empty() || login_.session == stream.session();
     if (!here || first < messages.first_sequence() || first > messages.next_sequence())
@@ -143,9 +143,9 @@ soup_output soup_server::output() noexcept {
 }
 
 void soup_server::add_stream(soup_output& out) const noexcept {
-    const message_ring& messages = stream_->messages();
+    const message_log& messages = stream_->messages();
     std::uint64_t next = partial_ > 0 ? cursor_ + 1 : cursor_;
-    for (int lap = 0; lap < 2 && messages.holds(next); ++lap) {
+    while (!out.full() && messages.holds(next)) {
         const message_run run = messages.run_from(next);
         out.add(run.bytes);
         next += run.messages;

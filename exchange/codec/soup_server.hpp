@@ -57,8 +57,8 @@ public:
     /// Sends text for people. False if there is no room.
     bool send_debug(std::string_view text) noexcept;
 
-    /// What is to be written, in this order; call `sent` afterwards. The pieces stay valid until the
-    /// stream has had as many new bytes as it keeps beyond them: copy what has to wait longer.
+    /// What is to be written next, in this order; call `sent` afterwards. The pieces stay valid as long
+    /// as the stream holds their messages: it does while it knows who reads (`soup_stream::reader_at`).
     [[nodiscard]] soup_output output() noexcept;
 
     /// Behind the end of an ended stream, this ends the session: look at `ending()`.

@@ -7,32 +7,38 @@
 // bound. soup_server.hpp sends from it.
 #pragma once
 
-#include <exchange/codec/message_ring.hpp>
+#include <exchange/codec/message_log.hpp>
 #include <exchange/codec/soup_packet.hpp>
 
 namespace exchange {
 
 struct soup_stream_options {
     soup_session session{};                           ///< Not empty.
-    std::size_t bytes_max = std::size_t{1} << 20;     ///< Kept, framing included.
-    std::size_t messages_max = std::size_t{1} << 14;  ///< Kept.
+    std::size_t bytes_max = std::size_t{1} << 20;     ///< Kept behind its reader, framing included.
+    std::size_t messages_max = std::size_t{1} << 14;  ///< Kept behind its reader.
+    std::size_t unread_bytes_max = std::size_t{4} << 20;  ///< Memory, what is unread included.
     std::size_t message_bytes_max = 1024;
     std::uint64_t first_sequence = 1;
 };
 
 /// Threads:  One at a time, its connection included.
-/// Cost:     All memory is taken at construction.
+/// Cost:     That of a message_log: memory is taken from its pool.
 class soup_stream {
 public:
+    /// With a pool of its own.
     explicit soup_stream(const soup_stream_options& options)
-        : session_{options.session},
-          messages_{{.bytes_max = options.bytes_max,
-                     .messages_max = options.messages_max,
-                     .message_bytes_max = options.message_bytes_max,
-                     .prefix_bytes = soup_header_bytes,
-                     .first_sequence = options.first_sequence}} {
-        gyre::expects(!session_.empty(), "a session has a name");
-        gyre::expects(options.message_bytes_max <= soup_payload_bytes_max);
+        : session_{session_of(options)}, messages_{log_of(options)} {}
+    /// @param  pool  Borrowed; outlives this.
+    soup_stream(const soup_stream_options& options, segment_pool& pool)
+        : session_{session_of(options)}, messages_{log_of(options), pool} {}
+
+    [[nodiscard]] static message_log_options log_of(const soup_stream_options& options) noexcept {
+        return {.kept_bytes_max = options.bytes_max,
+                .kept_messages_max = options.messages_max,
+                .unread_bytes_max = options.unread_bytes_max,
+                .message_bytes_max = options.message_bytes_max,
+                .prefix_bytes = soup_header_bytes,
+                .first_sequence = options.first_sequence};
     }
 
     /// Room for the next message; an encoder writes straight into what will be sent.
@@ -49,16 +55,27 @@ public:
         write_soup_header(framed.first<soup_header_bytes>(), soup_type::sequenced, size);
     }
 
+    /// Somebody has got everything below `sequence`, and is to get the rest; nobody is.
+    void reader_at(std::uint64_t sequence) noexcept { messages_.reader_at(sequence); }
+    void reader_left() noexcept { messages_.reader_left(); }
+
     /// Nothing will follow. Clients are told so behind the last message.
     void end() noexcept { ended_ = true; }
 
     [[nodiscard]] bool ended() const noexcept { return ended_; }
     [[nodiscard]] const soup_session& session() const noexcept { return session_; }
-    [[nodiscard]] const message_ring& messages() const noexcept { return messages_; }
+    [[nodiscard]] const message_log& messages() const noexcept { return messages_; }
 
 private:
+    [[nodiscard]] static const soup_session& session_of(
+        const soup_stream_options& options) noexcept {
+        gyre::expects(!options.session.empty(), "a session has a name");
+        gyre::expects(options.message_bytes_max <= soup_payload_bytes_max);
+        return options.session;
+    }
+
     soup_session session_;
-    message_ring messages_;
+    message_log messages_;
     bool ended_ = false;
 };
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <type_traits>
 
@@ -42,10 +43,9 @@ class zeroed_array {
 
 public:
     explicit zeroed_array(std::size_t size)
-        : memory_{std::calloc(1, table_bytes<Element>(size))}, size_{size} {
+        : memory_{reserve(table_bytes<Element>(size))}, size_{size} {
         void* begin = memory_.get();
         std::size_t space = table_bytes<Element>(size);
-        expects(begin != nullptr);
         begin_ = static_cast<Element*>(
             std::align(table_alignment, size * sizeof(Element), begin, space));
     }
@@ -62,6 +62,13 @@ private:
     struct give_back {
         void operator()(void* gone) const noexcept { std::free(gone); }
     };
+
+    [[nodiscard]] static void* reserve(std::size_t bytes) {
+        expects(bytes <= std::numeric_limits<std::size_t>::max() / 2);
+        void* const made = std::calloc(1, bytes);
+        expects(made != nullptr);
+        return made;
+    }
 
     std::unique_ptr<void, give_back> memory_;
     Element* begin_ = nullptr;

@@ -3,16 +3,14 @@
 // Each part of the file, and what only the whole can tell: see config.hpp.
 #include <exchange/management/config.hpp>
 
-#include <exchange/codec/event_room.hpp>
-#include <exchange/codec/soup_framer.hpp>
 #include <exchange/core/partition.hpp>
 #include <exchange/management/json_section.hpp>
 #include <exchange/management/json_syntax.hpp>
+#include <exchange/management/text_file.hpp>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -38,9 +36,24 @@ constexpr auto backend_names = std::to_array<backend_name>({
 // ---------------------------------------------------------------------------------------------
 
 constexpr json_range kept_messages{256, std::int64_t{1} << 28};
-constexpr json_range kept_bytes{std::int64_t{64} << 10, message_ring_bytes_max};
-constexpr json_range connections{2, 4096};  // Each takes a framer's memory at the start: 256 MiB.
-static_assert(connections.most * soup_framer_options{}.buffer_bytes_max <= std::size_t{256} << 20);
+constexpr json_range stream_bytes{std::int64_t{64} << 10, std::int64_t{1} << 40};
+constexpr json_range connections{2, 0xffff};
+
+// Of one that does not read; and of all streams together.
+constexpr std::size_t unread_bytes = std::size_t{64} << 20;
+constexpr std::size_t stream_memory_least = std::size_t{64} << 20;
+
+/// Reads what a stream keeps, and the memory for that and for what its reader has not got.
+void read_kept(json_section& in, std::size_t& messages, std::size_t& bytes, const char* unread_key,
+               std::size_t& unread) {
+    in.read("kept_messages_max", messages, kept_messages);
+    in.read("kept_bytes_max", bytes, stream_bytes);
+    unread = std::max(unread_bytes, 2 * bytes);
+    in.read(unread_key, unread, stream_bytes);
+    if (unread < bytes)
+        in.wrong(unread_key, "expected at least kept_bytes_max, which is " + std::to_string(bytes) +
+                                 in.said(unread_key));
+}
 
 void read_cpu(json_section& in, config& into) {
     if (!in.has("pin_to_cpu")) return;
@@ -52,8 +65,10 @@ void read_cpu(json_section& in, config& into) {
 void read_order_entry(json_section& in, config& into) {
     if (in.needs("at")) in.read_endpoint("at", into.facility.order_entry);
     in.read("connections_max", into.facility.connections_max, connections);
-    in.read("kept_messages_max", into.service.stream.messages_max, kept_messages);
-    in.read("kept_bytes_max", into.service.stream.bytes_max, kept_bytes);
+    soup_stream_options& stream = into.service.stream;
+    read_kept(in, stream.messages_max, stream.bytes_max, "unread_bytes_max",
+              stream.unread_bytes_max);
+    in.read("stream_memory_max", into.service.stream_memory.bytes_max, stream_bytes);
 }
 
 /// What the kernel would refuse for each datagram, without an error that a user sees.
@@ -78,8 +93,9 @@ void read_feed(json_section& in, config& into) {
     if (in.needs("requests")) in.read_endpoint("requests", into.facility.feed_requests);
     check_feed(in, into.facility);
     in.read_string("interface", into.facility.feed_interface);
-    in.read("kept_messages_max", into.service.feed.kept_messages_max, kept_messages);
-    in.read("kept_bytes_max", into.service.feed.kept_bytes_max, kept_bytes);
+    mold_sender_options& feed = into.service.feed;
+    read_kept(in, feed.kept_messages_max, feed.kept_bytes_max, "unsent_bytes_max",
+              feed.unsent_bytes_max);
 }
 
 std::string milliseconds(gyre::duration it) {
@@ -214,24 +230,9 @@ void read_position(json_section& in, config& into) {
     open_with(in, into, it);
 }
 
-/// The whole of a file, if it can be read.
-std::optional<std::string> read_file(const std::string& path) {
-    std::FILE* const file = std::fopen(path.c_str(), "rb");
-    if (file == nullptr) return std::nullopt;
-    std::string text;
-    std::array<char, 4096> part;
-    for (std::size_t size = part.size(); size == part.size();) {
-        size = std::fread(part.data(), 1, part.size(), file);
-        text.append(part.data(), size);
-    }
-    const bool whole = std::ferror(file) == 0;
-    std::fclose(file);
-    return whole ? std::optional{std::move(text)} : std::nullopt;
-}
-
 config_reading read_positions(const std::string& path) {
     config_reading made;
-    const std::optional<std::string> text = read_file(path);
+    const std::optional<std::string> text = read_text_file(path);
     if (!text) {
         made.errors.push_back({"", "cannot be read"});
         return made;
@@ -316,42 +317,18 @@ void check_opening(const config& it, std::vector<config_error>& errors) {
     }
 }
 
-/// How many orders the account of a session may have. What the operator defines later may have no limit.
-std::size_t own_orders_max(const config& it, session_id of) {
-    const std::size_t all = it.service.sequencing.limits.orders_max;
-    const auto* const session = find_definition(it, &define_session::session, of);
-    if (session == nullptr) return all;
-    const auto* const account = find_definition(it, &define_account::account, session->account);
-    if (account == nullptr || account->open_orders_max == 0) return all;
-    return account->open_orders_max;
-}
-
-/// Notes that no ring can hold `room` beside the bytes that were asked for.
-void check_room(const ring_room& room, std::size_t kept, const std::string& whom,
-                std::vector<config_error>& errors) {
-    if (kept + room.bytes <= message_ring_bytes_max) return;
-    errors.push_back({"limits.orders_max", "one command could tell " + whom + ' ' +
-                                               std::to_string(room.bytes) + " bytes, and beside " +
-                                               std::to_string(kept) + " there is room for " +
-                                               std::to_string(message_ring_bytes_max - kept) +
-                                               ": expected fewer orders"});
-}
-
-/// Readers must miss nothing, however much one command tells: each ring keeps that much beside what
-/// was asked for.
-void make_room(config& it, std::vector<config_error>& errors) {
-    const std::size_t orders = it.service.sequencing.limits.orders_max;
-    mold_sender_options& feed = it.service.feed;
-    const ring_room told = feed_room(orders, it.service.sequencing.limits.instruments_max);
-    check_room(told, feed.kept_bytes_max, "the feed", errors);
-    feed.kept_messages_max += told.messages;
-    feed.kept_bytes_max += told.bytes;
-    for (credentials& each : it.service.participants) {
-        if (each.session == session_id::none) continue;  // A command has one answer.
-        each.one_command = session_room(orders, own_orders_max(it, each.session));
-        check_room(each.one_command, it.service.stream.bytes_max, std::string{each.username.view()},
-                   errors);
-    }
+/// How much all streams may take together, if it was not said; else whether it is enough for each to say
+/// anything.
+void settle_stream_memory(config& it, std::vector<config_error>& errors) {
+    segment_pool_options& pool = it.service.stream_memory;
+    const std::size_t least = 2 * pool.segment_bytes * it.service.participants.size();
+    if (pool.bytes_max == 0)
+        pool.bytes_max = std::max(stream_memory_for(it.service), stream_memory_least);
+    else if (pool.bytes_max < least)
+        errors.push_back(
+            {"order_entry.stream_memory_max", "expected at least " + std::to_string(least) +
+                                                  " for as many participants, but found " +
+                                                  std::to_string(pool.bytes_max)});
 }
 
 }  // namespace
@@ -404,12 +381,12 @@ config_reading read_config(std::string_view text, const std::string& folder) {
     check_participants(it, made.errors);
     check_positions(it, made.errors);
     check_opening(it, made.errors);
-    make_room(it, made.errors);
+    settle_stream_memory(it, made.errors);
     return made;
 }
 
 config_reading load_config(const std::string& path) {
-    if (const std::optional<std::string> text = read_file(path))
+    if (const std::optional<std::string> text = read_text_file(path))
         return read_config(*text, std::filesystem::path{path}.parent_path());
     config_reading none;
     none.errors.push_back({"", "cannot be read"});

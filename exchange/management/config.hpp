@@ -66,14 +66,13 @@ struct config_reading {
 
 /// Reads the text of a configuration.
 ///
-/// What streams and feed keep is what the text asks for and, beside it, whatever one command can cause
-/// (codec/event_room.hpp).
+/// Whether the machine has the memory that it takes is another question: memory_need.hpp.
 ///
 /// Errors:  those that `errors` lists: text that is no JSON (with line and column), keys that are doubled,
 ///          unknown or missing, values of the wrong type or out of range, a feed that could not be sent or
 ///          asked for, ticks too rare for heartbeats, participants that cannot be told apart, definitions
-///          that the core refuses, positions that are given twice, more orders than one event can be kept
-///          of; and all of these in the file that `start_of_day` names.
+///          that the core refuses, positions that are given twice, less memory for streams than what they are
+///          to keep; and all of these in the file that `start_of_day` names.
 ///
 /// @param  folder  Where `start_of_day` is looked for, unless it is an absolute path.
 [[nodiscard]] config_reading read_config(std::string_view text, const std::string& folder = ".");

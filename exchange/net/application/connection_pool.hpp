@@ -3,7 +3,8 @@
 // As many connections as a facility may have clients, and which of them gives way when all are
 // taken.
 //
-// They are made once and serve one client after the other, so that no client costs memory of the next.
+// They are made when they are needed for the first time, and serve one client after the other, so that no
+// client costs memory of the next.
 #pragma once
 
 #include <exchange/net/application/facility_options.hpp>
@@ -11,25 +12,27 @@
 
 #include <gyre/base/check.hpp>
 
+#include <cstddef>
 #include <deque>
+#include <functional>
 
 namespace exchange {
 
 /// @tparam  Connection  An order_entry_connection, or what has its members.
 ///
 /// Threads:  that of the facility's context.
-/// Cost:     Memory is taken at construction.
+/// Cost:     Memory is taken when more clients are here than ever before.
 template <class Connection>
 class connection_pool {
 public:
     /// @param  shared  What connections share. Borrowed; outlives this.
     template <class Shared>
     connection_pool(Shared& shared, const matching_service& service,
-                    const facility_options& options) {
+                    const facility_options& options)
+        : connections_max_{options.connections_max},
+          add_{[&shared](std::deque<Connection>& to) { return &to.emplace_back(shared); }} {
         gyre::expects(options.connections_max > service.participants().size(),
                       "a connection for each participant, and one to ask for it");
-        for (std::size_t each = 0; each < options.connections_max; ++each)
-            connections_.emplace_back(shared);
     }
 
     /// A connection for a client, or null. If all are taken, the client that has been there longest
@@ -43,6 +46,7 @@ public:
             if (each.logged_in()) continue;
             if (first == nullptr || leaves_before(each, *first)) first = &each;
         }
+        if (connections_.size() < connections_max_) return add_(connections_);
         if (first != nullptr) first->hang_up();
         return nullptr;
     }
@@ -66,6 +70,8 @@ private:
         return left.accepted_at() < right.accepted_at();
     }
 
+    std::size_t connections_max_;
+    std::function<Connection*(std::deque<Connection>&)> add_;
     std::deque<Connection> connections_;  // They stay where they are.
 };
 

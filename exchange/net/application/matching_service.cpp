@@ -11,16 +11,27 @@ namespace exchange {
 
 using gyre::expects;
 
-void participant::cut_if_outrun() noexcept {
+void participant::cut_who_is_outrun() noexcept {
     if (connection_ != nullptr && connection_->is_outrun(stream_))
         connection_->cut(soup_ending::fell_behind);
     if (leaving_ != nullptr && leaving_->is_writing_stream() && leaving_->is_outrun(stream_))
         leaving_->cut(soup_ending::fell_behind);
+    stream_.reader_left();  // What is left of it, nobody is going to get.
+}
+
+std::size_t stream_memory_for(const matching_service_options& options) noexcept {
+    if (options.stream_memory.bytes_max != 0) return options.stream_memory.bytes_max;
+    // All that each may keep, with what its first and its last segment have room for beside that, and one of
+    // them that does not read.
+    const std::size_t each = options.stream.bytes_max + 2 * options.stream_memory.segment_bytes;
+    return options.participants.size() * each + options.stream.unread_bytes_max;
 }
 
 matching_service::matching_service(const matching_service_options& options, gyre::time_point now)
     : sequencer_{options.sequencing, *this},
       feed_{options.feed, now},
+      streams_{{.bytes_max = stream_memory_for(options),
+                .segment_bytes = options.stream_memory.segment_bytes}},
       by_session_(std::size_t{options.sequencing.limits.sessions_max} + 1) {
     touched_.reserve(options.participants.size());
     ending_.reserve(options.participants.size());
@@ -28,7 +39,7 @@ matching_service::matching_service(const matching_service_options& options, gyre
         expects(number(who.session) < by_session_.size(), "a session that the partition can have");
         for (const participant& other : participants_)
             expects(other.who().username != who.username, "user names differ");
-        participant& made = participants_.emplace_back(who, options.stream, touched_);
+        participant& made = participants_.emplace_back(who, options.stream, streams_, touched_);
         participant*& place = made.is_operator() ? operator_ : by_session_[number(who.session)];
         expects(place == nullptr, "one participant for each session, and one operator");
         place = &made;
@@ -62,6 +73,7 @@ void matching_service::attach(participant& whose, order_entry_session& connectio
     whose.leaving_ = nullptr;
     whose.connection_ = &connection;
     if (!whose.is_operator()) whose.epoch_ = sequencer_.open_session(whose.who().session);
+    whose.stream_.reader_at(connection.next_to_send());
     whose.expected_ = true;
 }
 
@@ -89,7 +101,16 @@ void matching_service::resume() noexcept {
 }
 
 void matching_service::let_go(participant& whose, const order_entry_session& connection) noexcept {
-    if (whose.leaving_ == &connection) whose.leaving_ = nullptr;
+    if (whose.leaving_ != &connection) return;
+    whose.leaving_ = nullptr;
+    whose.stream_.reader_left();
+}
+
+void matching_service::note_sent(participant& whose,
+                                 const order_entry_session& connection) noexcept {
+    if (whose.connection_ != &connection && whose.leaving_ != &connection) return;
+    // Of who was outrun there is nothing to wait for.
+    if (!connection.is_outrun(whose.stream_)) whose.stream_.reader_at(connection.next_to_send());
 }
 
 void matching_service::announce() noexcept {

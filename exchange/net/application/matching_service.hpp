@@ -26,6 +26,8 @@ struct matching_service_options {
     sequencer_options sequencing{};
     std::vector<credentials> participants{};  ///< User names and sessions differ from each other.
     soup_stream_options stream{.session = "DAY"};  ///< Of each participant.
+    /// Of all streams together; no bytes: `stream_memory_for` says how many.
+    segment_pool_options stream_memory{.bytes_max = 0};
     /// A program that may be started again gives it and `stream` the name of its life: see life_name.hpp.
     mold_sender_options feed{.session = "FEED"};
 };
@@ -40,6 +42,11 @@ protected:
     ~command_runner() = default;
 };
 
+/// What all streams together may take: what was said; or else what all of them may keep and, beside it,
+/// what one may that does not read. A participant that finds nothing left loses its own oldest messages,
+/// and is cut off if it had not got them.
+[[nodiscard]] std::size_t stream_memory_for(const matching_service_options& options) noexcept;
+
 /// How much has passed through.
 struct service_counts {
     std::uint64_t commands = 0;   ///< Sequenced.
@@ -50,7 +57,7 @@ struct service_counts {
 /// Participants and what each is told, with the sequencer behind them and the feed beside.
 ///
 /// Threads:  One at a time.
-/// Cost:     All memory is taken at construction.
+/// Cost:     Address space at construction, memory as it is needed.
 class matching_service final : private event_receiver {
 public:
     matching_service(const matching_service_options& options, gyre::time_point now);
@@ -109,6 +116,9 @@ public:
     /// `connection`, which has ended before, does not write any more either.
     void let_go(participant& whose, const order_entry_session& connection) noexcept;
 
+    /// `connection` has written some of what `whose` is owed.
+    void note_sent(participant& whose, const order_entry_session& connection) noexcept;
+
     /// Tells the connections of all who got messages since the last call that there is output. To be
     /// called after each batch of input, before more is waited for.
     void announce() noexcept;
@@ -121,6 +131,7 @@ public:
     [[nodiscard]] service_counts counts() const noexcept {
         return {sequencer_.commands(), malformed_, unheard_};
     }
+    [[nodiscard]] const segment_pool& streams() const noexcept { return streams_; }
     [[nodiscard]] const std::deque<participant>& participants() const noexcept {
         return participants_;
     }
@@ -149,6 +160,7 @@ private:
 
     sequencer sequencer_;
     mold_sender feed_;
+    segment_pool streams_;
     book_responder books_{sequencer_, feed_};
     touched_participants touched_;
     std::deque<participant> participants_;

@@ -6,7 +6,6 @@
 // matching_service.hpp owns these; session/order_entry_session.hpp is the connection.
 #pragma once
 
-#include <exchange/codec/event_room.hpp>
 #include <exchange/codec/soup_stream.hpp>
 #include <exchange/core/types.hpp>
 
@@ -22,7 +21,6 @@ struct credentials {
     soup_username username;
     soup_password password;
     session_id session = session_id::none;  ///< None: the operator.
-    ring_room one_command{};  ///< What one can tell it: kept beyond what its stream keeps anyway.
 };
 
 /// Participants with messages that their connections were not told of. Each at most once.
@@ -31,10 +29,11 @@ using touched_participants = std::vector<participant*>;
 /// Threads:  One at a time, as everything of its service.
 class participant {
 public:
+    /// @param  pool     Of all streams. Borrowed; outlives this.
     /// @param  touched  Borrowed; has room for every participant.
-    participant(const credentials& who, const soup_stream_options& stream,
+    participant(const credentials& who, const soup_stream_options& stream, segment_pool& pool,
                 touched_participants& touched)
-        : who_{who}, stream_{with_room(stream, who.one_command)}, touched_list_{touched} {}
+        : who_{who}, stream_{stream, pool}, touched_list_{touched} {}
     participant(const participant&) = delete;
     participant& operator=(const participant&) = delete;
 
@@ -50,11 +49,12 @@ public:
     [[nodiscard]] bool is_expected() const noexcept { return expected_; }
 
     /// As a sink of event_codec.hpp. A client that reads so slowly that new messages take the place
-    /// of those that are being written to it is cut off before they do.
+    /// of those that it has not got is cut off before they do.
     [[nodiscard]] std::span<std::byte> prepare(std::size_t size) noexcept {
         const std::span<std::byte> room = stream_.prepare(size);
         if (!touched_) touch();
-        if (connection_ != nullptr || leaving_ != nullptr) cut_if_outrun();
+        if (stream_.messages().outrun()) [[unlikely]]
+            cut_who_is_outrun();
         return room;
     }
     void commit(std::size_t size) noexcept { stream_.commit(size); }
@@ -62,18 +62,11 @@ public:
 private:
     friend class matching_service;
 
-    [[nodiscard]] static soup_stream_options with_room(soup_stream_options stream,
-                                                       const ring_room& more) noexcept {
-        stream.messages_max += more.messages;
-        stream.bytes_max += more.bytes;
-        return stream;
-    }
-
     void touch() noexcept {
         touched_ = true;
         touched_list_.push_back(this);
     }
-    void cut_if_outrun() noexcept;
+    void cut_who_is_outrun() noexcept;
 
     credentials who_;
     soup_stream stream_;

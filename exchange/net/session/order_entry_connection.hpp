@@ -38,7 +38,7 @@ struct order_entry_shared_state {
 /// @tparam  X  A side of the seam.
 ///
 /// Threads:  that of its context.
-/// Cost:     Serves one connection after the other; the session's buffers are taken for each anew.
+/// Cost:     Serves one connection after the other; the buffers are taken for each anew.
 template <executor_traits X>
 class order_entry_connection final : public session_link {
 public:
@@ -77,6 +77,7 @@ public:
         co_await end_writer();
         note_clean();
         packets_.close();
+        packets_.release();
         session_.reset();
     }
 

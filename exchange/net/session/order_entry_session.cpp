@@ -51,6 +51,7 @@ void order_entry_session::on_timer(gyre::time_point now) noexcept {
 
 void order_entry_session::sent(std::size_t size, gyre::time_point now) noexcept {
     server_.sent(size, now);
+    if (owner_ != nullptr) service_.note_sent(*owner_, *this);
     if (over()) disconnected();
 }
 

@@ -77,6 +77,8 @@ public:
 
     // For the service.
 
+    /// The message of its stream from which on it has still to write.
+    [[nodiscard]] std::uint64_t next_to_send() const noexcept { return server_.next_to_send(); }
     /// Has its stream forgotten what it is about to write?
     [[nodiscard]] bool is_outrun(const soup_stream& stream) const noexcept {
         return server_.next_to_send() < stream.messages().first_sequence();

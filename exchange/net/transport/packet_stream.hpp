@@ -12,6 +12,7 @@
 #include <exchange/net/executor_traits.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace exchange {
@@ -19,32 +20,34 @@ namespace exchange {
 /// @tparam  X  A side of the seam.
 ///
 /// Threads:  that of its context; one reader and one writer.
-/// Cost:     The framer's memory is taken at construction and serves one connection after the other.
+/// Cost:     The framer's memory is taken by `open`, and serves one connection after the other until
+///           `release`.
 template <executor_traits X>
 class packet_stream {
 public:
-    explicit packet_stream(const soup_framer_options& options) : framer_{options} {}
+    explicit packet_stream(const soup_framer_options& options) : framing_{options} {}
 
     /// Carries on with another connection; what was pending of the one before is forgotten.
     void open(typename X::stream_socket socket) noexcept {
         socket_ = std::move(socket);
-        framer_.reset();
+        if (framer_) framer_->reset();
+        else framer_.emplace(framing_);
     }
 
     /// Waits for bytes; give their number to `received`. Yields `io_result<std::size_t>`.
     ///
     /// Errors, cancellation, threads, cost:  those of the socket's `read_some`.
-    [[nodiscard]] auto receive() noexcept { return socket_.read_some(framer_.space()); }
-    void received(std::size_t size) noexcept { framer_.received(size); }
+    [[nodiscard]] auto receive() noexcept { return socket_.read_some(framer_->space()); }
+    void received(std::size_t size) noexcept { framer_->received(size); }
 
     /// As `receive`, but for bytes to be ignored: there is no `received`.
     [[nodiscard]] auto discard() noexcept {
-        framer_.reset();
-        return socket_.read_some(framer_.space());
+        framer_->reset();
+        return socket_.read_some(framer_->space());
     }
 
     /// Has the packets that are here entirely, borrowed until the next `receive`.
-    [[nodiscard]] soup_framer& framer() noexcept { return framer_; }
+    [[nodiscard]] soup_framer& framer() noexcept { return *framer_; }
 
     /// Writes some of `packets`, whose memory is borrowed. Yields `io_result<std::size_t>`.
     ///
@@ -60,11 +63,15 @@ public:
     void cut() noexcept { static_cast<void>(socket_.shutdown(gyre::shutdown_side::both)); }
 
     void close() noexcept { static_cast<void>(socket_.close()); }
+
+    /// Gives the framer's memory back. Nobody waits for bytes.
+    void release() noexcept { framer_.reset(); }
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
 
 private:
     typename X::stream_socket socket_;
-    soup_framer framer_;
+    soup_framer_options framing_;
+    std::optional<soup_framer> framer_;  // From `open` to `release`.
 };
 
 }  // namespace exchange

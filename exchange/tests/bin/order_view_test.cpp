@@ -272,7 +272,8 @@ TEST_CASE("a new life leaves nothing of the old one, to traders or to the public
     tell(trader, rests(10, 0));  // The same numbers, and another order.
     CHECK(trader.resting() == 1);
     CHECK(trader.contradictions() == 0);
-    CHECK(feed.difference(trader) == "order 1 rests and is not in the public book");
+    CHECK(feed.difference(trader) ==
+          "order " + std::to_string(number(one)) + " rests and is not in the public book");
 }
 
 TEST_CASE("messages of the feed whose numbers do not rise are of another life") {

@@ -40,6 +40,15 @@ constexpr mold_sender_options small{.session = "S1",
                                     .kept_bytes_max = 200,
                                     .kept_messages_max = 16};
 
+/// One whose memory is three segments of four messages with seven letters.
+constexpr mold_sender_options scarce = [] {
+    mold_sender_options options = small;
+    options.segment_bytes = 52;
+    options.unsent_bytes_max = 3 * options.segment_bytes;
+    return options;
+}();
+constexpr std::uint64_t fit = 12;  // So many.
+
 }  // namespace
 
 TEST_CASE("several messages share a datagram, up to its size") {
@@ -74,12 +83,39 @@ TEST_CASE("what waits to be sent is too much above a quarter, by number or by si
         }
     }
 
-    for (int each = 0; each < 40; ++each) append(sender, "3");  // Some are lost.
+    for (int each = 0; each < 40; ++each) append(sender, "3");  // More than is kept.
     CHECK(sender.crowded());
     while (sender.next(start)) {
     }
     CHECK_FALSE(sender.crowded());
-    CHECK(sender.unsent_lost() == 40 - 16);
+    CHECK(sender.unsent_lost() == 0);
+}
+
+TEST_CASE("what was not sent is not pushed out, though it is more than is kept once it was") {
+    mold_sender sender{small, start};
+    for (int each = 0; each < 40; ++each) append(sender, "message");
+
+    std::uint64_t next = 1;
+    while (const auto datagram = sender.next(start)) {
+        const std::string text = seen(*datagram);
+        CHECK(text.starts_with(std::to_string(next) + ':'));
+        next += static_cast<std::uint64_t>(std::ranges::count(text, ' '));
+    }
+
+    CHECK(next == 41);
+    CHECK(sender.unsent_lost() == 0);
+    CHECK(sender.messages().first_sequence() == 25);
+    CHECK(sender.answer(request({"S1", 24, 1})).fault == mold_fault::not_kept);
+    CHECK(seen(sender.answer(request({"S1", 25, 1})).datagram) == "25:message ");
+}
+
+TEST_CASE("a datagram ends where its messages end to stand side by side") {
+    mold_sender sender{scarce, start};
+    for (const char* each : {"message", "message", "message", "message", "5"}) append(sender, each);
+
+    CHECK(seen(*sender.next(start)) == "1:message message message ");
+    CHECK(seen(*sender.next(start)) == "4:message ");
+    CHECK(seen(*sender.next(start)) == "5:5 ");
 }
 
 TEST_CASE("the largest message fills a datagram alone") {
@@ -167,11 +203,19 @@ TEST_CASE("each request that cannot be answered has its own fault") {
 
 TEST_CASE(
     "messages that are pushed out before they were sent are counted, and listeners see the gap") {
-    mold_sender sender{small, start};
-    for (int each = 0; each < 40; ++each) append(sender, "message");
+    mold_sender sender{scarce, start};
+    for (std::uint64_t each = 0; each < fit; ++each) append(sender, "message");
+    CHECK(seen(*sender.next(start)) == "1:message message message ");
 
+    append(sender, "message");
+    CHECK(sender.crowded());
     const auto datagram = sender.next(start);
 
-    CHECK(sender.unsent_lost() == 24);
-    CHECK(seen(*datagram).starts_with("25:"));
+    CHECK(sender.unsent_lost() == 1);
+    CHECK(seen(*datagram).starts_with("5:"));
+    while (sender.next(start)) {
+    }
+    CHECK_FALSE(sender.crowded());
+    CHECK(sender.unsent_lost() == 1);
+    CHECK(sender.answer(request({"S1", 4, 1})).fault == mold_fault::not_kept);
 }

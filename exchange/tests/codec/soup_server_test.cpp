@@ -316,7 +316,7 @@ TEST_CASE("a slow client whose last message is whole is told why it is sent away
           texts{'+' + std::string{describe(soup_ending::fell_behind)}});
 }
 
-TEST_CASE("a stream that wraps around its memory is written in order") {
+TEST_CASE("a stream that uses its memory again is written in order") {
     session it{{.session = "S1", .bytes_max = 100, .message_bytes_max = 20}};
     it.log_in();
     static_cast<void>(written(it.server, start));
@@ -336,4 +336,69 @@ TEST_CASE("a stream that wraps around its memory is written in order") {
         CHECK(written(it.server, start) == expected);
     }
     CHECK(it.server.next_to_send() == it.stream.messages().next_sequence());
+}
+
+namespace {
+
+/// A session whose stream has a few messages in each segment.
+struct segmented_session {
+    segmented_session() {
+        REQUIRE(server.on_packet(login_packet({"u", "p", "", 1}), start).what == kind::login);
+        REQUIRE(server.accept(stream, start).what == kind::nothing);
+        stream.reader_at(1);
+        static_cast<void>(written(server, start));
+    }
+    texts add(int count) {
+        texts added;
+        for (; count > 0; --count) {
+            const std::string text(10, static_cast<char>('a' + next++ % 26));
+            append(stream, text);
+            added.push_back('S' + text);
+        }
+        return added;
+    }
+
+    segment_pool pool{{.bytes_max = 100 * 64, .segment_bytes = 64}};
+    soup_stream stream{{.session = "S1", .unread_bytes_max = 100 * 64, .message_bytes_max = 20},
+                       pool};
+    soup_server server{{}, start};
+    int next = 0;
+};
+
+}  // namespace
+
+TEST_CASE("one write takes as many segments as it has parts, and the next one goes on") {
+    segmented_session on;
+    const texts expected = on.add(100);
+
+    const soup_output first = on.server.output();
+    CHECK(first.count == first.parts.size());
+    texts heard;
+    int writes = 0;
+    for (texts more = written(on.server, start); !more.empty();
+         more = written(on.server, start), ++writes)
+        heard.insert(heard.end(), more.begin(), more.end());
+
+    CHECK(heard == expected);
+    CHECK(writes > 3);
+}
+
+TEST_CASE(
+    "a write may end anywhere, also where one segment ends and in the middle of a message there") {
+    for (std::size_t at_once = 1; at_once <= 70; ++at_once) {
+        CAPTURE(at_once);
+        segmented_session on;
+        const texts expected = on.add(30);
+        bytes wire;
+        for (;;) {
+            const bytes offered = joined(on.server.output());
+            if (offered.empty()) break;
+            const std::size_t size = std::min(at_once, offered.size());
+            wire.insert(wire.end(), offered.begin(),
+                        offered.begin() + static_cast<std::ptrdiff_t>(size));
+            on.server.sent(size, start);
+            on.stream.reader_at(on.server.next_to_send());
+        }
+        CHECK(packets_of(wire) == expected);
+    }
 }

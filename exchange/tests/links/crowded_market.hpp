@@ -26,13 +26,13 @@ inline constexpr std::string_view crowd_password = "secret";
 [[nodiscard]] inline matching_service_options crowd_rules() {
     matching_service_options options;
     options.sequencing.limits = {.products_max = 1,
-                      .instruments_max = crowd_markets,
-                      .accounts_max = crowd_size,
-                      .sessions_max = crowd_size,
-                      .orders_max = 8192,
-                      .holdings_max = crowd_holdings_max,
-                      .level_chunks_max = 256,
-                      .far_nodes_max = 64};
+                                 .instruments_max = crowd_markets,
+                                 .accounts_max = crowd_size,
+                                 .sessions_max = crowd_size,
+                                 .orders_max = 8192,
+                                 .holdings_max = crowd_holdings_max,
+                                 .level_chunks_max = 256,
+                                 .far_nodes_max = 64};
     for (std::uint16_t member = 1; member <= crowd_size; ++member)
         options.participants.push_back(
             {std::string_view{crowd_name(member)}, crowd_password, session_id{member}});
@@ -40,6 +40,7 @@ inline constexpr std::string_view crowd_password = "secret";
     // On a loaded machine a listener may be seconds behind, and must still find what it has missed.
     options.feed.kept_bytes_max = std::size_t{64} << 20;
     options.feed.kept_messages_max = std::size_t{1} << 20;
+    options.feed.unsent_bytes_max = 2 * options.feed.kept_bytes_max;
     options.feed.heartbeat_after = std::chrono::milliseconds{100};
     return options;
 }

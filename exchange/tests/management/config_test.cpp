@@ -3,8 +3,6 @@
 // What a configuration says, and every way in which it can be wrong: the place, and what was expected.
 #include <exchange/management/config.hpp>
 
-#include <exchange/codec/event_room.hpp>
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -427,14 +425,14 @@ TEST_CASE("ticks that come too seldom for heartbeats are refused") {
     CHECK(read_config(timing(R"("tick_ms": 1000, "dead_after_ms": 2001)")).errors.empty());
 }
 
-TEST_CASE("more connections than there is memory for at the start are refused") {
+TEST_CASE("more connections than can be numbered are refused") {
     const auto connections = [](const std::string& most) {
         std::string text = minimal();
         return text.insert(text.find(R"("at")"), R"("connections_max": )" + most + ", ");
     };
-    check_wrong(connections("4097"), "order_entry.connections_max",
-                "expected a whole number from 2 to 4096, but found 4097");
-    CHECK(read_config(connections("4096")).errors.empty());
+    check_wrong(connections("65536"), "order_entry.connections_max",
+                "expected a whole number from 2 to 65535, but found 65536");
+    CHECK(read_config(connections("65535")).errors.empty());
 }
 
 TEST_CASE("names and passwords that the protocol cannot carry are refused") {
@@ -494,37 +492,58 @@ TEST_CASE("more bands of ticks than a product can have are refused") {
                 "products[0].ticks[4].from", "expected at most 4 bands");
 }
 
-TEST_CASE("streams and feed keep what was asked for, and beside it what one command can cause") {
-    const std::string accounts = R"(, "limits": {"orders_max": 1000},
-        "accounts": [{"id": 1, "firm": 1, "open_orders_max": 30}, {"id": 2, "firm": 1}],
-        "sessions": [{"id": 1, "account": 1}, {"id": 2, "account": 2}])";
-    std::string text = with_participants(R"([{"username": "ops", "password": "x"},
-        {"username": "a", "password": "x", "session": 1},
-        {"username": "b", "password": "x", "session": 2},
-        {"username": "c", "password": "x", "session": 3}])" +
-                                         accounts);
-    text.replace(text.find(R"("requests":)"), 0,
-                 R"("kept_messages_max": 256, "kept_bytes_max": 65536, )");
+TEST_CASE("streams and feed keep what was asked for, and have the memory that was asked for") {
+    std::string text = minimal();
+    text.replace(text.find(R"("at")"), 0,
+                 R"("kept_messages_max": 257, "kept_bytes_max": 65537, "unread_bytes_max": 131073,
+                    "stream_memory_max": 1234567, )");
+    text.replace(
+        text.find(R"("to")"), 0,
+        R"("kept_messages_max": 258, "kept_bytes_max": 65538, "unsent_bytes_max": 131074, )");
     const config_reading read = read_config(text);
     REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
     const matching_service_options& it = read.value.service;
 
-    CHECK(it.participants[0].one_command == ring_room{});
-    CHECK(it.participants[1].one_command == session_room(1000, 30));
-    CHECK(it.participants[2].one_command == session_room(1000, 1000));
-    CHECK(it.participants[3].one_command == session_room(1000, 1000));  // Defined later, if ever.
-    CHECK(it.stream.messages_max == soup_stream_options{}.messages_max);
-    CHECK(it.feed.kept_messages_max == 256 + feed_room(1000, 128).messages);
-    CHECK(it.feed.kept_bytes_max == 65'536 + feed_room(1000, 128).bytes);
+    CHECK(it.stream.messages_max == 257);
+    CHECK(it.stream.bytes_max == 65'537);
+    CHECK(it.stream.unread_bytes_max == 131'073);
+    CHECK(it.stream_memory.bytes_max == 1'234'567);
+    CHECK(it.feed.kept_messages_max == 258);
+    CHECK(it.feed.kept_bytes_max == 65'538);
+    CHECK(it.feed.unsent_bytes_max == 131'074);
 }
 
-TEST_CASE("more orders than a stream or the feed can keep one command of are refused") {
-    check_wrong(minimal(R"(, "limits": {"orders_max": 16000000})"), "limits.orders_max",
-                "one command could tell the feed");
-    std::string greedy = with_participants(R"([{"username": "a", "password": "x", "session": 1}])");
-    greedy.replace(greedy.find(R"("127.0.0.1:7001")"), 16,
-                   R"("127.0.0.1:7001", "kept_bytes_max": 4294967295)");
-    check_wrong(greedy, "limits.orders_max", "one command could tell a ");
+TEST_CASE("memory that was not asked for follows from what is kept, and from how many there are") {
+    constexpr std::size_t mebibyte = std::size_t{1} << 20;
+    const matching_service_options one = read_config(minimal()).value.service;
+    CHECK(one.stream.bytes_max == mebibyte);
+    CHECK(one.stream.unread_bytes_max == 64 * mebibyte);
+    CHECK(one.stream_memory.bytes_max == 65 * mebibyte + 2 * segment_bytes_usual);
+    CHECK(one.feed.kept_bytes_max == 4 * mebibyte);
+    CHECK(one.feed.unsent_bytes_max == 64 * mebibyte);
+
+    std::string text = minimal();
+    text.replace(text.find(R"("at")"), 0,
+                 R"("kept_bytes_max": 65536, "unread_bytes_max": 65536, )");
+    text.replace(text.find(R"("to")"), 0, R"("kept_bytes_max": 134217728, )");
+    const matching_service_options little = read_config(text).value.service;
+    CHECK(little.stream_memory.bytes_max == 64 * mebibyte);
+    CHECK(little.feed.unsent_bytes_max == 256 * mebibyte);
+}
+
+TEST_CASE("less memory than for what is to be kept, or for each to say anything, is refused") {
+    const auto order_entry = [](const std::string& more) {
+        std::string text = minimal();
+        return text.insert(text.find(R"("at")"), more + ", ");
+    };
+    check_wrong(order_entry(R"("unread_bytes_max": 1048575)"), "order_entry.unread_bytes_max",
+                "expected at least kept_bytes_max, which is 1048576, but found 1048575");
+    check_wrong(order_entry(R"("stream_memory_max": 131071)"), "order_entry.stream_memory_max",
+                "expected at least 131072 for as many participants, but found 131071");
+    CHECK(read_config(order_entry(R"("stream_memory_max": 131072)")).errors.empty());
+    std::string text = minimal();
+    text.insert(text.find(R"("to")"), R"("unsent_bytes_max": 65536, )");
+    check_wrong(text, "feed.unsent_bytes_max", "expected at least kept_bytes_max");
 }
 
 TEST_CASE("one reading finds everything that is wrong") {

@@ -89,7 +89,7 @@ void apply_feed(levels_of_side& to, order_side side, const mold_sender& feed,
             else to.levels[it.price] = {it.quantity, it.orders};
         }
     };
-    const message_ring& messages = feed.messages();
+    const message_log& messages = feed.messages();
     REQUIRE(sequence >= messages.first_sequence());
     for (; sequence != messages.next_sequence(); ++sequence) {
         const auto framed = messages.framed(sequence);

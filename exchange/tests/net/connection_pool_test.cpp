@@ -38,9 +38,11 @@ struct fake_client {
 struct crowd {
     crowd() {
         gyre::time_point arrival = day_start;
-        for (fake_client* const each : clients) {
-            each->present = true;
-            each->since = arrival += 1s;
+        for (int each = 0; each < 4; ++each) {
+            fake_client* const found = pool.find();
+            REQUIRE(found != nullptr);
+            found->present = true;
+            found->since = arrival += 1s;
         }
         for (const std::size_t each : {0U, 1U})
             clients[each]->now_logged_in = clients[each]->once_logged_in = true;
@@ -65,6 +67,22 @@ struct crowd {
 };
 
 }  // namespace
+
+TEST_CASE("a connection is made when there are more clients than ever before, and used again") {
+    const matching_service service{two_traders(), day_start};
+    std::vector<fake_client*> made;
+    connection_pool<fake_client> pool{made, service, crowd::four_connections()};
+    CHECK(made.empty());
+
+    fake_client* const first = pool.find();
+    CHECK(pool.find() == first);  // It was not taken.
+    CHECK(made.size() == 1);
+    first->present = true;
+    CHECK(pool.find() != first);
+    CHECK(made.size() == 2);
+    first->present = false;
+    CHECK(pool.find() == first);
+}
 
 TEST_CASE("a connection that is free is found, and no client has to leave") {
     crowd it;

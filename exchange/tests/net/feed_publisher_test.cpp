@@ -73,7 +73,9 @@ struct forgetful_feed {
         : sender{{.session = "FEED",
                   .datagram_bytes_max = 128,
                   .message_bytes_max = 64,
-                  .kept_bytes_max = 256},
+                  .kept_bytes_max = 256,
+                  .unsent_bytes_max = 512,
+                  .segment_bytes = 256},
                  on.now()},
           listener{gated_traits::bind(on, any_port(), {}).take()},
           publisher{

@@ -109,7 +109,7 @@ private:
             while (clients.size() < service.participants().size()) clients.emplace_back(on);
         }
 
-        [[nodiscard]] const message_ring& stream_of(std::size_t client) const {
+        [[nodiscard]] const message_log& stream_of(std::size_t client) const {
             return service.participants()[client].stream().messages();
         }
 

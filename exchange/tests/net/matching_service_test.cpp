@@ -33,6 +33,23 @@ struct fixture {
     socketless_client bobs{service, login_of("bob")};
 };
 
+/// Streams of two segments each, of which few messages fill one.
+matching_service_options scarce_memory() {
+    matching_service_options options = two_traders();
+    options.stream.message_bytes_max = 256;
+    options.stream_memory.segment_bytes = 512;
+    options.stream.unread_bytes_max = 2 * options.stream_memory.segment_bytes;
+    return options;
+}
+constexpr std::uint32_t entries_that_fit =
+    2 * (512 / (soup_header_bytes + message_bytes_of<order_entered> + sizeof(std::uint32_t)));
+
+std::vector<std::byte> joined(const soup_output& from) {
+    std::vector<std::byte> bytes;
+    for (const auto part : from.buffers()) bytes.insert(bytes.end(), part.begin(), part.end());
+    return bytes;
+}
+
 }  // namespace
 
 TEST_CASE("an order that rests is acknowledged to its owner alone and told to the public") {
@@ -186,33 +203,29 @@ TEST_CASE("what becomes of orders when a connection ends is the session's policy
 
 TEST_CASE(
     "a client that reads so slowly that its messages are overwritten is cut off before they are") {
-    matching_service_options options = two_traders();
-    options.stream.messages_max = 8;
-    fixture it{options};
+    fixture it{scarce_memory()};
     it.alices.connect();
     it.bobs.connect();
-    for (std::uint32_t each = 1; each <= 8; ++each)
+    for (std::uint32_t each = 1; each <= entries_that_fit; ++each)
         REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 5)));
     REQUIRE(it.alices.carry_to_server());
     CHECK_FALSE(it.alices.was_cut());
 
-    REQUIRE(it.alices.send(limit(client_sequence{9}, order_side::buy, 100, 5)));
+    REQUIRE(it.alices.send(limit(client_sequence{1'000}, order_side::buy, 100, 5)));
     REQUIRE(it.alices.carry_to_server());
 
     CHECK(it.alices.was_cut());
     CHECK(it.alices.session().ending() == soup_ending::fell_behind);
-    CHECK(it.open_orders(alice) == 9);  // What was accepted stays accepted.
+    CHECK(it.open_orders(alice) == entries_that_fit + 1);  // What was accepted stays accepted.
     it.bobs.tell(limit(client_sequence{1}, order_side::sell, 100, 5));
     CHECK(it.bobs.heard_of<order_executed>().size() == 1);
 }
 
 TEST_CASE("an event that outruns a client with each of its messages cuts it off once") {
-    matching_service_options options = two_traders();
-    options.stream.messages_max = 8;
-    fixture it{options};
+    fixture it{scarce_memory()};
     it.alices.connect();
     it.bobs.connect();
-    for (std::uint32_t each = 1; each <= 8; ++each)
+    for (std::uint32_t each = 1; each <= entries_that_fit; ++each)
         REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 5)));
     REQUIRE(it.alices.carry_to_server());
     CHECK(it.alices.cuts() == 0);
@@ -222,7 +235,131 @@ TEST_CASE("an event that outruns a client with each of its messages cuts it off 
 
     CHECK(it.alices.cuts() == 1);
     CHECK(it.alices.session().ending() == soup_ending::fell_behind);
-    CHECK(it.open_orders(alice) == 5);
+    CHECK(it.open_orders(alice) == entries_that_fit - 3);
+}
+
+namespace {
+
+void check_that_nothing_is_overwritten_while_it_is_written(bool behind_its_end) {
+    fixture it{scarce_memory()};
+    it.alices.connect();
+    it.bobs.connect();
+    it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 1'000));
+    REQUIRE(it.bobs.send(limit(client_sequence{1}, order_side::sell, 100, 1)));
+    REQUIRE(it.bobs.carry_to_server());
+    const soup_output under_way = it.alices.session().output();  // Its write does not end.
+    REQUIRE(under_way.size() > 0);
+    const std::vector<std::byte> before = joined(under_way);
+    if (behind_its_end) it.alices.session().on_framing_error(soup_ending::unknown_packet);
+    bool as_it_was = false;
+    it.alices.when_cut = [&] { as_it_was = joined(under_way) == before; };
+
+    for (std::uint32_t each = 2; each <= 100; ++each) {
+        REQUIRE(it.bobs.send(limit(client_sequence{each}, order_side::sell, 100, 1)));
+        REQUIRE(it.bobs.carry_to_server());
+        static_cast<void>(it.bobs.carry_to_client());
+        if (!it.alices.was_cut()) CHECK(joined(under_way) == before);
+    }
+
+    CHECK(it.alices.cuts() == 1);
+    CHECK(as_it_was);
+    CHECK(joined(under_way) != before);  // The same memory holds something else by now.
+}
+
+}  // namespace
+
+TEST_CASE("what is being written to a client is as it was when the client is cut off") {
+    check_that_nothing_is_overwritten_while_it_is_written(false);
+}
+
+TEST_CASE("what is being written to a client behind its end is as it was when it is cut off") {
+    check_that_nothing_is_overwritten_while_it_is_written(true);
+}
+
+TEST_CASE("whoever reads gets all that one sweep tells, however much more than is kept") {
+    matching_service_options options = two_traders();
+    options.stream.messages_max = 8;
+    fixture it{options};
+    it.alices.connect();
+    it.bobs.connect();
+    for (std::uint32_t each = 1; each <= 100; ++each)
+        it.alices.tell(limit(client_sequence{each}, order_side::buy, 100, 1));
+    it.alices.forget();
+
+    it.bobs.tell(limit(client_sequence{1}, order_side::sell, 100, 100));
+    it.alices.exchange_bytes();
+
+    CHECK(it.alices.heard_of<order_executed>().size() == 100);
+    CHECK(it.bobs.heard_of<order_executed>().size() == 100);
+    CHECK(it.alices.cuts() + it.bobs.cuts() == 0);
+    CHECK(it.service.participants()[0].stream().messages().bytes() < 8 * 256);
+}
+
+TEST_CASE("a stream that is read gives back all memory but that of what is kept") {
+    matching_service_options options = two_traders();
+    options.stream.messages_max = 8;
+    options.stream_memory.segment_bytes = 2'048;
+    fixture it{options};
+    const std::size_t at_rest = it.service.streams().in_use();
+    CHECK(at_rest == 0);
+    it.alices.connect();
+    for (std::uint32_t each = 1; each <= 100; ++each)
+        REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 1)));
+    REQUIRE(it.alices.carry_to_server());
+    CHECK(it.service.streams().in_use() > at_rest + 2);
+
+    it.alices.exchange_bytes();
+
+    CHECK(it.service.streams().in_use() <= at_rest + 2);
+}
+
+TEST_CASE("what one that does not read has not got leaves with it, but for what is kept") {
+    matching_service_options options = two_traders();
+    options.stream.messages_max = 8;
+    fixture it{options};
+    it.alices.connect();
+    for (std::uint32_t each = 1; each <= 100; ++each)
+        REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 1)));
+    REQUIRE(it.alices.carry_to_server());
+    const message_log& hers = it.service.participants()[0].stream().messages();
+    CHECK(hers.first_sequence() == 1);
+
+    it.alices.disconnect();
+
+    CHECK(hers.next_sequence() - hers.first_sequence() == 8);
+    it.alices.connect();
+    CHECK(it.alices.client().rejected() == soup_reject::session_not_available);
+}
+
+TEST_CASE("one that does not read takes what others may want, but nothing that they have") {
+    matching_service_options options = scarce_memory();
+    options.stream.unread_bytes_max = 100 * options.stream_memory.segment_bytes;
+    options.stream_memory.bytes_max = 6 * options.stream_memory.segment_bytes;
+    options.stream.messages_max = 4;
+    fixture it{options};
+    it.alices.connect();
+    it.bobs.connect();
+    it.bobs.tell(limit(client_sequence{1}, order_side::sell, 200, 5));
+    const message_log& bobs = it.service.participants()[1].stream().messages();
+    for (std::uint32_t each = 1; !it.alices.was_cut() && each < 1'000; ++each) {
+        REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 5)));
+        REQUIRE(it.alices.carry_to_server());
+        CHECK(bobs.first_sequence() == 1);
+    }
+
+    CHECK(it.alices.was_cut());
+    CHECK(it.service.streams().in_use() < it.service.streams().capacity());  // Hers went with her.
+    it.bobs.tell(limit(client_sequence{2}, order_side::sell, 100, 5));
+    CHECK(it.bobs.heard_of<order_executed>().size() == 1);
+    CHECK(it.bobs.cuts() == 0);
+}
+
+TEST_CASE("all streams together may take what was said, or what all may keep and one that waits") {
+    matching_service_options options = two_traders();
+    CHECK(stream_memory_for(options) == 3 * (options.stream.bytes_max + 2 * segment_bytes_usual) +
+                                            options.stream.unread_bytes_max);
+    options.stream_memory.bytes_max = 12'345'678;
+    CHECK(stream_memory_for(options) == 12'345'678);
 }
 
 TEST_CASE("a participant that was lost is expected until it has logged out or heard the end") {

@@ -33,7 +33,7 @@ struct sequence_gap_law : facility_fixture<Side, Facility> {
                 co_await enter_one_by_one(it, first, 40);
                 co_await first.leave();
                 co_await until_idle(it);
-                const message_ring& kept = it.who(alice).stream().messages();
+                const message_log& kept = it.who(alice).stream().messages();
                 const std::uint64_t told = it.public_messages();
                 CHECK(kept.first_sequence() == 25);
                 CHECK(kept.next_sequence() == 41);

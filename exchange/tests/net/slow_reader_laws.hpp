@@ -24,6 +24,7 @@ struct slow_reader_law : facility_fixture<Side, Facility> {
     static void who_reads_too_slowly_is_cut_off_and_others_do_not_notice() {
         day today;
         today.rules.stream.messages_max = 1024;
+        today.rules.stream.unread_bytes_max = std::size_t{128} << 10;
         today.how.linger = std::chrono::milliseconds{100};
         hold(
             [](fixture& it) -> task {
@@ -82,6 +83,7 @@ struct slow_reader_law : facility_fixture<Side, Facility> {
     static void whoever_is_outrun_behind_the_end_is_cut_off_before_it_hears_something_else() {
         day today;
         today.rules.stream.bytes_max = kept_bytes;
+        today.rules.stream.unread_bytes_max = kept_bytes;
         hold(
             [](fixture& it) -> task {
                 raw_client<X> slow{it.on};
@@ -98,7 +100,7 @@ struct slow_reader_law : facility_fixture<Side, Facility> {
                 co_await hit_up_to(8'000, hits, b);
                 co_await slow.hear_the_end();
 
-                // Her stream has gone around its ring meanwhile: two messages for each hit. If the kernel
+                // Her stream has used its memory again meanwhile: two messages for each hit. If the kernel
                 // took what was being written before that, her last words have followed it.
                 const auto executed = slow.template heard_of<order_executed>();
                 CHECK(slow.nonsense == soup_ending::none);
@@ -145,8 +147,6 @@ struct slow_reader_law : facility_fixture<Side, Facility> {
     static void who_reads_misses_nothing_of_the_largest_sweep() {
         day today;
         today.rules.sequencing.limits.orders_max = swept + 1;
-        for (credentials& each : today.rules.participants)
-            each.one_command = session_room(swept + 1, swept + 1);
         REQUIRE(2 * swept > today.rules.stream.messages_max);  // Else it proves nothing.
         hold(
             [](fixture& it) -> task {

@@ -11,6 +11,7 @@
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -86,7 +87,9 @@ public:
     void cut() noexcept override {
         cut_ = true;
         ++cuts_;
+        if (when_cut) when_cut();
     }
+    std::function<void()> when_cut;  ///< Called at that moment, if it is set.
 
     [[nodiscard]] soup_client& client() { return client_; }
     [[nodiscard]] order_entry_session& session() { return *session_; }

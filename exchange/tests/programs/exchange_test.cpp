@@ -7,7 +7,9 @@
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_packet.hpp>
 
+#include <gyre/base/build.hpp>
 #include <support/harness.hpp>
+#include <support/skip.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -197,6 +200,58 @@ TEST_CASE("a bad configuration starts nothing, says everything that is wrong, an
     const auto [status, text] =
         outcome_of(EXCHANGE_MATCHING_FACILITY, {EXCHANGE_SAMPLE, "--check"});
     CHECK_MESSAGE(status == 0, text);
+    CHECK_MESSAGE(text.starts_with(EXCHANGE_SAMPLE ": in order, needs at most "), text);
+}
+
+TEST_CASE(
+    "a configuration that needs more memory than there is starts nothing, and says what to lower") {
+    const written_config greedy{sample_text([](nlohmann::json& it) {
+        it["order_entry"]["stream_memory_max"] = std::int64_t{1} << 40;
+    })};
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{greedy.path(), "--check"}, {greedy.path()}}) {
+        const auto [status, text] = outcome_of(EXCHANGE_MATCHING_FACILITY, words);
+        CHECK(status == 2);
+        CHECK_MESSAGE(
+            text.starts_with(greedy.path() + ": order_entry.stream_memory_max: expected less: the "
+                                             "facility needs at most 10"),
+            text);
+        CHECK_MESSAGE(text.find("streams 1048") != std::string::npos, text);
+    }
+    // Traders and operators need none of it.
+    CHECK(outcome_of(EXCHANGE_EXCHANGE_CTL, {"-c", greedy.path(), "phase", "1", "open"}).status ==
+          2);
+}
+
+TEST_CASE("memory that a limit of the process forbids is missed before the start") {
+    if (!gyre::recycles_memory) return gyre::testing::skip("a sanitizer needs more than any limit");
+    const auto [status, text] =
+        outcome_of("/bin/sh", {"-c", "ulimit -v 150000; exec \"$0\" \"$1\"",
+                               EXCHANGE_MATCHING_FACILITY, EXCHANGE_SAMPLE});
+    CHECK(status == 2);
+    CHECK_MESSAGE(text.find("a limit of the process does not allow it") != std::string::npos, text);
+}
+
+TEST_CASE("what is reserved and not used is taken from nobody") {
+    if (!gyre::recycles_memory) return gyre::testing::skip("a sanitizer uses what it watches");
+    const written_config large{sample_text([](nlohmann::json& it) {
+        it["limits"]["orders_max"] = 4'000'000;  // 300 MiB.
+        it["order_entry"]["connections_max"] = 2'000;
+    })};
+    // Nor does the allocator fill it, as it does where tests run.
+    program it{"/bin/sh",
+               {"-c", "echo $$; exec \"$0\" \"$1\"", EXCHANGE_MATCHING_FACILITY, large.path()},
+               {{"MALLOC_PERTURB_", "0"}}};
+    const std::string id = it.next_line();
+    CHECK(it.next_line().starts_with("ready: "));
+
+    const std::string status = gyre::testing::text_of_file("/proc/" + id + "/status");
+    const std::size_t at = status.find("VmRSS:");
+    REQUIRE(at != std::string::npos);
+    CHECK_MESSAGE(std::stoul(status.substr(at + 6)) < 100 * 1024, status.substr(at, 30));
+
+    it.send(SIGTERM);
+    CHECK(it.wait() == 0);
 }
 
 TEST_CASE("a wrong password is reported as wrong, and a missing exchange as unreachable") {

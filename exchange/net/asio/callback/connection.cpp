@@ -21,12 +21,11 @@ void callback_shared_state::write_announced() {
     while (!announced.empty()) announced.pop_front().write_announced();
 }
 
-callback_connection::callback_connection(callback_shared_state& shared)
-    : shared_{shared}, framer_{shared.options.framing} {}
+callback_connection::callback_connection(callback_shared_state& shared) : shared_{shared} {}
 
 void callback_connection::open(asio_stream_socket socket) {
     socket_ = std::move(socket);
-    framer_.reset();
+    framer_.emplace(shared_.options.framing);
     accepted_at_ = now();
     session_.emplace(shared_.service, *this, shared_.options.sessions, accepted_at_);
     over_since_ = gyre::never;
@@ -62,14 +61,14 @@ void callback_connection::write_announced() {
 void callback_connection::read() {
     if (session_->over()) return leave();
     socket_.open().async_read_some(
-        asio_buffer(framer_.space()),
+        asio_buffer(framer_->space()),
         read_memory_.lend_to(
             [this](const error_code& failure, std::size_t size) { on_read(failure, size); }));
 }
 
 void callback_connection::on_read(const error_code& failure, std::size_t size) {
     if (failure) return leave();
-    framer_.received(size);
+    framer_->received(size);
     shared_.spans.received();
     carry_on();
 }
@@ -84,8 +83,8 @@ void callback_connection::carry_on() {
 /// Carries out packets that are here, up to the limit of one turn. False if there was none.
 bool callback_connection::take_packets() noexcept {
     carrying_out_ = true;
-    const std::size_t taken =
-        session_->take_packets(framer_, shared_.options.packets_per_turn_max, now(), shared_.spans);
+    const std::size_t taken = session_->take_packets(*framer_, shared_.options.packets_per_turn_max,
+                                                     now(), shared_.spans);
     if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
     shared_.service.announce();
     carrying_out_ = false;
@@ -132,9 +131,9 @@ void callback_connection::let_it_read_the_end() {
 }
 
 void callback_connection::discard() {
-    framer_.reset();
+    framer_->reset();
     socket_.open().async_read_some(
-        asio_buffer(framer_.space()),
+        asio_buffer(framer_->space()),
         read_memory_.lend_to(
             [this](const error_code& failure, std::size_t) { failure ? gone() : discard(); }));
 }
@@ -152,6 +151,7 @@ void callback_connection::close() {
     note_clean();
     shared_.note_written();
     static_cast<void>(socket_.close());
+    framer_.reset();
     session_.reset();
     shared_.host.left();
 }

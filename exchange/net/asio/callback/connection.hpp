@@ -22,8 +22,8 @@
 namespace exchange {
 
 /// Threads:  that of its loop.
-/// Cost:     Serves one client after the other; the session's buffers are taken for each anew, and
-///           nothing else. Outlives its handlers.
+/// Cost:     Serves one client after the other; the buffers are taken for each anew, and nothing
+///           else. Outlives its handlers.
 class callback_connection final : public session_link,
                                   public feed_waiter,
                                   public gyre::list_link<>,
@@ -88,7 +88,7 @@ private:
 
     callback_shared_state& shared_;
     asio_stream_socket socket_;
-    soup_framer framer_;
+    std::optional<soup_framer> framer_;  // While there is a client.
     std::optional<order_entry_session> session_;
     handler_memory read_memory_;
     handler_memory write_memory_;

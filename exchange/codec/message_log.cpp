@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Segments that are taken, filled and given back: see message_log.hpp.
+#include <exchange/codec/message_log.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace exchange {
+
+namespace {
+
+/// Never fewer than two: one to write into, and one that is being read.
+[[nodiscard]] std::size_t segments_for(const message_log_options& options,
+                                       std::size_t segment_bytes) noexcept {
+    return std::max<std::size_t>(options.unread_bytes_max / segment_bytes, 2);
+}
+
+}  // namespace
+
+segment_pool_options message_log::own_pool_for(const message_log_options& options) noexcept {
+    return {.bytes_max = segments_for(options, options.segment_bytes) * options.segment_bytes,
+            .segment_bytes = options.segment_bytes};
+}
+
+std::size_t message_log::list_bytes_for(const message_log_options& options,
+                                        const segment_pool_options& pool) noexcept {
+    const std::size_t most = pool.bytes_max / pool.segment_bytes + 1;
+    return table_bytes<listed_segment>(
+        std::bit_ceil(std::min(segments_for(options, pool.segment_bytes), most)));
+}
+
+message_log::message_log(const message_log_options& options)
+    : message_log{options, std::make_unique<segment_pool>(own_pool_for(options)), nullptr} {}
+
+message_log::message_log(const message_log_options& options, segment_pool& pool)
+    : message_log{options, nullptr, &pool} {}
+
+message_log::message_log(const message_log_options& options, std::unique_ptr<segment_pool> own,
+                         segment_pool* shared)
+    : own_pool_{std::move(own)},
+      pool_{own_pool_ ? *own_pool_ : *shared},
+      kept_bytes_max_{options.kept_bytes_max},
+      kept_messages_max_{options.kept_messages_max},
+      message_bytes_max_{options.message_bytes_max},
+      prefix_bytes_{options.prefix_bytes},
+      segment_bytes_{pool_.segment_bytes()},
+      segments_max_{std::min(segments_for(options, segment_bytes_), pool_.capacity())},
+      list_{std::bit_ceil(segments_max_)},
+      list_mask_{list_.size() - 1},
+      first_{options.first_sequence},
+      next_{options.first_sequence},
+      reader_{options.first_sequence} {
+    gyre::expects(kept_messages_max_ > 0 && prefix_bytes_ > 0);
+    gyre::expects(segment_bytes_ >= prefix_bytes_ + message_bytes_max_ + sizeof(end_mark),
+                  "room for the largest message");
+    pool_.join();
+}
+
+message_log::~message_log() {
+    if (back_ != front_) {
+        while (back_ - front_ > 1) pool_.give_back(drop_front());
+        pool_.give_back_last(drop_front());
+    }
+    pool_.leave();
+}
+
+void message_log::reader_at(std::uint64_t sequence) noexcept {
+    gyre::expects(sequence >= first_ && sequence <= next_);
+    has_reader_ = true;
+    reader_ = sequence;
+    if (sequence == next_) {
+        reader_position_ = position();
+    } else {
+        const place it = find(sequence);
+        reader_position_ = it.listed->position + begin_of(it.segment, it.at);
+    }
+    evict_read();
+}
+
+void message_log::reader_left() noexcept {
+    reader_at(next_);
+    has_reader_ = false;
+}
+
+/// Of what the reader has got, what is more than is kept.
+void message_log::evict_read() noexcept {
+    while (reader_ > first_ && (reader_ - first_ > kept_messages_max_ ||
+                                reader_position_ - first_position_ > kept_bytes_max_))
+        evict_first();
+}
+
+/// Makes the room for a message of so many bytes, and without a reader a place among those that are kept.
+void message_log::make_room(std::size_t framed_size) noexcept {
+    if (!has_reader_) {
+        while (first_ < next_ && (next_ - first_ >= kept_messages_max_ ||
+                                  position() + framed_size - first_position_ > kept_bytes_max_))
+            evict_first();
+    }
+    if (tail_ + framed_size + sizeof(end_mark) > marks_) open_segment();
+}
+
+void message_log::open_segment() noexcept {
+    if (front_ == back_) return begin_segment(pool_.take_first());
+    if (first_ == next_) return begin_segment(drop_front());  // Nothing in it is kept.
+    if (back_ - front_ < segments_max_) {
+        const segment_pool::number more = pool_.take_more();
+        if (more != segment_pool::none) return begin_segment(more);
+    }
+    begin_segment(drop_front());
+}
+
+void message_log::begin_segment(segment_pool::number with) noexcept {
+    base_position_ = position();
+    tail_ = 0;
+    marks_ = segment_bytes_;
+    segment_ = pool_.bytes(with);
+    listed(back_++) = {next_, base_position_, with};
+}
+
+void message_log::evict_first() noexcept {
+    const std::byte* const segment = pool_.bytes(listed(front_).number);
+    const auto at = static_cast<std::size_t>(first_ - listed(front_).first_sequence);
+    first_position_ = listed(front_).position + mark(segment, at);
+    // The last one is being written, and keeps its place.
+    if (++first_ == end_of_front() && back_ - front_ > 1) pool_.give_back(drop_front());
+}
+
+/// Forgets the oldest segment, with whatever is left in it.
+segment_pool::number message_log::drop_front() noexcept {
+    const segment_pool::number gone = listed(front_).number;
+    first_ = end_of_front();
+    ++front_;
+    first_position_ = front_ == back_ ? position() : listed(front_).position;
+    return gone;
+}
+
+message_log::place message_log::find(std::uint64_t sequence) const noexcept {
+    gyre::expects(holds(sequence));
+    std::size_t at = back_ - 1;
+    if (sequence < listed(at).first_sequence) {
+        std::size_t below = front_;  // Invariant: the message is in [below, at).
+        while (at - below > 1) {
+            // The oldest segment first: that is where who fell behind reads.
+            const std::size_t middle = below == front_ ? below + 1 : below + (at - below) / 2;
+            if (sequence < listed(middle).first_sequence) at = middle;
+            else below = middle;
+        }
+        at = below;
+    }
+    const listed_segment& it = listed(at);
+    const std::uint64_t end = at + 1 == back_ ? next_ : listed(at + 1).first_sequence;
+    return {pool_.bytes(it.number), &it, static_cast<std::size_t>(end - it.first_sequence),
+            static_cast<std::size_t>(sequence - it.first_sequence)};
+}
+
+std::span<const std::byte> message_log::framed(std::uint64_t sequence) const noexcept {
+    const place it = find(sequence);
+    const std::size_t begin = begin_of(it.segment, it.at);
+    return {it.segment + begin, mark(it.segment, it.at) - begin};
+}
+
+message_run message_log::run_from(std::uint64_t sequence, std::size_t bytes_max,
+                                  std::size_t messages_max) const noexcept {
+    const place it = find(sequence);
+    const std::size_t begin = begin_of(it.segment, it.at);
+    const std::size_t last = it.at + std::min(messages_max, it.messages - it.at);
+    std::size_t at = it.at;
+    std::size_t end = begin;
+    while (at < last) {
+        const std::size_t next_end = mark(it.segment, at);
+        if (next_end - begin > bytes_max) break;
+        end = next_end;
+        ++at;
+    }
+    return {{it.segment + begin, end - begin}, at - it.at};
+}
+
+message_run message_log::run_from(std::uint64_t sequence) const noexcept {
+    const place it = find(sequence);
+    const std::size_t begin = begin_of(it.segment, it.at);
+    return {{it.segment + begin, mark(it.segment, it.messages - 1) - begin}, it.messages - it.at};
+}
+
+}  // namespace exchange
