@@ -3,10 +3,10 @@
 // What must hold for any bytes: see decoders.hpp.
 #include <fuzz/decoders.hpp>
 
-#include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_receiver.hpp>
 #include <exchange/codec/mold_sender.hpp>
+#include <exchange/codec/query_codec.hpp>
 #include <exchange/codec/soup_client.hpp>
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_server.hpp>
@@ -66,6 +66,25 @@ void check_book(input bytes, const Question& it) {
     expects(std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(size),
                        bytes.begin(), bytes.end()),
             "a book that changed");
+}
+
+template <class Row>
+void check_query(input bytes, const query_page<Row>& it) {
+    if (!is_of_our_version(bytes) || it.count == 0) return;  // As above.
+    std::array<std::byte, query_answer_bytes_max> again;
+    const std::size_t size = encode(it, std::span{again});
+    expects(std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(size),
+                       bytes.begin(), bytes.end()),
+            "a page that changed");
+}
+
+template <class Message>
+void check_query(input bytes, const Message& it) {
+    if (!is_of_our_version(bytes)) return;
+    std::array<std::byte, message_bytes_of<Message>> again;
+    encode(it, again);
+    expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+            "a question that changed");
 }
 
 /// Packets out of `bytes`, each as its type and payload, read in pieces of `piece` bytes.
@@ -129,6 +148,7 @@ void commands(input bytes) {
         static_cast<void>(decode_operator_command(bytes, check));
     static_cast<void>(
         decode_book_request(bytes, [bytes](const auto& it) { check_book(bytes, it); }));
+    static_cast<void>(decode_question(bytes, [bytes](const auto& it) { check_query(bytes, it); }));
 }
 
 void events(input bytes) {
@@ -139,6 +159,8 @@ void events(input bytes) {
         static_cast<void>(decode_operator_event(bytes, check));
     static_cast<void>(
         decode_book_answer(bytes, [bytes](const auto& it) { check_book(bytes, it); }));
+    static_cast<void>(
+        decode_query_answer(bytes, [bytes](const auto& it) { check_query(bytes, it); }));
 }
 
 void soup_framer(input bytes) {

@@ -6,8 +6,8 @@
 // doubled or put together.
 #include <fuzz/decoders.hpp>
 
-#include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/mold_packet.hpp>
+#include <exchange/codec/query_codec.hpp>
 #include <exchange/codec/soup_packet.hpp>
 
 #include <codec/dice.hpp>
@@ -73,6 +73,44 @@ bytes some_book(dice& random) {
     return made;
 }
 
+template <class Row>
+bytes some_page(dice& random) {
+    query_page<Row> page{};
+    page.next = random.any() >> 1;
+    page.count = static_cast<std::uint16_t>(random.below(query_rows_max<Row> + 1u));
+    bytes made(page_bytes<Row>(page.count));
+    static_cast<void>(encode(page, std::span{made}));
+    // Whatever a row holds, most of it is allowed.
+    for (std::size_t at = page_bytes<Row>(0); at < made.size(); ++at)
+        made[at] = static_cast<std::byte>(1 + random.below(3));
+    return made;
+}
+
+bytes some_query(dice& random) {
+    switch (random.below(8)) {
+        case 0: return some_page<order_row>(random);
+        case 1: return some_page<position_row>(random);
+        case 2: return some_page<account_row>(random);
+        case 3: return some_page<session_row>(random);
+        case 4: return some_page<instrument_row>(random);
+        case 5: return some_page<product_row>(random);
+        case 6: {
+            bytes made(message_bytes_of<query_refused>);
+            encode(query_refused{random.any() >> 1, account_id{3}, instrument_id{4},
+                                 query_subject::orders, reject_reason::not_permitted},
+                   std::span{made}.first<message_bytes_of<query_refused>>());
+            return made;
+        }
+        default: {
+            bytes made(message_bytes_of<query>);
+            encode(query{random.any() >> 1, account_id{3}, instrument_id{4},
+                         query_subject{static_cast<std::uint8_t>(1 + random.below(6))}},
+                   std::span{made}.first<message_bytes_of<query>>());
+            return made;
+        }
+    }
+}
+
 void append(bytes& to, std::span<const std::byte> more) {
     to.insert(to.end(), more.begin(), more.end());
 }
@@ -110,13 +148,14 @@ bytes some_datagrams(dice& random) {
 }
 
 bytes some_input(dice& random) {
-    switch (random.below(7)) {
+    switch (random.below(8)) {
         case 0: return some_command(random);
         case 1: return some_event(random);
         case 2: return some_packets(random);
         case 3: return some_datagram(random);
         case 4: return some_datagrams(random);
         case 5: return some_book(random);
+        case 6: return some_query(random);
         default: return random.bytes(random.below(300));
     }
 }
