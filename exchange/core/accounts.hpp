@@ -88,6 +88,17 @@ inline void unlink_order(account& it, order_slab& orders, order_index index) noe
     --it.open_orders;
 }
 
+/// Does it stand in the list of `it`, its account? A free place has no account, so this is asked of orders;
+/// one that arrives in several steps does not stand there before it rests.
+///
+/// Exact though an order that never rested has the links of its place's last tenant: when that one left, those
+/// beside it ceased to point to the place, and no one does so again before another tenant is linked.
+[[nodiscard]] inline bool is_linked(const account& it, const order_slab& orders,
+                                    order_index index) noexcept {
+    const order_index previous = orders[index].account_previous;
+    return (previous == 0 ? it.first_order : orders[previous].account_next) == index;
+}
+
 /// All holdings of a partition, found by account and market.
 class holding_table {
 public:
@@ -114,6 +125,9 @@ public:
 
     /// A holding that is not in the table yet. The caller has asked `has(1)`.
     [[nodiscard]] holding_index make(account_id account, std::uint16_t market) noexcept;
+
+    /// Those that were made are from 1 up to here, without it; none ever goes.
+    [[nodiscard]] holding_index end() const noexcept { return fresh_; }
 
     [[nodiscard]] holding& operator[](holding_index at) noexcept { return holdings_[at]; }
     [[nodiscard]] const holding& operator[](holding_index at) const noexcept {

@@ -118,10 +118,13 @@ public:
 
     [[nodiscard]] std::uint32_t in_use() const noexcept { return in_use_; }
 
+    /// No place from here on was ever taken.
+    [[nodiscard]] order_index end() const noexcept { return fresh_; }
+
 private:
     zeroed_array<order> orders_;
     order_index free_ = 0;
-    order_index fresh_ = 1;  // Invariant: no place from here on was ever taken.
+    order_index fresh_ = 1;  // See `end`.
     std::uint32_t in_use_ = 0;
     std::uint32_t worn_out_ = 0;  // Places that had every generation, and are not used any more.
     std::uint64_t first_id_;

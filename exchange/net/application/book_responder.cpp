@@ -5,24 +5,17 @@
 
 namespace exchange {
 
-std::span<const std::byte> book_responder::answer(std::span<const std::byte> message) noexcept {
-    std::size_t size = 0;
-    const auto reply = [&](const book_request& question) { size = answer(question); };
-    // What is wrong with a question that is none is told by the reader of commands.
-    if (decode_book_request(message, reply)) return {};
-    return std::span{bytes_}.first(size);
-}
-
-std::size_t book_responder::answer(const book_request& question) noexcept {
+std::size_t book_responder::answer(
+    const book_request& question, std::span<std::byte, book_answer_bytes_max> into) const noexcept {
     const venue& state = sequencer_.at(sequencer_.home_of(question.instrument)).state();
     const auto& markets = state.markets;
     const std::uint32_t at = number(question.instrument);
     const bool known =
         at < markets.size() && markets[at].terms.instrument.instrument == question.instrument;
-    if (known) return encode(page_for(question, state), std::span{bytes_});
+    if (known) return encode(page_for(question, state), into);
     constexpr std::size_t size = message_bytes_of<book_refused>;
     encode(book_refused{question.instrument, reject_reason::unknown_instrument},
-           std::span{bytes_}.first<size>());
+           into.first<size>());
     return size;
 }
 

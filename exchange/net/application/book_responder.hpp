@@ -4,14 +4,13 @@
 // has missed more than can be repeated.
 //
 // It reads the state between two commands, so each page is a whole truth, and says with which
-// message of the feed the next truth begins. matching_service.hpp lets every logged-in session ask.
+// message of the feed the next truth begins. query_responder.hpp asks for whoever is logged in.
 #pragma once
 
 #include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/net/application/sequencer.hpp>
 
-#include <array>
 #include <span>
 
 namespace exchange {
@@ -25,20 +24,19 @@ public:
 
     /// Answers a question.
     ///
-    /// @param  message  One SBE message. Borrowed during the call.
-    /// @return The answer, borrowed until the next call; empty if this is no question.
+    /// @return How many bytes of `into` are the answer.
     ///
     /// Cost:  No allocation. At most `book_page_levels_max` levels, wherever they are.
-    [[nodiscard]] std::span<const std::byte> answer(std::span<const std::byte> message) noexcept;
+    [[nodiscard]] std::size_t answer(
+        const book_request& question,
+        std::span<std::byte, book_answer_bytes_max> into) const noexcept;
 
 private:
-    [[nodiscard]] std::size_t answer(const book_request& question) noexcept;
     [[nodiscard]] book_page page_for(const book_request& question,
                                      const venue& state) const noexcept;
 
     const sequencer& sequencer_;
     const mold_sender& feed_;
-    std::array<std::byte, book_answer_bytes_max> bytes_{};
 };
 
 }  // namespace exchange

@@ -6,6 +6,7 @@
 #include <exchange/net/session/order_entry_session.hpp>
 
 #include <algorithm>
+#include <chrono>
 
 namespace exchange {
 
@@ -32,6 +33,7 @@ matching_service::matching_service(const matching_service_options& options, gyre
       feed_{options.feed, now},
       streams_{{.bytes_max = stream_memory_for(options),
                 .segment_bytes = options.stream_memory.segment_bytes}},
+      queries_{sequencer_, feed_, *this, options.queries},
       by_session_(std::size_t{options.sequencing.limits.sessions_max} + 1) {
     touched_.reserve(options.participants.size());
     ending_.reserve(options.participants.size());
@@ -56,6 +58,17 @@ std::optional<message_rejected> matching_service::take(
     if (fault.error == decode_error::none) return std::nullopt;
     ++malformed_;
     return refusal_of(message, fault);
+}
+
+std::span<const std::byte> matching_service::answer(const participant& from,
+                                                    std::span<const std::byte> message,
+                                                    gyre::time_point now,
+                                                    timestamp_ns& queries_until) noexcept {
+    const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch());
+    return queries_.answer(message, {.session = from.who().session,
+                                     .next_in_stream = from.stream().messages().next_sequence(),
+                                     .now = static_cast<timestamp_ns>(since.count()),
+                                     .queries_until = queries_until});
 }
 
 participant* matching_service::find(const soup_login& login) noexcept {

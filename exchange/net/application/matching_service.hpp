@@ -11,8 +11,8 @@
 #include <exchange/codec/command_codec.hpp>
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
-#include <exchange/net/application/book_responder.hpp>
 #include <exchange/net/application/participant.hpp>
+#include <exchange/net/application/query_responder.hpp>
 #include <exchange/net/application/sequencer.hpp>
 
 #include <deque>
@@ -30,6 +30,7 @@ struct matching_service_options {
     segment_pool_options stream_memory{.bytes_max = 0};
     /// A program that may be started again gives it and `stream` the name of its life: see life_name.hpp.
     mold_sender_options feed{.session = "FEED"};
+    message_rate queries{.per_second_max = 100, .burst_max = 200};  ///< Of each connection.
 };
 
 /// Whoever lets a command go on that takes more than one step.
@@ -58,7 +59,7 @@ struct service_counts {
 ///
 /// Threads:  One at a time.
 /// Cost:     Address space at construction, memory as it is needed.
-class matching_service final : private event_receiver {
+class matching_service final : private event_receiver, private login_table {
 public:
     matching_service(const matching_service_options& options, gyre::time_point now);
     matching_service(const matching_service&) = delete;
@@ -93,14 +94,16 @@ public:
     [[nodiscard]] std::optional<message_rejected> take(const participant& from,
                                                        std::span<const std::byte> message) noexcept;
 
-    /// Answers a question, which is no command: nothing is sequenced, and nothing changes. Any
-    /// session that is logged in may ask what a book looks like, since the feed has published it.
+    /// Answers a question, which is no command: nothing is sequenced, and nothing changes. Whoever is logged
+    /// in may ask, as often as `matching_service_options::queries` lets a connection.
     ///
     /// @param  message  One SBE message. Borrowed during the call.
+    /// @param  queries_until  What the connection has asked before; at first 0: see `let_through`.
     /// @return The answer, outside of the stream, borrowed until the next call; empty if it is no question.
-    [[nodiscard]] std::span<const std::byte> answer(std::span<const std::byte> message) noexcept {
-        return books_.answer(message);
-    }
+    [[nodiscard]] std::span<const std::byte> answer(const participant& from,
+                                                    std::span<const std::byte> message,
+                                                    gyre::time_point now,
+                                                    timestamp_ns& queries_until) noexcept;
 
     /// Whose login this is; null if it is unknown.
     [[nodiscard]] participant* find(const soup_login& login) noexcept;
@@ -148,6 +151,11 @@ private:
     /// Writes a batch where it belongs.
     void take(const event_batch& batch, const command_origin& origin) noexcept override;
 
+    [[nodiscard]] bool is_logged_in(session_id which) const noexcept override {
+        const participant* const whose = by_session_[number(which)];
+        return whose != nullptr && whose->connection() != nullptr;
+    }
+
     template <class Command>
     void begin(const command_origin& from, const Command& what) noexcept {
         gyre::expects(!ended_, "nothing follows the end of the day");
@@ -161,7 +169,7 @@ private:
     sequencer sequencer_;
     mold_sender feed_;
     segment_pool streams_;
-    book_responder books_{sequencer_, feed_};
+    query_responder queries_;
     touched_participants touched_;
     std::deque<participant> participants_;
     std::vector<participant*> by_session_;  // Null: no participant may log in as that session.

@@ -88,6 +88,9 @@ public:
     /// How many commands were submitted.
     [[nodiscard]] std::uint64_t commands() const noexcept { return commands_; }
 
+    /// How far sessions have counted.
+    [[nodiscard]] const session_numbers& numbers() const noexcept { return numbers_; }
+
     [[nodiscard]] std::size_t partitions() const noexcept { return partitions_.size(); }
     [[nodiscard]] const partition& at(std::size_t which) const noexcept {
         return partitions_[which];

@@ -58,7 +58,7 @@ void order_entry_session::sent(std::size_t size, gyre::time_point now) noexcept 
 void order_entry_session::on_step(const soup_step& step, gyre::time_point now) noexcept {
     switch (step.what) {
         case kind::login: return log_in(now);
-        case kind::message: return carry_out(step.payload);
+        case kind::message: return carry_out(step.payload, now);
         case kind::ended: return disconnected();
         case kind::nothing:
         case kind::started:  // Clients only.
@@ -79,9 +79,11 @@ void order_entry_session::log_in(gyre::time_point now) noexcept {
     service_.attach(*whose, *this);
 }
 
-void order_entry_session::carry_out(std::span<const std::byte> message) noexcept {
+void order_entry_session::carry_out(std::span<const std::byte> message,
+                                    gyre::time_point now) noexcept {
     if (service_.ended()) return;  // The end of the session, which is on its way, is the answer.
-    if (const auto answer = service_.answer(message); !answer.empty()) return say(answer);
+    const auto answer = service_.answer(*who_, message, now, queries_until_);
+    if (!answer.empty()) return say(answer);
     const std::optional<message_rejected> refusal = service_.take(*who_, message);
     if (!refusal) return;
     std::array<std::byte, message_bytes_of<message_rejected>> bytes;

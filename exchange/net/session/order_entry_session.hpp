@@ -92,7 +92,7 @@ public:
 private:
     void on_step(const soup_step& step, gyre::time_point now) noexcept;
     void log_in(gyre::time_point now) noexcept;
-    void carry_out(std::span<const std::byte> message) noexcept;
+    void carry_out(std::span<const std::byte> message, gyre::time_point now) noexcept;
     void say(std::span<const std::byte> answer) noexcept;
 
     matching_service& service_;
@@ -101,6 +101,7 @@ private:
     participant* who_ = nullptr;
     participant* owner_ =
         nullptr;  // Of the stream that is written: `who_` while that is set, and behind it.
+    timestamp_ns queries_until_ = 0;  // See `let_through`.
     bool was_logged_in_ = false;
     bool cut_ = false;
 };

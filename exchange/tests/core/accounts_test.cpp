@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <vector>
 
 using namespace exchange;
@@ -28,6 +29,31 @@ TEST_CASE("an account lists its orders as they came, whichever leave") {
     CHECK(listed == std::vector{came[0], came[2]});
     CHECK(it.last_order == came[2]);
     CHECK(it.open_orders == 2);
+}
+
+TEST_CASE("an order is in its account's list from when it is linked until it is not any more") {
+    order_slab orders{8};
+    account it{};
+    std::array<order_index, 5> came{};
+    for (order_index& each : came) {
+        each = orders.take();
+        CHECK_FALSE(is_linked(it, orders, each));
+        orders[each].open = 1;
+        link_order(it, orders, each);
+        CHECK(is_linked(it, orders, each));
+    }
+
+    // A place whose tenant has gone says what stood beside it, whatever becomes of those.
+    for (const std::size_t gone : {0u, 4u, 2u, 1u, 3u}) {
+        unlink_order(it, orders, came[gone]);
+        for (const order_index each : came) {
+            bool listed = false;
+            for (order_index at = it.first_order; at != 0; at = orders[at].account_next)
+                listed = listed || at == each;
+            CHECK(is_linked(it, orders, each) == listed);
+        }
+    }
+    CHECK(orders.end() == 6);
 }
 
 TEST_CASE(

@@ -272,7 +272,7 @@ private:
         for (const order_side side : {order_side::buy, order_side::sell}) {
             std::array<std::byte, message_bytes_of<book_request>> question;
             encode(book_request{the_market, best_of(side), side}, question);
-            const std::span<const std::byte> page = it.service.answer(question);
+            const std::span<const std::byte> page = answer_of(it.service, question);
             CHECK_FALSE(page.empty());
             all.insert(all.end(), page.begin(), page.end());
         }

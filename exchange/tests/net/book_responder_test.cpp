@@ -35,7 +35,7 @@ struct venue_with_a_book {
 
     void enter(order_side side, price_ticks price, contracts quantity) {
         enter_order it = limit(client_sequence{++sequence}, side, price, quantity);
-        it.session = side == order_side::buy ? alice : bob;  // Nobody trades with itself.
+        it.session = side == order_side::buy ? alice : bob;  // None trades with itself.
         service.apply(it);
     }
 
@@ -43,7 +43,7 @@ struct venue_with_a_book {
         std::array<std::byte, message_bytes_of<book_request>> question;
         encode(book_request{the_market, from, side}, question);
         std::optional<book_page> found;
-        const auto bytes = service.answer(question);
+        const auto bytes = answer_of(service, question);
         CHECK(decode_book_answer(bytes, [&]<class Answer>(const Answer& it) {
                   if constexpr (std::is_same_v<Answer, book_page>) found = it;
               }) == decode_fault{});
@@ -149,7 +149,7 @@ TEST_CASE("a market that is not there is refused by name") {
         std::array<std::byte, message_bytes_of<book_request>> question;
         encode(book_request{instrument_id{each}, 0, order_side::buy}, question);
         std::optional<book_refused> found;
-        const auto bytes = it.service.answer(question);
+        const auto bytes = answer_of(it.service, question);
         CHECK_FALSE(decode_book_answer(bytes, [&]<class Answer>(const Answer& told) {
             if constexpr (std::is_same_v<Answer, book_refused>) found = told;
         }));
@@ -165,8 +165,8 @@ TEST_CASE("a question changes nothing, and half of one is none") {
     std::array<std::byte, message_bytes_of<book_request>> question;
     encode(book_request{the_market, 0, order_side::buy}, question);
 
-    CHECK_FALSE(it.service.answer(question).empty());
-    CHECK(it.service.answer(std::span{question}.first(9)).empty());
+    CHECK_FALSE(answer_of(it.service, question).empty());
+    CHECK(answer_of(it.service, std::span{question}.first(9)).empty());
 
     CHECK(it.service.counts().commands == commands);
     CHECK(it.service.market().published() == published);
@@ -180,8 +180,10 @@ TEST_CASE("pages of a book that changes meanwhile are that book, once the feed i
     const auto trade = [&](int orders) {
         for (; orders > 0; --orders) {
             const bool far = dice() % 10 == 0;
-            const auto price = static_cast<price_ticks>(dice() % (far ? 100'000'000 : 300));
-            it.enter(dice() % 2 == 0 ? order_side::buy : order_side::sell, price,
+            // Nearly all of them rest, or there would be no second page.
+            const auto behind = static_cast<price_ticks>(dice() % (far ? 100'000'000 : 300));
+            const bool buys = dice() % 2 == 0;
+            it.enter(buys ? order_side::buy : order_side::sell, buys ? 20 - behind : behind,
                      static_cast<contracts>(1 + dice() % 9));
         }
     };

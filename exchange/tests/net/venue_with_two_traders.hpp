@@ -73,6 +73,15 @@ inline void open_market(matching_service& on,
     return it;
 }
 
+/// What is answered to the first participant, or to another one, who has not asked before.
+[[nodiscard]] inline std::span<const std::byte> answer_of(matching_service& to,
+                                                          std::span<const std::byte> question,
+                                                          std::size_t participant = 0) {
+    timestamp_ns queries_until = 0;
+    constexpr gyre::time_point now{std::chrono::hours{1}};
+    return to.answer(to.participants()[participant], question, now, queries_until);
+}
+
 /// Cancels by the client's own number, before any acknowledgement if need be.
 [[nodiscard]] inline cancel_order cancel_of(client_sequence client_seq, client_sequence target) {
     return {session_id::none, client_seq, {order_id::none, target}};
