@@ -69,6 +69,8 @@ void read_order_entry(json_section& in, config& into) {
     read_kept(in, stream.messages_max, stream.bytes_max, "unread_bytes_max",
               stream.unread_bytes_max);
     in.read("stream_memory_max", into.service.stream_memory.bytes_max, stream_bytes);
+    in.read("queries_per_second_max", into.service.queries.per_second_max);
+    in.read("query_burst_max", into.service.queries.burst_max);
 }
 
 /// What the kernel would refuse for each datagram, without an error that a user sees.

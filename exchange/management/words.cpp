@@ -17,6 +17,17 @@ std::span<const word<order_side>> words_of() noexcept {
 }
 
 template <>
+std::span<const word<time_in_force>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<time_in_force>>({
+        {"day", time_in_force::day},
+        {"good_till_cancel", time_in_force::good_till_cancel},
+        {"immediate_or_cancel", time_in_force::immediate_or_cancel},
+        {"fill_or_kill", time_in_force::fill_or_kill},
+    });
+    return all;
+}
+
+template <>
 std::span<const word<self_trade_action>> words_of() noexcept {
     static constexpr auto all = std::to_array<word<self_trade_action>>({
         {"account_default", self_trade_action::account_default},
@@ -167,6 +178,19 @@ std::span<const word<command_kind>> words_of() noexcept {
         {"retire", command_kind::retire},
         {"expire_instruments", command_kind::expire_instruments},
         {"set_position", command_kind::set_position},
+    });
+    return all;
+}
+
+template <>
+std::span<const word<query_subject>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<query_subject>>({
+        {"orders", query_subject::orders},
+        {"positions", query_subject::positions},
+        {"accounts", query_subject::accounts},
+        {"sessions", query_subject::sessions},
+        {"instruments", query_subject::instruments},
+        {"products", query_subject::products},
     });
     return all;
 }

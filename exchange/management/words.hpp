@@ -6,6 +6,7 @@
 // and compares. Code that is not for people needs none of this.
 #pragma once
 
+#include <exchange/codec/query.hpp>
 #include <exchange/core/commands.hpp>
 #include <exchange/core/events.hpp>
 
@@ -29,6 +30,8 @@ template <class Enum>
 template <>
 std::span<const word<order_side>> words_of() noexcept;
 template <>
+std::span<const word<time_in_force>> words_of() noexcept;
+template <>
 std::span<const word<self_trade_action>> words_of() noexcept;
 template <>
 std::span<const word<instrument_kind>> words_of() noexcept;
@@ -48,6 +51,8 @@ template <>
 std::span<const word<reject_reason>> words_of() noexcept;
 template <>
 std::span<const word<command_kind>> words_of() noexcept;
+template <>
+std::span<const word<query_subject>> words_of() noexcept;
 
 /// Those of them that may be said: no command ends a market or makes an account retired but `retire` and
 /// `expire_instruments`, which say neither.

@@ -513,6 +513,27 @@ TEST_CASE("streams and feed keep what was asked for, and have the memory that wa
     CHECK(it.feed.unsent_bytes_max == 131'074);
 }
 
+TEST_CASE("questions are let through at a pace that can be said") {
+    const auto read_at = [](const std::string& more) {
+        std::string text = minimal("");
+        text.replace(text.find(R"("127.0.0.1:7001")"), 16, R"("127.0.0.1:7001")" + more);
+        const config_reading read = read_config(text);
+        REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
+        return read.value.service.queries;
+    };
+    CHECK(read_at("").per_second_max == 100);
+    CHECK(read_at("").burst_max == 200);
+    const message_rate said = read_at(R"(, "queries_per_second_max": 5, "query_burst_max": 0)");
+    CHECK(said.per_second_max == 5);
+    CHECK(said.burst_max == 0);
+    CHECK(read_at(R"(, "queries_per_second_max": 0)").per_second_max == 0);
+
+    std::string wrong = minimal("");
+    wrong.replace(wrong.find(R"("127.0.0.1:7001")"), 16,
+                  R"("127.0.0.1:7001", "queries_per_second_max": -1)");
+    check_wrong(wrong, "order_entry.queries_per_second_max", "expected");
+}
+
 TEST_CASE("memory that was not asked for follows from what is kept, and from how many there are") {
     constexpr std::size_t mebibyte = std::size_t{1} << 20;
     const matching_service_options one = read_config(minimal()).value.service;

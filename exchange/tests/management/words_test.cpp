@@ -71,6 +71,8 @@ TEST_CASE("every word is the schema's, number for number") {
     check_words<cancel_reason>("cancel_reason");
     check_words<reject_reason>("reject_reason");
     check_words<command_kind>("command_kind");
+    check_words<query_subject>("query_subject");
+    check_words<time_in_force>("time_in_force");
 }
 
 TEST_CASE("what is no word means nothing, and a number without a word stays a number") {
