@@ -292,6 +292,48 @@ void add_switches(CLI::App& options, ctl_request& into) {
                                   into, [](auto&) {});
 }
 
+enum class narrowed_by : std::uint8_t { nothing = 0, account = 1, instrument = 2, both = 3 };
+
+/// A word that asks for a list, and what it may be narrowed down by.
+void add_list(CLI::App* to, query_subject subject, const char* help, narrowed_by by,
+              ctl_request& into) {
+    CLI::App* const word = to->add_subcommand(word_for(subject), help);
+    const auto asked = std::make_shared<show_list>();
+    asked->question.subject = subject;
+    constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
+    if ((number(by) & number(narrowed_by::account)) != 0) {
+        const auto take = [asked](const std::uint32_t& it) {
+            asked->question.account = account_id{it};
+        };
+        word->add_option_function<std::uint32_t>("--account", take, "Only of this account")
+            ->check(CLI::Range(1u, most));
+    }
+    if ((number(by) & number(narrowed_by::instrument)) != 0) {
+        const auto take = [asked](const std::uint32_t& it) {
+            asked->question.instrument = instrument_id{it};
+        };
+        word->add_option_function<std::uint32_t>("--instrument", take, "Only in this market")
+            ->check(CLI::Range(1u, most));
+    }
+    word->add_flag_callback(
+        "--json", [asked] { asked->how = listing_format::json; }, "Print JSON instead of a table");
+    word->callback([asked, &into] { into.list = *asked; });
+}
+
+void add_lists(CLI::App* to, ctl_request& into) {
+    using enum query_subject;
+    add_list(to, orders, "The orders that rest", narrowed_by::both, into);
+    add_list(to, positions,
+             "What accounts hold and have open. As JSON: what they hold, as a configuration's "
+             "start_of_day reads it",
+             narrowed_by::both, into);
+    add_list(to, accounts, "Accounts, their limits and states", narrowed_by::account, into);
+    add_list(to, sessions, "Sessions, and who is logged in", narrowed_by::account, into);
+    add_list(to, instruments, "Instruments, their phases and the sums of the day",
+             narrowed_by::instrument, into);
+    add_list(to, products, "Products", narrowed_by::nothing, into);
+}
+
 void add_questions(CLI::App& options, ctl_request& into) {
     CLI::App* const show = options.add_subcommand("show", "Look at something");
     show->require_subcommand(1);
@@ -306,6 +348,7 @@ void add_questions(CLI::App& options, ctl_request& into) {
     book->add_option("--levels", question->levels, "Of each side, at most; 0: all")
         ->capture_default_str();
     book->callback([question, &into] { into.question = *question; });
+    add_lists(show, into);
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 //
 // What an operator can say to exchange_ctl, as words of a command line.
 //
-// Each word fills in one command of core/commands.hpp, or asks for a book; what it means is the core's.
+// Each word fills in one command of core/commands.hpp, or asks for something; what it means is the core's.
 #pragma once
 
+#include <exchange/bin/listing.hpp>
 #include <exchange/management/config.hpp>
 
 #include <CLI/CLI.hpp>
@@ -21,12 +22,19 @@ struct show_book {
     std::uint32_t levels;  ///< At most, of each side; 0: all.
 };
 
-/// What was asked for on the command line: one of the two.
+/// A list of what there is.
+struct show_list {
+    query question;  ///< From the beginning.
+    listing_format how;
+};
+
+/// What was asked for on the command line: one of the three.
 struct ctl_request {
     /// Makes the command. A change takes from the configuration what was not said; nothing if that does not
     /// have what is needed either.
     std::function<std::optional<command>(const config&)> order;
     std::optional<show_book> question;
+    std::optional<show_list> list;
 };
 
 /// Adds all words to `options`; whichever is said fills in `into`.

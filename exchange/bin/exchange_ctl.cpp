@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The operator's tool: sends one command to a running exchange, and prints the answer.
+// The operator's tool: sends one command or question to a running exchange, and prints the answer.
 //
 // It finds exchange and password in the configuration that the facility was started with. ctl_commands.hpp
 // has the words, operator_client.hpp the connection.
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/ctl_commands.hpp>
 #include <exchange/bin/operator_client.hpp>
+#include <exchange/bin/page_reader.hpp>
 #include <exchange/codec/book_codec.hpp>
 #include <exchange/management/words.hpp>
 
@@ -27,8 +28,8 @@ constexpr int unreachable = 3;
 
 constexpr const char* about = R"(Tells a running exchange what its operator wants.
 
-It logs in with the configuration's operator, gives one command, prints the answer and
-leaves. An earlier login of the operator is cut off.)";
+It logs in with the configuration's operator, gives one command or asks one question, prints
+the answer and leaves. An earlier login of the operator is cut off.)";
 
 constexpr const char* exit_codes =
     "Exit status: 0 if it was accepted, 1 if the exchange refused it, 2 if the command line or "
@@ -154,6 +155,11 @@ gyre::task<int> show(operator_client& client, show_book what, order_side side,
             if (!message) co_return complain_of(client.why_silent("no answer"));
             static_cast<void>(decode_book_answer(*message, answer));
         }
+        if (answer.refusal && answer.refusal->reason == reject_reason::message_rate &&
+            std::chrono::steady_clock::now() < deadline) {
+            static_cast<void>(co_await gyre::sleep_for(question_pause));
+            continue;
+        }
         if (answer.refusal) {
             std::fprintf(stderr, "refused: show book %u: %s\n", number(what.instrument),
                          word_for(answer.refusal->reason).c_str());
@@ -181,10 +187,37 @@ gyre::task<int> show_both(operator_client& client, show_book what, gyre::time_po
     co_return bids;
 }
 
-/// What is asked for, ready to be sent: one of the two.
+template <class Row>
+gyre::task<int> show_rows(operator_client& client, show_list what, gyre::duration patience) {
+    const read_list<Row> read = co_await read_pages<Row>(client, what.question, patience);
+    if (!read.failure.empty()) co_return complain_of(read.failure.c_str());
+    if (read.refused) {
+        std::fprintf(stderr, "refused: show %s: %s\n", word_for(what.question.subject).c_str(),
+                     word_for(*read.refused).c_str());
+        co_return refused;
+    }
+    const std::string text = listing_of(read.rows, what.how);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    co_return 0;
+}
+
+gyre::task<int> show(operator_client& client, show_list what, gyre::duration patience) {
+    switch (what.question.subject) {
+        case query_subject::orders: return show_rows<order_row>(client, what, patience);
+        case query_subject::positions: return show_rows<position_row>(client, what, patience);
+        case query_subject::accounts: return show_rows<account_row>(client, what, patience);
+        case query_subject::sessions: return show_rows<session_row>(client, what, patience);
+        case query_subject::instruments: return show_rows<instrument_row>(client, what, patience);
+        case query_subject::products: break;
+    }
+    return show_rows<product_row>(client, what, patience);
+}
+
+/// What is asked for, ready to be sent: one of the three.
 struct whole_request {
     std::optional<command> order;
     std::optional<show_book> question;
+    std::optional<show_list> list;
 };
 
 gyre::task<> carry_out(operator_client& client, whole_request what, std::string whom,
@@ -197,6 +230,8 @@ gyre::task<> carry_out(operator_client& client, whole_request what, std::string 
         status = co_await give(client, *what.order, deadline);
     } else if (what.question) {
         status = co_await show_both(client, *what.question, deadline);
+    } else if (what.list) {
+        status = co_await show(client, *what.list, patience);
     }
     client.leave();
 }
@@ -233,7 +268,7 @@ int main(int count, char** arguments) {
             reading.errors.push_back(
                 {"--order-entry", "expected ADDRESS:PORT, but found " + address});
     }
-    whole_request what{.order = std::nullopt, .question = request.question};
+    whole_request what{.order = std::nullopt, .question = request.question, .list = request.list};
     if (request.order && reading.errors.empty()) {
         what.order = request.order(reading.value);
         if (!what.order)

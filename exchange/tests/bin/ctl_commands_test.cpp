@@ -3,6 +3,8 @@
 // What an operator's words mean: which command, with which terms, and what cannot be meant.
 #include <exchange/bin/ctl_commands.hpp>
 
+#include <exchange/management/words.hpp>
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -143,6 +145,27 @@ TEST_CASE("retirements, expiries and positions are commands") {
     CHECK(position.account == account_id{1});
     CHECK(position.instrument == instrument_id{4});
     CHECK(position.position == -5);
+}
+
+TEST_CASE("lists are asked for by their names, whole or of an account or a market") {
+    const ctl_request orders = parse({"show", "orders", "--account", "3", "--instrument", "4"});
+    REQUIRE(orders.list);
+    CHECK(orders.list->question ==
+          query{0, account_id{3}, instrument_id{4}, query_subject::orders});
+    CHECK(orders.list->how == listing_format::table);
+    CHECK_FALSE(orders.order);
+    CHECK_FALSE(orders.question);
+
+    for (const auto& each : words_of<query_subject>()) {
+        const ctl_request all = parse({"show", std::string{each.text}, "--json"});
+        REQUIRE(all.list);
+        CHECK(all.list->question == query{0, account_id::none, instrument_id::none, each.value});
+        CHECK(all.list->how == listing_format::json);
+    }
+    CHECK_FALSE(parse({"show", "book", "1"}).list);
+    check_misunderstood({"show", "products", "--account", "1"});
+    check_misunderstood({"show", "orders", "--account", "0"});
+    check_misunderstood({"show", "everything"});
 }
 
 TEST_CASE("what an operator cannot mean is misunderstood") {
