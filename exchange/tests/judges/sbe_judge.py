@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "exchange" / "schema"))
 
-from sbe_model import Composite, Enum, Field, Message  # noqa: E402
+from sbe_model import Composite, Enum, Field, Group, Message  # noqa: E402
 from sbe_schema import read_schema  # noqa: E402
 
 SKIPPED = 77
@@ -35,6 +35,7 @@ PROLOGUE = """// Written by sbe_judge.py.
 #include <cstring>
 #include <random>
 #include <type_traits>
+#include <utility>
 #include <vector>
 %(includes)s
 
@@ -140,15 +141,14 @@ class Comparison:
         for group in self.message.groups:
             for entry in range(ENTRIES):
                 for field in group.block.fields:
-                    value = self.our_value(field, f"{group.name}{entry}_")
+                    value = self.our_value(field, f"{group.name}{entry}_", group)
                     self.add(f"writer.{group.name}({entry}).{field.name}({value});")
 
-    def our_value(self, field: Field, prefix: str) -> str:
-        reader = f"exchange::{self.schema}::{self.message.name}_reader"
+    def our_value(self, field: Field, prefix: str, group: Group | None = None) -> str:
         if not isinstance(field.type, Composite):
-            if prefix:
-                return f"{prefix}{field.name}"
-            return f"static_cast<decltype({reader}{{}}.{field.name}())>({field.name})"
+            inner = f"_{group.name}_entry" if group else ""
+            reader = f"std::declval<exchange::{self.schema}::{self.message.name}{inner}_reader>()"
+            return f"static_cast<decltype({reader}.{field.name}())>({prefix}{field.name})"
         type_ = f"exchange::{self.schema}::{field.type.name}"
         members = ", ".join(f"static_cast<decltype({type_}::{m.name})>({prefix}{field.name}_{m.name})"
                             for m in field.type.members)

@@ -19,6 +19,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,21 @@ void check_refused(const running_exchange& on, const std::vector<std::string>& w
     CHECK_MESSAGE(status == 1, text);
     CHECK_MESSAGE(text.starts_with("refused: "), text);
     CHECK_MESSAGE(text.find(reason) != std::string::npos, text);
+}
+
+nlohmann::json parse_list(const running_exchange& on, std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const auto [status, text] = on.ctl(words);
+    REQUIRE_MESSAGE(status == 0, text);
+    return nlohmann::json::parse(text);
+}
+
+/// Of each market, what all accounts hold together.
+std::map<int, std::int64_t> sums_of(const nlohmann::json& held) {
+    std::map<int, std::int64_t> sums;
+    for (const nlohmann::json& each : held["positions"])
+        sums[each["instrument"].get<int>()] += each["position"].get<std::int64_t>();
+    return sums;
 }
 
 /// A client that logs in and hears what there is, up to a packet of the type `until` or to the end.
@@ -148,6 +164,68 @@ TEST_CASE("blocking an account cancels its orders and refuses new ones until it 
     check_accepted(it, {"settle", "1", "1200"});
     check_accepted(it, {"end-day", "1"});
     check_accepted(it, {"end-session", "1"});
+}
+
+TEST_CASE("lists show who is there and what is traded, as tables and as JSON") {
+    for (const std::string& backend : facility_backends()) {
+        CAPTURE(backend);
+        // A pace at which the tool has to wait between two pages.
+        running_exchange it{backend, [](nlohmann::json& how) {
+                                how["order_entry"]["queries_per_second_max"] = 50;
+                                how["order_entry"]["query_burst_max"] = 1;
+                            }};
+        REQUIRE(it.load({"--orders", "3000", "--seed", "7"}).status == 0);
+
+        const auto orders = parse_list(it, {"show", "orders", "--account", "1"})["orders"];
+        CHECK(orders.size() > 32);  // More than a page has.
+        for (const auto& each : orders) CHECK(each["account"] == 1);
+        const auto in_two =
+            parse_list(it, {"show", "orders", "--account", "1", "--instrument", "2"});
+        CHECK(in_two["orders"].size() < orders.size());
+        const auto accounts = parse_list(it, {"show", "accounts"})["accounts"];
+        REQUIRE(accounts.size() == 3);
+        CHECK(accounts[0]["open_orders"] == orders.size());
+        const auto instruments = parse_list(it, {"show", "instruments"})["instruments"];
+        REQUIRE(instruments.size() == 2);
+        CHECK(instruments[0]["trades"] > 0);
+        CHECK(parse_list(it, {"show", "products"})["products"][1]["ticks"][0]["step"] == 5);
+        const auto sessions = parse_list(it, {"show", "sessions"})["sessions"];
+        REQUIRE(sessions.size() == 3);
+        CHECK(sessions[0]["logged_in"] == false);
+        CHECK(sessions[0]["last_client_seq"] > 100);
+
+        const auto [status, table] = it.ctl({"show", "positions", "--account", "2"});
+        CHECK(status == 0);
+        CHECK_MESSAGE(table.starts_with("account  instrument  position"), table);
+        CHECK_MESSAGE(std::ranges::count(table, '\n') > 1, table);
+        const auto [both, book] = it.ctl({"show", "book", "1", "--levels", "1"});  // Two questions.
+        CHECK_MESSAGE(both == 0, book);
+        check_refused(it, {"show", "orders", "--account", "9"}, "unknown_account");
+        check_refused(it, {"show", "positions", "--instrument", "9"}, "unknown_instrument");
+    }
+}
+
+TEST_CASE("positions of one life begin the next, by a file that the tool has printed") {
+    std::string positions;
+    nlohmann::json held;
+    {
+        running_exchange it{"gyre_epoll"};
+        REQUIRE(it.load({"--orders", "3000", "--seed", "9", "--clean"}).status == 0);
+        positions = it.ctl({"show", "positions", "--json"}).text;
+        held = nlohmann::json::parse(positions);
+        REQUIRE(held["positions"].size() > 1);
+    }
+
+    const written_config file{positions};
+    running_exchange next{"gyre_epoll",
+                          [&](nlohmann::json& how) { how["start_of_day"] = file.path(); }};
+    CHECK(next.ctl({"show", "positions", "--json"}).text == positions);
+
+    // They are positions as any other: trades add to them.
+    REQUIRE(next.load({"--orders", "3000", "--seed", "10", "--clean"}).status == 0);
+    const auto later = nlohmann::json::parse(next.ctl({"show", "positions", "--json"}).text);
+    CHECK(later != held);
+    for (const auto& [market, sum] : sums_of(later)) CHECK(sum == 0);  // One buys, another sells.
 }
 
 TEST_CASE("terms are changed, positions taken over and things taken out of use while it runs") {
