@@ -92,7 +92,7 @@ inline void unlink_order(account& it, order_slab& orders, order_index index) noe
 /// one that arrives in several steps does not stand there before it rests.
 ///
 /// Exact though an order that never rested has the links of its place's last tenant: when that one left, those
-/// beside it ceased to point to the place, and no one does so again before another tenant is linked.
+/// beside it ceased to point to the place, and none does so again before another tenant is linked.
 [[nodiscard]] inline bool is_linked(const account& it, const order_slab& orders,
                                     order_index index) noexcept {
     const order_index previous = orders[index].account_previous;

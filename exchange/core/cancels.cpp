@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How orders are cancelled: one, both sides of a quote, or many in steps.
+// See the header; and how one order is cancelled, or both sides of a quote.
+#include <exchange/core/cancels.hpp>
+
 #include <exchange/core/partition.hpp>
 
 namespace exchange {

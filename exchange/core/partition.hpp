@@ -11,7 +11,7 @@
 // carries it out in steps: `begin`, then `resume` while it is `busy`. The messages are the same.
 #pragma once
 
-#include <exchange/core/mass_cancel.hpp>
+#include <exchange/core/cancels.hpp>
 #include <exchange/core/matcher.hpp>
 #include <exchange/core/publisher.hpp>
 #include <exchange/core/session_numbers.hpp>

@@ -94,7 +94,7 @@ public:
         order& it = orders_[gone];
         it.open = 0;
         --in_use_;
-        // After 2^36 orders (a day, if all of a million a second were to take this place) it would begin anew.
+        // After 2^36 orders it would begin anew: a day, if a million a second were all to take this place.
         if ((number(it.id) >> order_index_bits) % generations == generations - 1) {
             ++worn_out_;
             return;

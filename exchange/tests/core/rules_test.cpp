@@ -155,7 +155,7 @@ TEST_CASE("a quote that is cancelled by one of its sides loses both, the bid fir
     judged_fixture it;
     it.tell(it.quote(1, 5, 99, 6, 101));
     const judged_fixture::lines gone = {"cancelled 1.0 i1 a1 s1/1 buy 5@99 done 0 by 2 why 1",
-                                      "cancelled 2.0 i1 a1 s1/1 sell 6@101 done 0 by 2 why 1"};
+                                        "cancelled 2.0 i1 a1 s1/1 sell 6@101 done 0 by 2 why 1"};
 
     SUBCASE("by the id of the ask") { it.both_say(it.cancel(1, known_as(2)), gone); }
     SUBCASE("by the id of the bid") { it.both_say(it.cancel(1, known_as(1)), gone); }

@@ -73,7 +73,8 @@ private:
 
     std::string backend_;
     std::function<void(nlohmann::json&)> change_;
-    std::deque<written_config> configs_;  // Of each start: another program may still read the first.
+    std::deque<written_config>
+        configs_;  // Of each start: another program may still read the first.
     std::optional<gyre::testing::program> facility_;
     std::string ready_;
     std::string order_entry_;

@@ -4,7 +4,7 @@
 //
 // A client's mass cancel, the kill switch, the end of a session, a day or a market are the same walk, over
 // the orders of an account or over the book of a market. It stops when a step's work is done and goes on
-// from here. cancels.cpp walks.
+// from here.
 #pragma once
 
 #include <exchange/core/commands.hpp>
