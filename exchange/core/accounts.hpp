@@ -91,7 +91,7 @@ inline void unlink_order(account& it, order_slab& orders, order_index index) noe
 /// Does it stand in the list of `it`, its account? A free place has no account, so this is asked of orders;
 /// one that arrives in several steps does not stand there before it rests.
 ///
-/// Exact though an order that never rested has the links of its place's last tenant: when that one left, those
+/// Exact though an order that never rested has the links of its last tenant: when that one left, those
 /// beside it ceased to point to the place, and none does so again before another tenant is linked.
 [[nodiscard]] inline bool is_linked(const account& it, const order_slab& orders,
                                     order_index index) noexcept {
