@@ -11,6 +11,7 @@
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/life_laws.hpp>
 #include <exchange/tests/net/long_command_laws.hpp>
+#include <exchange/tests/net/recovery_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
 #include <exchange/tests/net/snapshot_laws.hpp>
@@ -198,4 +199,9 @@ TEST_CASE("callback facility: a command ends though its client has gone") {
 }
 TEST_CASE("callback facility: two partitions trade through one port") {
     long_command_law<asio_side, callback_facility>::two_partitions_trade_through_one_port();
+}
+TEST_CASE(
+    "callback facility: a client that was cut off for long asks for its orders, and goes on") {
+    recovery_law<asio_side, callback_facility>::who_was_cut_off_asks_for_its_orders_and_goes_on();
+    recovery_law<asio_side, eager_facility>::who_was_cut_off_asks_for_its_orders_and_goes_on();
 }

@@ -5,7 +5,7 @@
 // The counter is a thread's own: the facility runs on one, its clients on another, on gyre in every case.
 #pragma once
 
-#include <exchange/codec/book_codec.hpp>
+#include <exchange/codec/query_codec.hpp>
 #include <exchange/net/gyre/traits.hpp>
 #include <exchange/tests/net/facility_fixture.hpp>
 
@@ -175,7 +175,11 @@ private:
         std::array<std::byte, message_bytes_of<book_request>> question;
         encode(book_request{the_market, best_of(order_side::sell), order_side::sell}, question);
         alices_.say(soup_type::unsequenced, question);
-        co_await alices_.exchange_packets(2 + 3 + 2);
+        std::array<std::byte, message_bytes_of<query>> about_orders;
+        encode(query{0, account_id::none, instrument_id::none, query_subject::orders},
+               about_orders);
+        alices_.say(soup_type::unsequenced, about_orders);
+        co_await alices_.exchange_packets(2 + 3 + 3);
     }
 
     gyre::endpoint where_;

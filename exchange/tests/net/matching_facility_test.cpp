@@ -10,6 +10,7 @@
 #include <exchange/tests/net/gyre_side.hpp>
 #include <exchange/tests/net/life_laws.hpp>
 #include <exchange/tests/net/long_command_laws.hpp>
+#include <exchange/tests/net/recovery_laws.hpp>
 #include <exchange/tests/net/sequence_gap_laws.hpp>
 #include <exchange/tests/net/slow_reader_laws.hpp>
 #include <exchange/tests/net/snapshot_laws.hpp>
@@ -143,4 +144,8 @@ TEST_CASE("gyre facility: a command ends though its client has gone") {
 TEST_CASE("gyre facility: two partitions trade through one port") {
     long_command_law<gyre_side,
                      matching_facility<gyre_traits>>::two_partitions_trade_through_one_port();
+}
+TEST_CASE("gyre facility: a client that was cut off for long asks for its orders, and goes on") {
+    recovery_law<gyre_side,
+                 matching_facility<gyre_traits>>::who_was_cut_off_asks_for_its_orders_and_goes_on();
 }
