@@ -145,6 +145,7 @@ template <class Row>
 std::string listing(const char* name, const std::vector<Row>& rows, listing_format how) {
     if (how == listing_format::table) return table_of(rows);
     std::vector<json> all;
+    all.reserve(rows.size());
     for (const Row& each : rows) all.push_back(fields_of(each));
     return json_of(name, all);
 }
@@ -161,6 +162,7 @@ std::string listing_of(const std::vector<position_row>& rows, listing_format how
     for (const position_row& each : rows)
         if (each.position != 0) held[{each.account, each.instrument}] = each.position;
     std::vector<json> all;
+    all.reserve(held.size());
     for (const auto& [of, position] : held)
         all.push_back({{"account", number(of.first)},
                        {"instrument", number(of.second)},

@@ -6,12 +6,12 @@
 // As a book's page (book_page.hpp), they are outside of every sequence and change nothing. An operator may
 // ask anything; a session asks about its own account, and about instruments and products.
 //
-// A page is the state between two commands. (Between two steps of one, an order that is being amended would be
-// told as it is by then, and one that arrives not yet.) A list that is longer than a page, or takes more looks
-// than a page may cost, is read page by page, each from where the last one says that it goes on; a page may
-// be short, even empty, and not the last. Several pages are not one state: what was there from the first
-// question to the last answer is told exactly once, as it was in its page; what came, went or was changed
-// meanwhile may be told or not. No page refers to anything that may go, so a walk never begins anew.
+// A page is the state between two commands. (Between two steps of one, an order that is being amended would
+// be told as it is by then, and one that arrives not yet.) A list that is longer than a page, or takes more
+// looks than a page may cost, is read page by page, each from where the last one says that it goes on; a
+// page may be short, even empty, and not the last. Several pages are not one state: what was there from the
+// first question to the last answer is told exactly once, as it was in its page; what came, went or was
+// changed meanwhile may be told or not. No page refers to anything that may go, so a walk never begins anew.
 #pragma once
 
 #include <exchange/core/commands.hpp>

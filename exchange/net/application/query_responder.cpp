@@ -208,16 +208,16 @@ public:
     explicit first_places(std::size_t wanted) noexcept : wanted_{wanted} {}
 
     void offer(order_index at) noexcept {
-        const auto begin = found_.begin();
+        order_index* const begin = found_.data();
         if (count_ == wanted_) {
             if (at > found_.front()) return;
-            std::pop_heap(begin, begin + static_cast<std::ptrdiff_t>(count_--));
+            std::pop_heap(begin, begin + count_--);
         }
         found_[count_++] = at;
-        std::push_heap(begin, begin + static_cast<std::ptrdiff_t>(count_));
+        std::push_heap(begin, begin + count_);
     }
     [[nodiscard]] std::span<const order_index> sorted() noexcept {
-        std::sort_heap(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(count_));
+        std::sort_heap(found_.data(), found_.data() + count_);
         return std::span{found_}.first(count_);
     }
 
@@ -235,27 +235,37 @@ private:
 void query_responder::list(const query& question, page_maker<order_row>& into) const noexcept {
     list_partitions(question, into, [&](std::size_t partition, order_index at) {
         const venue& in = state(partition);
-        const order_slab& orders = in.memory.orders;
-        const account* const whose =
-            question.account == account_id::none ? nullptr : &in.accounts[number(question.account)];
-        if (whose != nullptr && whose->open_orders <= query_work_max) {
-            if (whose->open_orders > into.work_left())
-                return into.stop_at(place_of(partition, at));  // There will be enough.
-            into.spend(whose->open_orders);
-            first_places places{into.room() + std::size_t{1}};
-            for (order_index each = whose->first_order; each != 0; each = orders[each].account_next)
-                if (each >= at && is_in(in, each, question)) places.offer(each);
-            for (const order_index each : places.sorted()) {
-                if (into.room() == 0) return into.stop_at(place_of(partition, each));
-                into.add(row_of(in, each));
-            }
-            return;
-        }
-        for (at = std::max(at, 1u); at < orders.end(); ++at) {
-            if (!into.look_at(place_of(partition, at))) return;
-            if (is_meant(in, at, question)) into.add(row_of(in, at));
-        }
+        const std::uint32_t listed = in.accounts[number(question.account)].open_orders;
+        if (question.account == account_id::none || listed > query_work_max)
+            list_places(question, partition, at, into);
+        else if (listed > into.work_left())
+            into.stop_at(place_of(partition, at));  // For a page of its own there is enough.
+        else list_account(question, partition, at, into);
     });
+}
+
+void query_responder::list_places(const query& question, std::size_t partition, order_index at,
+                                  page_maker<order_row>& into) const noexcept {
+    const venue& in = state(partition);
+    for (at = std::max(at, 1u); at < in.memory.orders.end(); ++at) {
+        if (!into.look_at(place_of(partition, at))) return;
+        if (is_meant(in, at, question)) into.add(row_of(in, at));
+    }
+}
+
+void query_responder::list_account(const query& question, std::size_t partition, order_index at,
+                                   page_maker<order_row>& into) const noexcept {
+    const venue& in = state(partition);
+    const account& whose = in.accounts[number(question.account)];
+    into.spend(whose.open_orders);
+    first_places places{into.room() + std::size_t{1}};
+    for (order_index each = whose.first_order; each != 0;
+         each = in.memory.orders[each].account_next)
+        if (each >= at && is_in(in, each, question)) places.offer(each);
+    for (const order_index each : places.sorted()) {
+        if (into.room() == 0) return into.stop_at(place_of(partition, each));
+        into.add(row_of(in, each));
+    }
 }
 
 namespace {

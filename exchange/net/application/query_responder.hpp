@@ -71,6 +71,11 @@ private:
     [[nodiscard]] std::size_t write_page(const query& question, const query_origin& who) noexcept;
 
     void list(const query& question, page_maker<order_row>& into) const noexcept;
+    /// Of one partition, from a place on: by the places of all accounts, or by an account's own list.
+    void list_places(const query& question, std::size_t partition, order_index at,
+                     page_maker<order_row>& into) const noexcept;
+    void list_account(const query& question, std::size_t partition, order_index at,
+                      page_maker<order_row>& into) const noexcept;
     void list(const query& question, page_maker<position_row>& into) const noexcept;
     void list(const query& question, page_maker<account_row>& into) const noexcept;
     void list(const query& question, page_maker<session_row>& into) const noexcept;
