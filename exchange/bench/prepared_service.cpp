@@ -17,8 +17,8 @@ constexpr std::size_t kept_bytes = std::size_t{8} << 20;
 matching_service_options options() {
     matching_service_options made;
     made.sequencing.limits = scenario::limits();
-    made.participants = {{maker_name, password, session_id{1}},
-                         {taker_name, password, session_id{2}}};
+    made.participants = {{maker_name, std::string{password}, session_id{1}},
+                         {taker_name, std::string{password}, session_id{2}}};
     made.stream.bytes_max = kept_bytes;
     made.stream.messages_max = kept_messages;
     made.stream.unread_bytes_max = 2 * kept_bytes;

@@ -9,6 +9,7 @@
 #include <exchange/bin/operator_client.hpp>
 #include <exchange/bin/page_reader.hpp>
 #include <exchange/codec/book_codec.hpp>
+#include <exchange/codec/command_subject.hpp>
 #include <exchange/management/words.hpp>
 
 #include <algorithm>
@@ -66,19 +67,6 @@ struct answer_reader {
                      std::to_string(number(it.error))};
     }
 };
-
-std::uint32_t subject_of(const define_product& it) { return number(it.product); }
-std::uint32_t subject_of(const define_instrument& it) { return number(it.instrument); }
-std::uint32_t subject_of(const define_account& it) { return number(it.account); }
-std::uint32_t subject_of(const define_session& it) { return number(it.session); }
-std::uint32_t subject_of(const set_phase& it) { return number(it.instrument); }
-std::uint32_t subject_of(const set_account_state& it) { return number(it.account); }
-std::uint32_t subject_of(const set_settlement_price& it) { return number(it.instrument); }
-std::uint32_t subject_of(const end_session& it) { return number(it.session); }
-std::uint32_t subject_of(const end_day& it) { return number(it.instrument); }
-std::uint32_t subject_of(const retire& it) { return it.number; }
-std::uint32_t subject_of(const set_position& it) { return number(it.account); }
-std::uint32_t subject_of(const auto&) { return 0; }  // An expiry, and what clients say.
 
 /// What is answered, such as "set_phase 1", "change_account 3", "retire_session 2".
 template <class Command>
@@ -255,7 +243,7 @@ int main(int count, char** arguments) {
     if (const auto status = parse_command_line(options, count, arguments)) return *status;
 
     config_reading reading = load_config(path);
-    const credentials* const who = find_operator(reading.value);
+    const operator_user* const who = find_operator(reading.value);
     if (reading.errors.empty() && who == nullptr)
         reading.errors.push_back(
             {"participants", "there is no operator, who is the one without a session"});
@@ -277,7 +265,7 @@ int main(int count, char** arguments) {
     }
     if (!reading.errors.empty()) return complain(path, reading.errors);
 
-    connection.login = {who->username, who->password, {}, 0};
+    connection.login = {who->username, std::string_view{who->secret}, {}, 0};
     const std::string whom =
         connection.exchange.to_string() + " as " + std::string{who->username.view()};
     const auto patience =

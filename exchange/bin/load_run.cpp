@@ -90,7 +90,7 @@ int load_run::carry_out() {
         if (session == nullptr) continue;  // The operator, or who is defined later.
         order_entry_client_options options;
         options.exchange = where_.facility.order_entry;
-        options.login = {each.username, each.password, {}, 0};
+        options.login = {each.username, std::string_view{each.secret}, {}, 0};
         options.session = where_.facility.sessions;
         traders_.emplace_back(context_, options, *session, progress_);
     }

@@ -139,16 +139,22 @@ void read_limits(json_section& in, partition_limits& into) {
 
 void read_participant(json_section& in, config& into) {
     credentials who;
+    soup_password password;
     in.read_text("username", who.username);
-    in.read_text("password", who.password);
-    if (in.has("session")) in.read_id("session", who.session);
+    in.read_text("password", password);
+    who.secret = password.view();
+    if (!in.has("session")) {
+        if (!into.service.operators.empty())
+            in.wrong("session", "is missing, and there is an operator already");
+        into.service.operators.push_back({who.username, who.secret, operator_role::administrator});
+        return;
+    }
+    in.read_id("session", who.session);
     for (const credentials& other : into.service.participants) {
         if (!who.username.empty() && other.username == who.username)
             in.wrong("username", "another participant has this name" + in.said("username"));
         if (other.session != who.session) continue;
-        if (who.session == session_id::none)
-            in.wrong("session", "is missing, and there is an operator already");
-        else in.wrong("session", "another participant has this session" + in.said("session"));
+        in.wrong("session", "another participant has this session" + in.said("session"));
     }
     into.service.participants.push_back(who);
 }
@@ -273,17 +279,19 @@ void read_start_of_day(json_section& in, const std::string& folder, config_readi
 
 void check_participants(const config& it, std::vector<config_error>& errors) {
     const std::vector<credentials>& all = it.service.participants;
-    if (all.empty()) errors.push_back({"participants", "no one could log in"});
+    if (all.empty() && it.service.operators.empty())
+        errors.push_back({"participants", "no one could log in"});
     for (std::size_t each = 0; each < all.size(); ++each) {
         if (number(all[each].session) <= it.service.sequencing.limits.sessions_max) continue;
         errors.push_back({"participants[" + std::to_string(each) + "].session",
                           "beyond limits.sessions_max, which is " +
                               std::to_string(it.service.sequencing.limits.sessions_max)});
     }
-    if (it.facility.connections_max <= all.size())
-        errors.push_back(
-            {"order_entry.connections_max",
-             "expected more than there are participants (" + std::to_string(all.size()) + ")"});
+    const std::size_t logins =
+        all.size() + (it.service.operators.empty() ? 0 : it.service.operator_connections_max);
+    if (it.facility.connections_max <= logins)
+        errors.push_back({"order_entry.connections_max",
+                          "expected more than may be logged in (" + std::to_string(logins) + ")"});
 }
 
 /// The core would take the last of two.
@@ -395,10 +403,8 @@ config_reading load_config(const std::string& path) {
     return none;
 }
 
-const credentials* find_operator(const config& in) noexcept {
-    const auto& all = in.service.participants;
-    const auto found = std::ranges::find(all, session_id::none, &credentials::session);
-    return found == all.end() ? nullptr : &*found;
+const operator_user* find_operator(const config& in) noexcept {
+    return in.service.operators.empty() ? nullptr : &in.service.operators.front();
 }
 
 }  // namespace exchange

@@ -91,6 +91,6 @@ template <class Command, class Id>
 }
 
 /// Who may give the operator's commands; null if the configuration names none.
-[[nodiscard]] const credentials* find_operator(const config& in) noexcept;
+[[nodiscard]] const operator_user* find_operator(const config& in) noexcept;
 
 }  // namespace exchange

@@ -31,8 +31,8 @@ public:
                     const facility_options& options)
         : connections_max_{options.connections_max},
           add_{[&shared](std::deque<Connection>& to) { return &to.emplace_back(shared); }} {
-        gyre::expects(options.connections_max > service.participants().size(),
-                      "a connection for each participant, and one to ask for it");
+        gyre::expects(options.connections_max > service.logins_max(),
+                      "a connection for each participant and operator, and one to ask for it");
     }
 
     /// A connection for a client, or null. If all are taken, the client that has been there longest

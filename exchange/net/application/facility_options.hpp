@@ -23,7 +23,7 @@ struct facility_options {
     std::string
         feed_interface;  ///< Through which a group is reached, such as "eth0". Empty: default.
     gyre::endpoint feed_requests;      ///< Where requests for retransmission come; port 0 as above.
-    std::size_t connections_max = 64;  ///< More than there are participants.
+    std::size_t connections_max = 64;  ///< More than may be logged in.
     std::size_t packets_per_turn_max = 64;  ///< Carried out before what they caused is written.
     std::size_t datagrams_per_send = 64;    ///< Of the feed, at most.
     std::size_t datagram_bytes_max = 1400;  ///< That of the feed's mold_sender.

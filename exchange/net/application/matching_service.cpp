@@ -28,54 +28,130 @@ std::size_t stream_memory_for(const matching_service_options& options) noexcept 
     return options.participants.size() * each + options.stream.unread_bytes_max;
 }
 
+void operator_session::cut_if_outrun() noexcept {
+    if (connection_ != nullptr && connection_->is_outrun(*stream_))
+        connection_->cut(soup_ending::fell_behind);
+}
+
 matching_service::matching_service(const matching_service_options& options, gyre::time_point now)
     : sequencer_{options.sequencing, *this},
       feed_{options.feed, now},
       streams_{{.bytes_max = stream_memory_for(options),
                 .segment_bytes = options.stream_memory.segment_bytes}},
       queries_{sequencer_, feed_, *this, options.queries},
-      by_session_(std::size_t{options.sequencing.limits.sessions_max} + 1) {
+      by_session_(std::size_t{options.sequencing.limits.sessions_max} + 1),
+      operator_users_{options.operators},
+      operator_stream_{options.operator_stream},
+      passwords_{options.passwords},
+      dummy_secret_{options.dummy_secret},
+      trail_{options.trail} {
+    const std::size_t operators = options.operators.empty() ? 0 : options.operator_connections_max;
+    touched_operators_.reserve(operators);
+    while (operators_.size() < operators) operators_.emplace_back(touched_operators_);
     touched_.reserve(options.participants.size());
     ending_.reserve(options.participants.size());
     for (const credentials& who : options.participants) {
-        expects(number(who.session) < by_session_.size(), "a session that the partition can have");
+        expects(who.session != session_id::none && number(who.session) < by_session_.size(),
+                "a session that the partition can have");
         for (const participant& other : participants_)
             expects(other.who().username != who.username, "user names differ");
         participant& made = participants_.emplace_back(who, options.stream, streams_, touched_);
-        participant*& place = made.is_operator() ? operator_ : by_session_[number(who.session)];
-        expects(place == nullptr, "one participant for each session, and one operator");
+        participant*& place = by_session_[number(who.session)];
+        expects(place == nullptr, "one participant for each session");
         place = &made;
     }
 }
 
 std::optional<message_rejected> matching_service::take(
     const participant& from, std::span<const std::byte> message) noexcept {
-    const command_origin origin{from.who().session, from.epoch_, from.is_operator() ? 1u : 0u};
+    const command_origin origin{from.who().session, from.epoch_, 0};
     const auto sequence = [&](const auto& command) { begin(origin, command); };
-    const decode_fault fault = from.is_operator()
-                                   ? decode_operator_command(message, sequence)
-                                   : decode_client_command(message, from.who().session, sequence);
+    const decode_fault fault = decode_client_command(message, from.who().session, sequence);
     if (fault.error == decode_error::none) return std::nullopt;
     ++malformed_;
     return refusal_of(message, fault);
 }
 
-std::span<const std::byte> matching_service::answer(const participant& from,
+std::span<const std::byte> matching_service::answer(session_id session, const soup_stream& stream,
                                                     std::span<const std::byte> message,
                                                     gyre::time_point now,
                                                     timestamp_ns& queries_until) noexcept {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch());
-    return queries_.answer(message, {.session = from.who().session,
-                                     .next_in_stream = from.stream().messages().next_sequence(),
+    return queries_.answer(message, {.session = session,
+                                     .next_in_stream = stream.messages().next_sequence(),
                                      .now = static_cast<timestamp_ns>(since.count()),
                                      .queries_until = queries_until});
 }
 
-participant* matching_service::find(const soup_login& login) noexcept {
-    const auto found = std::ranges::find_if(participants_, [&](const participant& each) {
-        return each.who().username == login.username && each.who().password == login.password;
+std::optional<message_rejected> matching_service::take(
+    operator_session& from, std::span<const std::byte> message) noexcept {
+    const decode_fault fault =
+        decode_operator_command(message, [&](const auto& command) { give(from, command); });
+    if (fault.error == decode_error::none) return std::nullopt;
+    ++malformed_;
+    return refusal_of(message, fault);
+}
+
+void matching_service::refuse(operator_session& whose, command_kind what,
+                              std::uint32_t subject) noexcept {
+    ++not_permitted_;
+    append(&whose, admin_rejected{subject, what, reject_reason::not_permitted}, event_stamp{});
+    record({.what = audit_event::answer,
+            .subject = subject,
+            .answered = what,
+            .reason = reject_reason::not_permitted});
+}
+
+known_user matching_service::find(const soup_login& login) noexcept {
+    known_user found;
+    const std::string* secret = &dummy_secret_;
+    for (participant& each : participants_) {
+        if (each.who().username != login.username) continue;
+        found.trader = &each;
+        secret = &each.who().secret;
+    }
+    for (const operator_user& each : operator_users_) {
+        if (each.username != login.username) continue;
+        found.administrator = &each;
+        secret = &each.secret;
+    }
+    // An unknown name takes as long as a known one.
+    return passwords_(login.password.view(), *secret) ? found : known_user{};
+}
+
+operator_session* matching_service::open(const operator_user& who, order_entry_session& connection,
+                                         const gyre::endpoint& peer) noexcept {
+    const auto place = std::ranges::find_if(operators_, &operator_session::free);
+    if (place == operators_.end()) return nullptr;
+    place->user_ = &who;
+    place->number_ = ++last_operator_number_;
+    place->peer_ = peer;
+    place->stream_.emplace(operator_stream_);
+    if (ended_) place->stream_->end();
+    place->connection_ = &connection;
+    note(audit_event::login, *place);
+    return &*place;
+}
+
+void matching_service::detach(operator_session& whose) noexcept {
+    if (whose.connection_ == nullptr) return;
+    whose.connection_ = nullptr;
+    note(audit_event::logout, whose);
+}
+
+void matching_service::let_go(operator_session& whose) noexcept {
+    if (whose.touched_) std::erase(touched_operators_, &whose);
+    whose.touched_ = false;
+    whose.stream_.reset();
+    whose.user_ = nullptr;
+}
+
+operator_session* matching_service::find_operator(std::uint32_t number) noexcept {
+    if (number == 0) return nullptr;
+    const auto found = std::ranges::find_if(operators_, [number](const operator_session& each) {
+        return each.connection_ != nullptr && each.number_ == number;
     });
-    return found == participants_.end() ? nullptr : &*found;
+    return found == operators_.end() ? nullptr : &*found;
 }
 
 void matching_service::attach(participant& whose, order_entry_session& connection) noexcept {
@@ -85,7 +161,7 @@ void matching_service::attach(participant& whose, order_entry_session& connectio
         whose.leaving_->cut(soup_ending::replaced);
     whose.leaving_ = nullptr;
     whose.connection_ = &connection;
-    if (!whose.is_operator()) whose.epoch_ = sequencer_.open_session(whose.who().session);
+    whose.epoch_ = sequencer_.open_session(whose.who().session);
     whose.stream_.reader_at(connection.next_to_send());
     whose.expected_ = true;
 }
@@ -96,9 +172,9 @@ void matching_service::detach(participant& whose, order_entry_session& connectio
     whose.leaving_ = &connection;
     const soup_ending why = connection.ending();
     whose.expected_ = why != soup_ending::logged_out && why != soup_ending::session_ended;
-    if (whose.is_operator() || ended_) return;
+    if (ended_) return;
     const session_id session = whose.who().session;
-    if (!busy()) return begin({}, end_session{session});
+    if (!busy()) return begin_own(end_session{session});
     if (std::ranges::find(ending_, session) == ending_.end()) ending_.push_back(session);
 }
 
@@ -109,7 +185,7 @@ void matching_service::resume() noexcept {
         ending_.erase(ending_.begin());
         // It may be here again, and its orders stay.
         const participant* const whose = by_session_[number(session)];
-        if (whose->connection() == nullptr) begin({}, end_session{session});
+        if (whose->connection() == nullptr) begin_own(end_session{session});
     }
 }
 
@@ -132,6 +208,11 @@ void matching_service::announce() noexcept {
         if (each->connection() != nullptr) each->connection()->announce_output();
     }
     touched_.clear();
+    for (operator_session* const each : touched_operators_) {
+        each->touched_ = false;
+        if (each->connection() != nullptr) each->connection()->announce_output();
+    }
+    touched_operators_.clear();
 }
 
 void matching_service::end(gyre::time_point now) noexcept {
@@ -142,12 +223,17 @@ void matching_service::end(gyre::time_point now) noexcept {
         each.stream_.end();
         if (each.connection_ != nullptr) each.connection_->announce_output();
     }
+    for (operator_session& each : operators_) {
+        if (each.free()) continue;
+        each.stream_->end();
+        if (each.connection_ != nullptr) each.connection_->announce_output();
+    }
     feed_.end(now);
 }
 
 void matching_service::on_timer() noexcept {
     if (!ended_ && !busy() && sequencer_.now() >= sequencer_.next_expiry())
-        begin({}, expire_instruments{});
+        begin_own(expire_instruments{});
 }
 
 void matching_service::take(const event_batch& batch, const command_origin& origin) noexcept {
@@ -156,13 +242,57 @@ void matching_service::take(const event_batch& batch, const command_origin& orig
         const command_origin& origin;
         participant* session(session_id it) const noexcept { return of.by_session_[number(it)]; }
         mold_sender* feed() const noexcept { return &of.feed_; }
-        participant* administrator() const noexcept {
-            if (origin.operator_number != 0) return of.operator_;
-            ++of.unheard_;
-            return nullptr;
+        operator_session* administrator() const noexcept {
+            return of.find_operator(origin.operator_number);
         }
     };
+    if (origin.session == session_id::none) note_answers(batch);
     encode_batch(batch, routes{*this, origin});
+}
+
+// ---------------------------------------------------------------------------------------------
+// The audit trail
+// ---------------------------------------------------------------------------------------------
+
+void matching_service::note_answers(const event_batch& batch) noexcept {
+    for (std::size_t at = 0; at < batch.events.size(); ++at) {
+        const event& it = batch.events[at];
+        if (audience_of(it.kind) != event_audience::administrator) continue;
+        ++answers_;
+        audit_entry entry{.what = audit_event::answer, .in_seq = batch.stamp(at).in_seq};
+        if (it.kind == event_kind::admin_accepted) {
+            entry.subject = it.admin_accepted.subject;
+            entry.answered = it.admin_accepted.command;
+        } else {
+            entry.subject = it.admin_rejected.subject;
+            entry.answered = it.admin_rejected.command;
+            entry.reason = it.admin_rejected.reason;
+        }
+        record(entry);
+    }
+}
+
+void matching_service::note(audit_event what, const operator_session& of) noexcept {
+    if (trail_ == nullptr) return;
+    const operator_user& user = of.user();
+    trail_->record({.what = what,
+                    .time = sequencer_.now(),
+                    .who = {user.username.view(), user.role, of.number(), &of.peer()}});
+}
+
+void matching_service::note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept {
+    if (trail_ == nullptr) return;
+    trail_->record({.what = audit_event::login_refused,
+                    .time = sequencer_.now(),
+                    .who = {.user = login.username.view(), .peer = &peer}});
+}
+
+void matching_service::record(audit_entry entry) noexcept {
+    if (trail_ == nullptr) return;
+    entry.time = sequencer_.now();
+    if (giver_.user != nullptr)
+        entry.who = {giver_.user->username.view(), giver_.user->role, giver_.number, &giver_.peer};
+    trail_->record(entry);
 }
 
 }  // namespace exchange

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The matching facility without its sockets: bytes of participants in, bytes for them and for the feed out.
+// The matching facility without its sockets: bytes of clients in, bytes for them and for the feed out.
 //
 // How a facility waits differs (coroutines of one library or another, callbacks); what a message means, who
 // may log in, who hears what, and what becomes of slow readers does not. So that is here, once, and is
@@ -9,9 +9,13 @@
 #pragma once
 
 #include <exchange/codec/command_codec.hpp>
+#include <exchange/codec/command_subject.hpp>
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
+#include <exchange/net/application/audit_trail.hpp>
+#include <exchange/net/application/operator_session.hpp>
 #include <exchange/net/application/participant.hpp>
+#include <exchange/net/application/password_check.hpp>
 #include <exchange/net/application/query_responder.hpp>
 #include <exchange/net/application/sequencer.hpp>
 
@@ -24,11 +28,19 @@ namespace exchange {
 
 struct matching_service_options {
     sequencer_options sequencing{};
-    std::vector<credentials> participants{};  ///< User names and sessions differ from each other.
+    std::vector<credentials> participants{};    ///< User names and sessions differ from each other.
+    std::vector<operator_user> operators{};     ///< User names differ, also from participants'.
+    std::size_t operator_connections_max = 32;  ///< Of all of them together.
+    password_check passwords = is_plain_password;
+    std::string dummy_secret{};    ///< What the password of an unknown user is compared with.
+    audit_trail* trail = nullptr;  ///< Borrowed, or null: nothing is kept.
     soup_stream_options stream{.session = "DAY"};  ///< Of each participant.
     /// Of all streams together; no bytes: `stream_memory_for` says how many.
     segment_pool_options stream_memory{.bytes_max = 0};
     /// A program that may be started again gives it and `stream` the name of its life: see life_name.hpp.
+    /// Of each operator's connection: one that gives so many commands and reads no answer is ended.
+    soup_stream_options operator_stream{
+        .session = "OPERATOR", .bytes_max = std::size_t{64} << 10, .messages_max = 1024};
     mold_sender_options feed{.session = "FEED"};
     message_rate queries{.per_second_max = 100, .burst_max = 200};  ///< Of each connection.
 };
@@ -50,15 +62,26 @@ protected:
 
 /// How much has passed through.
 struct service_counts {
-    std::uint64_t commands = 0;   ///< Sequenced.
-    std::uint64_t malformed = 0;  ///< Refused before they got a place in the sequence.
-    std::uint64_t unheard = 0;  ///< Answers to commands that no operator gave, or one who has left.
+    std::uint64_t commands = 0;       ///< Sequenced.
+    std::uint64_t malformed = 0;      ///< Refused before they got a place in the sequence.
+    std::uint64_t not_permitted = 0;  ///< As above, because of an operator's role.
+    std::uint64_t answers = 0;        ///< Of the core to commands that no client gave.
+};
+
+/// Whose login it is: one of both, or none.
+struct known_user {
+    participant* trader = nullptr;
+    const operator_user* administrator = nullptr;
+
+    [[nodiscard]] bool none() const noexcept {
+        return trader == nullptr && administrator == nullptr;
+    }
 };
 
 /// Participants and what each is told, with the sequencer behind them and the feed beside.
 ///
 /// Threads:  One at a time.
-/// Cost:     Address space at construction, memory as it is needed.
+/// Cost:     Address space at construction, memory as it is needed; an operator's stream at its login.
 class matching_service final : private event_receiver, private login_table {
 public:
     matching_service(const matching_service_options& options, gyre::time_point now);
@@ -68,7 +91,7 @@ public:
     /// Carries out a command that did not come over a connection: preparation.
     template <class Command>
     void apply(const Command& what) noexcept {
-        begin({}, what);
+        begin_own(what);
         finish_command();
     }
 
@@ -93,20 +116,42 @@ public:
     ///         sequenced, and nothing has changed.
     [[nodiscard]] std::optional<message_rejected> take(const participant& from,
                                                        std::span<const std::byte> message) noexcept;
+    /// The same. What the operator's role does not permit is refused in its stream, where every answer
+    /// stands in the order of commands; its stamp is empty, since nothing was sequenced.
+    [[nodiscard]] std::optional<message_rejected> take(operator_session& from,
+                                                       std::span<const std::byte> message) noexcept;
 
     /// Answers a question, which is no command: nothing is sequenced, and nothing changes. Whoever is logged
     /// in may ask, as often as `matching_service_options::queries` lets a connection.
     ///
+    /// @param  session  Which asks; none: an operator.
+    /// @param  stream   Of that session, or of the operator's connection.
     /// @param  message  One SBE message. Borrowed during the call.
     /// @param  queries_until  What the connection has asked before; at first 0: see `let_through`.
     /// @return The answer, outside of the stream, borrowed until the next call; empty if it is no question.
-    [[nodiscard]] std::span<const std::byte> answer(const participant& from,
+    [[nodiscard]] std::span<const std::byte> answer(session_id session, const soup_stream& stream,
                                                     std::span<const std::byte> message,
                                                     gyre::time_point now,
                                                     timestamp_ns& queries_until) noexcept;
 
-    /// Whose login this is; null if it is unknown.
-    [[nodiscard]] participant* find(const soup_login& login) noexcept;
+    /// Whose login this is; nobody's if name or password is wrong.
+    [[nodiscard]] known_user find(const soup_login& login) noexcept;
+
+    /// Notes a login that was refused.
+    void note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept;
+
+    /// Lets an operator in: `connection` hears what answers its commands.
+    ///
+    /// @param  who  Borrowed from the service.
+    /// @return Null if as many operators are connected as there may be.
+    [[nodiscard]] operator_session* open(const operator_user& who, order_entry_session& connection,
+                                         const gyre::endpoint& peer) noexcept;
+
+    /// An operator's connection has ended: what answers it from now on goes nowhere.
+    void detach(operator_session& whose) noexcept;
+
+    /// It does not write any more either.
+    void let_go(operator_session& whose) noexcept;
 
     /// Makes `connection` the one that hears what `whose` is owed. The one before is sent away: a client
     /// that logs in again knows better than we do that its old connection is dead.
@@ -132,11 +177,19 @@ public:
     [[nodiscard]] const partition& market() const noexcept { return sequencer_.at(0); }
     /// How much has passed through.
     [[nodiscard]] service_counts counts() const noexcept {
-        return {sequencer_.commands(), malformed_, unheard_};
+        return {sequencer_.commands(), malformed_, not_permitted_, answers_};
     }
     [[nodiscard]] const segment_pool& streams() const noexcept { return streams_; }
     [[nodiscard]] const std::deque<participant>& participants() const noexcept {
         return participants_;
+    }
+    /// Places of operators, free or not.
+    [[nodiscard]] const std::deque<operator_session>& operators() const noexcept {
+        return operators_;
+    }
+    /// How many clients may be logged in at once.
+    [[nodiscard]] std::size_t logins_max() const noexcept {
+        return participants_.size() + operators_.size();
     }
 
     /// Nothing follows: streams and feed end behind what they hold, the rest of the command that is under
@@ -156,6 +209,37 @@ private:
         return whose != nullptr && whose->connection() != nullptr;
     }
 
+    /// Begins a command of the exchange itself.
+    template <class Command>
+    void begin_own(const Command& what) noexcept {
+        giver_ = {};
+        note_command(what);
+        begin({}, what);
+    }
+
+    template <class Command>
+    void give(operator_session& from, const Command& what) noexcept {
+        giver_ = {&from.user(), from.number(), from.peer()};
+        note_command(what);
+        if (may_give(from.user().role, what)) begin({session_id::none, 0, from.number()}, what);
+        else refuse(from, Command::kind, subject_of(what));
+    }
+
+    void refuse(operator_session& whose, command_kind what, std::uint32_t subject) noexcept;
+
+    template <class Command>
+    void note_command(const Command& what) noexcept {
+        if (trail_ == nullptr) return;
+        const command given{what};
+        record({.what = audit_event::command, .given = &given});
+    }
+    void note_answers(const event_batch& batch) noexcept;
+    void note(audit_event what, const operator_session& of) noexcept;
+    /// Of whoever has given the latest command.
+    void record(audit_entry entry) noexcept;
+
+    [[nodiscard]] operator_session* find_operator(std::uint32_t number) noexcept;
+
     template <class Command>
     void begin(const command_origin& from, const Command& what) noexcept {
         gyre::expects(!ended_, "nothing follows the end of the day");
@@ -173,12 +257,26 @@ private:
     touched_participants touched_;
     std::deque<participant> participants_;
     std::vector<participant*> by_session_;  // Null: no participant may log in as that session.
-    participant* operator_ = nullptr;
+    std::vector<operator_user> operator_users_;
+    touched_operators touched_operators_;
+    std::deque<operator_session> operators_;
+    soup_stream_options operator_stream_;
+    password_check passwords_;
+    std::string dummy_secret_;
+    audit_trail* trail_;
+    /// Who has given the latest command that was no client's. It may be gone before the answer comes.
+    struct {
+        const operator_user* user = nullptr;
+        std::uint32_t number = 0;
+        gyre::endpoint peer;
+    } giver_;
+    std::uint32_t last_operator_number_ = 0;
     command_runner* runner_ = nullptr;
     std::vector<session_id>
         ending_;  // Sessions that ended while a command was under way, in order.
     std::uint64_t malformed_ = 0;
-    std::uint64_t unheard_ = 0;
+    std::uint64_t not_permitted_ = 0;
+    std::uint64_t answers_ = 0;
     bool ended_ = false;
 };
 

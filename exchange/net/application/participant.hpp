@@ -9,6 +9,7 @@
 #include <exchange/codec/soup_stream.hpp>
 #include <exchange/core/types.hpp>
 
+#include <string>
 #include <vector>
 
 namespace exchange {
@@ -19,8 +20,8 @@ class participant;
 /// What a client must know to log in, and as which session.
 struct credentials {
     soup_username username;
-    soup_password password;
-    session_id session = session_id::none;  ///< None: the operator.
+    std::string secret;  ///< What its password is compared with: see password_check.hpp.
+    session_id session = session_id::none;
 };
 
 /// Participants with messages that their connections were not told of. Each at most once.
@@ -38,7 +39,6 @@ public:
     participant& operator=(const participant&) = delete;
 
     [[nodiscard]] const credentials& who() const noexcept { return who_; }
-    [[nodiscard]] bool is_operator() const noexcept { return who_.session == session_id::none; }
     [[nodiscard]] const soup_stream& stream() const noexcept { return stream_; }
 
     /// The connection that is logged in as this participant, or null.

@@ -83,7 +83,7 @@ public:
 
     /// Is there a client, from `open` to the end of `serve`?
     [[nodiscard]] bool serving() const noexcept { return session_.has_value(); }
-    [[nodiscard]] bool logged_in() const noexcept { return session_->who() != nullptr; }
+    [[nodiscard]] bool logged_in() const noexcept { return session_->logged_in(); }
     [[nodiscard]] bool was_logged_in() const noexcept { return session_->was_logged_in(); }
     [[nodiscard]] gyre::time_point accepted_at() const noexcept { return accepted_at_; }
 
@@ -110,6 +110,7 @@ public:
         if (!carrying_out_) has_output_.set();
     }
     void cut() noexcept override { packets_.cut(); }
+    [[nodiscard]] gyre::endpoint peer() const noexcept override { return packets_.peer(); }
 
 private:
     /// Carries out packets that are here, up to the limit of one turn. False if there was none.

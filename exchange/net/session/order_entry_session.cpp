@@ -16,6 +16,7 @@ order_entry_session::order_entry_session(matching_service& service, session_link
 order_entry_session::~order_entry_session() {
     disconnected();
     if (owner_ != nullptr) service_.let_go(*owner_, *this);
+    if (place_ != nullptr) service_.let_go(*place_);
 }
 
 void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point now) noexcept {
@@ -67,24 +68,45 @@ void order_entry_session::on_step(const soup_step& step, gyre::time_point now) n
 }
 
 void order_entry_session::log_in(gyre::time_point now) noexcept {
-    participant* const whose = service_.find(server_.login());
-    if (whose == nullptr) {
-        static_cast<void>(server_.reject(soup_reject::not_authorized));
-        return;
-    }
-    static_cast<void>(server_.accept(whose->stream(), now));
+    const known_user whose = service_.find(server_.login());
+    if (whose.trader != nullptr) log_in(*whose.trader, now);
+    else if (whose.administrator != nullptr) log_in(*whose.administrator, now);
+    else refuse(soup_reject::not_authorized);
+}
+
+void order_entry_session::log_in(participant& whose, gyre::time_point now) noexcept {
+    static_cast<void>(server_.accept(whose.stream(), now));
     if (!server_.logged_in()) return;  // It asked for what there is not, and was told so.
-    who_ = owner_ = whose;
+    who_ = owner_ = &whose;
     was_logged_in_ = true;
-    service_.attach(*whose, *this);
+    service_.attach(whose, *this);
+}
+
+// Its stream is new, so all that it can ask for is the first message, or the next, which is the same.
+void order_entry_session::log_in(const operator_user& whose, gyre::time_point now) noexcept {
+    place_ = service_.open(whose, *this, link_.peer());
+    if (place_ == nullptr) return refuse(soup_reject::session_not_available);
+    static_cast<void>(server_.accept(place_->stream(), now));
+    if (!server_.logged_in()) return service_.detach(*place_);
+    operator_ = place_;
+    was_logged_in_ = true;
+}
+
+void order_entry_session::refuse(soup_reject reason) noexcept {
+    service_.note_refusal(server_.login(), link_.peer());
+    static_cast<void>(server_.reject(reason));
 }
 
 void order_entry_session::carry_out(std::span<const std::byte> message,
                                     gyre::time_point now) noexcept {
     if (service_.ended()) return;  // The end of the session, which is on its way, is the answer.
-    const auto answer = service_.answer(*who_, message, now, queries_until_);
+    const participant* const whose = operator_ == nullptr ? who_ : nullptr;
+    const auto answer = service_.answer(whose != nullptr ? whose->who().session : session_id::none,
+                                        whose != nullptr ? whose->stream() : operator_->stream(),
+                                        message, now, queries_until_);
     if (!answer.empty()) return say(answer);
-    const std::optional<message_rejected> refusal = service_.take(*who_, message);
+    const std::optional<message_rejected> refusal =
+        operator_ != nullptr ? service_.take(*operator_, message) : service_.take(*who_, message);
     if (!refusal) return;
     std::array<std::byte, message_bytes_of<message_rejected>> bytes;
     encode(*refusal, bytes);
@@ -98,6 +120,7 @@ void order_entry_session::say(std::span<const std::byte> answer) noexcept {
 
 void order_entry_session::disconnected() noexcept {
     if (participant* const whose = std::exchange(who_, nullptr)) service_.detach(*whose, *this);
+    if (operator_session* const whose = std::exchange(operator_, nullptr)) service_.detach(*whose);
 }
 
 void order_entry_session::cut(soup_ending why) noexcept {

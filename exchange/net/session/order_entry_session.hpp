@@ -24,6 +24,9 @@ public:
     /// Ends the connection at once: no byte may leave any more, not even of a write that is under way.
     virtual void cut() noexcept = 0;
 
+    /// Where the client is; nowhere if that is not known.
+    [[nodiscard]] virtual gyre::endpoint peer() const noexcept { return {}; }
+
 protected:
     ~session_link() = default;
 };
@@ -69,8 +72,10 @@ public:
     /// The connection is gone.
     void disconnected() noexcept;
 
-    /// Who is logged in; null before, and afterwards.
-    [[nodiscard]] const participant* who() const noexcept { return who_; }
+    /// Who is logged in, a participant or an operator? False before, and afterwards.
+    [[nodiscard]] bool logged_in() const noexcept {
+        return who_ != nullptr || operator_ != nullptr;
+    }
 
     /// Has there been a login?
     [[nodiscard]] bool was_logged_in() const noexcept { return was_logged_in_; }
@@ -92,6 +97,9 @@ public:
 private:
     void on_step(const soup_step& step, gyre::time_point now) noexcept;
     void log_in(gyre::time_point now) noexcept;
+    void log_in(participant& whose, gyre::time_point now) noexcept;
+    void log_in(const operator_user& whose, gyre::time_point now) noexcept;
+    void refuse(soup_reject reason) noexcept;
     void carry_out(std::span<const std::byte> message, gyre::time_point now) noexcept;
     void say(std::span<const std::byte> answer) noexcept;
 
@@ -102,6 +110,8 @@ private:
     participant* owner_ =
         nullptr;  // Of the stream that is written: `who_` while that is set, and behind it.
     timestamp_ns queries_until_ = 0;  // See `let_through`.
+    operator_session* operator_ = nullptr;
+    operator_session* place_ = nullptr;  // Of that stream: `operator_`, and behind its end.
     bool was_logged_in_ = false;
     bool cut_ = false;
 };

@@ -64,8 +64,14 @@ public:
 
     void close() noexcept { static_cast<void>(socket_.close()); }
 
-    /// Gives the framer's memory back. Nobody waits for bytes.
+    /// Gives the framer's memory back. No read is pending.
     void release() noexcept { framer_.reset(); }
+
+    /// Where the other end is; nowhere if that is not known any more.
+    [[nodiscard]] gyre::endpoint peer() const noexcept {
+        const auto [unknown, where] = socket_.remote_endpoint();
+        return unknown ? gyre::endpoint{} : where;
+    }
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
 
 private:

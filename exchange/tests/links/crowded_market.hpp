@@ -34,9 +34,8 @@ inline constexpr std::string_view crowd_password = "secret";
                                  .level_chunks_max = 256,
                                  .far_nodes_max = 64};
     for (std::uint16_t member = 1; member <= crowd_size; ++member)
-        options.participants.push_back(
-            {std::string_view{crowd_name(member)}, crowd_password, session_id{member}});
-    options.participants.push_back({"ops", crowd_password, session_id::none});
+        options.participants.push_back({std::string_view{crowd_name(member)},
+                                        std::string{crowd_password}, session_id{member}});
     // On a loaded machine a listener may be seconds behind, and must still find what it has missed.
     options.feed.kept_bytes_max = std::size_t{64} << 20;
     options.feed.kept_messages_max = std::size_t{1} << 20;

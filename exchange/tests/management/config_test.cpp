@@ -121,12 +121,12 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     CHECK(it.facility.feed.to_string() == "239.195.70.1:7002");
     CHECK(it.facility.feed_interface == "lo");
     CHECK(it.facility.feed_requests.port() == 7003);
-    CHECK(it.facility.connections_max == 16);
+    CHECK(it.facility.connections_max == 40);
     CHECK(it.service.sequencing.limits.orders_max == 20'000);
-    REQUIRE(it.service.participants.size() == 4);
+    REQUIRE(it.service.participants.size() == 3);
     REQUIRE(find_operator(it) != nullptr);
     CHECK(find_operator(it)->username == soup_username{"ops"});
-    CHECK(it.service.participants[1].session == session_id{1});
+    CHECK(it.service.participants[0].session == session_id{1});
 
     const auto* const product = find_opening<define_product>(it, 1);
     REQUIRE(product != nullptr);

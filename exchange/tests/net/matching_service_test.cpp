@@ -365,7 +365,7 @@ TEST_CASE("all streams together may take what was said, or what all may keep and
 TEST_CASE("a participant that was lost is expected until it has logged out or heard the end") {
     fixture it;
     const auto is_expected = [&](std::string_view name) {
-        const participant* const found = it.service.find(login_of(name));
+        const participant* const found = it.service.find(login_of(name)).trader;
         REQUIRE(found != nullptr);
         return found->is_expected();
     };

@@ -27,8 +27,9 @@ inline soup_login login_of(std::string_view name, std::uint64_t sequence = 1) {
                                  .holdings_max = 64,
                                  .level_chunks_max = 256,
                                  .far_nodes_max = 64};
-    options.participants = {
-        {"alice", "secret", alice}, {"bob", "secret", bob}, {"ops", "secret", session_id::none}};
+    options.participants = {{"alice", "secret", alice}, {"bob", "secret", bob}};
+    options.operators = {{"ops", "secret", operator_role::administrator}};
+    options.operator_connections_max = 1;
     constexpr auto always = []() noexcept { return timestamp_ns{1'000'000'000}; };
     options.sequencing.clocks = {.wall = always, .steady = always};
     return options;

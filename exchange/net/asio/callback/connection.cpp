@@ -54,6 +54,11 @@ void callback_connection::has_output() noexcept {
     if (!carrying_out_ && !gyre::list_link<>::linked()) shared_.announced.push_back(*this);
 }
 
+gyre::endpoint callback_connection::peer() const noexcept {
+    const auto [unknown, where] = socket_.remote_endpoint();
+    return unknown ? gyre::endpoint{} : where;
+}
+
 void callback_connection::write_announced() {
     if (write_out()) shared_.note_written();
 }

@@ -40,7 +40,7 @@ public:
 
     /// Is there a client?
     [[nodiscard]] bool serving() const noexcept { return session_.has_value(); }
-    [[nodiscard]] bool logged_in() const noexcept { return session_->who() != nullptr; }
+    [[nodiscard]] bool logged_in() const noexcept { return session_->logged_in(); }
     [[nodiscard]] bool was_logged_in() const noexcept { return session_->was_logged_in(); }
     [[nodiscard]] gyre::time_point accepted_at() const noexcept { return accepted_at_; }
 
@@ -52,6 +52,7 @@ public:
 
     void has_output() noexcept override;
     void cut() noexcept override { static_cast<void>(socket_.shutdown(gyre::shutdown_side::both)); }
+    [[nodiscard]] gyre::endpoint peer() const noexcept override;
     void feed_sent() override;
 
     /// For the facility: writes what others caused.

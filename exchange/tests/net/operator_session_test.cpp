@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Several operators at once: who hears which answer, what a role refuses, and what the audit trail knows.
+#include <exchange/net/application/operator_session.hpp>
+
+#include <exchange/net/application/matching_service.hpp>
+#include <exchange/tests/net/noted_trail.hpp>
+#include <exchange/tests/net/socketless_client.hpp>
+#include <exchange/tests/net/venue_with_two_traders.hpp>
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <utility>
+#include <variant>
+#include <vector>
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+matching_service_options many_operators(audit_trail& trail) {
+    matching_service_options options = two_traders();
+    options.operators.push_back({"eye", "secret", operator_role::viewer});
+    options.operators.push_back({"floor", "secret", operator_role::market});
+    options.operators.push_back({"risk", "secret", operator_role::risk});
+    options.operator_connections_max = 20;
+    options.trail = &trail;
+    return options;
+}
+
+struct fixture {
+    fixture() { open_market(service); }
+
+    socketless_client& operator_of(std::string_view name) {
+        socketless_client& made = operators.emplace_back(service, login_of(name));
+        made.connect();
+        return made;
+    }
+
+    noted_trail trail;
+    matching_service service{many_operators(trail), day_start};
+    std::deque<socketless_client> operators;
+};
+
+std::vector<std::uint32_t> subjects(const socketless_client& of) {
+    std::vector<std::uint32_t> all;
+    for (const admin_accepted& each : of.heard_of<admin_accepted>()) all.push_back(each.subject);
+    return all;
+}
+
+struct refusal_reading {
+    event_stamp stamp{};
+    admin_rejected found{};
+
+    void operator()(const event_stamp& where, const admin_rejected& it) {
+        stamp = where;
+        found = it;
+    }
+    void operator()(const event_stamp&, const auto&) {}
+    void operator()(const message_rejected&) {}
+};
+
+set_settlement_price price_of(std::uint32_t instrument, price_ticks price) {
+    return {instrument_id{instrument}, price};
+}
+
+}  // namespace
+
+TEST_CASE("two connections of one operator hear each its own answers, from 1 on") {
+    fixture it;
+    socketless_client& first = it.operator_of("ops");
+    socketless_client& second = it.operator_of("ops");
+    CHECK(first.client().logged_in());
+    CHECK_FALSE(first.was_cut());
+
+    first.tell(price_of(1, 50));
+    second.tell(set_account_state{account_id{2}, account_state::blocked});
+    first.exchange_bytes();
+
+    CHECK(subjects(first) == std::vector{1U});
+    CHECK(subjects(second) == std::vector{2U});
+    CHECK(first.heard().size() == 1);
+    CHECK(second.heard().size() == 1);
+    CHECK(first.client().resume().sequence == 2);
+    CHECK(second.client().resume().sequence == 2);
+}
+
+TEST_CASE("twenty operators at once hear each answer once and in order, and the trail has all") {
+    static constexpr std::uint32_t rounds = 25;
+    fixture it;
+    const char* const names[] = {"ops", "eye", "floor", "risk"};
+    for (int each = 0; each < 20; ++each) static_cast<void>(it.operator_of(names[each % 4]));
+    it.trail.entries.clear();
+
+    for (std::uint32_t round = 1; round <= rounds; ++round) {
+        for (socketless_client& each : it.operators) {
+            REQUIRE(each.send(price_of(1, round)));
+            REQUIRE(each.send(price_of(9, round)));  // Unknown.
+        }
+        for (socketless_client& each : it.operators) each.carry_to_server();
+        for (socketless_client& each : it.operators) each.exchange_bytes();
+    }
+
+    for (std::size_t each = 0; each < 20; ++each) {
+        CAPTURE(each);
+        const socketless_client& whose = it.operators[each];
+        const bool permitted = each % 4 == 0 || each % 4 == 2;
+        REQUIRE(whose.heard().size() == 2 * rounds);
+        CHECK(whose.heard_of<admin_accepted>().size() == (permitted ? rounds : 0));
+        const auto refused = whose.heard_of<admin_rejected>();
+        REQUIRE(refused.size() == (permitted ? rounds : 2 * rounds));
+        for (const admin_rejected& one : refused)
+            CHECK(one.reason ==
+                  (permitted ? reject_reason::unknown_instrument : reject_reason::not_permitted));
+
+        const auto noted = it.trail.of(static_cast<std::uint32_t>(each + 1));
+        REQUIRE(noted.size() == 4 * rounds);  // Each command, and right behind it its answer.
+        in_sequence last = 0;
+        for (std::size_t at = 0; at < noted.size(); at += 2) {
+            const auto& given = noted[at];
+            const auto& answer = noted[at + 1];
+            REQUIRE(given.what == audit_event::command);
+            REQUIRE(given.given);
+            CHECK(std::get<set_settlement_price>(*given.given).settlement_price == 1 + at / 4);
+            CHECK(answer.what == audit_event::answer);
+            CHECK(answer.answered == command_kind::set_settlement_price);
+            CHECK(answer.user == names[each % 4]);
+            CHECK((answer.in_seq != 0) == permitted);
+            if (permitted) CHECK(answer.in_seq > std::exchange(last, answer.in_seq));
+        }
+    }
+}
+
+TEST_CASE("what a role may not do is refused and not sequenced, in the order of commands") {
+    fixture it;
+    socketless_client& floor = it.operator_of("floor");
+    const std::uint64_t commands = it.service.counts().commands;
+
+    REQUIRE(floor.send(set_phase{the_market, market_phase::halted}));
+    REQUIRE(floor.send(set_account_state{account_id{2}, account_state::blocked}));
+    REQUIRE(floor.send(set_phase{the_market, market_phase::continuous}));
+    floor.exchange_bytes();
+
+    REQUIRE(floor.heard().size() == 3);
+    refusal_reading read;
+    CHECK_FALSE(decode_operator_event(floor.heard()[1].bytes, read));
+    CHECK(read.found ==
+          admin_rejected{2, command_kind::set_account_state, reject_reason::not_permitted});
+    CHECK(read.stamp.in_seq == 0);
+    CHECK(it.service.counts().commands == commands + 2);
+    CHECK(it.service.counts().not_permitted == 1);
+}
+
+TEST_CASE("there are as many operators as seats, and one who leaves makes room") {
+    fixture it;
+    for (int each = 0; each < 20; ++each) CHECK(it.operator_of("ops").client().logged_in());
+    socketless_client late{it.service, login_of("eye")};
+    late.connect();
+    CHECK(late.client().rejected() == soup_reject::session_not_available);
+
+    it.operators.front().disconnect();
+    late.connect();
+    CHECK(late.client().logged_in());
+}
+
+TEST_CASE("an operator's stream is not resumed: it begins at 1 with each login") {
+    fixture it;
+    socketless_client& ops = it.operator_of("ops");
+    ops.tell(price_of(1, 50));
+    ops.disconnect();
+    ops.connect();  // Asks for 2.
+    CHECK(ops.client().rejected() == soup_reject::session_not_available);
+
+    socketless_client& again = it.operator_of("ops");
+    again.tell(price_of(1, 51));
+    CHECK(subjects(again) == std::vector{1U});
+}
+
+TEST_CASE("an answer whose operator is gone goes nowhere but into the trail") {
+    fixture it;
+    socketless_client& ops = it.operator_of("ops");
+    socketless_client& other = it.operator_of("ops");
+    REQUIRE(ops.send(price_of(1, 50)));
+    ops.carry_to_server();
+    ops.disconnect();
+    other.exchange_bytes();
+
+    CHECK(other.heard().empty());
+    const auto noted = it.trail.of(1U);
+    REQUIRE(noted.size() == 4);
+    CHECK(noted[0].what == audit_event::login);
+    CHECK(noted[1].what == audit_event::command);
+    CHECK(noted[2].what == audit_event::answer);
+    CHECK_FALSE(noted[2].reason);
+    CHECK(noted[3].what == audit_event::logout);
+}
+
+TEST_CASE("what the exchange does by itself is in the trail, and what clients do is not") {
+    fixture it;
+    CHECK(it.trail.of(0U).size() == 2 * 7);  // What opened the market, each with its answer.
+    it.trail.entries.clear();
+    socketless_client alices{it.service, login_of("alice")};
+    alices.connect();
+    alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    CHECK(it.trail.entries.empty());
+
+    alices.disconnect();
+    REQUIRE(it.trail.entries.size() == 2);
+    CHECK(std::holds_alternative<end_session>(*it.trail.entries[0].given));
+    CHECK(it.trail.entries[0].user.empty());
+    CHECK(it.trail.entries[1].answered == command_kind::end_session);
+}
+
+TEST_CASE("a login that is refused is in the trail, whoever it said that it is") {
+    fixture it;
+    socketless_client guess{it.service, {.username = "ops", .password = "guess", .session = {}}};
+    guess.connect();
+    const auto noted = it.trail.of(audit_event::login_refused);
+    REQUIRE(noted.size() == 1);
+    CHECK(noted[0].user == "ops");
+    CHECK(noted[0].operator_session == 0);
+}
+
+TEST_CASE("an operator that gives commands and reads no answer is ended") {
+    noted_trail trail;
+    matching_service_options options = many_operators(trail);
+    options.operator_stream.messages_max = 4;
+    matching_service service{options, day_start};
+    socketless_client ops{service, login_of("ops")};
+    ops.connect();
+    for (std::uint32_t each = 1; each <= 5; ++each) REQUIRE(ops.send(price_of(1, each)));
+    ops.carry_to_server();
+    CHECK(ops.session().ending() == soup_ending::fell_behind);
+}
+
+TEST_CASE("at the end of the day operators are told, those who come only then as well") {
+    fixture it;
+    socketless_client& ops = it.operator_of("ops");
+    it.service.end(day_start);
+    ops.exchange_bytes();
+    CHECK(ops.client().ending() == soup_ending::session_ended);
+    CHECK(it.operator_of("eye").client().ending() == soup_ending::session_ended);
+}
