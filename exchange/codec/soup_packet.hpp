@@ -60,7 +60,7 @@ enum class soup_ending : std::uint8_t {
     second_login,      ///< A login, or its answer, after there was one.
     wrong_session,     ///< Another session than asked for.
     sequence_gap,      ///< The server begins behind what was asked for.
-    login_timed_out,   ///< No login within `login_within`.
+    login_timed_out,   ///< Not logged in within `login_within`.
     peer_silent,       ///< Nothing heard for `dead_after`.
     fell_behind,       ///< The peer reads so slowly that what it must get is not kept any more.
     replaced,          ///< The client has logged in again, on another connection.

@@ -51,8 +51,8 @@ soup_step soup_server::on_login(std::span<const std::byte> payload) noexcept {
 
 soup_step soup_server::on_timer(gyre::time_point now) noexcept {
     if (phase_ == phase::over) return {};
-    if (phase_ == phase::silent && now >= login_deadline_)
-        return fail(soup_ending::login_timed_out);
+    const bool logging_in = phase_ == phase::silent || phase_ == phase::asking;
+    if (logging_in && now >= login_deadline_) return fail(soup_ending::login_timed_out);
     if (liveness_.peer_is_dead(now) && phase_ != phase::silent)
         return fail(soup_ending::peer_silent);
     if (fell_behind()) return fail(soup_ending::fell_behind);
@@ -67,7 +67,9 @@ soup_step soup_server::on_timer(gyre::time_point now) noexcept {
 gyre::time_point soup_server::deadline() const noexcept {
     if (phase_ == phase::over) return gyre::never;
     if (fell_behind()) return gyre::time_point::min();  // There is nothing to wait for.
-    return phase_ == phase::silent ? login_deadline_ : liveness_.deadline();
+    if (phase_ == phase::silent) return login_deadline_;
+    if (phase_ == phase::asking) return std::min(login_deadline_, liveness_.deadline());
+    return liveness_.deadline();
 }
 
 soup_step soup_server::accept(const soup_stream& stream, gyre::time_point now) noexcept {

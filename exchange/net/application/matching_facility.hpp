@@ -158,7 +158,7 @@ private:
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
             connections_.on_timer(now);
-            service_.on_timer();
+            service_.on_timer(now);
             service_.announce();  // Orders of who was too silent may have been cancelled.
             for (bool more = feed_.begin(); more;) {
                 const auto what = co_await feed_.send();

@@ -44,6 +44,7 @@ matching_service::matching_service(const matching_service_options& options, gyre
       operator_stream_{options.operator_stream},
       passwords_{options.passwords},
       dummy_secret_{options.dummy_secret},
+      logins_{options.logins, now},
       trail_{options.trail} {
     const std::size_t operators = options.operators.empty() ? 0 : options.operator_connections_max;
     touched_operators_.reserve(operators);
@@ -231,7 +232,8 @@ void matching_service::end(gyre::time_point now) noexcept {
     feed_.end(now);
 }
 
-void matching_service::on_timer() noexcept {
+void matching_service::on_timer(gyre::time_point now) noexcept {
+    logins_.on_timer(now);
     if (!ended_ && !busy() && sequencer_.now() >= sequencer_.next_expiry())
         begin_own(expire_instruments{});
 }

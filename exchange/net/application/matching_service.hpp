@@ -13,6 +13,7 @@
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/net/application/audit_trail.hpp>
+#include <exchange/net/application/login_throttle.hpp>
 #include <exchange/net/application/operator_session.hpp>
 #include <exchange/net/application/participant.hpp>
 #include <exchange/net/application/password_check.hpp>
@@ -32,8 +33,9 @@ struct matching_service_options {
     std::vector<operator_user> operators{};     ///< User names differ, also from participants'.
     std::size_t operator_connections_max = 32;  ///< Of all of them together.
     password_check passwords = is_plain_password;
-    std::string dummy_secret{};    ///< What the password of an unknown user is compared with.
-    audit_trail* trail = nullptr;  ///< Borrowed, or null: nothing is kept.
+    std::string dummy_secret{};  ///< What the password of an unknown user is compared with.
+    login_throttle_options logins{};
+    audit_trail* trail = nullptr;                  ///< Borrowed, or null: nothing is kept.
     soup_stream_options stream{.session = "DAY"};  ///< Of each participant.
     /// Of all streams together; no bytes: `stream_memory_for` says how many.
     segment_pool_options stream_memory{.bytes_max = 0};
@@ -137,7 +139,10 @@ public:
     /// Whose login this is; nobody's if name or password is wrong.
     [[nodiscard]] known_user find(const soup_login& login) noexcept;
 
-    /// Notes a login that was refused.
+    /// Whose turn it is to have its password checked, and how late a wrong one is told.
+    [[nodiscard]] login_throttle& logins() noexcept { return logins_; }
+
+    /// Notes a login that is refused.
     void note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept;
 
     /// Lets an operator in: `connection` hears what answers its commands.
@@ -197,8 +202,8 @@ public:
     void end(gyre::time_point now) noexcept;
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
-    /// Does what is due: instruments whose last day is over end.
-    void on_timer() noexcept;
+    /// Does what is due: instruments whose last day is over end, passwords that wait are checked.
+    void on_timer(gyre::time_point now) noexcept;
 
 private:
     /// Writes a batch where it belongs.
@@ -263,6 +268,7 @@ private:
     soup_stream_options operator_stream_;
     password_check passwords_;
     std::string dummy_secret_;
+    login_throttle logins_;
     audit_trail* trail_;
     /// Who has given the latest command that was no client's. It may be gone before the answer comes.
     struct {

@@ -88,7 +88,7 @@ public:
     [[nodiscard]] gyre::time_point accepted_at() const noexcept { return accepted_at_; }
 
     /// Ends it now.
-    void hang_up() noexcept { packets_.cut(); }
+    void hang_up() noexcept { cut(); }
 
     /// Does what is due.
     void on_timer(gyre::time_point now) noexcept {
@@ -108,8 +108,12 @@ public:
             shared_.spans.note_unwritten();
         }
         if (!carrying_out_) has_output_.set();
+        if (!session_->login_pending()) decided_.set();
     }
-    void cut() noexcept override { packets_.cut(); }
+    void cut() noexcept override {
+        packets_.cut();
+        decided_.set();
+    }
     [[nodiscard]] gyre::endpoint peer() const noexcept override { return packets_.peer(); }
 
 private:
@@ -146,6 +150,11 @@ private:
                     more = note_output(written);
                 }
                 shared_.note_written();
+                if (session_->login_pending()) {
+                    decided_.reset();
+                    static_cast<void>(co_await decided_.wait());
+                    if (session_->login_pending()) break;  // It has been cut.
+                }
                 while (shared_.feed
                            .crowded())  // Another one is sending, and the next turn would add more.
                     static_cast<void>(co_await shared_.feed.until_less_crowded());
@@ -229,6 +238,7 @@ private:
     soup_output output_;  // Being written, while `writing_`.
     typename X::event has_output_;
     typename X::event writer_gone_;
+    typename X::event decided_;  // Set when a login is, or nobody waits for it any more.
     gyre::time_point accepted_at_{};
     gyre::time_point over_since_ = gyre::never;
     bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.

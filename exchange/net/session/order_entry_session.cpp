@@ -26,7 +26,7 @@ void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point 
 std::size_t order_entry_session::take_packets(soup_framer& from, std::size_t packets_max,
                                               gyre::time_point now, span_watch& spans) noexcept {
     std::size_t taken = 0;
-    for (; taken < packets_max && !over(); ++taken) {
+    for (; taken < packets_max && !over() && !login_pending(); ++taken) {
         if (taken > 0 && (service_.busy() || service_.feed().crowded())) break;
         const soup_framed framed = from.next();
         if (framed.ending != soup_ending::none) {
@@ -48,6 +48,7 @@ void order_entry_session::on_framing_error(soup_ending ending) noexcept {
 
 void order_entry_session::on_timer(gyre::time_point now) noexcept {
     on_step(server_.on_timer(now), now);
+    if (now >= refuse_at_) refuse(soup_reject::not_authorized);
 }
 
 void order_entry_session::sent(std::size_t size, gyre::time_point now) noexcept {
@@ -68,10 +69,25 @@ void order_entry_session::on_step(const soup_step& step, gyre::time_point now) n
 }
 
 void order_entry_session::log_in(gyre::time_point now) noexcept {
+    pending_ = true;
+    service_.logins().submit(*this, now);
+}
+
+void order_entry_session::check_login(gyre::time_point now) noexcept {
+    pending_ = false;
     const known_user whose = service_.find(server_.login());
-    if (whose.trader != nullptr) log_in(*whose.trader, now);
-    else if (whose.administrator != nullptr) log_in(*whose.administrator, now);
-    else refuse(soup_reject::not_authorized);
+    if (whose.trader != nullptr) {
+        log_in(*whose.trader, now);
+    } else if (whose.administrator != nullptr) {
+        log_in(*whose.administrator, now);
+    } else {
+        const gyre::duration late =
+            service_.logins().note_mistake(server_.login().username, link_.peer(), now);
+        if (late == gyre::duration::zero()) return refuse(soup_reject::not_authorized);
+        pending_ = true;
+        refuse_at_ = gyre::deadline_after(now, late);
+    }
+    link_.has_output();
 }
 
 void order_entry_session::log_in(participant& whose, gyre::time_point now) noexcept {
@@ -93,6 +109,8 @@ void order_entry_session::log_in(const operator_user& whose, gyre::time_point no
 }
 
 void order_entry_session::refuse(soup_reject reason) noexcept {
+    pending_ = false;
+    refuse_at_ = gyre::never;
     service_.note_refusal(server_.login(), link_.peer());
     static_cast<void>(server_.reject(reason));
 }
@@ -119,6 +137,9 @@ void order_entry_session::say(std::span<const std::byte> answer) noexcept {
 }
 
 void order_entry_session::disconnected() noexcept {
+    gyre::list_link<waiting_login>::unlink();
+    pending_ = false;
+    refuse_at_ = gyre::never;
     if (participant* const whose = std::exchange(who_, nullptr)) service_.detach(*whose, *this);
     if (operator_session* const whose = std::exchange(operator_, nullptr)) service_.detach(*whose);
 }

@@ -12,6 +12,8 @@
 #include <exchange/net/application/matching_service.hpp>
 #include <exchange/net/application/span_watch.hpp>
 
+#include <algorithm>
+
 namespace exchange {
 
 /// What a session asks of the connection that it stands on.
@@ -33,7 +35,7 @@ protected:
 
 /// Threads:  One at a time, its service included.
 /// Cost:     Memory is taken at construction.
-class order_entry_session {
+class order_entry_session final : private waiting_login {
 public:
     /// @param  service  Borrowed; outlives this.
     /// @param  link     Borrowed; outlives this. Called from within any function of the service.
@@ -46,9 +48,13 @@ public:
     /// Takes a packet: carries it out, or answers why not.
     void on_packet(const soup_packet& packet, gyre::time_point now) noexcept;
 
+    /// Is a login under way? Its password waits to be checked, or was wrong, which is told later. Until then
+    /// no packets are to be taken; the link is told when it is decided.
+    [[nodiscard]] bool login_pending() const noexcept { return pending_; }
+
     /// Takes the packets that are here entirely, up to `packets_max` or its own end. Fewer, but one at least,
     /// while the feed waits to be sent and must not be pushed out, or if one takes the service more than a
-    /// step. It is not busy.
+    /// step; none while a login is pending. The service is not busy.
     ///
     /// @return How many, the framer's verdict included.
     std::size_t take_packets(soup_framer& from, std::size_t packets_max, gyre::time_point now,
@@ -59,7 +65,9 @@ public:
 
     /// Does what is due.
     void on_timer(gyre::time_point now) noexcept;
-    [[nodiscard]] gyre::time_point deadline() const noexcept { return server_.deadline(); }
+    [[nodiscard]] gyre::time_point deadline() const noexcept {
+        return std::min(server_.deadline(), refuse_at_);
+    }
 
     /// What is to be written. Stays valid until it is written, or `cut` was called.
     [[nodiscard]] soup_output output() noexcept { return server_.output(); }
@@ -97,6 +105,7 @@ public:
 private:
     void on_step(const soup_step& step, gyre::time_point now) noexcept;
     void log_in(gyre::time_point now) noexcept;
+    void check_login(gyre::time_point now) noexcept override;
     void log_in(participant& whose, gyre::time_point now) noexcept;
     void log_in(const operator_user& whose, gyre::time_point now) noexcept;
     void refuse(soup_reject reason) noexcept;
@@ -111,7 +120,9 @@ private:
         nullptr;  // Of the stream that is written: `who_` while that is set, and behind it.
     timestamp_ns queries_until_ = 0;  // See `let_through`.
     operator_session* operator_ = nullptr;
-    operator_session* place_ = nullptr;  // Of that stream: `operator_`, and behind its end.
+    operator_session* place_ = nullptr;         // Of that stream: `operator_`, and behind its end.
+    gyre::time_point refuse_at_ = gyre::never;  // If its password was wrong.
+    bool pending_ = false;                      // Waits to be checked, or to be refused.
     bool was_logged_in_ = false;
     bool cut_ = false;
 };

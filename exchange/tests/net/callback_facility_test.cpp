@@ -54,6 +54,23 @@ TEST_CASE("callback facility: the newest login of a participant wins") {
     the_laws::the_newest_login_of_a_participant_wins();
     the_laws_when_eager::the_newest_login_of_a_participant_wins();
 }
+TEST_CASE("callback facility: a wrong login is told late and holds nobody") {
+    the_laws::a_wrong_login_is_told_late_and_holds_nobody();
+    the_laws_when_eager::a_wrong_login_is_told_late_and_holds_nobody();
+}
+TEST_CASE(
+    "callback facility: logins that wait for their turn are let in, with what they sent behind") {
+    the_laws::logins_that_wait_for_their_turn_are_let_in_with_what_they_sent_behind();
+    the_laws_when_eager::logins_that_wait_for_their_turn_are_let_in_with_what_they_sent_behind();
+}
+TEST_CASE("callback facility: one that stops leaves no login behind") {
+    the_laws::a_facility_that_stops_leaves_no_login_behind();
+    the_laws_when_eager::a_facility_that_stops_leaves_no_login_behind();
+}
+TEST_CASE("callback facility: twenty operators at once hear their own answers") {
+    the_laws::twenty_operators_at_once_hear_their_own_answers();
+    the_laws_when_eager::twenty_operators_at_once_hear_their_own_answers();
+}
 TEST_CASE("callback facility: strangers do not keep participants out") {
     the_laws::strangers_do_not_keep_participants_out();
     the_laws_when_eager::strangers_do_not_keep_participants_out();

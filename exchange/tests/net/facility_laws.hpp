@@ -11,6 +11,7 @@
 #include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
+#include <deque>
 #include <string>
 
 namespace exchange::testing {
@@ -121,6 +122,124 @@ struct facility_law : facility_fixture<Side, Facility> {
             second.client.stop();
             co_await second.gone();
         });
+    }
+
+    /// Both orders of what has to be waited for: the delay of a wrong password, and a turn to be checked.
+    static void a_wrong_login_is_told_late_and_holds_nobody() {
+        day today;
+        today.how.timer_tick = std::chrono::milliseconds{5};
+        today.rules.logins.delay_first = std::chrono::milliseconds{200};
+        hold(
+            [](fixture& it) -> task {
+                soup_login guess = login_of("alice");
+                guess.password = "guess";
+                raw_client<X> stranger{it.on};
+                co_await stranger.connect(it.facility->order_entry());
+                const gyre::time_point begun = X::now(it.on);
+                stranger.say(soup_type::login_request, format_soup_login(guess));
+                stranger.say(limit(client_sequence{1}, order_side::buy, 100, 5));
+                co_await stranger.write();
+                trader<X> a{it.on, it.client("alice")};
+                co_await a.in();
+                a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
+                co_await a.heard_at_least(1);
+                CHECK(stranger.heard.empty());
+
+                co_await stranger.hear_the_end();
+                CHECK(X::now(it.on) - begun >= std::chrono::milliseconds{190});
+                REQUIRE(stranger.heard.size() == 1);
+                CHECK(stranger.heard[0].type == soup_type::login_rejected);
+                CHECK(it.open_orders(alice) == 1);
+                co_await stranger.leave();
+                a.client.stop();
+                co_await a.gone();
+                co_await until_idle(it);
+            },
+            today);
+    }
+
+    static void logins_that_wait_for_their_turn_are_let_in_with_what_they_sent_behind() {
+        day today;
+        today.how.timer_tick = std::chrono::milliseconds{5};
+        today.rules.logins.checks_per_second_max = 10;
+        today.rules.logins.checks_at_once_max = 1;
+        hold(
+            [](fixture& it) -> task {
+                raw_client<X> b{it.on};
+                co_await b.connect(it.facility->order_entry());
+                b.log_in("bob");
+                co_await b.write();
+                raw_client<X> a{it.on};
+                co_await a.connect(it.facility->order_entry());
+                a.log_in("alice");
+                a.say(limit(client_sequence{1}, order_side::buy, 100, 5));
+                co_await a.write();
+                co_await a.hear(2);
+                co_await b.hear(1);
+                CHECK(a.template heard_of<order_entered>().size() == 1);
+                co_await a.leave();
+                co_await b.leave();
+                co_await until_idle(it);
+            },
+            today);
+    }
+
+    static void a_facility_that_stops_leaves_no_login_behind() {
+        day today;
+        today.rules.logins.delay_first = std::chrono::hours{1};
+        today.rules.logins.delay_max = std::chrono::hours{1};
+        hold(
+            [](fixture& it) -> task {
+                soup_login guess = login_of("alice");
+                guess.password = "guess";
+                raw_client<X> stranger{it.on};
+                co_await stranger.connect(it.facility->order_entry());
+                stranger.say(soup_type::login_request, format_soup_login(guess));
+                co_await stranger.write();
+                trader<X> a{it.on, it.client("alice")};  // By then, the other one is refused.
+                co_await a.in();
+                it.facility->stop();
+                co_await stranger.hear_the_end();
+                CHECK(stranger.heard.empty());
+                co_await stranger.leave();
+                a.client.stop();
+                co_await a.gone();
+            },
+            today);
+    }
+
+    /// Several connections of one user among them.
+    static void twenty_operators_at_once_hear_their_own_answers() {
+        static constexpr std::uint32_t rounds = 10;
+        day today;
+        today.how.connections_max = 24;
+        today.rules.operator_connections_max = 20;
+        today.rules.operators.push_back({"floor", "secret", operator_role::market});
+        hold(
+            [](fixture& it) -> task {
+                std::deque<trader<X>> all;
+                for (int each = 0; each < 20; ++each)
+                    all.emplace_back(it.on, it.client(each % 2 == 0 ? "ops" : "floor"));
+                for (trader<X>& each : all) co_await each.in();
+                for (std::uint32_t round = 0; round < rounds; ++round)
+                    for (std::uint32_t each = 0; each < 20; ++each)
+                        all[each].send(
+                            set_settlement_price{instrument_id{100 + each}, price_ticks{round}});
+                for (trader<X>& each : all) co_await each.heard_at_least(rounds);
+                for (std::uint32_t each = 0; each < 20; ++each) {
+                    collector<admin_rejected> answers;
+                    for (const heard_message& message : all[each].messages)
+                        static_cast<void>(decode_operator_event(message.bytes, answers));
+                    CHECK(answers.taken.size() == rounds);
+                    for (const admin_rejected& answer : answers.taken)
+                        CHECK(answer.subject == 100 + each);
+                    CHECK(all[each].disconnects == 0);
+                    all[each].client.stop();
+                }
+                for (trader<X>& each : all) co_await each.gone();
+                co_await until_idle(it);
+            },
+            today);
     }
 
     static void strangers_do_not_keep_participants_out() {

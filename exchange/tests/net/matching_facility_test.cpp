@@ -37,6 +37,18 @@ TEST_CASE("gyre facility: a late listener asks for what it missed") {
 TEST_CASE("gyre facility: the newest login of a participant wins") {
     law_here::the_newest_login_of_a_participant_wins();
 }
+TEST_CASE("gyre facility: a wrong login is told late and holds nobody") {
+    law_here::a_wrong_login_is_told_late_and_holds_nobody();
+}
+TEST_CASE("gyre facility: logins that wait for their turn are let in, with what they sent behind") {
+    law_here::logins_that_wait_for_their_turn_are_let_in_with_what_they_sent_behind();
+}
+TEST_CASE("gyre facility: one that stops leaves no login behind") {
+    law_here::a_facility_that_stops_leaves_no_login_behind();
+}
+TEST_CASE("gyre facility: twenty operators at once hear their own answers") {
+    law_here::twenty_operators_at_once_hear_their_own_answers();
+}
 TEST_CASE("gyre facility: strangers do not keep participants out") {
     law_here::strangers_do_not_keep_participants_out();
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -185,4 +186,114 @@ TEST_CASE("a client that logs out is done, and may come back") {
 
     it.alices.connect();
     CHECK(it.alices.client().logged_in());
+}
+
+namespace {
+
+matching_service_options with_delays(std::uint32_t checks_per_second_max = 500) {
+    matching_service_options options = two_traders();
+    options.logins = {.checks_per_second_max = checks_per_second_max, .checks_at_once_max = 1};
+    return options;
+}
+
+soup_login guess_of(std::string_view name) {
+    return {.username = name, .password = "guess", .session = {}};
+}
+
+}  // namespace
+
+TEST_CASE("a wrong password is told late, later each time, and holds nothing else") {
+    matching_service service{with_delays(), day_start};
+    open_market(service);
+    gyre::time_point now = day_start;
+    for (const gyre::duration late : std::vector<gyre::duration>{1s, 2s, 4s, 8s, 8s}) {
+        now += 1s;
+        socketless_client stranger{service, guess_of("alice")};
+        stranger.connect(now);
+        CHECK(stranger.session().login_pending());
+        CHECK(stranger.client().rejected() == soup_reject::none);
+
+        socketless_client alices{service, login_of("alice")};
+        alices.connect(now + 100ms);
+        CHECK(alices.client().logged_in());
+        alices.disconnect();
+
+        CHECK(stranger.session().deadline() <= now + late);
+        stranger.session().on_timer(now + late - 1ms);
+        stranger.exchange_bytes(now + late - 1ms);
+        CHECK(stranger.client().rejected() == soup_reject::none);
+        stranger.session().on_timer(now + late);
+        stranger.exchange_bytes(now + late);
+        CHECK(stranger.client().rejected() == soup_reject::not_authorized);
+        CHECK(stranger.session().over());
+        now += late;
+    }
+    socketless_client later{service, guess_of("alice")};
+    now += 60s;
+    later.connect(now);
+    later.session().on_timer(now + 1s);
+    later.exchange_bytes(now + 1s);
+    CHECK(later.client().rejected() == soup_reject::not_authorized);
+}
+
+TEST_CASE("an unknown name is told as late as a wrong password, and each host has its own count") {
+    matching_service service{with_delays(), day_start};
+    struct attempt {
+        const char* host;
+        const char* name;
+        gyre::duration late;
+    };
+    for (const attempt& each : {attempt{"10.0.0.1:1", "eve", 1s}, attempt{"10.0.0.1:2", "mal", 2s},
+                                attempt{"10.0.0.2:1", "ken", 1s}}) {
+        CAPTURE(each.name);
+        socketless_client stranger{service, guess_of(each.name)};
+        stranger.be_at(gyre::endpoint::parse(each.host).value());
+        stranger.connect(day_start + each.late);
+        stranger.session().on_timer(day_start + 2 * each.late - 1ms);
+        CHECK(stranger.session().login_pending());
+        stranger.session().on_timer(day_start + 2 * each.late);
+        CHECK_FALSE(stranger.session().login_pending());
+        CHECK(stranger.session().ending() == soup_ending::rejected);
+    }
+}
+
+TEST_CASE("a login beyond the bound waits for its turn, and what comes behind it waits with it") {
+    matching_service service{with_delays(10), day_start};
+    open_market(service);
+    socketless_client bobs{service, login_of("bob")};
+    bobs.connect();
+    REQUIRE(bobs.client().logged_in());
+
+    socketless_client alices{service, login_of("alice")};
+    alices.connect();
+    REQUIRE(alices.session().login_pending());
+    soup_framer behind;
+    write_soup_header(behind.space().first<soup_header_bytes>(), soup_type::client_heartbeat, 0);
+    behind.received(soup_header_bytes);
+    span_watch spans{nullptr};
+    CHECK(alices.session().take_packets(behind, 5, day_start, spans) == 0);
+    const int announced = alices.announced();
+
+    service.on_timer(day_start + 99ms);
+    CHECK(alices.session().login_pending());
+    service.on_timer(day_start + 100ms);
+    CHECK_FALSE(alices.session().login_pending());
+    CHECK(alices.announced() > announced);  // So its driver goes on.
+    CHECK(alices.session().take_packets(behind, 5, day_start, spans) == 1);
+    alices.exchange_bytes();
+    CHECK(alices.client().logged_in());
+}
+
+TEST_CASE("a login that has to wait too long is ended as one that never came, and has no turn") {
+    matching_service service{with_delays(1), day_start};
+    socketless_client bobs{service, login_of("bob")};
+    bobs.connect();
+    socketless_client alices{service, login_of("alice"), {.login_within = 500ms}};
+    alices.connect();
+    REQUIRE(alices.session().login_pending());
+    alices.session().on_timer(day_start + 500ms);
+    CHECK(alices.session().ending() == soup_ending::login_timed_out);
+    CHECK_FALSE(alices.session().login_pending());
+    service.on_timer(day_start + 1s);
+    CHECK_FALSE(alices.session().logged_in());
 }

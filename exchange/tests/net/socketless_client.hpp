@@ -83,7 +83,11 @@ public:
     bool carry_to_server(gyre::time_point now = day_start);
     bool carry_to_client(gyre::time_point now = day_start);
 
+    /// Where it is, from its next login on.
+    void be_at(const gyre::endpoint& where) { peer_ = where; }
+
     void has_output() noexcept override { ++announced_; }
+    [[nodiscard]] gyre::endpoint peer() const noexcept override { return peer_; }
     void cut() noexcept override {
         cut_ = true;
         ++cuts_;
@@ -126,6 +130,7 @@ private:
     soup_framer to_server_;
     soup_framer to_client_;
     std::vector<heard_message> heard_;
+    gyre::endpoint peer_;
     int announced_ = 0;
     int cuts_ = 0;
     bool cut_ = false;

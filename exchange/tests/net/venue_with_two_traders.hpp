@@ -30,6 +30,7 @@ inline soup_login login_of(std::string_view name, std::uint64_t sequence = 1) {
     options.participants = {{"alice", "secret", alice}, {"bob", "secret", bob}};
     options.operators = {{"ops", "secret", operator_role::administrator}};
     options.operator_connections_max = 1;
+    options.logins.delay_first = {};  // Tests that are about it say so.
     constexpr auto always = []() noexcept { return timestamp_ns{1'000'000'000}; };
     options.sequencing.clocks = {.wall = always, .steady = always};
     return options;

@@ -29,7 +29,7 @@ void callback_connection::open(asio_stream_socket socket) {
     accepted_at_ = now();
     session_.emplace(shared_.service, *this, shared_.options.sessions, accepted_at_);
     over_since_ = gyre::never;
-    broken_ = leaving_ = finished_ = false;
+    broken_ = leaving_ = finished_ = awaits_login_ = hung_up_ = false;
     error_code impossible;  // It only sets a flag; the descriptor does not block in either case.
     if (shared_.style == callback_style::tried_first) socket_.open().non_blocking(true, impossible);
     read();
@@ -44,6 +44,13 @@ void callback_connection::on_timer(gyre::time_point now) noexcept {
     if (now < session_->deadline()) return;
     session_->on_timer(now);
     has_output();
+}
+
+void callback_connection::hang_up() noexcept {
+    cut();
+    hung_up_ = true;
+    // Nothing is pending that the cut could end.
+    if (awaits_login_ && !gyre::list_link<>::linked()) shared_.announced.push_back(*this);
 }
 
 void callback_connection::has_output() noexcept {
@@ -61,6 +68,13 @@ gyre::endpoint callback_connection::peer() const noexcept {
 
 void callback_connection::write_announced() {
     if (write_out()) shared_.note_written();
+    if (awaits_login_ && (hung_up_ || !session_->login_pending())) login_decided();
+}
+
+void callback_connection::login_decided() {
+    awaits_login_ = false;
+    if (hung_up_) leave();
+    else carry_on();
 }
 
 void callback_connection::read() {
@@ -81,7 +95,7 @@ void callback_connection::on_read(const error_code& failure, std::size_t size) {
 void callback_connection::carry_on() {
     do {
         if (shared_.service.busy()) return shared_.waiting.push_back(*this);
-        if (!take_packets()) return read();
+        if (!take_packets()) return session_->login_pending() ? await_login() : read();
     } while (write_out_all());
 }
 

@@ -45,7 +45,7 @@ public:
     [[nodiscard]] gyre::time_point accepted_at() const noexcept { return accepted_at_; }
 
     /// Ends it now.
-    void hang_up() noexcept { cut(); }
+    void hang_up() noexcept;
 
     /// Does what is due.
     void on_timer(gyre::time_point now) noexcept;
@@ -66,6 +66,8 @@ private:
     void read();
     void on_read(const boost::system::error_code& failure, std::size_t size);
     void carry_on();
+    void await_login() noexcept { awaits_login_ = true; }
+    void login_decided();
     [[nodiscard]] bool take_packets() noexcept;
     [[nodiscard]] bool write_out_all();
     [[nodiscard]] bool write_own();
@@ -99,6 +101,8 @@ private:
     bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.
     bool writing_ = false;       // From the first attempt on, until nothing is left.
     bool reader_awaits_write_ = false;
+    bool awaits_login_ = false;  // The reader: nothing is being read.
+    bool hung_up_ = false;
     bool broken_ = false;     // No byte leaves any more.
     bool unwritten_ = false;  // Counted in the shared state.
     bool leaving_ = false;    // Nothing more is carried out.

@@ -62,6 +62,7 @@ void callback_facility::stop() noexcept {
     tick_.cancel();
     rest_.cancel();
     connections_.hang_up();
+    shared_.write_announced();
     let_others_go_on();
 }
 
@@ -136,7 +137,7 @@ void callback_facility::on_tick() {
     if (!running_) return;
     const gyre::time_point now = std::chrono::steady_clock::now();
     connections_.on_timer(now);
-    service_.on_timer();
+    service_.on_timer(now);
     service_.announce();
     static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.
     feed_.on_timer(now);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Turns, and two tables of mistakes: see login_throttle.hpp.
+#include <exchange/net/application/login_throttle.hpp>
+
+#include <algorithm>
+#include <span>
+
+namespace exchange {
+namespace {
+
+/// FNV-1a. Who finds two names with one number shares their delays.
+std::uint64_t number_of(std::span<const std::byte> bytes) noexcept {
+    std::uint64_t made = 0xcbf29ce484222325;
+    for (const std::byte each : bytes)
+        made = (made ^ std::to_integer<std::uint64_t>(each)) * 0x100000001b3;
+    return made;
+}
+
+/// The host, whatever the port. An IPv6 host has a whole network of 64 bits to itself.
+std::uint64_t number_of(const gyre::endpoint& peer) noexcept {
+    using family = gyre::endpoint::family;
+    if (peer.kind() == family::v4) {
+        const gyre::ipv4 host = peer.v4();
+        return number_of(std::as_bytes(std::span{host.bytes}));
+    }
+    if (peer.kind() == family::v6) {
+        const gyre::ipv6 host = peer.v6();
+        return number_of(std::as_bytes(std::span{host.bytes}.first(8)));
+    }
+    return 0;
+}
+
+}  // namespace
+
+login_throttle::login_throttle(const login_throttle_options& options, gyre::time_point now)
+    : options_{options},
+      check_period_{std::chrono::duration_cast<gyre::duration>(std::chrono::seconds{1}) /
+                    std::max(options.checks_per_second_max, 1U)},
+      credit_{check_period_ * (std::max(options.checks_at_once_max, 1U) - 1)},
+      next_check_{now - credit_} {
+    by_name_.reserve(options.mistakes_max);
+    by_host_.reserve(options.mistakes_max);
+}
+
+void login_throttle::submit(waiting_login& login, gyre::time_point now) noexcept {
+    on_timer(now);
+    if (waiting_.empty() && take_turn(now)) return login.check_login(now);
+    waiting_.push_back(login);
+}
+
+void login_throttle::on_timer(gyre::time_point now) noexcept {
+    while (!waiting_.empty() && take_turn(now)) waiting_.pop_front().check_login(now);
+}
+
+// The time of the next check lies in the past after a rest, by as many checks as may come at once.
+bool login_throttle::take_turn(gyre::time_point now) noexcept {
+    const gyre::time_point next = std::max(next_check_, now - credit_);
+    if (next > now) return false;
+    next_check_ = next + check_period_;
+    return true;
+}
+
+gyre::duration login_throttle::note_mistake(const soup_username& name, const gyre::endpoint& peer,
+                                            gyre::time_point now) noexcept {
+    const std::string_view text = name.view();
+    return std::max(note(by_name_, number_of(std::as_bytes(std::span{text})), now),
+                    note(by_host_, number_of(peer), now));
+}
+
+gyre::duration login_throttle::note(table& in, std::uint64_t whose, gyre::time_point now) noexcept {
+    auto it = std::ranges::find(in, whose, &mistakes::of);
+    if (it == in.end()) {
+        if (in.size() < options_.mistakes_max) it = in.insert(in.end(), mistakes{});
+        else it = std::ranges::min_element(in, {}, &mistakes::last);
+        *it = {.of = whose, .count = 0, .last = now};
+    }
+    if (now - it->last >= options_.forget_after) it->count = 0;
+    it->last = now;
+    gyre::duration delay = options_.delay_first;
+    for (std::uint32_t each = 0; each < it->count && delay < options_.delay_max; ++each) delay *= 2;
+    it->count = std::min(it->count + 1, 32U);
+    return std::min(delay, options_.delay_max);
+}
+
+}  // namespace exchange

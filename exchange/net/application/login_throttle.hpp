@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How fast passwords may be tried: what a wrong one costs its sender, and all of them together the exchange.
+//
+// A wrong password is told late, and later each time, by user name and by peer; everything else goes on
+// meanwhile. And since a password is hashed to be checked, there is a bound on checks per second: whoever
+// is beyond it waits, in order, so that strangers cannot use up the processor. It reads no clock, and its
+// tables do not grow: the oldest mistake is forgotten for a new one.
+#pragma once
+
+#include <exchange/codec/soup_packet.hpp>
+
+#include <gyre/base/intrusive.hpp>
+#include <gyre/base/time.hpp>
+#include <gyre/io/endpoint.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace exchange {
+
+struct login_throttle_options {
+    gyre::duration delay_first = std::chrono::seconds{1};  ///< Twice as long for each that follows.
+    gyre::duration delay_max = std::chrono::seconds{8};
+    gyre::duration forget_after = std::chrono::minutes{1};  ///< Of the last mistake.
+    std::size_t mistakes_max = 1024;  ///< Remembered, of user names and of peers each.
+    std::uint32_t checks_per_second_max = 500;
+    std::uint32_t checks_at_once_max = 50;  ///< After a rest.
+};
+
+/// A client whose password is not checked yet.
+class waiting_login : public gyre::list_link<waiting_login> {
+public:
+    /// It is its turn.
+    virtual void check_login(gyre::time_point now) noexcept = 0;
+
+protected:
+    ~waiting_login() { unlink(); }
+};
+
+/// Threads:  One at a time, as everything of its service.
+/// Cost:     Memory is taken at construction. A mistake costs a walk over the table.
+class login_throttle {
+public:
+    login_throttle(const login_throttle_options& options, gyre::time_point now);
+
+    /// Has `login` checked: at once, or when it is its turn.
+    void submit(waiting_login& login, gyre::time_point now) noexcept;
+
+    /// Has those checked whose turn it is.
+    void on_timer(gyre::time_point now) noexcept;
+
+    /// Notes a wrong name or password.
+    ///
+    /// @return How late the client is to be told.
+    [[nodiscard]] gyre::duration note_mistake(const soup_username& name, const gyre::endpoint& peer,
+                                              gyre::time_point now) noexcept;
+
+private:
+    struct mistakes {
+        std::uint64_t of = 0;  // A name, or a host; a hash where it does not fit.
+        std::uint32_t count = 0;
+        gyre::time_point last{};
+    };
+    using table = std::vector<mistakes>;
+
+    [[nodiscard]] bool take_turn(gyre::time_point now) noexcept;
+    [[nodiscard]] gyre::duration note(table& in, std::uint64_t whose,
+                                      gyre::time_point now) noexcept;
+
+    login_throttle_options options_;
+    gyre::list<waiting_login, waiting_login> waiting_;
+    gyre::duration check_period_;
+    gyre::duration credit_;        // For those that may come at once.
+    gyre::time_point next_check_;  // When all that were begun are accounted for.
+    table by_name_;
+    table by_host_;
+};
+
+}  // namespace exchange
