@@ -351,6 +351,14 @@ void add_questions(CLI::App& options, ctl_request& into) {
     add_lists(show, into);
 }
 
+void add_passwords(CLI::App& options, ctl_request& into) {
+    options
+        .add_subcommand("hash-password",
+                        "Read a password from standard input, and print what stands for it in the "
+                        "facility's file of credentials")
+        ->callback([&into] { into.hashes_password = true; });
+}
+
 }  // namespace
 
 void add_ctl_commands(CLI::App& options, ctl_request& into) {
@@ -359,6 +367,7 @@ void add_ctl_commands(CLI::App& options, ctl_request& into) {
     add_retirements(options, into);
     add_switches(options, into);
     add_questions(options, into);
+    add_passwords(options, into);
 }
 
 }  // namespace exchange

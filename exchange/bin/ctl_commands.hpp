@@ -35,6 +35,7 @@ struct ctl_request {
     std::function<std::optional<command>(const config&)> order;
     std::optional<show_book> question;
     std::optional<show_list> list;
+    bool hashes_password = false;  ///< Nothing is asked of the exchange.
 };
 
 /// Adds all words to `options`; whichever is said fills in `into`.

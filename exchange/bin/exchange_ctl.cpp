@@ -2,14 +2,16 @@
 //
 // The operator's tool: sends one command or question to a running exchange, and prints the answer.
 //
-// It finds exchange and password in the configuration that the facility was started with. ctl_commands.hpp
-// has the words, operator_client.hpp the connection.
+// It finds the exchange in the configuration that the facility was started with, and its password in a file of
+// its own. ctl_commands.hpp has the words, operator_client.hpp the connection.
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/ctl_commands.hpp>
+#include <exchange/bin/login_arguments.hpp>
 #include <exchange/bin/operator_client.hpp>
 #include <exchange/bin/page_reader.hpp>
 #include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/command_subject.hpp>
+#include <exchange/management/password_hash.hpp>
 #include <exchange/management/words.hpp>
 
 #include <algorithm>
@@ -24,13 +26,15 @@ using namespace exchange;
 
 namespace {
 
+constexpr const char* program = "exchange_ctl";
 constexpr int refused = 1;
 constexpr int unreachable = 3;
 
 constexpr const char* about = R"(Tells a running exchange what its operator wants.
 
-It logs in with the configuration's operator, gives one command or asks one question, prints
-the answer and leaves. An earlier login of the operator is cut off.)";
+It logs in as an operator, gives one command or asks one question, prints the answer and
+leaves. Several may do so at once, also as one user. The password comes from a file, or
+from the environment as EXCHANGE_PASSWORD.)";
 
 constexpr const char* exit_codes =
     "Exit status: 0 if it was accepted, 1 if the exchange refused it, 2 if the command line or "
@@ -224,16 +228,28 @@ gyre::task<> carry_out(operator_client& client, whole_request what, std::string 
     client.leave();
 }
 
+/// Prints what stands in a file of credentials for a password.
+int print_hash() {
+    const auto password = read_password(program);
+    if (!password) return misunderstood;
+    std::printf("%s\n", hash_password(password->view()).c_str());
+    return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     std::string path;
+    login_arguments login;
     std::string address;
     double patience_seconds = 5;
     ctl_request request;
     CLI::App options{about, "exchange_ctl"};
     options.footer(exit_codes);
-    options.add_option("-c,--config", path, "The facility's configuration file")->required();
+    options.add_option("-c,--config", path, "The facility's configuration file");
+    add_credentials_option(options, login);
+    options.add_option("--user", login.user,
+                       "Who gives the command; else the file's first one without a session");
     options.add_option("--order-entry", address,
                        "Where the exchange is, instead of the file's ADDRESS:PORT");
     options.add_option("--timeout", patience_seconds, "Seconds to wait for the exchange")
@@ -242,11 +258,12 @@ int main(int count, char** arguments) {
     add_ctl_commands(options, request);
     if (const auto status = parse_command_line(options, count, arguments)) return *status;
 
+    if (request.hashes_password) return print_hash();
+    if (path.empty()) {
+        std::fprintf(stderr, "%s: --config is required\n", program);
+        return misunderstood;
+    }
     config_reading reading = load_config(path);
-    const operator_user* const who = find_operator(reading.value);
-    if (reading.errors.empty() && who == nullptr)
-        reading.errors.push_back(
-            {"participants", "there is no operator, who is the one without a session"});
     order_entry_client_options connection;
     connection.exchange = reading.value.facility.order_entry;
     if (!address.empty()) {
@@ -265,7 +282,9 @@ int main(int count, char** arguments) {
     }
     if (!reading.errors.empty()) return complain(path, reading.errors);
 
-    connection.login = {who->username, std::string_view{who->secret}, {}, 0};
+    const std::optional<client_user> who = find_operator(program, login);
+    if (!who) return misunderstood;
+    connection.login = {who->username, who->password, {}, 0};
     const std::string whom =
         connection.exchange.to_string() + " as " + std::string{who->username.view()};
     const auto patience =

@@ -2,15 +2,17 @@
 //
 // Random traders that check a running exchange by what it tells them.
 //
-// They log in as the configuration's participants, trade at a rate or as fast as answers come, and compare
+// They log in as the participants of a file of passwords, trade at a rate or as fast as answers come, and compare
 // in the end what each was told with what the public was. load_client.hpp is one of them.
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/load_run.hpp>
+#include <exchange/bin/login_arguments.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <random>
 #include <string>
+#include <utility>
 
 using namespace exchange;
 
@@ -18,8 +20,7 @@ namespace {
 
 constexpr const char* about = R"(Trades at random on a running exchange, and checks what it is told.
 
-Each participant of the configuration that has a session becomes a trader. Before they
-begin, they cancel what an earlier run has left of theirs. In the end, orders that rest
+Each user of the file of credentials that has a session becomes a trader. Before they begin, they cancel what an earlier run has left of theirs. In the end, orders that rest
 and trades that were made must be in the public feed as the traders know them.)";
 
 constexpr const char* exit_codes =
@@ -32,6 +33,7 @@ constexpr const char* exit_codes =
 /// What the command line says beside the configuration.
 struct load_arguments {
     std::string path;
+    login_arguments login;
     std::string order_entry;
     std::string requests;
     std::vector<std::uint32_t> instruments;
@@ -50,6 +52,7 @@ void replace_endpoint(const char* name, const std::string& text, gyre::endpoint&
 void add_options(CLI::App& options, load_arguments& it) {
     options.footer(exit_codes);
     options.add_option("-c,--config", it.path, "The facility's configuration file")->required();
+    add_credentials_option(options, it.login)->required();
     options.add_option("--order-entry", it.order_entry, "Instead of the file's ADDRESS:PORT");
     options.add_option("--requests", it.requests, "Instead of the file's ADDRESS:PORT");
     options.add_option("--orders", it.run.messages, "Messages in all")->capture_default_str();
@@ -91,11 +94,13 @@ int main(int count, char** arguments) {
         if (!failure.empty()) reading.errors.push_back({"instruments", failure});
     }
     if (!reading.errors.empty()) return complain(it.path, reading.errors);
+    auto users = read_users("load_generator", it.login);
+    if (!users) return misunderstood;
     it.run.patience = std::chrono::duration_cast<gyre::duration>(
         std::chrono::duration<double>{it.patience_seconds});
     std::printf("seed %llu\n", static_cast<unsigned long long>(it.run.seed));
     std::fflush(stdout);
     gyre::io_context context;
-    load_run run{context, where, it.run};
+    load_run run{context, where, std::move(*users), it.run};
     return run.carry_out();
 }

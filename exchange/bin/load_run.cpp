@@ -69,9 +69,11 @@ std::string find_markets(const config& in, const std::vector<std::uint32_t>& wan
     return into.size() < wanted.size() ? "not all of the wanted ones are defined" : "";
 }
 
-load_run::load_run(gyre::io_context& context, const config& where, const load_options& how)
+load_run::load_run(gyre::io_context& context, const config& where, std::vector<client_user> users,
+                   const load_options& how)
     : context_{context},
       where_{where},
+      users_{std::move(users)},
       how_{how},
       mix_{how.mix, how.seed},
       feed_{context, listening(where), *this} {}
@@ -85,12 +87,12 @@ int load_run::carry_out() {
             return unreachable;
         }
     }
-    for (const credentials& each : where_.service.participants) {
+    for (const client_user& each : users_) {
         const auto* const session = find_definition(where_, &define_session::session, each.session);
-        if (session == nullptr) continue;  // The operator, or who is defined later.
+        if (session == nullptr) continue;  // An operator, or who is defined later.
         order_entry_client_options options;
         options.exchange = where_.facility.order_entry;
-        options.login = {each.username, std::string_view{each.secret}, {}, 0};
+        options.login = {each.username, each.password, {}, 0};
         options.session = where_.facility.sessions;
         traders_.emplace_back(context_, options, *session, progress_);
     }

@@ -6,6 +6,7 @@
 #include <exchange/bin/feed_view.hpp>
 #include <exchange/bin/load_client.hpp>
 #include <exchange/management/config.hpp>
+#include <exchange/management/password_file.hpp>
 #include <exchange/net/session/feed_listener.hpp>
 
 #include <deque>
@@ -35,7 +36,10 @@ struct load_options {
 class load_run final : public feed_handler {
 public:
     /// @param  context  Borrowed; outlives this.
-    load_run(gyre::io_context& context, const config& where, const load_options& how);
+    /// @param  where    Borrowed; outlives this.
+    /// @param  users    Who trades: those that have a session.
+    load_run(gyre::io_context& context, const config& where, std::vector<client_user> users,
+             const load_options& how);
 
     /// Trades, compares, and says what there is to say.
     ///
@@ -69,6 +73,7 @@ private:
 
     gyre::io_context& context_;
     const config& where_;
+    std::vector<client_user> users_;
     load_options how_;
     order_mix mix_;
     gyre::event progress_;

@@ -6,6 +6,7 @@
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/run_facility.hpp>
 #include <exchange/management/affinity.hpp>
+#include <exchange/management/audit_file.hpp>
 #include <exchange/management/memory_need.hpp>
 #include <exchange/management/text_file.hpp>
 #include <exchange/net/application/life_name.hpp>
@@ -68,6 +69,24 @@ constexpr const char* exit_codes =
     return run_on_gyre(how);
 }
 
+/// Runs it with the audit trail that it is to have.
+[[nodiscard]] int keep_trail(config& how) {
+    if (how.audit_file.empty()) {
+        std::fputs(
+            "matching_facility: operators.audit_file names no file: there is no audit trail\n",
+            stderr);
+        return start(how);
+    }
+    audit_file trail{std::string{how.service.stream.session.view()}};
+    if (!trail.open(how.audit_file)) {
+        std::fprintf(stderr, "matching_facility: the audit trail cannot be written: %s\n",
+                     how.audit_file.c_str());
+        return 1;
+    }
+    how.service.trail = &trail;
+    return start(how);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -83,7 +102,7 @@ int main(int count, char** arguments) {
         "Read the configuration, say what is wrong or how much memory it needs, and end");
     if (const auto status = parse_command_line(options, count, arguments)) return *status;
 
-    config_reading reading = load_config(path);
+    config_reading reading = load_facility_config(path);
     if (!backend.empty()) {
         const auto found = find_backend(backend);
         if (found) reading.value.backend = *found;
@@ -101,5 +120,5 @@ int main(int count, char** arguments) {
     // Clients choose their numbers, and must not know which of them are in each other's way.
     std::random_device chance;
     service.sequencing.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();
-    return start(reading.value);
+    return keep_trail(reading.value);
 }

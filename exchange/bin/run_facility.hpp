@@ -121,6 +121,13 @@ private:
                          std::string{each.who().username.view()}.c_str(),
                          each.connection() != nullptr ? "connected" : "away",
                          static_cast<unsigned long long>(each.stream().messages().next_sequence()));
+        for (const operator_session& each : service_.operators()) {
+            if (each.free()) continue;
+            std::fprintf(stderr, "%s (%s): connected from %s\n",
+                         std::string{each.user().username.view()}.c_str(),
+                         std::string{describe(each.user().role)}.c_str(),
+                         each.peer().to_string().c_str());
+        }
         say_summary(stderr);
         if constexpr (std::derived_from<typename X::context, gyre::loop>)
             std::fputs(gyre::dump_tasks(context_).c_str(), stderr);

@@ -39,9 +39,8 @@ constexpr json_range kept_messages{256, std::int64_t{1} << 28};
 constexpr json_range stream_bytes{std::int64_t{64} << 10, std::int64_t{1} << 40};
 constexpr json_range connections{2, 0xffff};
 
-// Of one that does not read; and of all streams together.
+// Of one that does not read.
 constexpr std::size_t unread_bytes = std::size_t{64} << 20;
-constexpr std::size_t stream_memory_least = std::size_t{64} << 20;
 
 /// Reads what a stream keeps, and the memory for that and for what its reader has not got.
 void read_kept(json_section& in, std::size_t& messages, std::size_t& bytes, const char* unread_key,
@@ -64,6 +63,7 @@ void read_cpu(json_section& in, config& into) {
 
 void read_order_entry(json_section& in, config& into) {
     if (in.needs("at")) in.read_endpoint("at", into.facility.order_entry);
+    into.connections_max_given = in.has("connections_max");
     in.read("connections_max", into.facility.connections_max, connections);
     soup_stream_options& stream = into.service.stream;
     read_kept(in, stream.messages_max, stream.bytes_max, "unread_bytes_max",
@@ -71,6 +71,11 @@ void read_order_entry(json_section& in, config& into) {
     in.read("stream_memory_max", into.service.stream_memory.bytes_max, stream_bytes);
     in.read("queries_per_second_max", into.service.queries.per_second_max);
     in.read("query_burst_max", into.service.queries.burst_max);
+}
+
+void read_operators(json_section& in, config& into, const std::string& folder) {
+    in.read("connections_max", into.service.operator_connections_max, {1, 1024});
+    in.read_path("audit_file", into.audit_file, folder);
 }
 
 /// What the kernel would refuse for each datagram, without an error that a user sees.
@@ -136,28 +141,6 @@ void read_limits(json_section& in, partition_limits& into) {
 // ---------------------------------------------------------------------------------------------
 // Who, and what
 // ---------------------------------------------------------------------------------------------
-
-void read_participant(json_section& in, config& into) {
-    credentials who;
-    soup_password password;
-    in.read_text("username", who.username);
-    in.read_text("password", password);
-    who.secret = password.view();
-    if (!in.has("session")) {
-        if (!into.service.operators.empty())
-            in.wrong("session", "is missing, and there is an operator already");
-        into.service.operators.push_back({who.username, who.secret, operator_role::administrator});
-        return;
-    }
-    in.read_id("session", who.session);
-    for (const credentials& other : into.service.participants) {
-        if (!who.username.empty() && other.username == who.username)
-            in.wrong("username", "another participant has this name" + in.said("username"));
-        if (other.session != who.session) continue;
-        in.wrong("session", "another participant has this session" + in.said("session"));
-    }
-    into.service.participants.push_back(who);
-}
 
 template <class Command>
 void open_with(json_section& in, config& into, const Command& what) {
@@ -277,23 +260,6 @@ void read_start_of_day(json_section& in, const std::string& folder, config_readi
 // What only the whole can tell
 // ---------------------------------------------------------------------------------------------
 
-void check_participants(const config& it, std::vector<config_error>& errors) {
-    const std::vector<credentials>& all = it.service.participants;
-    if (all.empty() && it.service.operators.empty())
-        errors.push_back({"participants", "no one could log in"});
-    for (std::size_t each = 0; each < all.size(); ++each) {
-        if (number(all[each].session) <= it.service.sequencing.limits.sessions_max) continue;
-        errors.push_back({"participants[" + std::to_string(each) + "].session",
-                          "beyond limits.sessions_max, which is " +
-                              std::to_string(it.service.sequencing.limits.sessions_max)});
-    }
-    const std::size_t logins =
-        all.size() + (it.service.operators.empty() ? 0 : it.service.operator_connections_max);
-    if (it.facility.connections_max <= logins)
-        errors.push_back({"order_entry.connections_max",
-                          "expected more than may be logged in (" + std::to_string(logins) + ")"});
-}
-
 /// The core would take the last of two.
 void check_positions(const config& it, std::vector<config_error>& errors) {
     std::set<std::pair<account_id, instrument_id>> held;
@@ -325,20 +291,6 @@ void check_opening(const config& it, std::vector<config_error>& errors) {
         };
         trial.apply(0, each.what, event_sink::to(note_refusal));
     }
-}
-
-/// How much all streams may take together, if it was not said; else whether it is enough for each to say
-/// anything.
-void settle_stream_memory(config& it, std::vector<config_error>& errors) {
-    segment_pool_options& pool = it.service.stream_memory;
-    const std::size_t least = 2 * pool.segment_bytes * it.service.participants.size();
-    if (pool.bytes_max == 0)
-        pool.bytes_max = std::max(stream_memory_for(it.service), stream_memory_least);
-    else if (pool.bytes_max < least)
-        errors.push_back(
-            {"order_entry.stream_memory_max", "expected at least " + std::to_string(least) +
-                                                  " for as many participants, but found " +
-                                                  std::to_string(pool.bytes_max)});
 }
 
 }  // namespace
@@ -376,8 +328,8 @@ config_reading read_config(std::string_view text, const std::string& folder) {
     top.in_object("timing", [&](auto& in) { read_timing(in, it); });
     top.read("partitions", it.service.sequencing.partitions, {1, partitions_limit});
     top.in_object("limits", [&](auto& in) { read_limits(in, it.service.sequencing.limits); });
-    static_cast<void>(top.needs("participants"));
-    top.for_each("participants", [&](auto& in) { read_participant(in, it); });
+    top.in_object("operators", [&](auto& in) { read_operators(in, it, folder); });
+    top.read_path("credentials_file", it.credentials_file, folder);
     top.for_each("products", [&](auto& in) { read_product(in, it); });
     std::vector<opening_command> phases;
     top.for_each("instruments", [&](auto& in) { read_instrument(in, it, phases); });
@@ -388,10 +340,8 @@ config_reading read_config(std::string_view text, const std::string& folder) {
     it.opening.insert(it.opening.end(), phases.begin(), phases.end());
     top.finish();
     if (!made.errors.empty()) return made;  // What follows would complain of the same again.
-    check_participants(it, made.errors);
     check_positions(it, made.errors);
     check_opening(it, made.errors);
-    settle_stream_memory(it, made.errors);
     return made;
 }
 
@@ -401,10 +351,6 @@ config_reading load_config(const std::string& path) {
     config_reading none;
     none.errors.push_back({"", "cannot be read"});
     return none;
-}
-
-const operator_user* find_operator(const config& in) noexcept {
-    return in.service.operators.empty() ? nullptr : &in.service.operators.front();
 }
 
 }  // namespace exchange

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The one file that tells all programs of the exchange where it is, who may log in, and what is traded.
+// The file that tells all programs of the exchange where it is and what is traded.
 //
 // It is JSON in which comments are allowed; exchange/bin/exchange.json is a sample with every part but
 // what accounts hold from the day before, which programs may write into a file of its own (`start_of_day`).
+// Who may log in stands in another file (`credentials_file`), which only the facility reads.
 // Nothing in it is guessed: a key that is not known, or a value that cannot be, is an error that names
 // its place and says what was expected, and all of them are found in one reading.
 #pragma once
@@ -43,7 +44,10 @@ struct config {
     facility_backend backend = facility_backend::gyre_uring;
     std::optional<unsigned> cpu;  ///< The processor to stay on.
     facility_options facility{};
-    matching_service_options service{};
+    matching_service_options service{};  ///< Users are those of `credentials_file`.
+    std::string credentials_file;        ///< As a path from where the configuration is.
+    std::string audit_file;              ///< As above; empty: there is no trail.
+    bool connections_max_given = false;  ///< Else it follows from who may log in.
     /// Definitions, then positions, then phases: an open market takes no position. The core accepts all of
     /// it, but for the phase of a market whose last day is over: that stays closed.
     std::vector<opening_command> opening;
@@ -70,15 +74,24 @@ struct config_reading {
 ///
 /// Errors:  those that `errors` lists: text that is no JSON (with line and column), keys that are doubled,
 ///          unknown or missing, values of the wrong type or out of range, a feed that could not be sent or
-///          asked for, ticks too rare for heartbeats, participants that cannot be told apart, definitions
-///          that the core refuses, positions that are given twice, less memory for streams than what they are
-///          to keep; and all of these in the file that `start_of_day` names.
+///          asked for, ticks too rare for heartbeats, definitions that the core refuses, positions that are
+///          given twice; and all of these in the file that `start_of_day` names.
 ///
-/// @param  folder  Where `start_of_day` is looked for, unless it is an absolute path.
+/// @param  folder  Where other files are looked for, unless they have an absolute path.
 [[nodiscard]] config_reading read_config(std::string_view text, const std::string& folder = ".");
 
 /// Reads a file; that it cannot be read is an error like any other. Others are looked for beside it.
 [[nodiscard]] config_reading load_config(const std::string& path);
+
+/// Reads the file of credentials that a configuration names, into it, and judges the whole.
+///
+/// Errors:  as of a configuration, with the name of that file before their place: users who cannot be told
+///          apart, what is no hash or takes too long, roles that there are not; and more of them than there
+///          are connections, or sessions.
+void add_credentials(config_reading& to);
+
+/// What a facility needs: `load_config`, and the credentials.
+[[nodiscard]] config_reading load_facility_config(const std::string& path);
 
 /// What the configuration defines under this number, or null.
 template <class Command, class Id>
@@ -89,8 +102,5 @@ template <class Command, class Id>
     }
     return nullptr;
 }
-
-/// Who may give the operator's commands; null if the configuration names none.
-[[nodiscard]] const operator_user* find_operator(const config& in) noexcept;
 
 }  // namespace exchange

@@ -4,6 +4,7 @@
 #include <exchange/management/json_section.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace exchange {
 
@@ -33,6 +34,13 @@ void json_section::read_milliseconds(const char* key, gyre::duration& into) {
 
 void json_section::read_string(const char* key, std::string& into) {
     if (auto text = text_at(key)) into = std::move(*text);
+}
+
+void json_section::read_path(const char* key, std::string& into, const std::string& folder) {
+    const std::optional<std::string> name = text_at(key);
+    if (!name) return;
+    if (name->empty()) return wrong(key, "expected the name of a file" + said(key));
+    into = (std::filesystem::path{folder} / *name).string();
 }
 
 void json_section::read_endpoint(const char* key, gyre::endpoint& into) {

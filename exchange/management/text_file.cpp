@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 
 namespace exchange {
 
@@ -21,6 +22,14 @@ std::optional<std::string> read_text_file(const std::string& path) {
     std::fclose(file);
     if (!whole) return std::nullopt;
     return text;
+}
+
+bool is_open_to_others(const std::string& path) {
+    using std::filesystem::perms;
+    std::error_code failure;
+    const auto found = std::filesystem::status(path, failure);
+    return !failure &&
+           (found.permissions() & (perms::group_all | perms::others_all)) != perms::none;
 }
 
 }  // namespace exchange

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The whole of a file as text: a configuration, or what the kernel tells about the machine in one.
+// The whole of a file as text: what people, programs and the kernel write for the exchange to read.
 #pragma once
 
 #include <optional>
@@ -10,5 +10,8 @@ namespace exchange {
 
 /// All of it; nothing if it cannot be read.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::string& path);
+
+/// Whether others than its owner may read or write a file.
+[[nodiscard]] bool is_open_to_others(const std::string& path);
 
 }  // namespace exchange

@@ -3,6 +3,8 @@
 // What a configuration says, and every way in which it can be wrong: the place, and what was expected.
 #include <exchange/management/config.hpp>
 
+#include <exchange/management/password_hash.hpp>
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,24 +23,14 @@ namespace {
 // The least that is a configuration, with `more` in it.
 std::string minimal(const std::string& more = "") {
     return R"({"order_entry": {"at": "127.0.0.1:7001"},
-               "feed": {"to": "239.0.0.1:7002", "from": "127.0.0.1:0", "requests": "127.0.0.1:7003"},
-               "participants": [{"username": "ops", "password": "x"}])" +
+               "feed": {"to": "239.0.0.1:7002", "from": "127.0.0.1:0", "requests": "127.0.0.1:7003"})" +
            more + "}";
-}
-
-// As above, with other participants.
-std::string with_participants(const std::string& them) {
-    return R"({"order_entry": {"at": "127.0.0.1:7001"},
-               "feed": {"to": "239.0.0.1:7002", "from": "127.0.0.1:0", "requests": "127.0.0.1:7003"},
-               "participants": )" +
-           them + "}";
 }
 
 // As above, with another feed.
 std::string with_feed(const std::string& to, const std::string& from, const std::string& requests) {
     return R"({"order_entry": {"at": "127.0.0.1:7001"}, "feed": {"to": ")" + to +
-           R"(", "from": ")" + from + R"(", "requests": ")" + requests +
-           R"("}, "participants": [{"username": "ops", "password": "x"}]})";
+           R"(", "from": ")" + from + R"(", "requests": ")" + requests + R"("}})";
 }
 
 std::string all_messages(const config_reading& of) {
@@ -81,7 +73,7 @@ public:
     ~written_file() { std::filesystem::remove_all(folder_); }
 
     [[nodiscard]] std::string folder() const { return folder_; }
-    static constexpr const char* name = "positions.json";
+    static constexpr const char* name = "positions.json";  // Whatever is in it.
 
 private:
     std::filesystem::path folder_;
@@ -99,6 +91,40 @@ void check_wrong_file(const std::string& text, const std::string& where, const s
     CHECK(read.errors[0].what.find(what) != std::string::npos);
 }
 
+// Hashes of passwords that nobody needs.
+const std::string a_hash = hash_password("x");
+
+// What a facility reads: the least of a configuration with `more`, and this file of credentials.
+config_reading with_credentials(const std::string& text, const std::string& more = "") {
+    const written_file file{text};
+    config_reading read =
+        read_config(minimal(R"(, "credentials_file": "positions.json")" + more), file.folder());
+    add_credentials(read);
+    return read;
+}
+
+// Exactly one error of it.
+void check_wrong_credentials(const std::string& text, const std::string& where,
+                             const std::string& what, const std::string& more = "") {
+    CAPTURE(text);
+    const config_reading read = with_credentials(text, more);
+    INFO("it said: ", all_messages(read));
+    REQUIRE(read.errors.size() == 1);
+    CHECK(read.errors[0].where == where);
+    CHECK(read.errors[0].what.find(what) != std::string::npos);
+}
+
+std::string trader(const std::string& name, const std::string& session) {
+    return R"({"username": ")" + name + R"(", "hash": ")" + a_hash + R"(", "session": )" + session +
+           "}";
+}
+std::string administrator(const std::string& name, const std::string& role = "administrator") {
+    return R"({"username": ")" + name + R"(", "hash": ")" + a_hash + R"(", "role": ")" + role +
+           R"("})";
+}
+std::string traders(const std::string& them) { return R"({"participants": [)" + them + "]}"; }
+std::string administrators(const std::string& them) { return R"({"operators": [)" + them + "]}"; }
+
 template <class Command>
 const Command* find_opening(const config& in, std::size_t which = 0) {
     for (const opening_command& each : in.opening) {
@@ -111,7 +137,7 @@ const Command* find_opening(const config& in, std::size_t which = 0) {
 }  // namespace
 
 TEST_CASE("the sample configuration is in order, and means what it says") {
-    const config_reading read = load_config(EXCHANGE_SAMPLE);
+    const config_reading read = load_facility_config(EXCHANGE_SAMPLE);
     const config& it = read.value;
 
     REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
@@ -121,12 +147,16 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     CHECK(it.facility.feed.to_string() == "239.195.70.1:7002");
     CHECK(it.facility.feed_interface == "lo");
     CHECK(it.facility.feed_requests.port() == 7003);
-    CHECK(it.facility.connections_max == 40);
+    CHECK(it.facility.connections_max == 3 + 32 + 16);
     CHECK(it.service.sequencing.limits.orders_max == 20'000);
     REQUIRE(it.service.participants.size() == 3);
-    REQUIRE(find_operator(it) != nullptr);
-    CHECK(find_operator(it)->username == soup_username{"ops"});
     CHECK(it.service.participants[0].session == session_id{1});
+    CHECK(it.service.passwords("secret", it.service.participants[0].secret));
+    REQUIRE(it.service.operators.size() == 4);
+    CHECK(it.service.operators[0].username == soup_username{"ops"});
+    CHECK(it.service.operators[0].role == operator_role::administrator);
+    CHECK(it.service.passwords("operator", it.service.operators[0].secret));
+    CHECK(it.audit_file.empty());
 
     const auto* const product = find_opening<define_product>(it, 1);
     REQUIRE(product != nullptr);
@@ -309,7 +339,7 @@ TEST_CASE("a position that is given twice, cannot be or cannot be kept is refuse
 TEST_CASE("text that is no JSON is refused with the line and the column") {
     check_wrong("", "", "parse error at line 1, column 1");
     check_wrong("{\n  \"feed\": }\n", "", "parse error at line 2, column 11");
-    check_wrong(minimal() + "x", "", "parse error at line 3");
+    check_wrong(minimal() + "x", "", "parse error at line 2");
     check_wrong("[]", "", "expected an object");
 }
 
@@ -337,14 +367,10 @@ TEST_CASE("a key that is not known is refused, and the known ones are named") {
 
 TEST_CASE("what is needed and not there is named") {
     const config_reading read = read_config("{}");
-    CHECK(all_messages(read) ==
-          "order_entry: is missing\nfeed: is missing\nparticipants: is missing\n");
+    CHECK(all_messages(read) == "order_entry: is missing\nfeed: is missing\n");
     check_wrong(minimal(R"(, "products": [{}])"), "products[0].id", "is missing");
     check_wrong(minimal(R"(, "products": [{"id": 1, "ticks": [{"from": 0}]}])"),
                 "products[0].ticks[0].step", "is missing");
-    check_wrong(with_participants(R"([{"username": "ops"}])"), "participants[0].password",
-                "is missing");
-    check_wrong(with_participants("[]"), "participants", "no one could log in");
 }
 
 TEST_CASE("a value of another type is refused, and what was found is said") {
@@ -435,41 +461,92 @@ TEST_CASE("more connections than can be numbered are refused") {
     CHECK(read_config(connections("65535")).errors.empty());
 }
 
-TEST_CASE("names and passwords that the protocol cannot carry are refused") {
-    check_wrong(with_participants(R"([{"username": "operator", "password": "x"}])"),
-                "participants[0].username", "expected 1 to 6 printable characters");
-    check_wrong(with_participants(R"([{"username": "ops", "password": "12345678901"}])"),
-                "participants[0].password", "expected 1 to 10 printable characters");
-    check_wrong(with_participants(R"([{"username": "", "password": "x"}])"),
-                "participants[0].username", R"(found "")");
-    check_wrong(with_participants(R"([{"username": " a", "password": "x"}])"),
-                "participants[0].username", "without a blank");
-    check_wrong(with_participants(R"([{"username": "\u00e9", "password": "x"}])"),
-                "participants[0].username", "printable");
+TEST_CASE("names that the protocol cannot carry are refused") {
+    const std::string where = "positions.json: participants[0].username";
+    check_wrong_credentials(traders(trader("operator", "1")), where,
+                            "expected 1 to 6 printable characters");
+    check_wrong_credentials(traders(trader("", "1")), where, R"(found "")");
+    check_wrong_credentials(traders(trader(" a", "1")), where, "without a blank");
+    check_wrong_credentials(traders(trader("\\u00e9", "1")), where, "printable");
 }
 
-TEST_CASE("participants who cannot be told apart are refused") {
-    check_wrong(with_participants(R"([{"username": "a", "password": "x", "session": 1},
-                                      {"username": "a", "password": "y", "session": 2}])"),
-                "participants[1].username", "another participant has this name");
-    check_wrong(with_participants(R"([{"username": "a", "password": "x", "session": 1},
-                                      {"username": "b", "password": "y", "session": 1}])"),
-                "participants[1].session", "another participant has this session");
-    check_wrong(with_participants(R"([{"username": "a", "password": "x"},
-                                      {"username": "b", "password": "y"}])"),
-                "participants[1].session", "there is an operator already");
+TEST_CASE("users who cannot be told apart are refused") {
+    check_wrong_credentials(traders(trader("a", "1") + "," + trader("a", "2")),
+                            "positions.json: participants[1].username",
+                            "another user has this name");
+    check_wrong_credentials(traders(trader("a", "1") + "," + trader("b", "1")),
+                            "positions.json: participants[1].session",
+                            "another participant has this session");
+    check_wrong_credentials(R"({"participants": [)" + trader("a", "1") + R"(], "operators": [)" +
+                                administrator("a") + "]}",
+                            "positions.json: operators[0].username", "another user has this name");
+}
+
+TEST_CASE("what is no hash, or no role, is refused, and a password in its place is not repeated") {
+    const std::string where = "positions.json: participants[0].hash";
+    const auto with_hash = [](const std::string& hash) {
+        return traders(R"({"username": "a", "session": 1, "hash": ")" + hash + R"("})");
+    };
+    check_wrong_credentials(with_hash("secret"), where, "expected a hash");
+    CHECK(all_messages(with_credentials(with_hash("secret"))).find("secret") == std::string::npos);
+    check_wrong_credentials(with_hash("$5$rounds=1000$salt"), where, "is incomplete");
+    const std::string slow =
+        "$y$j9T$F5Jx5fExrKuPp53xLKQ..1$HiE6YXrOXRe5CWuennpleK1wuwUvXfyn71SgHHm8R7C";
+    check_wrong_credentials(with_hash(slow), where, "takes more than a few milliseconds");
+    std::string allowed = with_hash(slow);
+    allowed.insert(1, R"("slow_hashes": 1, )");
+    CHECK(with_credentials(allowed).errors.empty());
+    check_wrong_credentials(traders(R"({"username": "a", "session": 1})"), where, "is missing");
+    check_wrong_credentials(
+        administrators(administrator("a", "root")), "positions.json: operators[0].role",
+        R"(expected one of viewer, market, risk, administrator, but found "root")");
+}
+
+TEST_CASE("a file of credentials is needed by a facility, and everything wrong with it is told") {
+    config_reading none = read_config(minimal());
+    CHECK(none.errors.empty());
+    add_credentials(none);
+    CHECK(all_messages(none) == "credentials_file: is missing\n");
+    config_reading absent =
+        read_config(minimal(R"(, "credentials_file": "absent.json")"), "/nowhere");
+    add_credentials(absent);
+    CHECK(all_messages(absent) == "absent.json: cannot be read\n");
+    check_wrong(minimal(R"(, "credentials_file": "")"), "credentials_file",
+                "expected the name of a file");
+    check_wrong(minimal(R"(, "operators": {"connections_max": 0})"), "operators.connections_max",
+                "from 1 to 1024");
+    check_wrong_credentials("{}", "positions.json", "no one could log in");
+    check_wrong_credentials("{", "positions.json", "line 1");
+    CHECK(
+        with_credentials(R"({"participants": [{}], "operators": [{"name": "x"}]})").errors.size() ==
+        7);
+    // What is wrong with the configuration is told beside it.
+    const config_reading both = with_credentials("{}", R"(, "colour": 1)");
+    CHECK(both.errors.size() == 2);
 }
 
 TEST_CASE("what only the whole can tell is told") {
-    check_wrong(with_participants(R"([{"username": "a", "password": "x", "session": 2000}])"),
-                "participants[0].session", "beyond limits.sessions_max, which is 1024");
-    std::string crowded = minimal();
-    crowded.replace(crowded.find(R"("127.0.0.1:7001")"), 16,
-                    R"("127.0.0.1:7001", "connections_max": 2)");
-    CHECK(read_config(crowded).errors.empty());
-    crowded.replace(crowded.find(R"([{"username")"), 1,
-                    R"([{"username": "a", "password": "x", "session": 1}, )");
-    check_wrong(crowded, "order_entry.connections_max", "more than there are participants (2)");
+    check_wrong_credentials(traders(trader("a", "2000")), "positions.json: participants[0].session",
+                            "beyond limits.sessions_max, which is 1024");
+    const std::string two = R"({"participants": [)" + trader("a", "1") + R"(], "operators": [)" +
+                            administrator("b") + "]}";
+    const config_reading read = with_credentials(two, R"(, "operators": {"connections_max": 5})");
+    REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
+    CHECK(read.value.facility.connections_max == 1 + 5 + 16);
+}
+
+TEST_CASE("as many connections as may be logged in are too few") {
+    const written_file file{traders(trader("a", "1") + "," + trader("b", "2"))};
+    const auto with_connections = [&](const std::string& most) {
+        std::string text = minimal(R"(, "credentials_file": "positions.json")");
+        text.insert(text.find(R"("at")"), R"("connections_max": )" + most + ", ");
+        config_reading read = read_config(text, file.folder());
+        add_credentials(read);
+        return all_messages(read);
+    };
+    CHECK(with_connections("2") ==
+          "order_entry.connections_max: expected more than may be logged in, which is 2\n");
+    CHECK(with_connections("3").empty());
 }
 
 TEST_CASE("a definition that the core would refuse is refused with its reason") {

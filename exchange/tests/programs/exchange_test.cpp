@@ -19,6 +19,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -263,7 +264,8 @@ TEST_CASE("a bad configuration starts nothing, says everything that is wrong, an
     for (const std::string path :
          {EXCHANGE_MATCHING_FACILITY, EXCHANGE_EXCHANGE_CTL, EXCHANGE_LOAD_GENERATOR}) {
         CAPTURE(path);
-        std::vector<std::string> words{"--config", bad.path()};
+        std::vector<std::string> words{"--config", bad.path(), "--credentials",
+                                       EXCHANGE_SAMPLE_FOLDER "/passwords.json"};
         if (path == EXCHANGE_MATCHING_FACILITY) words = {bad.path(), "--check"};
         if (path == EXCHANGE_EXCHANGE_CTL) words.insert(words.end(), {"phase", "1", "halted"});
         const auto [status, text] = outcome_of(path, words);
@@ -334,17 +336,20 @@ TEST_CASE("what is reserved and not used is taken from nobody") {
 
 TEST_CASE("a wrong password is reported as wrong, and a missing exchange as unreachable") {
     running_exchange it{"gyre_epoll"};
-    const written_config wrong{sample_text([&](nlohmann::json& other) {
-        for (nlohmann::json& each : other["participants"]) each["password"] = "guess";
-        other["order_entry"]["at"] = it.order_entry();
+    const written_config wrong{sample_passwords([](nlohmann::json& other) {
+        for (nlohmann::json& each : other["users"]) each["password"] = "guess";
     })};
 
-    const auto ctl =
-        outcome_of(EXCHANGE_EXCHANGE_CTL, {"-c", wrong.path(), "phase", "1", "halted"});
+    const auto ctl = outcome_of(EXCHANGE_EXCHANGE_CTL,
+                                {"-c", it.config_path(), "--order-entry", it.order_entry(),
+                                 "--credentials", wrong.path(), "phase", "1", "halted"});
     CHECK(ctl.status == 3);
     CHECK(ctl.text == "exchange_ctl: " + it.order_entry() +
                           " as ops: the login is refused: wrong name or password\n");
-    const auto load = outcome_of(EXCHANGE_LOAD_GENERATOR, {"-c", wrong.path(), "--seed", "1"});
+    const auto load =
+        outcome_of(EXCHANGE_LOAD_GENERATOR,
+                   {"-c", it.config_path(), "--order-entry", it.order_entry(), "--requests",
+                    it.requests(), "--credentials", wrong.path(), "--seed", "1"});
     CHECK(load.status == 3);
     CHECK(load.text ==
           "seed 1\nload_generator: " + it.order_entry() + " as alice: wrong name or password\n");
@@ -359,11 +364,12 @@ TEST_CASE("a wrong password is reported as wrong, and a missing exchange as unre
 TEST_CASE("an exchange whose host answers nothing is given up when the time has passed") {
     const silent_host silent;
     const std::string where = silent.where().to_string();
+    const written_config passwords{sample_passwords()};
     const auto begun = std::chrono::steady_clock::now();
 
-    const auto [status, text] =
-        outcome_of(EXCHANGE_EXCHANGE_CTL, {"-c", EXCHANGE_SAMPLE, "--order-entry", where,
-                                           "--timeout", "0.1", "phase", "1", "halted"});
+    const auto [status, text] = outcome_of(
+        EXCHANGE_EXCHANGE_CTL, {"-c", EXCHANGE_SAMPLE, "--order-entry", where, "--credentials",
+                                passwords.path(), "--timeout", "0.1", "phase", "1", "halted"});
 
     CHECK(status == 3);
     CHECK(text == "exchange_ctl: " + where + " as ops: cannot be reached\n");
@@ -386,6 +392,66 @@ TEST_CASE("a load whose exchange dies gives up, says so, and still tells what it
         CHECK_MESSAGE(text.find("nothing could be sent for 2 s") != std::string::npos, text);
         CHECK_MESSAGE(text.find("answered after p50") != std::string::npos, text);
     }
+}
+
+TEST_CASE("several operators at once all hear their answers, and the trail has who did what") {
+    for (const std::string& backend : facility_backends()) {
+        CAPTURE(backend);
+        const running_exchange it{backend};
+        const char* const users[] = {"ops", "floor", "eye"};
+        std::deque<program> all;
+        for (int each = 0; each < 12; ++each)
+            all.emplace_back(EXCHANGE_EXCHANGE_CTL,
+                             it.ctl_words({"--user", users[each % 3], "settle", "1",
+                                           std::to_string(1000 + each)}));
+        for (int each = 0; each < 12; ++each) {
+            const auto [status, text] = outcome_of(all[static_cast<std::size_t>(each)]);
+            CAPTURE(text);
+            CHECK(status == (each % 3 == 2 ? 1 : 0));
+            CHECK(text == (each % 3 == 2 ? "refused: set_settlement_price 1: not_permitted\n"
+                                         : "accepted: set_settlement_price 1\n"));
+        }
+        CHECK(it.ctl({"--user", "eye", "show", "book", "1"}).status == 0);
+
+        const std::string trail = it.trail();
+        CAPTURE(trail);
+        CHECK(trail.find(R"("user":"exchange","command":"define_product","product":1)") !=
+              std::string::npos);
+        for (int each = 0; each < 12; ++each)
+            CHECK(trail.find(R"("settlement_price":)" + std::to_string(1000 + each) + "}") !=
+                  std::string::npos);
+        CHECK(trail.find(R"("user":"eye","role":"viewer")") != std::string::npos);
+        CHECK(trail.find(R"("answer":"rejected","reason":"not_permitted"})") != std::string::npos);
+    }
+}
+
+TEST_CASE("who gives a command is told by a file or by the environment, and passwords are hashed") {
+    const running_exchange it{"gyre_epoll"};
+    check_refused(it, {"--user", "risk", "phase", "1", "halted"}, "not_permitted");
+    check_accepted(it, {"--user", "risk", "change", "account", "3", "--open-orders-max", "10"});
+    const auto [status, text] = it.ctl({"--user", "nobody", "expire"});
+    CHECK(status == 2);
+    CHECK_MESSAGE(text.ends_with("no such user: nobody\n"), text);
+    const auto bare =
+        outcome_of(EXCHANGE_EXCHANGE_CTL, {"-c", it.config_path(), "--user", "ops", "expire"});
+    CHECK(bare.status == 2);
+    CHECK_MESSAGE(bare.text.find("EXCHANGE_PASSWORD") != std::string::npos, bare.text);
+    CHECK(outcome_of(EXCHANGE_EXCHANGE_CTL, {"expire"}).text ==
+          "exchange_ctl: --config is required\n");
+    const auto open =
+        outcome_of(EXCHANGE_EXCHANGE_CTL,
+                   {"-c", it.config_path(), "--order-entry", it.order_entry(), "--credentials",
+                    EXCHANGE_SAMPLE_FOLDER "/passwords.json", "expire"});
+    CHECK(open.status == 0);
+    program by_environment{
+        EXCHANGE_EXCHANGE_CTL,
+        {"-c", it.config_path(), "--order-entry", it.order_entry(), "--user", "ops", "expire"},
+        {{"EXCHANGE_PASSWORD", "operator"}}};
+    CHECK(outcome_of(by_environment).text == "accepted: expire_instruments\n");
+    program hashed{EXCHANGE_EXCHANGE_CTL, {"hash-password"}, {}, "secret\n"};
+    CHECK(outcome_of(hashed).text.starts_with("$5$rounds=1000$"));
+    program too_long{EXCHANGE_EXCHANGE_CTL, {"hash-password"}, {}, "12345678901\n"};
+    CHECK(outcome_of(too_long).status == 2);
 }
 
 TEST_CASE("what an operator cannot mean is refused on the command line") {
@@ -460,7 +526,7 @@ TEST_CASE("SIGQUIT tells who is there without ending anything, a second SIGTERM 
                                 how["timing"]["login_within_ms"] = 600'000;
                             }};
         it.facility().send(SIGQUIT);
-        CHECK(it.facility().next_line() == "ops: away, next message 1");
+        CHECK(it.facility().next_line() == "alice: away, next message 1");
         const int silent =
             gyre::testing::plain_connect(gyre::endpoint::parse(it.order_entry()).value());
         check_accepted(it,

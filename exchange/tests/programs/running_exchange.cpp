@@ -36,6 +36,8 @@ written_config::written_config(const std::string& text) {
     std::ofstream file{path_};
     file << text;
     REQUIRE(file.good());
+    using std::filesystem::perms;
+    std::filesystem::permissions(path_, perms::owner_read | perms::owner_write);
 }
 
 written_config::~written_config() { std::filesystem::remove(path_); }
@@ -46,6 +48,14 @@ std::string sample_text(const std::function<void(nlohmann::json&)>& change) {
     it["order_entry"]["at"] = "127.0.0.1:0";
     it["feed"]["requests"] = "127.0.0.1:0";
     it["feed"]["to"] = own_group();
+    it["credentials_file"] = EXCHANGE_SAMPLE_FOLDER "/credentials.json";
+    if (change) change(it);
+    return it.dump(1);
+}
+
+std::string sample_passwords(const std::function<void(nlohmann::json&)>& change) {
+    nlohmann::json it = nlohmann::json::parse(
+        gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER "/passwords.json"), nullptr, true, true);
     if (change) change(it);
     return it.dump(1);
 }
@@ -61,9 +71,18 @@ std::vector<std::string> facility_backends() {
 
 running_exchange::running_exchange(const std::string& backend,
                                    const std::function<void(nlohmann::json&)>& change)
-    : backend_{backend}, change_{change} {
-    configs_.emplace_back(sample_text(change_));
+    : trail_{""}, passwords_{sample_passwords()}, backend_{backend}, change_{change} {
+    configs_.emplace_back(changed_sample({}));
     start();
+}
+
+std::string running_exchange::changed_sample(
+    const std::function<void(nlohmann::json&)>& last) const {
+    return sample_text([&](nlohmann::json& it) {
+        it["operators"]["audit_file"] = trail_.path();
+        if (change_) change_(it);
+        if (last) last(it);
+    });
 }
 
 void running_exchange::start() {
@@ -80,8 +99,7 @@ void running_exchange::kill() {
 }
 
 void running_exchange::start_again() {
-    configs_.emplace_back(sample_text([this](nlohmann::json& it) {
-        if (change_) change_(it);
+    configs_.emplace_back(changed_sample([this](nlohmann::json& it) {
         it["order_entry"]["at"] = order_entry_;
         it["feed"]["requests"] = requests_;
     }));
@@ -91,9 +109,16 @@ void running_exchange::start_again() {
 std::string running_exchange::life() const { return behind(ready_, "life "); }
 
 running_exchange::answer running_exchange::ctl(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"--config", config_path(), "--order-entry", order_entry_});
-    return outcome_of(EXCHANGE_EXCHANGE_CTL, std::move(words));
+    return outcome_of(EXCHANGE_EXCHANGE_CTL, ctl_words(std::move(words)));
 }
+
+std::vector<std::string> running_exchange::ctl_words(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"--config", config_path(), "--order-entry", order_entry_,
+                                 "--credentials", passwords_.path()});
+    return words;
+}
+
+std::string running_exchange::trail() const { return gyre::testing::text_of_file(trail_.path()); }
 
 running_exchange::answer running_exchange::load(std::vector<std::string> words) const {
     gyre::testing::program it = start_load(std::move(words));
@@ -102,7 +127,7 @@ running_exchange::answer running_exchange::load(std::vector<std::string> words) 
 
 gyre::testing::program running_exchange::start_load(std::vector<std::string> words) const {
     words.insert(words.begin(), {"--config", config_path(), "--order-entry", order_entry_,
-                                 "--requests", requests_});
+                                 "--requests", requests_, "--credentials", passwords_.path()});
     return gyre::testing::program{EXCHANGE_LOAD_GENERATOR, std::move(words)};
 }
 

@@ -19,7 +19,7 @@
 
 namespace exchange::testing {
 
-/// A file that is there as long as this.
+/// A file that is there as long as this, and that nobody else can read.
 class written_config {
 public:
     explicit written_config(const std::string& text);
@@ -35,6 +35,9 @@ private:
 
 /// The sample, with ports and a group of its own, changed by `change`.
 [[nodiscard]] std::string sample_text(const std::function<void(nlohmann::json&)>& change = {});
+
+/// The passwords of the sample's users, as a client's file has them.
+[[nodiscard]] std::string sample_passwords(const std::function<void(nlohmann::json&)>& change = {});
 
 /// The backends that this build can run.
 [[nodiscard]] std::vector<std::string> facility_backends();
@@ -56,6 +59,8 @@ public:
         std::string text;
     };
     [[nodiscard]] answer ctl(std::vector<std::string> words) const;
+    /// Its command line.
+    [[nodiscard]] std::vector<std::string> ctl_words(std::vector<std::string> words) const;
     [[nodiscard]] answer load(std::vector<std::string> words) const;
     /// The same, as it runs.
     [[nodiscard]] gyre::testing::program start_load(std::vector<std::string> words) const;
@@ -63,14 +68,22 @@ public:
     [[nodiscard]] gyre::testing::program& facility() noexcept { return *facility_; }
     [[nodiscard]] const std::string& ready_line() const noexcept { return ready_; }
     [[nodiscard]] const std::string& config_path() const noexcept { return configs_.back().path(); }
+    [[nodiscard]] const std::string& passwords_path() const noexcept { return passwords_.path(); }
+    /// What the audit trail says until now.
+    [[nodiscard]] std::string trail() const;
     [[nodiscard]] const std::string& order_entry() const noexcept { return order_entry_; }
     [[nodiscard]] const std::string& requests() const noexcept { return requests_; }
     /// The name of the life that it is in.
     [[nodiscard]] std::string life() const;
 
 private:
+    /// The configuration of a start, but for what `last` changes.
+    [[nodiscard]] std::string changed_sample(
+        const std::function<void(nlohmann::json&)>& last) const;
     void start();
 
+    written_config trail_;
+    written_config passwords_;
     std::string backend_;
     std::function<void(nlohmann::json&)> change_;
     std::deque<written_config>
