@@ -29,7 +29,7 @@ public:
         : session_{service, *this, {}, clock_now()} {
         const auto login = format_soup_login({username, password, {}, 0});
         session_.on_packet({soup_type::login_request, login}, clock_now());
-        lab::require(session_.who() != nullptr, "exchange: the core's own client was not let in");
+        lab::require(session_.logged_in(), "exchange: the core's own client was not let in");
         take_output(clock_now());
     }
 

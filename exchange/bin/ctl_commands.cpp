@@ -351,6 +351,39 @@ void add_questions(CLI::App& options, ctl_request& into) {
     add_lists(show, into);
 }
 
+void add_participants(CLI::App& options, ctl_request& into) {
+    CLI::App* const word = options.add_subcommand(
+        "participant", "Say who may log in until the facility ends; its file stays as it is");
+    word->require_subcommand(1);
+    const auto said = std::make_shared<participant_words>();
+    const auto add = [&](const char* name, const char* help, definition_action action,
+                         bool has_session) {
+        CLI::App* const it = word->add_subcommand(name, help);
+        it->add_option("username", said->name, "At most 6 characters")
+            ->required()
+            ->check([](const std::string& text) {
+                return text.size() <= 6 && !text.empty() ? "" : "expected 1 to 6 characters";
+            });
+        if (has_session)
+            it->add_option_function<std::uint16_t>(
+                  "--session",
+                  [said](const std::uint16_t& number) { said->session = session_id{number}; },
+                  "Through which it trades")
+                ->required()
+                ->check(CLI::Range(1, 0xffff));
+        it->callback([said, action, &into] {
+            said->action = action;
+            into.participant = *said;
+        });
+    };
+    add("add", "Let somebody log in; the password is read from standard input",
+        definition_action::create, true);
+    add("change", "Another password, read from standard input, or session; cuts the connection",
+        definition_action::change, true);
+    add("remove", "Let somebody log in no more, and cut the connection", definition_action::create,
+        false);
+}
+
 void add_passwords(CLI::App& options, ctl_request& into) {
     options
         .add_subcommand("hash-password",
@@ -367,6 +400,7 @@ void add_ctl_commands(CLI::App& options, ctl_request& into) {
     add_retirements(options, into);
     add_switches(options, into);
     add_questions(options, into);
+    add_participants(options, into);
     add_passwords(options, into);
 }
 

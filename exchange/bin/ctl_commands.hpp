@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace exchange {
 
@@ -28,13 +29,21 @@ struct show_list {
     listing_format how;
 };
 
-/// What was asked for on the command line: one of the three.
+/// A change of who may log in; whoever is added or changed has a password, too, which is no word.
+struct participant_words {
+    std::string name;
+    session_id session = session_id::none;  ///< None: the participant is removed.
+    definition_action action = definition_action::create;
+};
+
+/// What was asked for on the command line: one of these.
 struct ctl_request {
     /// Makes the command. A change takes from the configuration what was not said; nothing if that does not
     /// have what is needed either.
     std::function<std::optional<command>(const config&)> order;
     std::optional<show_book> question;
     std::optional<show_list> list;
+    std::optional<participant_words> participant;
     bool hashes_password = false;  ///< Nothing is asked of the exchange.
 };
 

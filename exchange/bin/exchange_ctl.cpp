@@ -2,8 +2,8 @@
 //
 // The operator's tool: sends one command or question to a running exchange, and prints the answer.
 //
-// It finds the exchange in the configuration that the facility was started with, and its password in a file of
-// its own. ctl_commands.hpp has the words, operator_client.hpp the connection.
+// It finds the exchange in the configuration that the facility was started with, and its password in a file
+// of its own. ctl_commands.hpp has the words, operator_client.hpp the connection.
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/ctl_commands.hpp>
 #include <exchange/bin/login_arguments.hpp>
@@ -11,6 +11,7 @@
 #include <exchange/bin/page_reader.hpp>
 #include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/command_subject.hpp>
+#include <exchange/codec/participant_codec.hpp>
 #include <exchange/management/password_hash.hpp>
 #include <exchange/management/words.hpp>
 
@@ -205,11 +206,55 @@ gyre::task<int> show(operator_client& client, show_list what, gyre::duration pat
     return show_rows<product_row>(client, what, patience);
 }
 
-/// What is asked for, ready to be sent: one of the three.
+/// A change of who may log in, as it is sent.
+struct participant_request {
+    std::vector<std::byte> bytes;
+    std::string name;
+};
+
+participant_request to_request(const participant_words& said, const std::string& hash) {
+    participant_request made;
+    const auto put = [&made](const auto& it) {
+        constexpr std::size_t size = message_bytes_of<std::remove_cvref_t<decltype(it)>>;
+        made.bytes.resize(size);
+        encode(it, std::span{made.bytes}.first<size>());
+    };
+    if (said.session == session_id::none) {
+        put(remove_participant{to_field<6>(said.name)});
+        made.name = "remove_participant " + said.name;
+    } else {
+        put(define_participant{to_field<6>(said.name), to_field<128>(hash), said.session,
+                               said.action});
+        const bool changes = said.action == definition_action::change;
+        made.name = (changes ? "change_participant " : "define_participant ") + said.name;
+    }
+    return made;
+}
+
+gyre::task<int> change(operator_client& client, participant_request what,
+                       gyre::time_point deadline) {
+    if (!client.say(what.bytes)) co_return complain_of("the connection is lost");
+    std::optional<participant_changed> answer;
+    while (!answer) {
+        const auto message = co_await client.hear(deadline);
+        if (!message) co_return complain_of("no answer; it may have been carried out or not");
+        static_cast<void>(decode_participant_answer(
+            *message, [&answer](const participant_changed& it) { answer = it; }));
+    }
+    const bool done = answer->outcome == participant_outcome::done;
+    if (done) std::printf("accepted: %s\n", what.name.c_str());
+    else
+        std::fprintf(stderr, "refused: %s: %s\n", what.name.c_str(),
+                     word_for(answer->outcome).c_str());
+    co_return done ? 0 : refused;
+}
+
+/// What is asked for, ready to be sent: one of these.
 struct whole_request {
     std::optional<command> order;
     std::optional<show_book> question;
     std::optional<show_list> list;
+    std::optional<participant_request> participant;
 };
 
 gyre::task<> carry_out(operator_client& client, whole_request what, std::string whom,
@@ -220,6 +265,8 @@ gyre::task<> carry_out(operator_client& client, whole_request what, std::string 
         status = complain_of((whom + ": " + failure).c_str());
     } else if (what.order) {
         status = co_await give(client, *what.order, deadline);
+    } else if (what.participant) {
+        status = co_await change(client, *what.participant, deadline);
     } else if (what.question) {
         status = co_await show_both(client, *what.question, deadline);
     } else if (what.list) {
@@ -273,7 +320,10 @@ int main(int count, char** arguments) {
             reading.errors.push_back(
                 {"--order-entry", "expected ADDRESS:PORT, but found " + address});
     }
-    whole_request what{.order = std::nullopt, .question = request.question, .list = request.list};
+    whole_request what{.order = std::nullopt,
+                       .question = request.question,
+                       .list = request.list,
+                       .participant = std::nullopt};
     if (request.order && reading.errors.empty()) {
         what.order = request.order(reading.value);
         if (!what.order)
@@ -284,6 +334,15 @@ int main(int count, char** arguments) {
 
     const std::optional<client_user> who = find_operator(program, login);
     if (!who) return misunderstood;
+    if (request.participant) {
+        std::string hash;
+        if (request.participant->session != session_id::none) {
+            const auto password = read_password(program);
+            if (!password) return misunderstood;
+            hash = hash_password(password->view());
+        }
+        what.participant = to_request(*request.participant, hash);
+    }
     connection.login = {who->username, who->password, {}, 0};
     const std::string whom =
         connection.exchange.to_string() + " as " + std::string{who->username.view()};

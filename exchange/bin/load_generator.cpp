@@ -2,8 +2,8 @@
 //
 // Random traders that check a running exchange by what it tells them.
 //
-// They log in as the participants of a file of passwords, trade at a rate or as fast as answers come, and compare
-// in the end what each was told with what the public was. load_client.hpp is one of them.
+// They log in as the participants of a file of passwords, trade at a rate or as fast as answers come, and
+// compare in the end what each was told with what the public was. load_client.hpp is one of them.
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/load_run.hpp>
 #include <exchange/bin/login_arguments.hpp>
@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char* about = R"(Trades at random on a running exchange, and checks what it is told.
 
-Each user of the file of credentials that has a session becomes a trader. Before they begin, they cancel what an earlier run has left of theirs. In the end, orders that rest
+Each user of the file of credentials that has a session becomes a trader. Before they
+begin, they cancel what an earlier run has left of theirs. In the end, orders that rest
 and trades that were made must be in the public feed as the traders know them.)";
 
 constexpr const char* exit_codes =

@@ -117,10 +117,12 @@ private:
 
     void say_state() {
         for (const participant& each : service_.participants())
-            std::fprintf(stderr, "%s: %s, next message %llu\n",
-                         std::string{each.who().username.view()}.c_str(),
-                         each.connection() != nullptr ? "connected" : "away",
-                         static_cast<unsigned long long>(each.stream().messages().next_sequence()));
+            if (!each.removed())
+                std::fprintf(
+                    stderr, "%s: %s, next message %llu\n",
+                    std::string{each.who().username.view()}.c_str(),
+                    each.connection() != nullptr ? "connected" : "away",
+                    static_cast<unsigned long long>(each.stream().messages().next_sequence()));
         for (const operator_session& each : service_.operators()) {
             if (each.free()) continue;
             std::fprintf(stderr, "%s (%s): connected from %s\n",

@@ -51,6 +51,7 @@ std::string_view describe(soup_ending ending) noexcept {
         case soup_ending::login_timed_out: return "no login in time";
         case soup_ending::peer_silent: return "nothing heard for too long";
         case soup_ending::fell_behind: return "read too slowly: what follows is not kept any more";
+        case soup_ending::removed: return "the user was removed or changed";
         case soup_ending::replaced: return "logged in again on another connection";
         case soup_ending::life_ended: return "the session is over, and another one has begun";
         case soup_ending::not_kept: return "what was asked for is not kept any more";

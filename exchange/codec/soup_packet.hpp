@@ -66,6 +66,7 @@ enum class soup_ending : std::uint8_t {
     replaced,          ///< The client has logged in again, on another connection.
     life_ended,        ///< The session that was to be resumed is over, and there is another one.
     not_kept,          ///< It is there, but what the client wants of it is not kept any more.
+    removed,           ///< The user may not log in any more, or has another password.
 };
 
 /// A sentence for people; static storage.

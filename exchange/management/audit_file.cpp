@@ -100,6 +100,20 @@ void add_command(json& to, const command& what) {
         what);
 }
 
+void add_participant(json& to, const audit_participant& it) {
+    const bool removes = it.session == session_id::none;
+    to["command"] = removes ? "remove_participant" : "define_participant";
+    to["username"] = it.name;
+    if (it.outcome) {
+        const bool done = *it.outcome == participant_outcome::done;
+        to["answer"] = done ? "accepted" : "rejected";
+        if (!done) to["reason"] = word_for(*it.outcome);
+    } else if (!removes) {
+        to["session"] = number(it.session);
+        add_action(to, it.action);
+    }
+}
+
 std::string_view name_of(audit_event what) {
     switch (what) {
         case audit_event::login: return "login";
@@ -126,7 +140,9 @@ std::string line_of(const audit_entry& it, const std::string& life) {
     if (it.who.peer != nullptr && it.who.peer->kind() != gyre::endpoint::family::none)
         made["peer"] = it.who.peer->to_string();
     if (it.given != nullptr) add_command(made, *it.given);
-    if (it.what == audit_event::answer) {
+    if (it.participant != nullptr) {
+        add_participant(made, *it.participant);
+    } else if (it.what == audit_event::answer) {
         made["command"] = word_for(it.answered);
         made["subject"] = it.subject;
         made["in_seq"] = it.in_seq;

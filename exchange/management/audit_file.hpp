@@ -2,9 +2,9 @@
 //
 // The audit trail as a file: one JSON object per line, appended and never taken back.
 //
-// A line is handed to the kernel before the next thing happens, so a facility that ends in any way has written
-// all that it did; whether the disk has it is the kernel's. A restart appends. Where writing fails, the
-// exchange goes on: that it did is said once, and counted.
+// A line is handed to the kernel before the next thing happens, so a facility that ends in any way has
+// written all that it did; whether the disk has it is the kernel's. A restart appends. Where writing fails,
+// the exchange goes on: that it did is said once, and counted.
 #pragma once
 
 #include <exchange/net/application/audit_trail.hpp>

@@ -65,6 +65,7 @@ void read_order_entry(json_section& in, config& into) {
     if (in.needs("at")) in.read_endpoint("at", into.facility.order_entry);
     into.connections_max_given = in.has("connections_max");
     in.read("connections_max", into.facility.connections_max, connections);
+    in.read("participants_max", into.participants_max, {1, 60'000});
     soup_stream_options& stream = into.service.stream;
     read_kept(in, stream.messages_max, stream.bytes_max, "unread_bytes_max",
               stream.unread_bytes_max);

@@ -47,6 +47,7 @@ struct config {
     matching_service_options service{};  ///< Users are those of `credentials_file`.
     std::string credentials_file;        ///< As a path from where the configuration is.
     std::string audit_file;              ///< As above; empty: there is no trail.
+    std::size_t participants_max = 0;    ///< 0: some more than the file names.
     bool connections_max_given = false;  ///< Else it follows from who may log in.
     /// Definitions, then positions, then phases: an open market takes no position. The core accepts all of
     /// it, but for the phase of a market whose last day is over: that stays closed.

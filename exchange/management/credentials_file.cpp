@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t connections_limit = 65'535;
 constexpr std::size_t stream_memory_least = std::size_t{64} << 20;
+constexpr std::size_t defined_later = 16;  // Participants, unless it is said how many.
 constexpr std::size_t strangers_min = 16;  // Connections beside those that may be logged in.
 
 /// What the file of credentials says, while it is being read.
@@ -106,8 +107,15 @@ void check_sessions(const config& it, const std::string& name, std::vector<confi
 
 /// A connection for each who may be logged in, and some more to ask for it.
 void make_connections(config& it, std::vector<config_error>& errors) {
+    const std::size_t participants = it.service.participants.size();
+    it.service.participants_max =
+        it.participants_max != 0 ? it.participants_max : participants + defined_later;
+    if (it.service.participants_max < participants)
+        errors.push_back(
+            {"order_entry.participants_max",
+             "expected as many as there are already, which is " + std::to_string(participants)});
     const std::size_t logins =
-        it.service.participants.size() +
+        it.service.participants_max +
         (it.service.operators.empty() ? 0 : it.service.operator_connections_max);
     if (!it.connections_max_given)
         it.facility.connections_max = std::min(logins + strangers_min, connections_limit);
@@ -120,7 +128,7 @@ void make_connections(config& it, std::vector<config_error>& errors) {
 /// anything.
 void settle_stream_memory(config& it, std::vector<config_error>& errors) {
     segment_pool_options& pool = it.service.stream_memory;
-    const std::size_t least = 2 * pool.segment_bytes * it.service.participants.size();
+    const std::size_t least = 2 * pool.segment_bytes * it.service.participants_max;
     if (pool.bytes_max == 0)
         pool.bytes_max = std::max(stream_memory_for(it.service), stream_memory_least);
     else if (pool.bytes_max < least)
@@ -142,6 +150,9 @@ void add_credentials(config_reading& to) {
     const std::string name = std::filesystem::path{it.credentials_file}.filename().string();
     it.service.passwords = is_hashed_password;
     it.service.dummy_secret = dummy_hash();
+    it.service.is_secret = [](const std::string& hash) {
+        return find_fault(hash) == hash_fault::none;
+    };
     const bool in_order = to.errors.empty();
     std::vector<config_error> wrong = read_users(it.credentials_file, it.service);
     for (config_error& each : wrong)

@@ -195,6 +195,23 @@ std::span<const word<query_subject>> words_of() noexcept {
     return all;
 }
 
+template <>
+std::span<const word<participant_outcome>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<participant_outcome>>({
+        {"done", participant_outcome::done},
+        {"not_permitted", participant_outcome::not_permitted},
+        {"invalid_name", participant_outcome::invalid_name},
+        {"invalid_hash", participant_outcome::invalid_hash},
+        {"invalid_action", participant_outcome::invalid_action},
+        {"unknown_session", participant_outcome::unknown_session},
+        {"name_taken", participant_outcome::name_taken},
+        {"session_taken", participant_outcome::session_taken},
+        {"at_capacity", participant_outcome::at_capacity},
+        {"unknown_participant", participant_outcome::unknown_participant},
+    });
+    return all;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Those that a command may say. What it may not has the highest number.
 // ---------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 // and compares. Code that is not for people needs none of this.
 #pragma once
 
+#include <exchange/codec/participant_change.hpp>
 #include <exchange/codec/query.hpp>
 #include <exchange/core/commands.hpp>
 #include <exchange/core/events.hpp>
@@ -53,6 +54,8 @@ template <>
 std::span<const word<command_kind>> words_of() noexcept;
 template <>
 std::span<const word<query_subject>> words_of() noexcept;
+template <>
+std::span<const word<participant_outcome>> words_of() noexcept;
 
 /// Those of them that may be said: no command ends a market or makes an account retired but `retire` and
 /// `expire_instruments`, which say neither.

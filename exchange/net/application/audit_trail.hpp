@@ -7,6 +7,7 @@
 // it. Where it is kept is not this layer's: management/audit_file.hpp writes a file.
 #pragma once
 
+#include <exchange/codec/participant_change.hpp>
 #include <exchange/core/commands.hpp>
 #include <exchange/core/events.hpp>
 #include <exchange/net/application/operator_role.hpp>
@@ -35,15 +36,25 @@ struct audit_actor {
     const gyre::endpoint* peer = nullptr;  ///< Where the client is, if that is known.
 };
 
+/// A change of who may log in, without what it says of the password.
+struct audit_participant {
+    std::string_view name{};
+    session_id session = session_id::none;  ///< None: the participant is removed.
+    definition_action action = definition_action::create;
+    std::optional<participant_outcome> outcome{};  ///< Of the answer.
+};
+
 /// What was done. All that it refers to is valid during the call.
 struct audit_entry {
     audit_event what = audit_event::command;
     timestamp_ns time = 0;
     audit_actor who{};
     const command* given = nullptr;  ///< Of a command.
-    in_sequence in_seq = 0;          ///< Of an answer; 0: it was refused before it got a place.
-    std::uint32_t subject = 0;       ///< Of an answer.
-    command_kind answered{};         ///< Of an answer.
+    const audit_participant* participant =
+        nullptr;                ///< Of a command that is none of the core's, or its answer.
+    in_sequence in_seq = 0;     ///< Of an answer; 0: it was refused before it got a place.
+    std::uint32_t subject = 0;  ///< Of an answer.
+    command_kind answered{};    ///< Of an answer.
     std::optional<reject_reason> reason{};  ///< Of an answer that is a refusal.
 };
 

@@ -7,17 +7,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace exchange {
 
 using gyre::expects;
 
 void participant::cut_who_is_outrun() noexcept {
-    if (connection_ != nullptr && connection_->is_outrun(stream_))
+    if (connection_ != nullptr && connection_->is_outrun(*stream_))
         connection_->cut(soup_ending::fell_behind);
-    if (leaving_ != nullptr && leaving_->is_writing_stream() && leaving_->is_outrun(stream_))
+    if (leaving_ != nullptr && leaving_->is_writing_stream() && leaving_->is_outrun(*stream_))
         leaving_->cut(soup_ending::fell_behind);
-    stream_.reader_left();  // What is left of it, nobody is going to get.
+    stream_->reader_left();  // What is left of it has no reader.
 }
 
 std::size_t stream_memory_for(const matching_service_options& options) noexcept {
@@ -25,7 +26,9 @@ std::size_t stream_memory_for(const matching_service_options& options) noexcept 
     // All that each may keep, with what its first and its last segment have room for beside that, and one of
     // them that does not read.
     const std::size_t each = options.stream.bytes_max + 2 * options.stream_memory.segment_bytes;
-    return options.participants.size() * each + options.stream.unread_bytes_max;
+    const std::size_t participants =
+        std::max(options.participants_max, options.participants.size());
+    return participants * each + options.stream.unread_bytes_max;
 }
 
 void operator_session::cut_if_outrun() noexcept {
@@ -39,6 +42,9 @@ matching_service::matching_service(const matching_service_options& options, gyre
       streams_{{.bytes_max = stream_memory_for(options),
                 .segment_bytes = options.stream_memory.segment_bytes}},
       queries_{sequencer_, feed_, *this, options.queries},
+      participants_max_{std::max(options.participants_max, options.participants.size())},
+      stream_{options.stream},
+      is_secret_{options.is_secret},
       by_session_(std::size_t{options.sequencing.limits.sessions_max} + 1),
       operator_users_{options.operators},
       operator_stream_{options.operator_stream},
@@ -49,17 +55,15 @@ matching_service::matching_service(const matching_service_options& options, gyre
     const std::size_t operators = options.operators.empty() ? 0 : options.operator_connections_max;
     touched_operators_.reserve(operators);
     while (operators_.size() < operators) operators_.emplace_back(touched_operators_);
-    touched_.reserve(options.participants.size());
-    ending_.reserve(options.participants.size());
+    touched_.reserve(participants_max_);
+    ending_.reserve(participants_max_);
     for (const credentials& who : options.participants) {
         expects(who.session != session_id::none && number(who.session) < by_session_.size(),
                 "a session that the partition can have");
         for (const participant& other : participants_)
             expects(other.who().username != who.username, "user names differ");
-        participant& made = participants_.emplace_back(who, options.stream, streams_, touched_);
-        participant*& place = by_session_[number(who.session)];
-        expects(place == nullptr, "one participant for each session");
-        place = &made;
+        expects(by_session_[number(who.session)] == nullptr, "one participant for each session");
+        add(who);
     }
 }
 
@@ -86,6 +90,8 @@ std::span<const std::byte> matching_service::answer(session_id session, const so
 
 std::optional<message_rejected> matching_service::take(
     operator_session& from, std::span<const std::byte> message) noexcept {
+    if (!decode_participant_change(message, [&](const auto& it) { change(from, it); }))
+        return std::nullopt;
     const decode_fault fault =
         decode_operator_command(message, [&](const auto& command) { give(from, command); });
     if (fault.error == decode_error::none) return std::nullopt;
@@ -107,7 +113,7 @@ known_user matching_service::find(const soup_login& login) noexcept {
     known_user found;
     const std::string* secret = &dummy_secret_;
     for (participant& each : participants_) {
-        if (each.who().username != login.username) continue;
+        if (each.removed() || each.who().username != login.username) continue;
         found.trader = &each;
         secret = &each.who().secret;
     }
@@ -162,8 +168,9 @@ void matching_service::attach(participant& whose, order_entry_session& connectio
         whose.leaving_->cut(soup_ending::replaced);
     whose.leaving_ = nullptr;
     whose.connection_ = &connection;
+    ++whose.readers_;
     whose.epoch_ = sequencer_.open_session(whose.who().session);
-    whose.stream_.reader_at(connection.next_to_send());
+    whose.stream_->reader_at(connection.next_to_send());
     whose.expected_ = true;
 }
 
@@ -186,21 +193,23 @@ void matching_service::resume() noexcept {
         ending_.erase(ending_.begin());
         // It may be here again, and its orders stay.
         const participant* const whose = by_session_[number(session)];
-        if (whose->connection() == nullptr) begin_own(end_session{session});
+        if (whose == nullptr || whose->connection() == nullptr) begin_own(end_session{session});
     }
 }
 
 void matching_service::let_go(participant& whose, const order_entry_session& connection) noexcept {
-    if (whose.leaving_ != &connection) return;
-    whose.leaving_ = nullptr;
-    whose.stream_.reader_left();
+    if (whose.leaving_ == &connection) {
+        whose.leaving_ = nullptr;
+        whose.stream_->reader_left();
+    }
+    --whose.readers_;
 }
 
 void matching_service::note_sent(participant& whose,
                                  const order_entry_session& connection) noexcept {
     if (whose.connection_ != &connection && whose.leaving_ != &connection) return;
     // Of who was outrun there is nothing to wait for.
-    if (!connection.is_outrun(whose.stream_)) whose.stream_.reader_at(connection.next_to_send());
+    if (!connection.is_outrun(*whose.stream_)) whose.stream_->reader_at(connection.next_to_send());
 }
 
 void matching_service::announce() noexcept {
@@ -221,7 +230,7 @@ void matching_service::end(gyre::time_point now) noexcept {
     finish_command();
     ended_ = true;
     for (participant& each : participants_) {
-        each.stream_.end();
+        each.stream_->end();
         if (each.connection_ != nullptr) each.connection_->announce_output();
     }
     for (operator_session& each : operators_) {
@@ -250,6 +259,113 @@ void matching_service::take(const event_batch& batch, const command_origin& orig
     };
     if (origin.session == session_id::none) note_answers(batch);
     encode_batch(batch, routes{*this, origin});
+}
+
+// ---------------------------------------------------------------------------------------------
+// Who may log in
+// ---------------------------------------------------------------------------------------------
+
+participant* matching_service::find_participant(std::string_view name) noexcept {
+    const auto found = std::ranges::find_if(participants_, [name](const participant& each) {
+        return !each.removed() && each.who().username.view() == name;
+    });
+    return found == participants_.end() ? nullptr : &*found;
+}
+
+bool matching_service::is_operator(std::string_view name) const noexcept {
+    return std::ranges::any_of(operator_users_, [name](const operator_user& each) {
+        return each.username.view() == name;
+    });
+}
+
+std::size_t matching_service::participants_now() const noexcept {
+    return static_cast<std::size_t>(
+        std::ranges::count(participants_, false, &participant::removed));
+}
+
+participant_outcome matching_service::check(const operator_session& from,
+                                            std::string_view name) noexcept {
+    using enum participant_outcome;
+    if (from.user().role != operator_role::administrator) return not_permitted;
+    if (name.empty()) return invalid_name;
+    return find_participant(name) == nullptr ? unknown_participant : done;
+}
+
+participant_outcome matching_service::check(const operator_session& from, std::string_view name,
+                                            const define_participant& what) noexcept {
+    using enum participant_outcome;
+    const bool creates = what.action == definition_action::create;
+    const participant_outcome known = check(from, name);
+    if (known == not_permitted || known == invalid_name) return known;
+    if (what.action > definition_action::change) return invalid_action;
+    const auto hash = text_of(what.hash);
+    if (!hash || hash->empty()) return invalid_hash;
+    if (is_secret_ != nullptr && !is_secret_(std::string{*hash})) return invalid_hash;
+    if (what.session == session_id::none || number(what.session) >= by_session_.size())
+        return unknown_session;
+    if (creates && (known == done || is_operator(name))) return name_taken;
+    if (!creates && known != done) return unknown_participant;
+    const participant* const there = by_session_[number(what.session)];
+    if (there != nullptr && there->who().username.view() != name) return session_taken;
+    return creates && participants_now() >= participants_max_ ? at_capacity : done;
+}
+
+void matching_service::change(operator_session& from, const define_participant& what) noexcept {
+    const std::string_view name = text_of(what.username).value_or("");
+    const participant_outcome outcome = check(from, name, what);
+    answer(from, {what.username, outcome}, {name, what.session, what.action});
+    if (outcome != participant_outcome::done) return;
+    const std::string secret{*text_of(what.hash)};
+    participant* const known = find_participant(name);
+    if (known != nullptr && known->who_.session == what.session) {
+        known->who_.secret = secret;
+        return cut(*known);
+    }
+    if (known != nullptr) remove(*known);
+    add({name, secret, what.session});
+}
+
+void matching_service::change(operator_session& from, const remove_participant& what) noexcept {
+    const std::string_view name = text_of(what.username).value_or("");
+    const participant_outcome outcome = check(from, name);
+    answer(from, {what.username, outcome}, {.name = name});
+    if (outcome == participant_outcome::done) remove(*find_participant(name));
+}
+
+void matching_service::answer(operator_session& to, const participant_changed& what,
+                              audit_participant noted) noexcept {
+    giver_ = {&to.user(), to.number(), to.peer()};
+    record({.what = audit_event::command, .participant = &noted});
+    noted.outcome = what.outcome;
+    record({.what = audit_event::answer, .participant = &noted});
+    constexpr std::size_t size = message_bytes_of<participant_changed>;
+    encode(what, to.prepare(size).first<size>());
+    to.commit(size);
+}
+
+void matching_service::add(const credentials& who) {
+    const auto place = std::ranges::find_if(participants_, &participant::is_free);
+    participant& made = place != participants_.end()
+                            ? *place
+                            : participants_.emplace_back(who, stream_, streams_, touched_);
+    if (place != participants_.end()) made.become(who, stream_);
+    by_session_[number(who.session)] = &made;
+}
+
+void matching_service::remove(participant& whose) noexcept {
+    by_session_[number(whose.who_.session)] = nullptr;
+    if (std::exchange(whose.touched_, false)) std::erase(touched_, &whose);
+    whose.removed_ = true;
+    cut(whose);
+    whose.expected_ = false;
+}
+
+/// Its session ends as if its connection were lost.
+void matching_service::cut(participant& whose) noexcept {
+    order_entry_session* const connection = whose.connection_;
+    if (connection == nullptr) return;
+    connection->cut(soup_ending::removed);
+    connection->disconnected();
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include <exchange/codec/command_subject.hpp>
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
+#include <exchange/codec/participant_codec.hpp>
 #include <exchange/net/application/audit_trail.hpp>
 #include <exchange/net/application/login_throttle.hpp>
 #include <exchange/net/application/operator_session.hpp>
@@ -29,7 +30,11 @@ namespace exchange {
 
 struct matching_service_options {
     sequencer_options sequencing{};
-    std::vector<credentials> participants{};    ///< User names and sessions differ from each other.
+    std::vector<credentials> participants{};  ///< User names and sessions differ from each other.
+    std::size_t participants_max =
+        0;  ///< Those that are defined later included; at least the above.
+    bool (*is_secret)(const std::string&) =
+        nullptr;                                ///< Can it be one? Null: whatever is not empty.
     std::vector<operator_user> operators{};     ///< User names differ, also from participants'.
     std::size_t operator_connections_max = 32;  ///< Of all of them together.
     password_check passwords = is_plain_password;
@@ -194,7 +199,7 @@ public:
     }
     /// How many clients may be logged in at once.
     [[nodiscard]] std::size_t logins_max() const noexcept {
-        return participants_.size() + operators_.size();
+        return participants_max_ + operators_.size();
     }
 
     /// Nothing follows: streams and feed end behind what they hold, the rest of the command that is under
@@ -230,6 +235,22 @@ private:
         else refuse(from, Command::kind, subject_of(what));
     }
 
+    /// Changes who may log in, and answers.
+    void change(operator_session& from, const define_participant& what) noexcept;
+    void change(operator_session& from, const remove_participant& what) noexcept;
+    [[nodiscard]] participant_outcome check(const operator_session& from, std::string_view name,
+                                            const define_participant& what) noexcept;
+    [[nodiscard]] participant_outcome check(const operator_session& from,
+                                            std::string_view name) noexcept;
+    [[nodiscard]] participant* find_participant(std::string_view name) noexcept;
+    [[nodiscard]] bool is_operator(std::string_view name) const noexcept;
+    [[nodiscard]] std::size_t participants_now() const noexcept;
+    void add(const credentials& who);
+    void remove(participant& whose) noexcept;
+    void cut(participant& whose) noexcept;
+    void answer(operator_session& to, const participant_changed& what,
+                audit_participant noted) noexcept;
+
     void refuse(operator_session& whose, command_kind what, std::uint32_t subject) noexcept;
 
     template <class Command>
@@ -261,6 +282,9 @@ private:
     query_responder queries_;
     touched_participants touched_;
     std::deque<participant> participants_;
+    std::size_t participants_max_;
+    soup_stream_options stream_;
+    bool (*is_secret_)(const std::string&);
     std::vector<participant*> by_session_;  // Null: no participant may log in as that session.
     std::vector<operator_user> operator_users_;
     touched_operators touched_operators_;

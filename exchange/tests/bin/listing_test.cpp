@@ -113,7 +113,6 @@ TEST_CASE("positions that are not zero are what a configuration reads at the sta
     const config_reading read = read_config(R"({
         "order_entry": {"at": "127.0.0.1:7001"},
         "feed": {"to": "239.1.1.1:7002", "from": "127.0.0.1:0", "requests": "127.0.0.1:7003"},
-        "participants": [{"username": "ops", "password": "x"}],
         "products": [{"id": 1}],
         "instruments": [{"id": 1, "product": 1}, {"id": 3, "product": 1}],
         "accounts": [{"id": 1, "firm": 1}, {"id": 2, "firm": 1}],

@@ -65,6 +65,29 @@ TEST_CASE("a line says who did what, when, from where, and what was answered") {
            (files::perms::group_all | files::perms::others_all)) == files::perms::none);
 }
 
+TEST_CASE("a change of who may log in is told without the password's hash") {
+    const file_name where;
+    audit_file trail{"L"};
+    REQUIRE(trail.open(where.path));
+    audit_participant carol{.name = "carol", .session = session_id{3}};
+    trail.record({.what = audit_event::command, .participant = &carol});
+    carol.outcome = participant_outcome::session_taken;
+    trail.record({.what = audit_event::answer, .participant = &carol});
+    const audit_participant nobody{.name = "carol", .outcome = participant_outcome::done};
+    trail.record({.what = audit_event::answer, .participant = &nobody});
+    CHECK(where.text() ==
+          R"({"time_ns":0,"life":"L","event":"command","user":"exchange",)"
+          R"("command":"define_participant","username":"carol","session":3,"action":"create"})"
+          "\n"
+          R"({"time_ns":0,"life":"L","event":"answer","user":"exchange",)"
+          R"("command":"define_participant","username":"carol","answer":"rejected",)"
+          R"("reason":"session_taken"})"
+          "\n"
+          R"({"time_ns":0,"life":"L","event":"answer","user":"exchange",)"
+          R"("command":"remove_participant","username":"carol","answer":"accepted"})"
+          "\n");
+}
+
 TEST_CASE("a restart appends, also behind a line that was torn") {
     const file_name where;
     {

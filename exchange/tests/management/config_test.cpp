@@ -147,7 +147,7 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     CHECK(it.facility.feed.to_string() == "239.195.70.1:7002");
     CHECK(it.facility.feed_interface == "lo");
     CHECK(it.facility.feed_requests.port() == 7003);
-    CHECK(it.facility.connections_max == 3 + 32 + 16);
+    CHECK(it.facility.connections_max == 3 + 16 + 32 + 16);
     CHECK(it.service.sequencing.limits.orders_max == 20'000);
     REQUIRE(it.service.participants.size() == 3);
     CHECK(it.service.participants[0].session == session_id{1});
@@ -532,21 +532,24 @@ TEST_CASE("what only the whole can tell is told") {
                             administrator("b") + "]}";
     const config_reading read = with_credentials(two, R"(, "operators": {"connections_max": 5})");
     REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
-    CHECK(read.value.facility.connections_max == 1 + 5 + 16);
+    CHECK(read.value.facility.connections_max == 1 + 16 + 5 + 16);
 }
 
 TEST_CASE("as many connections as may be logged in are too few") {
     const written_file file{traders(trader("a", "1") + "," + trader("b", "2"))};
-    const auto with_connections = [&](const std::string& most) {
+    const auto with_connections = [&](const std::string& participants, const std::string& most) {
         std::string text = minimal(R"(, "credentials_file": "positions.json")");
-        text.insert(text.find(R"("at")"), R"("connections_max": )" + most + ", ");
+        text.insert(text.find(R"("at")"), R"("participants_max": )" + participants +
+                                              R"(, "connections_max": )" + most + ", ");
         config_reading read = read_config(text, file.folder());
         add_credentials(read);
         return all_messages(read);
     };
-    CHECK(with_connections("2") ==
+    CHECK(with_connections("2", "2") ==
           "order_entry.connections_max: expected more than may be logged in, which is 2\n");
-    CHECK(with_connections("3").empty());
+    CHECK(with_connections("2", "3").empty());
+    CHECK(with_connections("1", "3") ==
+          "order_entry.participants_max: expected as many as there are already, which is 2\n");
 }
 
 TEST_CASE("a definition that the core would refuse is refused with its reason") {
@@ -611,12 +614,26 @@ TEST_CASE("questions are let through at a pace that can be said") {
     check_wrong(wrong, "order_entry.queries_per_second_max", "expected");
 }
 
+namespace {
+
+// A whole configuration, of a facility where one may log in.
+config_reading with_one_trader(std::string text) {
+    const written_file file{traders(trader("a", "1"))};
+    text.insert(text.rfind('}'), R"(, "credentials_file": "positions.json")");
+    config_reading read = read_config(text, file.folder());
+    add_credentials(read);
+    return read;
+}
+
+}  // namespace
+
 TEST_CASE("memory that was not asked for follows from what is kept, and from how many there are") {
     constexpr std::size_t mebibyte = std::size_t{1} << 20;
-    const matching_service_options one = read_config(minimal()).value.service;
+    const matching_service_options one = with_one_trader(minimal()).value.service;
     CHECK(one.stream.bytes_max == mebibyte);
     CHECK(one.stream.unread_bytes_max == 64 * mebibyte);
-    CHECK(one.stream_memory.bytes_max == 65 * mebibyte + 2 * segment_bytes_usual);
+    CHECK(one.stream_memory.bytes_max ==
+          64 * mebibyte + one.participants_max * (mebibyte + 2 * segment_bytes_usual));
     CHECK(one.feed.kept_bytes_max == 4 * mebibyte);
     CHECK(one.feed.unsent_bytes_max == 64 * mebibyte);
 
@@ -624,7 +641,7 @@ TEST_CASE("memory that was not asked for follows from what is kept, and from how
     text.replace(text.find(R"("at")"), 0,
                  R"("kept_bytes_max": 65536, "unread_bytes_max": 65536, )");
     text.replace(text.find(R"("to")"), 0, R"("kept_bytes_max": 134217728, )");
-    const matching_service_options little = read_config(text).value.service;
+    const matching_service_options little = with_one_trader(text).value.service;
     CHECK(little.stream_memory.bytes_max == 64 * mebibyte);
     CHECK(little.feed.unsent_bytes_max == 256 * mebibyte);
 }
@@ -636,9 +653,13 @@ TEST_CASE("less memory than for what is to be kept, or for each to say anything,
     };
     check_wrong(order_entry(R"("unread_bytes_max": 1048575)"), "order_entry.unread_bytes_max",
                 "expected at least kept_bytes_max, which is 1048576, but found 1048575");
-    check_wrong(order_entry(R"("stream_memory_max": 131071)"), "order_entry.stream_memory_max",
-                "expected at least 131072 for as many participants, but found 131071");
-    CHECK(read_config(order_entry(R"("stream_memory_max": 131072)")).errors.empty());
+    const config_reading little =
+        with_one_trader(order_entry(R"("participants_max": 2, "stream_memory_max": 262143)"));
+    CHECK(all_messages(little) ==
+          "order_entry.stream_memory_max: expected at least 262144 for as "
+          "many participants, but found 262143\n");
+    CHECK(with_one_trader(order_entry(R"("participants_max": 2, "stream_memory_max": 262144)"))
+              .errors.empty());
     std::string text = minimal();
     text.insert(text.find(R"("to")"), R"("unsent_bytes_max": 65536, )");
     check_wrong(text, "feed.unsent_bytes_max", "expected at least kept_bytes_max");

@@ -49,6 +49,9 @@ TEST_CASE("asio facility: one that stops leaves no login behind") {
 TEST_CASE("asio facility: twenty operators at once hear their own answers") {
     law_here::twenty_operators_at_once_hear_their_own_answers();
 }
+TEST_CASE("asio facility: a participant that is added trades, and one that is removed is cut") {
+    law_here::a_participant_that_is_added_trades_and_one_that_is_removed_is_cut();
+}
 TEST_CASE("asio facility: strangers do not keep participants out") {
     law_here::strangers_do_not_keep_participants_out();
 }

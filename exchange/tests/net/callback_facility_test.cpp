@@ -71,6 +71,10 @@ TEST_CASE("callback facility: twenty operators at once hear their own answers") 
     the_laws::twenty_operators_at_once_hear_their_own_answers();
     the_laws_when_eager::twenty_operators_at_once_hear_their_own_answers();
 }
+TEST_CASE("callback facility: a participant that is added trades, and one that is removed is cut") {
+    the_laws::a_participant_that_is_added_trades_and_one_that_is_removed_is_cut();
+    the_laws_when_eager::a_participant_that_is_added_trades_and_one_that_is_removed_is_cut();
+}
 TEST_CASE("callback facility: strangers do not keep participants out") {
     the_laws::strangers_do_not_keep_participants_out();
     the_laws_when_eager::strangers_do_not_keep_participants_out();

@@ -208,6 +208,45 @@ struct facility_law : facility_fixture<Side, Facility> {
             today);
     }
 
+    static void a_participant_that_is_added_trades_and_one_that_is_removed_is_cut() {
+        day today;
+        today.rules.participants_max = 3;
+        today.on_disconnect = disconnect_policy::cancel_orders;
+        hold(
+            [](fixture& it) -> task {
+                trader<X> ops{it.on, it.client("ops")};
+                trader<X> a{it.on, it.client("alice")};
+                co_await ops.in();
+                co_await a.in();
+                a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
+                co_await a.heard_at_least(1);
+                std::array<std::byte, message_bytes_of<remove_participant>> removal;
+                encode(remove_participant{to_field<6>("alice")}, removal);
+                CHECK(ops.client.send(removal));
+                co_await ops.heard_at_least(1);
+                co_await a.gone();  // It has come again, and was refused.
+                CHECK(a.client.machine().rejected() == soup_reject::not_authorized);
+                CHECK(it.open_orders(alice) == 0);
+
+                std::array<std::byte, message_bytes_of<define_participant>> addition;
+                encode(define_participant{to_field<6>("carol"), to_field<128>("secret"), alice},
+                       addition);
+                CHECK(ops.client.send(addition));
+                co_await ops.heard_at_least(2);
+                trader<X> c{it.on, it.client("carol")};
+                co_await c.in();
+                c.send(limit(client_sequence{2}, order_side::buy, 100, 5));
+                co_await c.heard_at_least(1);
+                CHECK(it.open_orders(alice) == 1);
+                c.client.stop();
+                ops.client.stop();
+                co_await c.gone();
+                co_await ops.gone();
+                co_await until_idle(it);
+            },
+            today);
+    }
+
     /// Several connections of one user among them.
     static void twenty_operators_at_once_hear_their_own_answers() {
         static constexpr std::uint32_t rounds = 10;

@@ -356,7 +356,7 @@ TEST_CASE("one that does not read takes what others may want, but nothing that t
 
 TEST_CASE("all streams together may take what was said, or what all may keep and one that waits") {
     matching_service_options options = two_traders();
-    CHECK(stream_memory_for(options) == 3 * (options.stream.bytes_max + 2 * segment_bytes_usual) +
+    CHECK(stream_memory_for(options) == 2 * (options.stream.bytes_max + 2 * segment_bytes_usual) +
                                             options.stream.unread_bytes_max);
     options.stream_memory.bytes_max = 12'345'678;
     CHECK(stream_memory_for(options) == 12'345'678);

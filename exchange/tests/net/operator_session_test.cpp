@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <deque>
 #include <utility>
 #include <variant>
@@ -242,4 +243,139 @@ TEST_CASE("at the end of the day operators are told, those who come only then as
     ops.exchange_bytes();
     CHECK(ops.client().ending() == soup_ending::session_ended);
     CHECK(it.operator_of("eye").client().ending() == soup_ending::session_ended);
+}
+
+namespace {
+
+/// The outcomes of changes, in order.
+std::vector<participant_outcome> outcomes(const socketless_client& of) {
+    std::vector<participant_outcome> all;
+    for (const heard_message& each : of.heard())
+        static_cast<void>(decode_participant_answer(
+            each.bytes, [&all](const participant_changed& it) { all.push_back(it.outcome); }));
+    return all;
+}
+
+template <participant_record Record>
+participant_outcome ask(socketless_client& from, const Record& what) {
+    std::array<std::byte, message_bytes_of<Record>> bytes;
+    encode(what, bytes);
+    REQUIRE(from.send_bytes(bytes));
+    from.exchange_bytes();
+    REQUIRE_FALSE(outcomes(from).empty());
+    return outcomes(from).back();
+}
+
+define_participant somebody(std::string_view name, std::uint16_t session,
+                            definition_action action = definition_action::create,
+                            std::string_view secret = "secret") {
+    return {to_field<6>(name), to_field<128>(secret), session_id{session}, action};
+}
+
+constexpr auto change_it = definition_action::change;
+
+}  // namespace
+
+TEST_CASE("a participant that is added at run time trades, and none when it is removed") {
+    noted_trail trail;
+    matching_service_options options = many_operators(trail);
+    options.participants_max = 3;
+    matching_service service{options, day_start};
+    open_market(service);
+    socketless_client ops{service, login_of("ops")};
+    ops.connect();
+    socketless_client carols{service, login_of("carol")};
+    carols.connect();
+    CHECK(carols.client().rejected() == soup_reject::not_authorized);
+
+    define_account account{};
+    account.account = account_id{3};
+    account.firm = firm_id{1};
+    account.self_trade = self_trade_action::cancel_resting;
+    ops.tell(account);
+    ops.tell(define_session{session_id{3}, account.account, disconnect_policy::cancel_orders});
+    CHECK(ask(ops, somebody("carol", 3)) == participant_outcome::done);
+    for (int again = 0; again < 3; ++again) {
+        CAPTURE(again);
+        socketless_client client{service, login_of("carol")};
+        client.connect();
+        REQUIRE(client.client().logged_in());
+        client.tell(
+            limit(client_sequence{1U + static_cast<unsigned>(again)}, order_side::buy, 100, 5));
+        CHECK(client.heard_of<order_entered>().size() == 1);
+        CHECK(service.market().state().accounts[3].open_orders == 1);
+
+        CHECK(ask(ops, remove_participant{to_field<6>("carol")}) == participant_outcome::done);
+        CHECK(client.was_cut());
+        CHECK(client.session().ending() == soup_ending::removed);
+        CHECK(service.market().state().accounts[3].open_orders == 0);
+        client.disconnect();
+        socketless_client late{service, login_of("carol")};
+        late.connect();
+        CHECK(late.client().rejected() == soup_reject::not_authorized);
+        CHECK(ask(ops, somebody("carol", 3)) == participant_outcome::done);
+        CHECK(service.participants().size() == 3);  // The place is used again.
+    }
+}
+
+TEST_CASE("a change of password or session cuts the connection, and the new one is needed") {
+    noted_trail trail;
+    matching_service_options options = many_operators(trail);
+    options.participants_max = 3;
+    matching_service service{options, day_start};
+    open_market(service);
+    socketless_client ops{service, login_of("ops")};
+    ops.connect();
+    socketless_client alices{service, login_of("alice")};
+    alices.connect();
+    alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+
+    CHECK(ask(ops, somebody("alice", 1, change_it, "other")) == participant_outcome::done);
+    CHECK(alices.was_cut());
+    alices.disconnect();
+    socketless_client old{service, login_of("alice")};
+    old.connect();
+    CHECK(old.client().rejected() == soup_reject::not_authorized);
+    soup_login fresh = login_of("alice");
+    fresh.password = "other";
+    socketless_client again{service, fresh};
+    again.connect();
+    CHECK(again.heard_of<order_entered>().size() == 1);  // Its stream is the same.
+
+    CHECK(ask(ops, somebody("alice", 4, change_it, "other")) == participant_outcome::done);
+    CHECK(again.was_cut());
+    socketless_client moved{service, fresh};
+    moved.connect();
+    CHECK(moved.client().logged_in());
+    CHECK(moved.heard().empty());
+    again.disconnect();
+}
+
+TEST_CASE("what cannot be said of a participant is refused with the reason") {
+    using enum participant_outcome;
+    fixture it;
+    socketless_client& ops = it.operator_of("ops");
+    for (const char* const name : {"eye", "floor", "risk"}) {
+        CHECK(ask(it.operator_of(name), somebody("carol", 3)) == not_permitted);
+        CHECK(ask(it.operators.back(), remove_participant{to_field<6>("alice")}) == not_permitted);
+    }
+    CHECK(ask(ops, somebody("", 3)) == invalid_name);
+    CHECK(ask(ops, somebody("carol", 3, definition_action::create, "")) == invalid_hash);
+    CHECK(ask(ops, somebody("carol", 3, definition_action{0})) == at_capacity);
+    CHECK(ask(ops, somebody("carol", 0)) == unknown_session);
+    CHECK(ask(ops, somebody("carol", 9)) == unknown_session);
+    CHECK(ask(ops, somebody("alice", 3)) == name_taken);
+    CHECK(ask(ops, somebody("eye", 3)) == name_taken);
+    CHECK(ask(ops, somebody("carol", 1)) == session_taken);
+    CHECK(ask(ops, somebody("alice", 2, change_it)) == session_taken);
+    CHECK(ask(ops, somebody("carol", 3, change_it)) == unknown_participant);
+    CHECK(ask(ops, remove_participant{to_field<6>("eye")}) == unknown_participant);
+
+    socketless_client alices{it.service, login_of("alice")};
+    alices.connect();
+    std::array<std::byte, message_bytes_of<remove_participant>> bytes;
+    encode(remove_participant{to_field<6>("bob")}, bytes);
+    REQUIRE(alices.send_bytes(bytes));
+    alices.exchange_bytes();
+    CHECK(alices.refusals().size() == 1);  // It is no message of a client's.
 }

@@ -19,7 +19,7 @@ using namespace exchange::testing;
 
 namespace {
 
-constexpr std::size_t operators = 2;  // Among the participants; alice is 0, bob 1.
+constexpr session_id operators = session_id::none;
 
 // Four instruments, in one partition or two; alice and bob as account, session and participant 1 and 2.
 struct asked_venue {
@@ -70,24 +70,24 @@ struct asked_venue {
 
     /// The answer to a question, a page or a refusal.
     template <class Answer>
-    Answer answer(const query& question, std::size_t participant = operators) {
+    Answer answer(const query& question, session_id asker = operators) {
         std::array<std::byte, message_bytes_of<query>> bytes;
         encode(question, bytes);
         std::optional<Answer> found;
         const auto keep = [&]<class Told>(const Told& it) {
             if constexpr (std::is_same_v<Told, Answer>) found = it;
         };
-        CHECK(decode_query_answer(answer_of(service, bytes, participant), keep) == decode_fault{});
+        CHECK(decode_query_answer(answer_of(service, bytes, asker), keep) == decode_fault{});
         REQUIRE(found);
         return *found;
     }
 
     /// All rows, page by page; `meanwhile` happens before each page but the first.
     template <class Row, class Meanwhile>
-    std::vector<Row> all(query question, std::size_t participant, const Meanwhile& meanwhile) {
+    std::vector<Row> all(query question, session_id asker, const Meanwhile& meanwhile) {
         std::vector<Row> rows;
         for (pages = 0;; ++pages) {
-            const auto page = answer<query_page<Row>>(question, participant);
+            const auto page = answer<query_page<Row>>(question, asker);
             CHECK(page.from == question.from);
             CHECK(page.last == (page.next == 0));
             rows.insert(rows.end(), page.rows.begin(), page.rows.begin() + page.count);
@@ -98,8 +98,8 @@ struct asked_venue {
         }
     }
     template <class Row>
-    std::vector<Row> all(const query& question, std::size_t participant = operators) {
-        return all<Row>(question, participant, [] {});
+    std::vector<Row> all(const query& question, session_id asker = operators) {
+        return all<Row>(question, asker, [] {});
     }
 
     /// Of an account or of all, in a market or in all: by a walk over all books.
@@ -486,7 +486,7 @@ TEST_CASE("a session is told what its own account has, and of others that it may
     it.enter(alice, 1, order_side::buy, 10);
     it.enter(bob, 1, order_side::buy, 11);
     using enum query_subject;
-    constexpr std::size_t bobs = 1;
+    constexpr session_id bobs = bob;
 
     for (const query_subject subject : {orders, positions, accounts, sessions}) {
         const auto refusal = it.answer<query_refused>(about(subject, 1), bobs);
@@ -523,8 +523,8 @@ TEST_CASE("a session is told what its own account has, and of others that it may
 TEST_CASE("what is not there cannot be asked about") {
     asked_venue it{2};
     using enum query_subject;
-    const auto why = [&](const query& question, std::size_t participant) {
-        return it.answer<query_refused>(question, participant).reason;
+    const auto why = [&](const query& question, session_id asker) {
+        return it.answer<query_refused>(question, asker).reason;
     };
     CHECK(why(about(orders, 3), operators) == reject_reason::unknown_account);
     CHECK(why(about(positions, 4'000'000'000), operators) == reject_reason::unknown_account);
@@ -533,8 +533,8 @@ TEST_CASE("what is not there cannot be asked about") {
           reject_reason::unknown_instrument);
 
     it.service.apply(retire{definition_kind::session, 2});
-    CHECK(why(about(orders), 1) == reject_reason::unknown_session);
-    CHECK(it.answer<instruments_page>(about(instruments), 1).count == 4);
+    CHECK(why(about(orders), bob) == reject_reason::unknown_session);
+    CHECK(it.answer<instruments_page>(about(instruments), bob).count == 4);
     for (const query_subject each :
          {orders, positions, accounts, sessions, instruments, products}) {
         query beyond = about(each);
@@ -547,10 +547,10 @@ TEST_CASE("what is not there cannot be asked about") {
 
 TEST_CASE("a page says which messages of the asker's own stream are in it") {
     asked_venue it{1};
-    CHECK(it.answer<orders_page>(about(query_subject::orders), 0).next_in_stream == 1);
+    CHECK(it.answer<orders_page>(about(query_subject::orders), alice).next_in_stream == 1);
     it.enter(alice, 1, order_side::buy, 10);
-    CHECK(it.answer<orders_page>(about(query_subject::orders), 0).next_in_stream == 2);
-    CHECK(it.answer<orders_page>(about(query_subject::orders), 1).next_in_stream == 1);
+    CHECK(it.answer<orders_page>(about(query_subject::orders), alice).next_in_stream == 2);
+    CHECK(it.answer<orders_page>(about(query_subject::orders), bob).next_in_stream == 1);
 }
 
 TEST_CASE(
@@ -568,7 +568,8 @@ TEST_CASE(
     std::vector<query_refused> refused;
     std::vector<book_refused> books_refused;
     const auto ask = [&](std::span<const std::byte> message, gyre::time_point now) {
-        const auto answer = service.answer(service.participants()[0], message, now, until);
+        const auto answer =
+            service.answer(alice, service.participants()[0].stream(), message, now, until);
         REQUIRE_FALSE(answer.empty());
         const auto keep = [&]<class Told>(const Told& it) {
             if constexpr (std::is_same_v<Told, query_refused>) refused.push_back(it);

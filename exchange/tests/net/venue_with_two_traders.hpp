@@ -75,13 +75,14 @@ inline void open_market(matching_service& on,
     return it;
 }
 
-/// What is answered to the first participant, or to another one, who has not asked before.
+/// What is answered to a session, or to an operator (none), who has not asked before.
 [[nodiscard]] inline std::span<const std::byte> answer_of(matching_service& to,
                                                           std::span<const std::byte> question,
-                                                          std::size_t participant = 0) {
+                                                          session_id session = alice) {
     timestamp_ns queries_until = 0;
     constexpr gyre::time_point now{std::chrono::hours{1}};
-    return to.answer(to.participants()[participant], question, now, queries_until);
+    const std::size_t stream = session == session_id::none ? 0 : number(session) - 1u;
+    return to.answer(session, to.participants()[stream].stream(), question, now, queries_until);
 }
 
 /// Cancels by the client's own number, before any acknowledgement if need be.

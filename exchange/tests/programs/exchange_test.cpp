@@ -317,6 +317,8 @@ TEST_CASE("what is reserved and not used is taken from nobody") {
     const written_config large{sample_text([](nlohmann::json& it) {
         it["limits"]["orders_max"] = 4'000'000;  // 300 MiB.
         it["order_entry"]["connections_max"] = 2'000;
+        it["operators"]["audit_file"] =
+            "/dev/null";  // Else its first line says that there is none.
     })};
     // Nor does the allocator fill it, as it does where tests run.
     program it{"/bin/sh",
@@ -452,6 +454,36 @@ TEST_CASE("who gives a command is told by a file or by the environment, and pass
     CHECK(outcome_of(hashed).text.starts_with("$5$rounds=1000$"));
     program too_long{EXCHANGE_EXCHANGE_CTL, {"hash-password"}, {}, "12345678901\n"};
     CHECK(outcome_of(too_long).status == 2);
+}
+
+TEST_CASE("who may log in is changed while the exchange runs") {
+    for (const std::string& backend : facility_backends()) {
+        CAPTURE(backend);
+        const running_exchange it{backend};
+        const auto with_password = [&](std::vector<std::string> words) {
+            program ctl{EXCHANGE_EXCHANGE_CTL, it.ctl_words(std::move(words)), {}, "word\n"};
+            return outcome_of(ctl).text;
+        };
+        check_accepted(it, {"participant", "remove", "alice"});
+        CHECK(it.load({"--orders", "10"}).status == 3);
+        CHECK(with_password({"participant", "add", "dora", "--session", "1"}) ==
+              "accepted: define_participant dora\n");
+        CHECK(with_password({"participant", "add", "dora", "--session", "4"}) ==
+              "refused: define_participant dora: name_taken\n");
+        CHECK(with_password({"--user", "risk", "participant", "change", "dora", "--session",
+                             "4"}) == "refused: change_participant dora: not_permitted\n");
+        const written_config theirs{sample_passwords([](nlohmann::json& other) {
+            other["users"][0] = {{"username", "dora"}, {"password", "word"}, {"session", 1}};
+        })};
+        const auto [traded, report] = outcome_of(
+            EXCHANGE_LOAD_GENERATOR,
+            {"--config", it.config_path(), "--order-entry", it.order_entry(), "--requests",
+             it.requests(), "--credentials", theirs.path(), "--orders", "300", "--seed", "1"});
+        CHECK_MESSAGE(traded == 0, report);
+        CHECK(it.trail().find("$5$") == std::string::npos);
+        CHECK(it.trail().find(R"("command":"define_participant","username":"dora","session":1)") !=
+              std::string::npos);
+    }
 }
 
 TEST_CASE("what an operator cannot mean is refused on the command line") {

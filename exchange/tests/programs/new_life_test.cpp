@@ -27,16 +27,40 @@ constexpr std::uint64_t heard_enough = 30;  // By each client, of each life.
 
 std::string name_of(std::uint16_t member) { return "c" + std::to_string(member); }
 
+/// Who the crowd is, for the facility; all have one password, and so may have one hash.
+const written_config& credentials_of_crowd() {
+    static const written_config file{[] {
+        nlohmann::json it = nlohmann::json::parse(
+            gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER "/credentials.json"), nullptr, true,
+            true);
+        const nlohmann::json hash = it["participants"][0]["hash"];
+        it["participants"] = nlohmann::json::array();
+        for (std::uint16_t member = 1; member <= crowd; ++member)
+            it["participants"].push_back(
+                {{"username", name_of(member)}, {"hash", hash}, {"session", member}});
+        return it.dump(1);
+    }()};
+    return file;
+}
+
+/// The same, for its programs.
+std::string passwords_of_crowd() {
+    return sample_passwords([](nlohmann::json& it) {
+        it["users"] = {{{"username", "ops"}, {"password", "operator"}}};
+        for (std::uint16_t member = 1; member <= crowd; ++member)
+            it["users"].push_back(
+                {{"username", name_of(member)}, {"password", "secret"}, {"session", member}});
+    });
+}
+
 /// A crowd of participants, and times that fit a test.
 void crowded(nlohmann::json& it) {
     it["order_entry"]["connections_max"] = 2 * crowd;
     it["timing"] = {{"heartbeat_after_ms", 100}, {"tick_ms", 20}, {"drain_within_ms", 5000}};
-    it["participants"] = {{{"username", "ops"}, {"password", "operator"}}};
+    it["credentials_file"] = credentials_of_crowd().path();
     it["accounts"] = nlohmann::json::array();
     it["sessions"] = nlohmann::json::array();
     for (std::uint16_t member = 1; member <= crowd; ++member) {
-        it["participants"].push_back(
-            {{"username", name_of(member)}, {"password", "secret"}, {"session", member}});
         it["accounts"].push_back({{"id", member}, {"firm", member}});
         it["sessions"].push_back({{"id", member}, {"account", member}});
     }
@@ -68,7 +92,8 @@ feed_listener_options listener_of(const running_exchange& exchange) {
 /// The crowd, a listener, and the exchange that is killed under them.
 class crash_scene {
 public:
-    explicit crash_scene(const std::string& backend) : exchange{backend, crowded} {
+    explicit crash_scene(const std::string& backend)
+        : exchange{backend, crowded, passwords_of_crowd()} {
         listener.emplace(on, listener_of(exchange));
         REQUIRE(listener->feed.start().ok());
         for (std::uint16_t member = 1; member <= crowd; ++member)
@@ -191,7 +216,7 @@ TEST_CASE("nobody takes the life behind a crash for the one before it") {
 }
 
 TEST_CASE("a load goes on through a crash, and everything agrees in the new life") {
-    running_exchange it{facility_backends().front(), crowded};
+    running_exchange it{facility_backends().front(), crowded, passwords_of_crowd()};
     const std::string first_life = it.life();
     program load = it.start_load({"--orders", "6000", "--rate", "2000", "--seed", "1"});
     while (it.ctl({"show", "book", "1"}).text.find("\nbid ") == std::string::npos) {
@@ -216,9 +241,8 @@ TEST_CASE("the operator finds the exchange that was started again, without what 
     CHECK(it.ctl(words).text == "refused: define_product 3: already_defined\n");
     it.kill();
 
-    program waiting{EXCHANGE_EXCHANGE_CTL,
-                    {"-c", it.config_path(), "--order-entry", it.order_entry(), "--timeout", "60",
-                     "define", "product", "3", "--multiplier", "5"}};
+    program waiting{EXCHANGE_EXCHANGE_CTL, it.ctl_words({"--timeout", "60", "define", "product",
+                                                         "3", "--multiplier", "5"})};
     it.start_again();
 
     CHECK(outcome_of(waiting).status == 0);

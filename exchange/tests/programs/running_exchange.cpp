@@ -70,8 +70,9 @@ std::vector<std::string> facility_backends() {
 }
 
 running_exchange::running_exchange(const std::string& backend,
-                                   const std::function<void(nlohmann::json&)>& change)
-    : trail_{""}, passwords_{sample_passwords()}, backend_{backend}, change_{change} {
+                                   const std::function<void(nlohmann::json&)>& change,
+                                   const std::string& passwords)
+    : trail_{""}, passwords_{passwords}, backend_{backend}, change_{change} {
     configs_.emplace_back(changed_sample({}));
     start();
 }

@@ -45,8 +45,11 @@ private:
 class running_exchange {
 public:
     /// Starts it and waits until it is ready.
+    ///
+    /// @param  passwords  What the file says that its clients are given.
     explicit running_exchange(const std::string& backend,
-                              const std::function<void(nlohmann::json&)>& change = {});
+                              const std::function<void(nlohmann::json&)>& change = {},
+                              const std::string& passwords = sample_passwords());
 
     /// Ends it at once, as a crash does.
     void kill();
