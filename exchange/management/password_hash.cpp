@@ -19,7 +19,7 @@ constexpr std::size_t salt_characters = 16;
 constexpr unsigned rounds_max = 10'000;  // A few milliseconds.
 
 /// What crypt makes of a password; empty if it cannot.
-std::string crypted(std::string_view password, const std::string& setting) {
+std::string run_crypt(std::string_view password, const std::string& setting) {
     static thread_local const auto room = std::make_unique<crypt_data>();  // 32 KiB.
     const std::string text{password};
     const char* const made = ::crypt_r(text.c_str(), setting.c_str(), room.get());
@@ -47,13 +47,13 @@ hash_fault find_fault(const std::string& hash) {
     if (verdict == CRYPT_SALT_INVALID || verdict == CRYPT_SALT_METHOD_DISABLED)
         return hash_fault::unknown_method;
     if (!is_cheap(hash)) return hash_fault::costly;
-    return crypted("", hash).size() == hash.size() ? hash_fault::none : hash_fault::incomplete;
+    return run_crypt("", hash).size() == hash.size() ? hash_fault::none : hash_fault::incomplete;
 }
 
 bool is_hashed_password(std::string_view password, const std::string& hash) noexcept {
-    std::string made = crypted(password, hash);
+    std::string made = run_crypt(password, hash);
     if (made.empty()) {
-        static_cast<void>(crypted(password, dummy_hash()));
+        static_cast<void>(run_crypt(password, dummy_hash()));
         return false;
     }
     return is_same_text(made, hash);
@@ -71,7 +71,7 @@ std::string hash_password(std::string_view password) {
     std::string setting{default_setting};
     for (std::size_t each = 0; each < salt_characters; ++each)
         setting += letters[chance() % letters.size()];
-    return crypted(password, setting);
+    return run_crypt(password, setting);
 }
 
 }  // namespace exchange
