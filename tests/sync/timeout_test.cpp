@@ -82,8 +82,8 @@ TEST_CASE("an idle time-out is pushed back from now, however long its coroutine 
         time_point pushed;
         const auto computes = [&]() -> task<io_result<>> {
             compute_for(15ms);
-            silence.push_back();
             pushed = std::chrono::steady_clock::now();
+            silence.push_back();
             co_return co_await sleep_for(1h);
         };
 
