@@ -54,11 +54,13 @@ inline CLI::Option* add_credentials_option(CLI::App& options, login_arguments& i
     }
     const auto users = read_users(program, it);
     if (!users) return std::nullopt;
+    // To log in as a trader would take the session from who trades in it.
     for (const client_user& each : *users)
-        if (it.user.empty() ? each.session == session_id::none : each.username.view() == it.user)
+        if (each.session == session_id::none &&
+            (it.user.empty() || each.username.view() == it.user))
             return each;
-    std::fprintf(stderr, "%s: %s: no such user: %s\n", program, it.credentials.c_str(),
-                 it.user.empty() ? "one without a session, an operator" : it.user.c_str());
+    std::fprintf(stderr, "%s: %s: no such operator, who has no session: %s\n", program,
+                 it.credentials.c_str(), it.user.empty() ? "any" : it.user.c_str());
     return std::nullopt;
 }
 

@@ -117,6 +117,7 @@ int main(int count, char** arguments) {
     }
     matching_service_options& service = reading.value.service;
     service.stream.session = service.feed.session = life_name(wall_time());
+    service.operator_stream.session = service.stream.session;
     // Clients choose their numbers, and must not know which of them are in each other's way.
     std::random_device chance;
     service.sequencing.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();

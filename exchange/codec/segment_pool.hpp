@@ -47,9 +47,12 @@ public:
     /// What such a pool reserves.
     [[nodiscard]] static std::size_t bytes_for(const segment_pool_options& options) noexcept;
 
+    /// Is there a segment for another member?
+    [[nodiscard]] bool has_room() const noexcept { return in_use_ + promised_ < capacity(); }
+
     /// A member comes, for which there must be a segment; or goes, and has none.
     void join() noexcept {
-        gyre::expects(in_use_ + promised_ < capacity(), "a segment for each member");
+        gyre::expects(has_room(), "a segment for each member");
         ++promised_;
     }
     void leave() noexcept { --promised_; }
@@ -60,9 +63,7 @@ public:
         return take();
     }
     /// One more for a member that has some; `none` if only those are left that others have for sure.
-    [[nodiscard]] number take_more() noexcept {
-        return in_use_ + promised_ < capacity() ? take() : none;
-    }
+    [[nodiscard]] number take_more() noexcept { return has_room() ? take() : none; }
 
     /// Of a member that has others; `give_back_last`: that has none from now on.
     void give_back(number gone) noexcept {

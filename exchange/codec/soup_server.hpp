@@ -11,6 +11,8 @@
 #include <exchange/codec/soup_packet.hpp>
 #include <exchange/codec/soup_stream.hpp>
 
+#include <algorithm>
+
 namespace exchange {
 
 /// One connection, from its first byte to its last.
@@ -32,6 +34,13 @@ public:
 
     /// Sends a heartbeat or gives up, if it is time.
     [[nodiscard]] soup_step on_timer(gyre::time_point now) noexcept;
+
+    /// What the client has sent is not read for now, and counts as if it were heard.
+    void keep_waiting(gyre::time_point now) noexcept {
+        liveness_.heard(now);
+        login_deadline_ =
+            std::max(login_deadline_, gyre::deadline_after(now, options_.login_within));
+    }
 
     /// When `on_timer` is wanted next; `never` once the session is over.
     [[nodiscard]] gyre::time_point deadline() const noexcept;

@@ -131,7 +131,7 @@ reject_reason partition::admit_entry(session_id from, client_sequence client_seq
 
 reject_reason partition::admit_cancel(session_id from, client_sequence client_seq) noexcept {
     const reject_reason why = admit(from, client_seq);
-    if (why != reject_reason::none) return why;
+    if (why != reject_reason::none || numbering_ == numbering::known) return why;
     account& whose = account_of(from);
     const message_rate rate{whose.terms.cancels_per_second_max, whose.terms.cancel_burst_max};
     return let_through(whose.cancels_until, rate, now_) ? reject_reason::none

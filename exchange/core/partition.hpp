@@ -22,7 +22,7 @@
 
 namespace exchange {
 
-/// Of a command that several partitions hear, only the first looks at its client's number.
+/// Of a command that several partitions hear, only the first looks at its client's number and rate.
 enum class numbering : std::uint8_t { checked, known };
 
 class partition {

@@ -42,7 +42,15 @@ template <class Element>
     const segment_pool_options pool{.bytes_max = stream_memory_for(it),
                                     .segment_bytes = it.stream_memory.segment_bytes};
     const std::uint64_t list = message_log::list_bytes_for(soup_stream::log_of(it.stream), pool);
-    return sum(segment_pool::bytes_for(pool), times(it.participants.size(), list));
+    const std::size_t participants = std::max(it.participants_max, it.participants.size());
+    return sum(segment_pool::bytes_for(pool), times(participants, list));
+}
+
+[[nodiscard]] std::uint64_t operators_need(const matching_service_options& it) noexcept {
+    const message_log_options log = soup_stream::log_of(it.operator_stream);
+    const segment_pool_options pool = message_log::own_pool_for(log);
+    return times(it.operator_connections_max,
+                 sum(segment_pool::bytes_for(pool), message_log::list_bytes_for(log, pool)));
 }
 
 [[nodiscard]] std::uint64_t feed_need(const mold_sender_options& it) noexcept {
@@ -138,6 +146,7 @@ std::vector<memory_part> memory_needs(const config& of) {
              sum(numbered<client_sequence>(limits.sessions_max),
                  numbered<participant*>(limits.sessions_max)))},
         {"streams", "order_entry.stream_memory_max", streams_need(of.service)},
+        {"operators", "operators.connections_max", operators_need(of.service)},
         {"the feed", "feed.unsent_bytes_max", feed_need(of.service.feed)},
         {"connections", "order_entry.connections_max", connections_need(of.facility)},
         {"the program itself", "", program_bytes},

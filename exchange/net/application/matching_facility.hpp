@@ -10,6 +10,7 @@
 #include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/session/order_entry_connection.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace exchange {
@@ -123,6 +124,8 @@ private:
         free_.set();
     }
 
+    static constexpr std::chrono::microseconds next_turn{1};
+
     void service_is_busy() noexcept override {
         shared_.idle.reset();
         busy_.set();
@@ -141,7 +144,8 @@ private:
                     more = feed_.sent(what);
                 }
                 while (feed_.crowded()) static_cast<void>(co_await feed_.until_less_crowded());
-                static_cast<void>(co_await turn_.wait_until(X::now(context_)));
+                // In the future, or the loop would not be left: it takes a visit to the kernel.
+                static_cast<void>(co_await turn_.wait_until(X::now(context_) + next_turn));
                 if (service_.busy()) service_.resume();
             }
             shared_.idle.set();

@@ -307,7 +307,16 @@ participant_outcome matching_service::check(const operator_session& from, std::s
     if (!creates && known != done) return unknown_participant;
     const participant* const there = by_session_[number(what.session)];
     if (there != nullptr && there->who().username.view() != name) return session_taken;
-    return creates && participants_now() >= participants_max_ ? at_capacity : done;
+    if (creates && participants_now() >= participants_max_) return at_capacity;
+    const participant* const old = creates ? nullptr : find_participant(name);
+    const bool stays = old != nullptr && old->who().session == what.session;
+    return stays || has_place_for(old) ? done : at_capacity;
+}
+
+// Streams that do not read may have taken all memory; then there is none for the first message of another.
+bool matching_service::has_place_for(const participant* instead_of) const noexcept {
+    if (instead_of != nullptr && instead_of->readers_ == 0) return true;
+    return streams_.has_room() || std::ranges::any_of(participants_, &participant::is_free);
 }
 
 void matching_service::change(operator_session& from, const define_participant& what) noexcept {
@@ -344,15 +353,20 @@ void matching_service::answer(operator_session& to, const participant_changed& w
 }
 
 void matching_service::add(const credentials& who) {
+    soup_stream_options stream = stream_;
+    // A user who comes back resumes behind what was told before, or would take new messages for old ones.
+    if (const auto told = told_.find(std::string{who.username.view()}); told != told_.end())
+        stream.first_sequence = told->second;
     const auto place = std::ranges::find_if(participants_, &participant::is_free);
     participant& made = place != participants_.end()
                             ? *place
-                            : participants_.emplace_back(who, stream_, streams_, touched_);
-    if (place != participants_.end()) made.become(who, stream_);
+                            : participants_.emplace_back(who, stream, streams_, touched_);
+    if (place != participants_.end()) made.become(who, stream);
     by_session_[number(who.session)] = &made;
 }
 
 void matching_service::remove(participant& whose) noexcept {
+    told_[std::string{whose.who().username.view()}] = whose.stream().messages().next_sequence();
     by_session_[number(whose.who_.session)] = nullptr;
     if (std::exchange(whose.touched_, false)) std::erase(touched_, &whose);
     whose.removed_ = true;

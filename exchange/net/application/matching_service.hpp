@@ -22,6 +22,7 @@
 #include <exchange/net/application/sequencer.hpp>
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -46,8 +47,10 @@ struct matching_service_options {
     segment_pool_options stream_memory{.bytes_max = 0};
     /// A program that may be started again gives it and `stream` the name of its life: see life_name.hpp.
     /// Of each operator's connection: one that gives so many commands and reads no answer is ended.
-    soup_stream_options operator_stream{
-        .session = "OPERATOR", .bytes_max = std::size_t{64} << 10, .messages_max = 1024};
+    soup_stream_options operator_stream{.session = "OPERATOR",
+                                        .bytes_max = std::size_t{64} << 10,
+                                        .messages_max = 1024,
+                                        .unread_bytes_max = std::size_t{128} << 10};
     mold_sender_options feed{.session = "FEED"};
     message_rate queries{.per_second_max = 100, .burst_max = 200};  ///< Of each connection.
 };
@@ -243,6 +246,8 @@ private:
     [[nodiscard]] participant_outcome check(const operator_session& from,
                                             std::string_view name) noexcept;
     [[nodiscard]] participant* find_participant(std::string_view name) noexcept;
+    /// For a stream more, or for one instead of another participant's.
+    [[nodiscard]] bool has_place_for(const participant* instead_of) const noexcept;
     [[nodiscard]] bool is_operator(std::string_view name) const noexcept;
     [[nodiscard]] std::size_t participants_now() const noexcept;
     void add(const credentials& who);
@@ -284,6 +289,7 @@ private:
     std::deque<participant> participants_;
     std::size_t participants_max_;
     soup_stream_options stream_;
+    std::map<std::string, std::uint64_t> told_;  // To users who were removed: what comes next.
     bool (*is_secret_)(const std::string&);
     std::vector<participant*> by_session_;  // Null: no participant may log in as that session.
     std::vector<operator_user> operator_users_;

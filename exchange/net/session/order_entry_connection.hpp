@@ -56,7 +56,7 @@ public:
         accepted_at_ = X::now(shared_.context);
         session_.emplace(shared_.service, *this, shared_.options.sessions, accepted_at_);
         over_since_ = gyre::never;
-        finished_ = false;
+        finished_ = cut_ = waits_for_service_ = false;
         has_output_.reset();
         writer_gone_.reset();
     }
@@ -97,6 +97,7 @@ public:
             if (now >= gyre::deadline_after(over_since_, shared_.options.linger)) packets_.cut();
             return;
         }
+        if (waits_for_service_) session_->keep_waiting(now);  // So does what it has sent.
         if (now < session_->deadline()) return;
         session_->on_timer(now);
         has_output();
@@ -111,6 +112,7 @@ public:
         if (!session_->login_pending()) decided_.set();
     }
     void cut() noexcept override {
+        cut_ = true;
         packets_.cut();
         decided_.set();
     }
@@ -138,7 +140,13 @@ private:
             packets_.received(size);
             shared_.spans.received();
             for (;;) {
-                while (shared_.service.busy()) static_cast<void>(co_await shared_.idle.wait());
+                while (shared_.service.busy()) {
+                    waits_for_service_ = true;
+                    static_cast<void>(co_await shared_.idle.wait());
+                }
+                waits_for_service_ = false;
+                if (cut_) break;
+                decided_.reset();  // Not later: a login may be decided before it is waited for.
                 if (!take_packets()) break;
                 // The feed first: the public must not wait for one client's window.
                 for (bool more = shared_.feed.begin(); more;) {
@@ -151,7 +159,6 @@ private:
                 }
                 shared_.note_written();
                 if (session_->login_pending()) {
-                    decided_.reset();
                     static_cast<void>(co_await decided_.wait());
                     if (session_->login_pending()) break;  // It has been cut.
                 }
@@ -243,8 +250,10 @@ private:
     gyre::time_point over_since_ = gyre::never;
     bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.
     bool writing_ = false;
-    bool unwritten_ = false;  // Counted in the shared state.
-    bool finished_ = false;   // The reader is done, and the writer shall be.
+    bool unwritten_ = false;          // Counted in the shared state.
+    bool finished_ = false;           // The reader is done, and the writer shall be.
+    bool cut_ = false;                // It was told to leave: nothing more is carried out.
+    bool waits_for_service_ = false;  // Behind a command of several steps.
 };
 
 }  // namespace exchange

@@ -65,6 +65,8 @@ public:
 
     /// Does what is due.
     void on_timer(gyre::time_point now) noexcept;
+    /// The client waits for us, so its silence, or a login that is not read, says nothing.
+    void keep_waiting(gyre::time_point now) noexcept { server_.keep_waiting(now); }
     [[nodiscard]] gyre::time_point deadline() const noexcept {
         return std::min(server_.deadline(), refuse_at_);
     }

@@ -74,6 +74,8 @@ TEST_CASE("each part grows with the number that it names, and no other part does
              [](config& it) { it.service.sequencing.limits.sessions_max *= 2; });
     check_of("order_entry.stream_memory_max",
              [](config& it) { it.service.stream_memory.bytes_max = 1'000 * mebibyte; });
+    check_of("operators.connections_max",
+             [](config& it) { it.service.operator_connections_max *= 2; });
     check_of("feed.unsent_bytes_max", [](config& it) { it.service.feed.unsent_bytes_max *= 100; });
     check_of("order_entry.connections_max", [](config& it) { it.facility.connections_max *= 2; });
 }

@@ -295,9 +295,10 @@ TEST_CASE("a participant that is added at run time trades, and none when it is r
     ops.tell(account);
     ops.tell(define_session{session_id{3}, account.account, disconnect_policy::cancel_orders});
     CHECK(ask(ops, somebody("carol", 3)) == participant_outcome::done);
+    soup_login carol = login_of("carol");
     for (int again = 0; again < 3; ++again) {
         CAPTURE(again);
-        socketless_client client{service, login_of("carol")};
+        socketless_client client{service, carol};
         client.connect();
         REQUIRE(client.client().logged_in());
         client.tell(
@@ -308,6 +309,7 @@ TEST_CASE("a participant that is added at run time trades, and none when it is r
         CHECK(ask(ops, remove_participant{to_field<6>("carol")}) == participant_outcome::done);
         CHECK(client.was_cut());
         CHECK(client.session().ending() == soup_ending::removed);
+        carol = client.client().resume();  // A user who comes back goes on where it was removed.
         CHECK(service.market().state().accounts[3].open_orders == 0);
         client.disconnect();
         socketless_client late{service, login_of("carol")};
@@ -344,6 +346,12 @@ TEST_CASE("a change of password or session cuts the connection, and the new one 
 
     CHECK(ask(ops, somebody("alice", 4, change_it, "other")) == participant_outcome::done);
     CHECK(again.was_cut());
+    socketless_client late{service, fresh};
+    late.connect();
+    CHECK(late.client().rejected() ==
+          soup_reject::session_not_available);  // It asks for what is gone.
+    fresh.sequence = again.client().resume().sequence;
+    CHECK(fresh.sequence > 1);
     socketless_client moved{service, fresh};
     moved.connect();
     CHECK(moved.client().logged_in());

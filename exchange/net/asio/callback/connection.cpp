@@ -41,6 +41,8 @@ void callback_connection::on_timer(gyre::time_point now) noexcept {
         if (now >= gyre::deadline_after(over_since_, shared_.options.linger)) cut();
         return;
     }
+    // What it has sent meanwhile waits for us.
+    if (gyre::list_link<awaits_service>::linked()) session_->keep_waiting(now);
     if (now < session_->deadline()) return;
     session_->on_timer(now);
     has_output();
@@ -95,7 +97,10 @@ void callback_connection::on_read(const error_code& failure, std::size_t size) {
 void callback_connection::carry_on() {
     do {
         if (shared_.service.busy()) return shared_.waiting.push_back(*this);
-        if (!take_packets()) return session_->login_pending() ? await_login() : read();
+        if (!take_packets()) {
+            if (!session_->login_pending()) return read();
+            return hung_up_ ? leave() : await_login();
+        }
     } while (write_out_all());
 }
 

@@ -59,7 +59,10 @@ public:
     void write_announced();
 
     /// For the facility: the service is not busy any more.
-    void service_is_idle() { carry_on(); }
+    void service_is_idle() {
+        if (hung_up_) leave();
+        else carry_on();
+    }
 
 private:
     // The reader's side. Each function goes on as far as it can, and leaves the rest to a handler.

@@ -103,20 +103,20 @@ void callback_facility::service_is_busy() noexcept { go_on_later(); }
 
 /// Another step of the command that is under way, behind all other handlers that are ready.
 void callback_facility::go_on_later() {
-    if (std::exchange(step_awaited_, true)) return;
+    if (std::exchange(going_on_, true)) return;
     boost::asio::post(loop_.executor(), step_memory_.lend_to([this] { go_on(); }));
 }
 
 void callback_facility::go_on() {
-    step_awaited_ = false;
     if (service_.busy()) service_.resume();
     service_.announce();
     const bool sent = feed_.flush(this);
     shared_.write_announced();
-    if (sent) feed_sent();
+    if (sent) feed_sent();  // Else the feed will call it.
 }
 
 void callback_facility::feed_sent() {
+    going_on_ = false;
     if (service_.busy()) return go_on_later();
     shared_.note_written();
     let_others_go_on();

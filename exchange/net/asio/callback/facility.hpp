@@ -95,8 +95,8 @@ private:
     gyre::endpoint order_entry_at_;
     gyre::endpoint requests_at_;
     std::size_t serving_ = 0;
-    bool arrived_ = false;       // A client waits for a place.
-    bool step_awaited_ = false;  // A handler will carry out the next step.
+    bool arrived_ = false;   // A client waits for a place.
+    bool going_on_ = false;  // A handler, or the feed, will go on with a command's steps.
     bool running_ = false;
 };
 
