@@ -70,7 +70,7 @@ public:
         while (has_output_ && !gone_) {
             const soup_output output = session_.output();
             if (output.size() == 0) break;
-            std::array<iovec, 4> pieces{};
+            std::array<iovec, std::tuple_size_v<decltype(output.parts)>> pieces{};
             for (std::size_t at = 0; at < output.count; ++at)
                 pieces[at] = {const_cast<std::byte*>(output.parts[at].data()),
                               output.parts[at].size()};
