@@ -17,7 +17,7 @@ std::string text(Enum it, const char* type) {
 template <class... Fields>
 std::string braces(const char* type, const Fields&... fields) {
     std::string made = std::string{type} + '{';
-    const char* separator = "";
+    [[maybe_unused]] const char* separator = "";
     ((made += separator, made += fields, separator = ", "), ...);
     return made + '}';
 }
