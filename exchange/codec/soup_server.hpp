@@ -35,7 +35,8 @@ public:
     /// Sends a heartbeat or gives up, if it is time.
     [[nodiscard]] soup_step on_timer(gyre::time_point now) noexcept;
 
-    /// What the client has sent is not read for now, and counts as if it were heard.
+    /// To be called at `on_timer`'s moments while the caller does not read from its connection: the client's
+    /// silence, or a login that is not read, is not held against it. Constant time; no effect at the end.
     void keep_waiting(gyre::time_point now) noexcept {
         liveness_.heard(now);
         login_deadline_ =

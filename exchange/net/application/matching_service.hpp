@@ -45,12 +45,13 @@ struct matching_service_options {
     soup_stream_options stream{.session = "DAY"};  ///< Of each participant.
     /// Of all streams together; no bytes: `stream_memory_for` says how many.
     segment_pool_options stream_memory{.bytes_max = 0};
-    /// A program that may be started again gives it and `stream` the name of its life: see life_name.hpp.
     /// Of each operator's connection: one that gives so many commands and reads no answer is ended.
     soup_stream_options operator_stream{.session = "OPERATOR",
                                         .bytes_max = std::size_t{64} << 10,
                                         .messages_max = 1024,
                                         .unread_bytes_max = std::size_t{128} << 10};
+    /// A program that may be started again gives it, `stream` and `operator_stream` the name of its life:
+    /// see life_name.hpp.
     mold_sender_options feed{.session = "FEED"};
     message_rate queries{.per_second_max = 100, .burst_max = 200};  ///< Of each connection.
 };

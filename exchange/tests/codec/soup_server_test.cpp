@@ -164,6 +164,19 @@ TEST_CASE("a client that does not log in within thirty seconds is sent away") {
     CHECK(it.server.on_timer(start + 30s).ending == soup_ending::login_timed_out);
 }
 
+TEST_CASE("a client that has to wait for the server is neither silent nor late") {
+    session late;
+    late.server.keep_waiting(start + 29s);
+    CHECK(late.server.on_timer(start + 58s).what == kind::nothing);
+    CHECK(late.server.on_timer(start + 59s).ending == soup_ending::login_timed_out);
+
+    session silent;
+    silent.log_in();
+    silent.server.keep_waiting(start + 14s);
+    CHECK(silent.server.on_timer(start + 28s).what == kind::nothing);
+    CHECK(silent.server.on_timer(start + 29s).ending == soup_ending::peer_silent);
+}
+
 TEST_CASE("messages of the client come through, and text for people") {
     session it;
     it.log_in();

@@ -49,6 +49,10 @@ TEST_CASE("everything that is wrong with a file of passwords is told") {
     CHECK(all_messages(
               read_passwords(R"({"users": [{"username": "a", "password": "x", "role": 1}]})"))
               .starts_with("users[0].role: unknown key"));
+    const std::string mistyped =
+        all_messages(read_passwords(R"({"users": [{"username": "a", "password": 271828}]})"));
+    CHECK(mistyped.starts_with("users[0].password: "));
+    CHECK(mistyped.find("271828") == std::string::npos);  // It may be all but right.
     CHECK(all_messages(load_passwords("/nowhere")) == "cannot be read\n");
 }
 

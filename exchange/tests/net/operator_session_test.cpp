@@ -359,6 +359,30 @@ TEST_CASE("a change of password or session cuts the connection, and the new one 
     again.disconnect();
 }
 
+TEST_CASE("a participant for whom no memory is left is refused, and the others trade on") {
+    noted_trail trail;
+    matching_service_options options = many_operators(trail);
+    options.participants_max = 3;
+    options.stream.message_bytes_max = 256;
+    options.stream_memory = {.bytes_max = 2 * 512, .segment_bytes = 512};
+    options.stream.unread_bytes_max = options.stream_memory.bytes_max;
+    matching_service service{options, day_start};
+    open_market(service);
+    socketless_client ops{service, login_of("ops")};
+    ops.connect();
+
+    CHECK(ask(ops, somebody("carol", 4)) == participant_outcome::at_capacity);
+
+    socketless_client alices{service, login_of("alice")};
+    alices.connect();
+    alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+    CHECK(alices.heard_of<order_entered>().size() == 1);
+    alices.disconnect();
+    // There is room for another in the place of one who goes.
+    CHECK(ask(ops, remove_participant{to_field<6>("alice")}) == participant_outcome::done);
+    CHECK(ask(ops, somebody("carol", 4)) == participant_outcome::done);
+}
+
 TEST_CASE("what cannot be said of a participant is refused with the reason") {
     using enum participant_outcome;
     fixture it;

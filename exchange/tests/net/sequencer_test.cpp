@@ -178,6 +178,30 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("a mass cancel is let through whole, though one partition's cancels are used up") {
+    two_partitions it;
+    define_account slow = any_account(1);
+    slow.cancels_per_second_max = slow.cancel_burst_max = 1;
+    slow.action = definition_action::change;
+    it.tell(slow);
+    for (std::uint32_t instrument = 1; instrument <= 4; ++instrument)
+        it.tell(it.order(1, instrument, buy, 90));
+    const auto cancel_one_more = [&] {
+        const enter_order more = it.order(1, 2, buy, 80);
+        it.tell(more);
+        it.tell(cancel_order{session_id{1}, it.next(1), {order_id::none, more.client_seq}});
+    };
+    cancel_one_more();
+    REQUIRE(it.said[0].what.kind == event_kind::order_cancelled);
+    cancel_one_more();
+    REQUIRE(it.refusal() == reject_reason::message_rate);  // The clock stands.
+
+    it.tell(cancel_orders{session_id{1}, it.next(1), account_id{1}, instrument_id::none,
+                          side_filter::both});
+
+    CHECK(it.said.size() == 5 * 4);
+}
+
 TEST_CASE("what all partitions hear is answered once, to whom it came from") {
     two_partitions it;
     const command_origin from{session_id::none, 0, 7};
