@@ -63,15 +63,13 @@ public:
         socklen_t size = sizeof got;
         REQUIRE(::getsockname(number_, reinterpret_cast<sockaddr*>(&got), &size) == 0);
         address_ = {ipv4::loopback(), ntohs(got.sin_port)};
-        for (int& each : waiting_) {
-            each = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-            ::connect(each, reinterpret_cast<const sockaddr*>(&got), size);
-        }
+        // A backlog of zero has one place. Further connects would want it too once it is free again.
+        REQUIRE(::connect(waiting_, reinterpret_cast<const sockaddr*>(&got), size) == 0);
     }
     full_listener(const full_listener&) = delete;
     full_listener& operator=(const full_listener&) = delete;
     ~full_listener() {
-        for (const int each : waiting_) ::close(each);
+        ::close(waiting_);
         ::close(number_);
     }
 
@@ -86,7 +84,7 @@ public:
 private:
     int number_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     endpoint address_;
-    std::array<int, 3> waiting_{};
+    int waiting_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 };
 
 }  // namespace
