@@ -24,6 +24,9 @@ TEST_CASE("asio feed: a receive that fails is tried again after a pause") {
 TEST_CASE("asio feed: a listener's receive that fails is tried again after a pause") {
     listener_law<asio_side>::a_receive_that_fails_is_tried_again_after_a_pause();
 }
+TEST_CASE("asio feed: an address that is no group's is one listener's") {
+    listener_law<asio_side>::an_address_that_is_no_groups_is_one_listeners();
+}
 TEST_CASE("asio feed: a silence is told once, and again behind a heartbeat") {
     listener_law<asio_side>::a_silence_is_told_once_and_again_behind_a_heartbeat();
 }

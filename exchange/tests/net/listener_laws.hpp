@@ -36,6 +36,22 @@ struct listener_law : law<Side> {
         });
     }
 
+    /// Two of them at one address would take each other's datagrams.
+    static void an_address_that_is_no_groups_is_one_listeners() {
+        base::hold([](context& on) -> task<> {
+            hears_nothing silent;
+            feed_listener_options options;
+            options.group = options.ask_from = any_port();
+            feed_listener<X> first{on, options, silent};
+            REQUIRE(first.start().ok());
+            options.group = first.local();
+            feed_listener<X> second{on, options, silent};
+            CHECK(second.start().error() == gyre::errc::address_in_use);
+            first.stop();
+            co_await base::settle(on);
+        });
+    }
+
     /// A listener that goes on with an old book has to know that it is old.
     static void a_silence_is_told_once_and_again_behind_a_heartbeat() {
         base::hold([](context& on) -> task<> {
