@@ -4,7 +4,7 @@
 #include <exchange/bench/core_time.hpp>
 
 #include <exchange/bench/facility_under_test.hpp>
-#include <exchange/bench/prepared_service.hpp>
+#include <exchange/bench/prepared_host.hpp>
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
 
@@ -25,8 +25,8 @@ time_point clock_now() { return std::chrono::steady_clock::now(); }
 /// A session whose client is this file: bytes go in framed, as from a socket, and out into nothing.
 class loose_session final : session_link {
 public:
-    loose_session(matching_service& service, std::string_view username)
-        : session_{service, *this, {}, clock_now()} {
+    loose_session(order_entry_host& host, std::string_view username)
+        : session_{host, *this, {}, clock_now()} {
         const auto login = format_soup_login({username, password, {}, 0});
         session_.on_packet({soup_type::login_request, login}, clock_now());
         lab::require(session_.logged_in(), "exchange: the core's own client was not let in");
@@ -72,14 +72,14 @@ private:
 
 std::vector<gyre::duration> time_core(scenario_name which, book_state state, std::size_t events) {
     scenario play{which, state};
-    const auto service = prepared_service(play, clock_now());
-    std::array<loose_session, 2> sessions{loose_session{*service, maker_name},
-                                          loose_session{*service, taker_name}};
+    const auto host = prepared_host(play, clock_now());
+    std::array<loose_session, 2> sessions{loose_session{*host, maker_name},
+                                          loose_session{*host, taker_name}};
     const auto run = [&](time_point now) {
         for (loose_session& each : sessions) each.carry_out(now);
-        service->announce();
+        host->announce();
         for (loose_session& each : sessions) each.take_output(now);
-        while (service->feed().next(now)) {
+        while (host->feed().next(now)) {
         }
         return clock_now();
     };
@@ -104,10 +104,10 @@ std::vector<gyre::duration> time_core(scenario_name which, book_state state, std
         commands.clear();
         play.measured(commands);
         for (const command& each : commands) put(each);
-        const out_sequence before = service->market().published();
+        const out_sequence before = host->market().published();
         const time_point began = clock_now();
         times.push_back(run(began) - began);
-        lab::require(service->market().published() - before == play.derived(),
+        lab::require(host->market().published() - before == play.derived(),
                      "exchange: the core derived another number of messages than it should");
     }
     return times;

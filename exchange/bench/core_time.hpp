@@ -11,7 +11,7 @@
 
 namespace exchange::bench {
 
-/// Gives the messages of `events` events to sessions of a service, as a facility does, and takes what
+/// Gives the messages of `events` events to sessions of a host, as a facility does, and takes what
 /// comes of it as if a socket had taken it.
 ///
 /// @return Of each event, from its first message to the last byte: framing, decoding, matching, encoding

@@ -2,13 +2,13 @@
 //
 // What a matching facility must be able to do to be measured.
 //
-// The service behind it (exchange/net/application/matching_service.hpp) is made and prepared outside, so
+// The host behind it (exchange/net/application/order_entry_host.hpp) is made and prepared outside, so
 // that it is the same for every contender. What a facility adds is what is compared: how bytes get
-// from sockets into the service, and out of it. Each file in contenders/ implements this once.
+// from sockets into the host, and out of it. Each file in contenders/ implements this once.
 #pragma once
 
 #include <exchange/bench/span_log.hpp>
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 
 #include <netinet/in.h>
 
@@ -28,10 +28,10 @@ inline constexpr std::string_view password = "bench";
 
 /// What a facility is given.
 struct facility_plan {
-    matching_service& service;  ///< Borrowed; the facility's thread's alone from `start` to `stop`.
-    span_log& spans;            ///< As above. Only messages that were sequenced are counted.
-    sockaddr_in feed{};  ///< Where datagrams go: a group, by the loopback interface, or a host.
-    int processor = -1;  ///< The core that its thread stays on; -1: any.
+    order_entry_host& host;  ///< Borrowed; the facility's thread's alone from `start` to `stop`.
+    span_log& spans;         ///< As above. Only messages that were sequenced are counted.
+    sockaddr_in feed{};      ///< Where datagrams go: a group, by the loopback interface, or a host.
+    int processor = -1;      ///< The core that its thread stays on; -1: any.
 };
 
 /// Where a facility listens: on 127.0.0.1, at ports of its own choice.

@@ -4,7 +4,7 @@
 #include <exchange/bench/measurement.hpp>
 
 #include <exchange/bench/core_time.hpp>
-#include <exchange/bench/prepared_service.hpp>
+#include <exchange/bench/prepared_host.hpp>
 #include <exchange/bench/scenario_player.hpp>
 
 #include <algorithm>
@@ -22,17 +22,17 @@ constexpr double saturation = 0.99;
 
 time_point clock_now() { return std::chrono::steady_clock::now(); }
 
-/// Counts, on the facility's thread, what the service has derived.
+/// Counts, on the facility's thread, what the host has derived.
 class derived_counter final : public measurement_edges {
 public:
-    derived_counter(const matching_service& service, measurement_edges* next) noexcept
-        : service_{service}, before_{service.market().published()}, next_{next} {}
+    derived_counter(const order_entry_host& host, measurement_edges* next) noexcept
+        : host_{host}, before_{host.market().published()}, next_{next} {}
 
     void begins() noexcept override {
         if (next_ != nullptr) next_->begins();
     }
     void ends() noexcept override {
-        derived_ = service_.market().published() - before_;
+        derived_ = host_.market().published() - before_;
         if (next_ != nullptr) next_->ends();
         over_.release();
     }
@@ -46,7 +46,7 @@ public:
 private:
     static constexpr std::chrono::seconds patience{2};
 
-    const matching_service& service_;
+    const order_entry_host& host_;
     std::binary_semaphore over_{0};
     std::uint64_t before_;
     std::uint64_t derived_ = 0;
@@ -131,18 +131,17 @@ cell_result measure(facility_under_test& facility, const cell& which,
     stay_on_processor(options.load_processor);
 
     scenario play{which.which, which.state};
-    const auto service = prepared_service(play, clock_now());
+    const auto host = prepared_host(play, clock_now());
     const std::uint64_t warm_up = std::uint64_t{which.warm_up_events} * shape.inbound();
     result.inbound = std::uint64_t{which.events_in_all()} * shape.inbound();
-    derived_counter derived{*service, options.edges};
+    derived_counter derived{*host, options.edges};
     span_log spans{{warm_up, result.inbound}, &derived};
     feed_client feed{options.feed};
     scenario_target target;
     target.silence_max = options.silence_max;
-    target.first_command = service->counts().commands + 1;
-    target.first_of_feed = service->feed().messages().next_sequence();
-    target.endpoints =
-        facility.start({*service, spans, feed.address(), options.facility_processor});
+    target.first_command = host->counts().commands + 1;
+    target.first_of_feed = host->feed().messages().next_sequence();
+    target.endpoints = facility.start({*host, spans, feed.address(), options.facility_processor});
     const scenario_result played = bench::play(which, play, feed, target);
     const bool all_left = played.fault.empty() && derived.wait_for_end();
     facility.stop();

@@ -19,7 +19,7 @@
 
 namespace exchange::bench {
 
-/// What the player must know of the service before it begins.
+/// What the player must know of the host before it begins.
 struct scenario_target {
     facility_endpoints endpoints;
     in_sequence first_command = 1;    ///< The number that the next command will get.

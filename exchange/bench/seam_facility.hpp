@@ -43,7 +43,7 @@ namespace exchange::bench {
     return options;
 }
 
-/// @tparam  Facility  Made from a context, a service, `facility_options` and an observer, as
+/// @tparam  Facility  Made from a context, a host, `facility_options` and an observer, as
 ///                    matching_facility: `start`, `stop`, `order_entry`, `feed_requests`, `feed`.
 /// @tparam  Context   Made from `Options`; has `run` and `post`.
 template <class Facility, class Context, class Options>
@@ -79,8 +79,8 @@ private:
         Context context{options_};
         if constexpr (requires { context.status(); })
             lab::require(!context.status(), "exchange: this backend cannot run here");
-        span_recorder recorder{plan.service, plan.spans};
-        Facility facility{context, plan.service, options_of(plan, tuning_), &recorder};
+        span_recorder recorder{plan.host, plan.spans};
+        Facility facility{context, plan.host, options_of(plan, tuning_), &recorder};
         const auto [error] = facility.start();
         if (error) lab::fail("exchange: the facility cannot start: " + error.message());
         context_ = &context;

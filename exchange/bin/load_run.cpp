@@ -43,8 +43,7 @@ unsigned long long count(std::uint64_t it) { return it; }
     made.requests = in.facility.feed_requests;
     made.ask_from = any_port_of(in.facility.feed_from);
     made.receiver.first_sequence = 0;  // What was before us is not ours to judge.
-    made.receiver.new_life_after =
-        5 * (in.service.feed.heartbeat_after + in.facility.timer_tick) / 2;
+    made.receiver.new_life_after = 5 * (in.host.feed.heartbeat_after + in.facility.timer_tick) / 2;
     made.receiver.datagrams_held_max = 1024;
     return made;
 }

@@ -77,13 +77,13 @@ constexpr const char* exit_codes =
             stderr);
         return start(how);
     }
-    audit_file trail{std::string{how.service.stream.session.view()}};
+    audit_file trail{std::string{how.host.stream.session.view()}};
     if (!trail.open(how.audit_file)) {
         std::fprintf(stderr, "matching_facility: the audit trail cannot be written: %s\n",
                      how.audit_file.c_str());
         return 1;
     }
-    how.service.trail = &trail;
+    how.host.trail = &trail;
     return start(how);
 }
 
@@ -115,11 +115,11 @@ int main(int count, char** arguments) {
         std::printf("%s: in order, %s\n", path.c_str(), memory.found.c_str());
         return 0;
     }
-    matching_service_options& service = reading.value.service;
-    service.stream.session = service.feed.session = life_name(wall_time());
-    service.operator_stream.session = service.stream.session;
+    order_entry_host_options& host = reading.value.host;
+    host.stream.session = host.feed.session = life_name(wall_time());
+    host.operator_stream.session = host.stream.session;
     // Clients choose their numbers, and must not know which of them are in each other's way.
     std::random_device chance;
-    service.sequencing.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();
+    host.sequencing.limits.client_index_key = std::uint64_t{chance()} << 32 | chance();
     return keep_trail(reading.value);
 }

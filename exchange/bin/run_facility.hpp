@@ -38,15 +38,15 @@ public:
     facility_program(typename X::context& context, const config& how)
         : context_{context},
           how_{how},
-          service_{how.service, X::now(context)},
-          facility_{context, service_, how.facility},
+          host_{how.host, X::now(context)},
+          facility_{context, host_, how.facility},
           pause_{context} {}
 
     /// Runs until a signal ends it.
     ///
     /// @return  The exit status: 0, or 1 if it could not begin, which was said.
     [[nodiscard]] int run() {
-        for (const opening_command& each : how_.opening) service_.apply(each.what);
+        for (const opening_command& each : how_.opening) host_.apply(each.what);
         outwait_own_name();
         prepare_for_late_signals();
         auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
@@ -67,7 +67,7 @@ private:
     // Whoever is started behind this one, once it has said anything, must be called otherwise. Usually
     // building all the memory has taken longer than that.
     void outwait_own_name() const {
-        while (life_name(wall_time()) == how_.service.feed.session)
+        while (life_name(wall_time()) == how_.host.feed.session)
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
 
@@ -95,7 +95,7 @@ private:
                     how_.facility.feed.to_string().c_str(),
                     facility_.feed_requests().to_string().c_str(),
                     std::string{describe(how_.backend)}.c_str(),
-                    std::string{how_.service.feed.session.view()}.c_str());
+                    std::string{how_.host.feed.session.view()}.c_str());
         std::fflush(stdout);
     }
 
@@ -106,9 +106,9 @@ private:
             "commands %llu, malformed %llu, feed messages %llu, lost unsent %llu, datagrams %llu, "
             "not sent %llu, requests answered %llu, refused %llu, over the limit %llu, failures to "
             "hear requests %llu\n",
-            count(service_.counts().commands), count(service_.counts().malformed),
-            count(service_.feed().messages().next_sequence() - how_.service.feed.first_sequence),
-            count(service_.feed().unsent_lost()), count(facility_.feed().datagrams),
+            count(host_.counts().commands), count(host_.counts().malformed),
+            count(host_.feed().messages().next_sequence() - how_.host.feed.first_sequence),
+            count(host_.feed().unsent_lost()), count(facility_.feed().datagrams),
             count(facility_.feed().refused), count(facility_.feed().answers),
             count(facility_.feed().faults), count(facility_.feed().unanswered),
             count(facility_.feed().failures));
@@ -116,14 +116,14 @@ private:
     }
 
     void say_state() {
-        for (const participant& each : service_.participants())
+        for (const participant& each : host_.participants())
             if (!each.removed())
                 std::fprintf(
                     stderr, "%s: %s, next message %llu\n",
                     std::string{each.who().username.view()}.c_str(),
                     each.connection() != nullptr ? "connected" : "away",
                     static_cast<unsigned long long>(each.stream().messages().next_sequence()));
-        for (const operator_session& each : service_.operators()) {
+        for (const operator_session& each : host_.operators()) {
             if (each.free()) continue;
             std::fprintf(stderr, "%s (%s): connected from %s\n",
                          std::string{each.user().username.view()}.c_str(),
@@ -153,7 +153,7 @@ private:
     }
 
     [[nodiscard]] bool somebody_is_expected() const {
-        return std::ranges::any_of(service_.participants(), &participant::is_expected);
+        return std::ranges::any_of(host_.participants(), &participant::is_expected);
     }
 
     /// Lets clients read the end of their day, also those whose connection was lost and who may be coming
@@ -170,7 +170,7 @@ private:
         }
         if (!facility_.idle())
             std::fputs("matching_facility: some clients did not leave in time\n", stderr);
-        for (const participant& each : service_.participants())
+        for (const participant& each : host_.participants())
             if (each.is_expected() && each.connection() == nullptr)
                 std::fprintf(stderr,
                              "matching_facility: %s was lost, and did not come for the end\n",
@@ -181,7 +181,7 @@ private:
 
     typename X::context& context_;
     const config& how_;
-    matching_service service_;
+    order_entry_host host_;
     Facility facility_;
     typename X::signal_set signals_;
     typename X::timer pause_;

@@ -66,16 +66,16 @@ void read_order_entry(json_section& in, config& into) {
     into.connections_max_given = in.has("connections_max");
     in.read("connections_max", into.facility.connections_max, connections);
     in.read("participants_max", into.participants_max, {1, 60'000});
-    soup_stream_options& stream = into.service.stream;
+    soup_stream_options& stream = into.host.stream;
     read_kept(in, stream.messages_max, stream.bytes_max, "unread_bytes_max",
               stream.unread_bytes_max);
-    in.read("stream_memory_max", into.service.stream_memory.bytes_max, stream_bytes);
-    in.read("queries_per_second_max", into.service.queries.per_second_max);
-    in.read("query_burst_max", into.service.queries.burst_max);
+    in.read("stream_memory_max", into.host.stream_memory.bytes_max, stream_bytes);
+    in.read("queries_per_second_max", into.host.queries.per_second_max);
+    in.read("query_burst_max", into.host.queries.burst_max);
 }
 
 void read_operators(json_section& in, config& into, const std::string& folder) {
-    in.read("connections_max", into.service.operator_connections_max, {1, 1024});
+    in.read("connections_max", into.host.operator_connections_max, {1, 1024});
     in.read_path("audit_file", into.audit_file, folder);
 }
 
@@ -101,7 +101,7 @@ void read_feed(json_section& in, config& into) {
     if (in.needs("requests")) in.read_endpoint("requests", into.facility.feed_requests);
     check_feed(in, into.facility);
     in.read_string("interface", into.facility.feed_interface);
-    mold_sender_options& feed = into.service.feed;
+    mold_sender_options& feed = into.host.feed;
     read_kept(in, feed.kept_messages_max, feed.kept_bytes_max, "unsent_bytes_max",
               feed.unsent_bytes_max);
 }
@@ -113,7 +113,7 @@ std::string milliseconds(gyre::duration it) {
 void read_timing(json_section& in, config& into) {
     soup_options& sessions = into.facility.sessions;
     in.read_milliseconds("heartbeat_after_ms", sessions.heartbeat_after);
-    into.service.feed.heartbeat_after = sessions.heartbeat_after;
+    into.host.feed.heartbeat_after = sessions.heartbeat_after;
     in.read_milliseconds("dead_after_ms", sessions.dead_after);
     in.read_milliseconds("login_within_ms", sessions.login_within);
     in.read_milliseconds("tick_ms", into.facility.timer_tick);
@@ -275,7 +275,7 @@ void check_positions(const config& it, std::vector<config_error>& errors) {
 
 // The core itself judges definitions and positions, on a trial partition that has no room for orders.
 void check_opening(const config& it, std::vector<config_error>& errors) {
-    partition_limits limits = it.service.sequencing.limits;
+    partition_limits limits = it.host.sequencing.limits;
     limits.orders_max = limits.level_chunks_max = limits.far_nodes_max = 1;
     limits.holdings_max =
         std::min(limits.holdings_max,
@@ -327,8 +327,8 @@ config_reading read_config(std::string_view text, const std::string& folder) {
         top.in_object("order_entry", [&](auto& in) { read_order_entry(in, it); });
     if (top.needs("feed")) top.in_object("feed", [&](auto& in) { read_feed(in, it); });
     top.in_object("timing", [&](auto& in) { read_timing(in, it); });
-    top.read("partitions", it.service.sequencing.partitions, {1, partitions_limit});
-    top.in_object("limits", [&](auto& in) { read_limits(in, it.service.sequencing.limits); });
+    top.read("partitions", it.host.sequencing.partitions, {1, partitions_limit});
+    top.in_object("limits", [&](auto& in) { read_limits(in, it.host.sequencing.limits); });
     top.in_object("operators", [&](auto& in) { read_operators(in, it, folder); });
     top.read_path("credentials_file", it.credentials_file, folder);
     top.for_each("products", [&](auto& in) { read_product(in, it); });

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <exchange/net/application/facility_options.hpp>
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -44,7 +44,7 @@ struct config {
     facility_backend backend = facility_backend::gyre_uring;
     std::optional<unsigned> cpu;  ///< The processor to stay on.
     facility_options facility{};
-    matching_service_options service{};  ///< Users are those of `credentials_file`.
+    order_entry_host_options host{};     ///< Users are those of `credentials_file`.
     std::string credentials_file;        ///< As a path from where the configuration is.
     std::string audit_file;              ///< As above; empty: there is no trail.
     std::size_t participants_max = 0;    ///< 0: some more than the file names.

@@ -21,11 +21,11 @@ constexpr std::size_t strangers_min = 16;  // Connections beside those that may 
 
 /// What the file of credentials says, while it is being read.
 struct credentials_reading {
-    matching_service_options& into;
+    order_entry_host_options& into;
     bool slow_hashes = false;
 };
 
-void read_name(json_section& in, const matching_service_options& known, soup_username& name) {
+void read_name(json_section& in, const order_entry_host_options& known, soup_username& name) {
     in.read_text("username", name);
     const auto has_name = [&name](const auto& it) { return it.username == name; };
     if (name.empty()) return;
@@ -77,7 +77,7 @@ void read_operator(json_section& in, const credentials_reading& how) {
     how.into.operators.push_back(std::move(who));
 }
 
-std::vector<config_error> read_users(const std::string& path, matching_service_options& into) {
+std::vector<config_error> read_users(const std::string& path, order_entry_host_options& into) {
     std::vector<config_error> errors;
     const std::optional<std::string> text = read_text_file(path);
     if (!text) return {{"", "cannot be read"}};
@@ -97,8 +97,8 @@ std::vector<config_error> read_users(const std::string& path, matching_service_o
 }
 
 void check_sessions(const config& it, const std::string& name, std::vector<config_error>& errors) {
-    const std::vector<credentials>& all = it.service.participants;
-    const std::uint32_t most = it.service.sequencing.limits.sessions_max;
+    const std::vector<credentials>& all = it.host.participants;
+    const std::uint32_t most = it.host.sequencing.limits.sessions_max;
     for (std::size_t each = 0; each < all.size(); ++each)
         if (number(all[each].session) > most)
             errors.push_back({name + ": participants[" + std::to_string(each) + "].session",
@@ -107,16 +107,15 @@ void check_sessions(const config& it, const std::string& name, std::vector<confi
 
 /// A connection for each who may be logged in, and some more to ask for it.
 void make_connections(config& it, std::vector<config_error>& errors) {
-    const std::size_t participants = it.service.participants.size();
-    it.service.participants_max =
+    const std::size_t participants = it.host.participants.size();
+    it.host.participants_max =
         it.participants_max != 0 ? it.participants_max : participants + defined_later;
-    if (it.service.participants_max < participants)
+    if (it.host.participants_max < participants)
         errors.push_back(
             {"order_entry.participants_max",
              "expected as many as there are already, which is " + std::to_string(participants)});
-    const std::size_t logins =
-        it.service.participants_max +
-        (it.service.operators.empty() ? 0 : it.service.operator_connections_max);
+    const std::size_t logins = it.host.participants_max +
+                               (it.host.operators.empty() ? 0 : it.host.operator_connections_max);
     if (!it.connections_max_given)
         it.facility.connections_max = std::min(logins + strangers_min, connections_limit);
     if (it.facility.connections_max > logins) return;
@@ -127,10 +126,10 @@ void make_connections(config& it, std::vector<config_error>& errors) {
 /// How much all streams may take together, if it was not said; else whether it is enough for each to say
 /// anything.
 void settle_stream_memory(config& it, std::vector<config_error>& errors) {
-    segment_pool_options& pool = it.service.stream_memory;
-    const std::size_t least = 2 * pool.segment_bytes * it.service.participants_max;
+    segment_pool_options& pool = it.host.stream_memory;
+    const std::size_t least = 2 * pool.segment_bytes * it.host.participants_max;
     if (pool.bytes_max == 0)
-        pool.bytes_max = std::max(stream_memory_for(it.service), stream_memory_least);
+        pool.bytes_max = std::max(stream_memory_for(it.host), stream_memory_least);
     else if (pool.bytes_max < least)
         errors.push_back(
             {"order_entry.stream_memory_max", "expected at least " + std::to_string(least) +
@@ -148,13 +147,13 @@ void add_credentials(config_reading& to) {
         return;
     }
     const std::string name = std::filesystem::path{it.credentials_file}.filename().string();
-    it.service.passwords = is_hashed_password;
-    it.service.dummy_secret = dummy_hash();
-    it.service.is_secret = [](const std::string& hash) {
+    it.host.passwords = is_hashed_password;
+    it.host.dummy_secret = dummy_hash();
+    it.host.is_secret = [](const std::string& hash) {
         return find_fault(hash) == hash_fault::none;
     };
     const bool in_order = to.errors.empty();
-    std::vector<config_error> wrong = read_users(it.credentials_file, it.service);
+    std::vector<config_error> wrong = read_users(it.credentials_file, it.host);
     for (config_error& each : wrong)
         to.errors.push_back(
             {each.where.empty() ? name : name + ": " + each.where, std::move(each.what)});

@@ -38,7 +38,7 @@ template <class Element>
     return table_bytes<Element>(places + 1);
 }
 
-[[nodiscard]] std::uint64_t streams_need(const matching_service_options& it) noexcept {
+[[nodiscard]] std::uint64_t streams_need(const order_entry_host_options& it) noexcept {
     const segment_pool_options pool{.bytes_max = stream_memory_for(it),
                                     .segment_bytes = it.stream_memory.segment_bytes};
     const std::uint64_t list = message_log::list_bytes_for(soup_stream::log_of(it.stream), pool);
@@ -46,7 +46,7 @@ template <class Element>
     return sum(segment_pool::bytes_for(pool), times(participants, list));
 }
 
-[[nodiscard]] std::uint64_t operators_need(const matching_service_options& it) noexcept {
+[[nodiscard]] std::uint64_t operators_need(const order_entry_host_options& it) noexcept {
     const message_log_options log = soup_stream::log_of(it.operator_stream);
     const segment_pool_options pool = message_log::own_pool_for(log);
     return times(it.operator_connections_max,
@@ -121,10 +121,10 @@ void lower_to(std::optional<std::uint64_t>& limit, const file_reader& read, cons
 }  // namespace
 
 std::vector<memory_part> memory_needs(const config& of) {
-    const partition_limits& limits = of.service.sequencing.limits;
+    const partition_limits& limits = of.host.sequencing.limits;
     // Each partition has tables of its own, of the same sizes.
     const auto in_each = [&](std::uint64_t bytes) {
-        return times(of.service.sequencing.partitions, bytes);
+        return times(of.host.sequencing.partitions, bytes);
     };
     std::vector<memory_part> parts{
         {"orders", "limits.orders_max",
@@ -145,9 +145,9 @@ std::vector<memory_part> memory_needs(const config& of) {
          sum(in_each(numbered<session>(limits.sessions_max)),
              sum(numbered<client_sequence>(limits.sessions_max),
                  numbered<participant*>(limits.sessions_max)))},
-        {"streams", "order_entry.stream_memory_max", streams_need(of.service)},
-        {"operators", "operators.connections_max", operators_need(of.service)},
-        {"the feed", "feed.unsent_bytes_max", feed_need(of.service.feed)},
+        {"streams", "order_entry.stream_memory_max", streams_need(of.host)},
+        {"operators", "operators.connections_max", operators_need(of.host)},
+        {"the feed", "feed.unsent_bytes_max", feed_need(of.host.feed)},
         {"connections", "order_entry.connections_max", connections_need(of.facility)},
         {"the program itself", "", program_bytes},
     };

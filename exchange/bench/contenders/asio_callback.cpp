@@ -12,9 +12,9 @@ namespace {
 /// The facility that writes at once what the kernel takes at once.
 class tried_first {
 public:
-    tried_first(asio_loop& loop, matching_service& service, const facility_options& options,
+    tried_first(asio_loop& loop, order_entry_host& host, const facility_options& options,
                 span_observer* observer)
-        : it_{loop, service, options, observer, callback_style::tried_first} {}
+        : it_{loop, host, options, observer, callback_style::tried_first} {}
 
     [[nodiscard]] gyre::io_result<> start() { return it_.start(); }
     void stop() noexcept { it_.stop(); }

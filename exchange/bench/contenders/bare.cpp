@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The floor: the facility with nothing between its service and the kernel.
+// The floor: the facility with nothing between its host and the kernel.
 //
 // One thread asks every socket again and again and never sleeps, which no program that shares its machine
-// would do. It shows how much of a figure is the service, the kernel and the load, and how much a library.
+// would do. It shows how much of a figure is the host, the kernel and the load, and how much a library.
 #include <exchange/bench/facility_under_test.hpp>
 #include <exchange/bench/loopback.hpp>
 #include <exchange/bench/span_recorder.hpp>
@@ -42,8 +42,8 @@ ssize_t insist(const std::atomic<bool>& stopping, Send&& send) {
 
 class connection final : session_link {
 public:
-    connection(matching_service& service, descriptor socket)
-        : session_{service, *this, {}, clock_now()}, socket_{std::move(socket)} {}
+    connection(order_entry_host& host, descriptor socket)
+        : session_{host, *this, {}, clock_now()}, socket_{std::move(socket)} {}
 
     /// Reads what is there, at most once, and carries it out.
     ///
@@ -115,7 +115,7 @@ public:
           listener_{std::move(listener)},
           requests_{std::move(requests)},
           feed_{datagrams_to(plan.feed)},
-          observer_{plan.service, plan.spans} {}
+          observer_{plan.host, plan.spans} {}
 
     void run(const std::atomic<bool>& stopping) {
         stay_on_processor(plan_.processor);
@@ -134,7 +134,7 @@ private:
     static constexpr std::uint32_t turns_between_others = 1024;
 
     void flush(const std::atomic<bool>& stopping, time_point now) {
-        plan_.service.announce();
+        plan_.host.announce();
         for (const auto& each : connections_) each->write(stopping, counts_, now);
         send_feed(stopping, now);
         observer_.written();
@@ -144,7 +144,7 @@ private:
         std::size_t count = batch_max;
         while (count == batch_max && !stopping) {
             for (count = 0; count < batch_max; ++count) {
-                const std::optional<mold_datagram> next = plan_.service.feed().next(now);
+                const std::optional<mold_datagram> next = plan_.host.feed().next(now);
                 if (!next) break;
                 prepare(count, *next);
             }
@@ -178,11 +178,11 @@ private:
         pollfd waiting{listener_.get(), POLLIN, 0};
         if (::poll(&waiting, 1, 0) > 0)
             connections_.push_back(
-                std::make_unique<connection>(plan_.service, accept_orders(listener_)));
+                std::make_unique<connection>(plan_.host, accept_orders(listener_)));
         answer_requests();
         const time_point now = clock_now();
         for (const auto& each : connections_) each->on_timer(now);
-        if (const auto heartbeat = plan_.service.feed().on_timer(now)) {
+        if (const auto heartbeat = plan_.host.feed().on_timer(now)) {
             prepare(0, *heartbeat);
             static_cast<void>(::sendmmsg(feed_.get(), batch_.data(), 1, MSG_DONTWAIT));
         }
@@ -197,7 +197,7 @@ private:
                                         MSG_DONTWAIT, whom, &from_size);
         if (size < 0) return;
         const mold_answer answer =
-            plan_.service.feed().answer(std::span{request}.first(static_cast<std::size_t>(size)));
+            plan_.host.feed().answer(std::span{request}.first(static_cast<std::size_t>(size)));
         if (answer.fault != mold_fault::none) return;
         prepare(0, answer.datagram);
         msghdr message = batch_[0].msg_hdr;

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <exchange/net/application/facility_options.hpp>
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 
 #include <gyre/base/check.hpp>
 
@@ -27,11 +27,10 @@ class connection_pool {
 public:
     /// @param  shared  What connections share. Borrowed; outlives this.
     template <class Shared>
-    connection_pool(Shared& shared, const matching_service& service,
-                    const facility_options& options)
+    connection_pool(Shared& shared, const order_entry_host& host, const facility_options& options)
         : connections_max_{options.connections_max},
           add_{[&shared](std::deque<Connection>& to) { return &to.emplace_back(shared); }} {
-        gyre::expects(options.connections_max > service.logins_max(),
+        gyre::expects(options.connections_max > host.logins_max(),
                       "a connection for each participant and operator, and one to ask for it");
     }
 

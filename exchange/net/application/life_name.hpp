@@ -13,13 +13,13 @@
 
 namespace exchange {
 
-/// The name of a life that began at a moment of the host's clock: the day in UTC (YYMMDD), and behind it
+/// The name of a life that began at a moment of the machine's clock: the day in UTC (YYMMDD), and behind it
 /// the time of that day in four digits to the base of 36, which are 51.4 ms each. Ten characters, all that
 /// SoupBinTCP and MoldUDP64 have for a session.
 ///
 /// Two moments of one century that are 52 ms apart have different names, and the later one's is greater. A
 /// life that neither accepts nor sends before its name is over (`life_name(wall_time())` is another) has a
-/// name of its own, if lives follow each other. Names do not sort if the host's clock is set back between two
+/// name of its own, if lives follow each other. Names do not sort if the machine's clock is set back between two
 /// lives by more than lies between them.
 ///
 /// @param  begun  Nanoseconds since 1970.

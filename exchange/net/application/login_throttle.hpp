@@ -40,7 +40,7 @@ protected:
     ~waiting_login() { unlink(); }
 };
 
-/// Threads:  One at a time, as everything of its service.
+/// Threads:  One at a time, as everything of its host.
 /// Cost:     Memory is taken at construction. A mistake costs a walk over the table.
 class login_throttle {
 public:

@@ -3,7 +3,7 @@
 // The matching facility on one side of the seam: everything that waits, put together.
 //
 // It accepts clients, publishes the feed, answers who missed a part of it, and keeps time. What a message
-// means is matching_service.hpp's; the loop of one client is session/order_entry_connection.hpp's.
+// means is order_entry_host.hpp's; the loop of one client is session/order_entry_connection.hpp's.
 #pragma once
 
 #include <exchange/net/application/connection_pool.hpp>
@@ -25,19 +25,19 @@ public:
     using task = typename X::template task<void>;
 
     /// @param  context   Borrowed; outlives this.
-    /// @param  service   Borrowed; outlives this.
+    /// @param  host   Borrowed; outlives this.
     /// @param  observer  Borrowed, or null.
-    matching_facility(typename X::context& context, matching_service& service,
+    matching_facility(typename X::context& context, order_entry_host& host,
                       const facility_options& options, span_observer* observer = nullptr)
         : context_{context},
-          service_{service},
+          host_{host},
           options_{options},
-          feed_{context, service.feed(), options.publishing()},
-          shared_{context, service, feed_, options_, span_watch{observer}},
+          feed_{context, host.feed(), options.publishing()},
+          shared_{context, host, feed_, options_, span_watch{observer}},
           tick_{context},
           rest_{context},
           turn_{context},
-          connections_{shared_, service, options} {}
+          connections_{shared_, host, options} {}
     matching_facility(const matching_facility&) = delete;
     matching_facility& operator=(const matching_facility&) = delete;
 
@@ -52,7 +52,7 @@ public:
         acceptor_ = std::move(sockets.acceptor);
         feed_.open(std::move(sockets.feed), std::move(sockets.requests));
         running_ = true;
-        service_.run_with(this);
+        host_.run_with(this);
         begin(accept_clients());
         begin(finish_commands());
         begin(answer_requests());
@@ -69,7 +69,7 @@ public:
     /// the feed ends. A client that comes only now, or again, is told the same from the message on
     /// that it asks for, and can change nothing any more. `stop` comes next; until then clients are
     /// let in.
-    void drain() noexcept { service_.end(X::now(context_)); }
+    void drain() noexcept { host_.end(X::now(context_)); }
 
     /// Is no client connected? Once drained: each that was has been told, or was lost and may come
     /// again.
@@ -78,8 +78,8 @@ public:
     /// Ends everything. The context runs out of work, and then this may be destroyed.
     void stop() noexcept {
         running_ = false;
-        service_.run_with(nullptr);
-        service_.finish_command();
+        host_.run_with(nullptr);
+        host_.finish_command();
         busy_.set();
         shared_.idle.set();
         static_cast<void>(acceptor_.close());
@@ -126,7 +126,7 @@ private:
 
     static constexpr std::chrono::microseconds next_turn{1};
 
-    void service_is_busy() noexcept override {
+    void host_is_busy() noexcept override {
         shared_.idle.reset();
         busy_.set();
     }
@@ -137,8 +137,8 @@ private:
         while (running_) {
             static_cast<void>(co_await busy_.wait());
             busy_.reset();
-            while (service_.busy()) {
-                service_.announce();
+            while (host_.busy()) {
+                host_.announce();
                 for (bool more = feed_.begin(); more;) {
                     const auto what = co_await feed_.send();
                     more = feed_.sent(what);
@@ -146,10 +146,10 @@ private:
                 while (feed_.crowded()) static_cast<void>(co_await feed_.until_less_crowded());
                 // In the future, or the loop would not be left: it takes a visit to the kernel.
                 static_cast<void>(co_await turn_.wait_until(X::now(context_) + next_turn));
-                if (service_.busy()) service_.resume();
+                if (host_.busy()) host_.resume();
             }
             shared_.idle.set();
-            service_.announce();
+            host_.announce();
             co_await feed_.flush();
         }
     }
@@ -162,8 +162,8 @@ private:
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
             connections_.on_timer(now);
-            service_.on_timer(now);
-            service_.announce();  // Orders of who was too silent may have been cancelled.
+            host_.on_timer(now);
+            host_.announce();  // Orders of who was too silent may have been cancelled.
             for (bool more = feed_.begin(); more;) {
                 const auto what = co_await feed_.send();
                 more = feed_.sent(what);
@@ -172,7 +172,7 @@ private:
     }
 
     typename X::context& context_;
-    matching_service& service_;
+    order_entry_host& host_;
     facility_options options_;
     feed_publisher<X> feed_;
     order_entry_shared_state<X> shared_;

@@ -3,7 +3,7 @@
 // What each kind of operator may do: one table of roles and commands.
 //
 // Whoever may halt a market need not be able to raise an account's limits, and who only looks can break
-// nothing. matching_service.hpp asks here before it sequences an operator's command; what its role may not
+// nothing. order_entry_host.hpp asks here before it sequences an operator's command; what its role may not
 // give is answered with `not_permitted`.
 #pragma once
 

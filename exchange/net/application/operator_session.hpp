@@ -35,7 +35,7 @@ using touched_operators = std::vector<operator_session*>;
 
 /// A place for one operator's connection after the other.
 ///
-/// Threads:  One at a time, as everything of its service.
+/// Threads:  One at a time, as everything of its host.
 /// Cost:     A stream's memory while somebody is connected.
 class operator_session {
 public:
@@ -67,7 +67,7 @@ public:
     void commit(std::size_t size) noexcept { stream_->commit(size); }
 
 private:
-    friend class matching_service;
+    friend class order_entry_host;
 
     void touch() noexcept {
         touched_ = true;

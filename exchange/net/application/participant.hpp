@@ -3,7 +3,7 @@
 // A participant that may log in: credentials, pending messages, and the present connection.
 //
 // A participant outlives its connections: what was derived for it while it was away waits in its stream.
-// matching_service.hpp owns these; session/order_entry_session.hpp is the connection.
+// order_entry_host.hpp owns these; session/order_entry_session.hpp is the connection.
 #pragma once
 
 #include <exchange/codec/soup_stream.hpp>
@@ -28,7 +28,7 @@ struct credentials {
 /// Participants with messages that their connections were not told of. Each at most once.
 using touched_participants = std::vector<participant*>;
 
-/// Threads:  One at a time, as everything of its service.
+/// Threads:  One at a time, as everything of its host.
 class participant {
 public:
     /// @param  pool     Of all streams. Borrowed; outlives this.
@@ -67,7 +67,7 @@ public:
     void commit(std::size_t size) noexcept { stream_->commit(size); }
 
 private:
-    friend class matching_service;
+    friend class order_entry_host;
 
     void become(const credentials& who, const soup_stream_options& stream) {
         who_ = who;

@@ -5,7 +5,7 @@
 //
 // For operators, and for clients that come back after they were cut off, or that have missed more than can be
 // repeated. It reads the state, so a page is a whole truth, and costs no more than a step of a command does.
-// query.hpp says what a page is worth; matching_service.hpp lets those ask who are logged in.
+// query.hpp says what a page is worth; order_entry_host.hpp lets those ask who are logged in.
 #pragma once
 
 #include <exchange/codec/query_codec.hpp>

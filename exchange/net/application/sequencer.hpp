@@ -3,7 +3,7 @@
 // Puts commands in order, gives each its time, and has them carried out: by one partition, or by several
 // that share out the instruments.
 //
-// It knows neither connections nor bytes. Whoever brings commands (matching_service.hpp) says who gave each
+// It knows neither connections nor bytes. Whoever brings commands (order_entry_host.hpp) says who gave each
 // one, and hears what it caused with that origin beside it; whether those who are told have read it is not
 // asked. A command may take several steps, and until it is through no other begins: that is the order.
 #pragma once

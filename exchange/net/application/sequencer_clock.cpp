@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// See the header: the two clocks of the host.
+// See the header: the two clocks of the machine.
 #include <exchange/net/application/sequencer_clock.hpp>
 
 #include <chrono>

@@ -2,7 +2,7 @@
 //
 // What time it is for the core, which takes its word for it: it never stands still and never goes back.
 //
-// The host's clock is asked once. From there a steady clock counts, so that setting the host's
+// The machine's clock is asked once. From there a steady clock counts, so that setting the host's
 // clock in the middle of a day changes nothing. To follow it when it is set forward and to wait for
 // it when it is set back was rejected: while the core's time stood still, accounts with a message
 // rate could not speak.
@@ -12,7 +12,7 @@
 
 namespace exchange {
 
-/// Nanoseconds since 1970, of the host's clock, which may be set.
+/// Nanoseconds since 1970, of the machine's clock, which may be set.
 [[nodiscard]] timestamp_ns wall_time() noexcept;
 
 /// Nanoseconds since some moment, of a clock that only moves forward.
@@ -24,7 +24,7 @@ struct time_sources {
     timestamp_ns (*steady)() noexcept = steady_time;  ///< Whenever it wants the time.
 };
 
-/// Nanoseconds since 1970, as of the host's clock at construction, and of a steady clock since.
+/// Nanoseconds since 1970, as of the machine's clock at construction, and of a steady clock since.
 class sequencer_clock {
 public:
     explicit sequencer_clock(const time_sources& from) noexcept

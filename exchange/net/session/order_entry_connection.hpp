@@ -23,7 +23,7 @@ namespace exchange {
 template <executor_traits X>
 struct order_entry_shared_state {
     typename X::context& context;
-    matching_service& service;
+    order_entry_host& host;
     feed_publisher<X>& feed;
     const facility_options& options;
     span_watch spans;
@@ -54,9 +54,9 @@ public:
     void open(typename X::stream_socket socket) {
         packets_.open(std::move(socket));
         accepted_at_ = X::now(shared_.context);
-        session_.emplace(shared_.service, *this, shared_.options.sessions, accepted_at_);
+        session_.emplace(shared_.host, *this, shared_.options.sessions, accepted_at_);
         over_since_ = gyre::never;
-        finished_ = cut_ = waits_for_service_ = false;
+        finished_ = cut_ = waits_for_host_ = false;
         has_output_.reset();
         writer_gone_.reset();
     }
@@ -72,7 +72,7 @@ public:
         co_await carry_out();
         co_await wait_for_the_end();
         session_->disconnected();
-        shared_.service.announce();
+        shared_.host.announce();
         co_await shared_.feed.flush();  // Its orders may have been cancelled, which others hear of.
         co_await end_writer();
         note_clean();
@@ -97,7 +97,7 @@ public:
             if (now >= gyre::deadline_after(over_since_, shared_.options.linger)) packets_.cut();
             return;
         }
-        if (waits_for_service_) session_->keep_waiting(now);  // So does what it has sent.
+        if (waits_for_host_) session_->keep_waiting(now);  // So does what it has sent.
         if (now < session_->deadline()) return;
         session_->on_timer(now);
         has_output();
@@ -126,7 +126,7 @@ private:
             session_->take_packets(packets_.framer(), shared_.options.packets_per_turn_max,
                                    X::now(shared_.context), shared_.spans);
         if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
-        shared_.service.announce();
+        shared_.host.announce();
         carrying_out_ = false;
         return taken > 0;
     }
@@ -140,11 +140,11 @@ private:
             packets_.received(size);
             shared_.spans.received();
             for (;;) {
-                while (shared_.service.busy()) {
-                    waits_for_service_ = true;
+                while (shared_.host.busy()) {
+                    waits_for_host_ = true;
                     static_cast<void>(co_await shared_.idle.wait());
                 }
-                waits_for_service_ = false;
+                waits_for_host_ = false;
                 if (cut_) break;
                 decided_.reset();  // Not later: a login may be decided before it is waited for.
                 if (!take_packets()) break;
@@ -250,10 +250,10 @@ private:
     gyre::time_point over_since_ = gyre::never;
     bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.
     bool writing_ = false;
-    bool unwritten_ = false;          // Counted in the shared state.
-    bool finished_ = false;           // The reader is done, and the writer shall be.
-    bool cut_ = false;                // It was told to leave: nothing more is carried out.
-    bool waits_for_service_ = false;  // Behind a command of several steps.
+    bool unwritten_ = false;       // Counted in the shared state.
+    bool finished_ = false;        // The reader is done, and the writer shall be.
+    bool cut_ = false;             // It was told to leave: nothing more is carried out.
+    bool waits_for_host_ = false;  // Behind a command of several steps.
 };
 
 }  // namespace exchange

@@ -9,14 +9,14 @@ namespace exchange {
 
 using kind = soup_step::kind;
 
-order_entry_session::order_entry_session(matching_service& service, session_link& link,
+order_entry_session::order_entry_session(order_entry_host& host, session_link& link,
                                          const soup_options& options, gyre::time_point now)
-    : service_{service}, link_{link}, server_{options, now} {}
+    : host_{host}, link_{link}, server_{options, now} {}
 
 order_entry_session::~order_entry_session() {
     disconnected();
-    if (owner_ != nullptr) service_.let_go(*owner_, *this);
-    if (place_ != nullptr) service_.let_go(*place_);
+    if (owner_ != nullptr) host_.let_go(*owner_, *this);
+    if (place_ != nullptr) host_.let_go(*place_);
 }
 
 void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point now) noexcept {
@@ -27,7 +27,7 @@ std::size_t order_entry_session::take_packets(soup_framer& from, std::size_t pac
                                               gyre::time_point now, span_watch& spans) noexcept {
     std::size_t taken = 0;
     for (; taken < packets_max && !over() && !login_pending(); ++taken) {
-        if (taken > 0 && (service_.busy() || service_.feed().crowded())) break;
+        if (taken > 0 && (host_.busy() || host_.feed().crowded())) break;
         const soup_framed framed = from.next();
         if (framed.ending != soup_ending::none) {
             on_framing_error(framed.ending);
@@ -53,7 +53,7 @@ void order_entry_session::on_timer(gyre::time_point now) noexcept {
 
 void order_entry_session::sent(std::size_t size, gyre::time_point now) noexcept {
     server_.sent(size, now);
-    if (owner_ != nullptr) service_.note_sent(*owner_, *this);
+    if (owner_ != nullptr) host_.note_sent(*owner_, *this);
     if (over()) disconnected();
 }
 
@@ -70,19 +70,19 @@ void order_entry_session::on_step(const soup_step& step, gyre::time_point now) n
 
 void order_entry_session::log_in(gyre::time_point now) noexcept {
     pending_ = true;
-    service_.logins().submit(*this, now);
+    host_.logins().submit(*this, now);
 }
 
 void order_entry_session::check_login(gyre::time_point now) noexcept {
     pending_ = false;
-    const known_user whose = service_.find(server_.login());
+    const known_user whose = host_.find(server_.login());
     if (whose.trader != nullptr) {
         log_in(*whose.trader, now);
     } else if (whose.administrator != nullptr) {
         log_in(*whose.administrator, now);
     } else {
         const gyre::duration late =
-            service_.logins().note_mistake(server_.login().username, link_.peer(), now);
+            host_.logins().note_mistake(server_.login().username, link_.peer(), now);
         if (late == gyre::duration::zero()) return refuse(soup_reject::not_authorized);
         pending_ = true;
         refuse_at_ = gyre::deadline_after(now, late);
@@ -95,15 +95,15 @@ void order_entry_session::log_in(participant& whose, gyre::time_point now) noexc
     if (!server_.logged_in()) return;  // It asked for what there is not, and was told so.
     who_ = owner_ = &whose;
     was_logged_in_ = true;
-    service_.attach(whose, *this);
+    host_.attach(whose, *this);
 }
 
 // Its stream is new, so all that it can ask for is the first message, or the next, which is the same.
 void order_entry_session::log_in(const operator_user& whose, gyre::time_point now) noexcept {
-    place_ = service_.open(whose, *this, link_.peer());
+    place_ = host_.open(whose, *this, link_.peer());
     if (place_ == nullptr) return refuse(soup_reject::session_not_available);
     static_cast<void>(server_.accept(place_->stream(), now));
-    if (!server_.logged_in()) return service_.detach(*place_);
+    if (!server_.logged_in()) return host_.detach(*place_);
     operator_ = place_;
     was_logged_in_ = true;
 }
@@ -111,20 +111,20 @@ void order_entry_session::log_in(const operator_user& whose, gyre::time_point no
 void order_entry_session::refuse(soup_reject reason) noexcept {
     pending_ = false;
     refuse_at_ = gyre::never;
-    service_.note_refusal(server_.login(), link_.peer());
+    host_.note_refusal(server_.login(), link_.peer());
     static_cast<void>(server_.reject(reason));
 }
 
 void order_entry_session::carry_out(std::span<const std::byte> message,
                                     gyre::time_point now) noexcept {
-    if (service_.ended()) return;  // The end of the session, which is on its way, is the answer.
+    if (host_.ended()) return;  // The end of the session, which is on its way, is the answer.
     const participant* const whose = operator_ == nullptr ? who_ : nullptr;
-    const auto answer = service_.answer(whose != nullptr ? whose->who().session : session_id::none,
-                                        whose != nullptr ? whose->stream() : operator_->stream(),
-                                        message, now, queries_until_);
+    const auto answer = host_.answer(whose != nullptr ? whose->who().session : session_id::none,
+                                     whose != nullptr ? whose->stream() : operator_->stream(),
+                                     message, now, queries_until_);
     if (!answer.empty()) return say(answer);
     const std::optional<message_rejected> refusal =
-        operator_ != nullptr ? service_.take(*operator_, message) : service_.take(*who_, message);
+        operator_ != nullptr ? host_.take(*operator_, message) : host_.take(*who_, message);
     if (!refusal) return;
     std::array<std::byte, message_bytes_of<message_rejected>> bytes;
     encode(*refusal, bytes);
@@ -140,8 +140,8 @@ void order_entry_session::disconnected() noexcept {
     gyre::list_link<waiting_login>::unlink();
     pending_ = false;
     refuse_at_ = gyre::never;
-    if (participant* const whose = std::exchange(who_, nullptr)) service_.detach(*whose, *this);
-    if (operator_session* const whose = std::exchange(operator_, nullptr)) service_.detach(*whose);
+    if (participant* const whose = std::exchange(who_, nullptr)) host_.detach(*whose, *this);
+    if (operator_session* const whose = std::exchange(operator_, nullptr)) host_.detach(*whose);
 }
 
 void order_entry_session::cut(soup_ending why) noexcept {

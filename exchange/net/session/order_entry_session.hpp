@@ -2,14 +2,14 @@
 //
 // One client's connection, as a function of what comes in: packets, time, and what others do.
 //
-// soup_server.hpp knows the protocol and matching_service.hpp the application; this brings them together,
+// soup_server.hpp knows the protocol and order_entry_host.hpp the application; this brings them together,
 // and its driver has bytes to read, bytes to write and a time to call again. No socket is
 // in here, so the same session runs over every transport and every library.
 #pragma once
 
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_server.hpp>
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 #include <exchange/net/application/span_watch.hpp>
 
 #include <algorithm>
@@ -33,13 +33,13 @@ protected:
     ~session_link() = default;
 };
 
-/// Threads:  One at a time, its service included.
+/// Threads:  One at a time, its host included.
 /// Cost:     Memory is taken at construction.
 class order_entry_session final : private waiting_login {
 public:
-    /// @param  service  Borrowed; outlives this.
-    /// @param  link     Borrowed; outlives this. Called from within any function of the service.
-    order_entry_session(matching_service& service, session_link& link, const soup_options& options,
+    /// @param  host  Borrowed; outlives this.
+    /// @param  link     Borrowed; outlives this. Called from within any function of the host.
+    order_entry_session(order_entry_host& host, session_link& link, const soup_options& options,
                         gyre::time_point now);
     order_entry_session(const order_entry_session&) = delete;
     order_entry_session& operator=(const order_entry_session&) = delete;
@@ -53,8 +53,8 @@ public:
     [[nodiscard]] bool login_pending() const noexcept { return pending_; }
 
     /// Takes the packets that are here entirely, up to `packets_max` or its own end. Fewer, but one at least,
-    /// while the feed waits to be sent and must not be pushed out, or if one takes the service more than a
-    /// step; none while a login is pending. The service is not busy.
+    /// while the feed waits to be sent and must not be pushed out, or if one takes the host more than a
+    /// step; none while a login is pending. The host is not busy.
     ///
     /// @return How many, the framer's verdict included.
     std::size_t take_packets(soup_framer& from, std::size_t packets_max, gyre::time_point now,
@@ -90,7 +90,7 @@ public:
     /// Has there been a login?
     [[nodiscard]] bool was_logged_in() const noexcept { return was_logged_in_; }
 
-    // For the service.
+    // For the host.
 
     /// The message of its stream from which on it has still to write.
     [[nodiscard]] std::uint64_t next_to_send() const noexcept { return server_.next_to_send(); }
@@ -114,7 +114,7 @@ private:
     void carry_out(std::span<const std::byte> message, gyre::time_point now) noexcept;
     void say(std::span<const std::byte> answer) noexcept;
 
-    matching_service& service_;
+    order_entry_host& host_;
     session_link& link_;
     soup_server server_;
     participant* who_ = nullptr;

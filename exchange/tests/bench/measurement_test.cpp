@@ -109,7 +109,7 @@ private:
 class closed_facility final : public odd_facility {
 public:
     [[nodiscard]] facility_endpoints start(const facility_plan& plan) override {
-        plan.service.apply(set_phase{instrument_id{1}, market_phase::closed});
+        plan.host.apply(set_phase{instrument_id{1}, market_phase::closed});
         return odd_facility::start(plan);
     }
 };

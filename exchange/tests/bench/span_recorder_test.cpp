@@ -3,7 +3,7 @@
 // What exchange/bench/span_recorder.hpp promises: what a pipeline says of batches, told of messages.
 #include <exchange/bench/span_recorder.hpp>
 
-#include <exchange/bench/prepared_service.hpp>
+#include <exchange/bench/prepared_host.hpp>
 
 #include <doctest/doctest.h>
 
@@ -15,13 +15,13 @@ namespace {
 /// A pipeline that only has to say what it does.
 struct pipeline {
     scenario play{scenario_name::ioc_without_execution, book_state::empty};
-    std::unique_ptr<matching_service> service = prepared_service(play, {});
+    std::unique_ptr<order_entry_host> host = prepared_host(play, {});
     span_log log{{0, 100}};
-    span_recorder recorder{*service, log};
+    span_recorder recorder{*host, log};
 
     void carry_out(int messages) {
         for (int each = 0; each < messages; ++each) {
-            service->apply(end_session{session_id{2}});
+            host->apply(end_session{session_id{2}});
             recorder.carried_out();
         }
     }
@@ -63,7 +63,7 @@ TEST_CASE("what another client sent before all was written is a batch of its own
 
 TEST_CASE("preparation, logins and heartbeats are no messages of the load") {
     pipeline it;
-    REQUIRE(it.service->counts().commands > 0);
+    REQUIRE(it.host->counts().commands > 0);
 
     it.recorder.received();
     it.recorder.carried_out();

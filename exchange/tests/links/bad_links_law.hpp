@@ -100,7 +100,7 @@ private:
     }
 
     void begin_life(std::string_view name, const facility_options& options) {
-        matching_service_options rules = crowd_rules();
+        order_entry_host_options rules = crowd_rules();
         rules.stream.session = rules.feed.session = name;
         exchange_.emplace(how_, rules, options, addresses_.exchange_network);
     }
@@ -236,7 +236,7 @@ private:
         const auto member = static_cast<std::uint16_t>(1 + index_of(it));
         INFO("trader ", member);
         for (const std::string& each : it.blotter().complaints()) FAIL_CHECK(each);
-        const participant& whose = exchange_->service().participants()[index_of(it)];
+        const participant& whose = exchange_->host().participants()[index_of(it)];
         CHECK(it.is_gone());
         CHECK(it.machine().ending() == soup_ending::session_ended);
         CHECK(it.next_sequence() == whose.stream().messages().next_sequence());
@@ -248,16 +248,16 @@ private:
         const watcher<X>& it = watchers_[index];
         CHECK(it.complaint == "");
         CHECK(it.missing == 0);
-        CHECK(it.next_sequence == exchange_->service().feed().messages().next_sequence());
+        CHECK(it.next_sequence == exchange_->host().feed().messages().next_sequence());
         CHECK(it.book.compare_all(market()) == "");
     }
 
     /// Every message that was derived has been heard by whom it was for, if it was for anybody.
     void judge_conservation() {
-        std::uint64_t heard = exchange_->service().feed().messages().next_sequence() - 1;
+        std::uint64_t heard = exchange_->host().feed().messages().next_sequence() - 1;
         for (const wild_trader<X>& each : traders_) heard += each.next_sequence() - 1;
-        heard += exchange_->service().counts().answers;  // Of what no operator asked for.
-        CHECK(heard == exchange_->service().market().published());
+        heard += exchange_->host().counts().answers;  // Of what no operator asked for.
+        CHECK(heard == exchange_->host().market().published());
     }
 
     void judge_lives() {
@@ -330,13 +330,13 @@ private:
                 listeners.overtaken, " overtaken, ", listeners.crowded, " crowded out; ", gaps.held,
                 " held, ", gaps.duplicates, " in vain, ", gaps.requests, " requests, ",
                 exchange_->feed().answers, " answers");
-        MESSAGE("exchange: ", exchange_->service().market().published(), " messages, ",
+        MESSAGE("exchange: ", exchange_->host().market().published(), " messages, ",
                 market().memory.orders.in_use(), " orders rest, settled within ",
                 settling_ / std::chrono::milliseconds{1}, " ms, ended within ",
                 ending_ / std::chrono::milliseconds{1}, " ms");
     }
 
-    [[nodiscard]] const venue& market() { return exchange_->service().market().state(); }
+    [[nodiscard]] const venue& market() { return exchange_->host().market().state(); }
     [[nodiscard]] std::size_t index_of(const wild_trader<X>& it) const {
         std::size_t index = 0;
         while (&traders_[index] != &it) ++index;

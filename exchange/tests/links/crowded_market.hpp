@@ -4,7 +4,7 @@
 // for each.
 #pragma once
 
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 
 #include <array>
 #include <cstdint>
@@ -23,8 +23,8 @@ inline constexpr std::string_view crowd_password = "secret";
     return "t" + std::to_string(member);
 }
 
-[[nodiscard]] inline matching_service_options crowd_rules() {
-    matching_service_options options;
+[[nodiscard]] inline order_entry_host_options crowd_rules() {
+    order_entry_host_options options;
     options.sequencing.limits = {.products_max = 1,
                                  .instruments_max = crowd_markets,
                                  .accounts_max = crowd_size,
@@ -49,7 +49,7 @@ inline constexpr std::string_view crowd_password = "secret";
     return member % 2 == 0 ? disconnect_policy::cancel_orders : disconnect_policy::keep_orders;
 }
 
-inline void open_crowded_market(matching_service& on) {
+inline void open_crowded_market(order_entry_host& on) {
     define_product product{};
     product.product = product_id{1};
     product.multiplier = 1;

@@ -27,7 +27,7 @@ class facility_thread {
 public:
     /// Starts it, and returns when that has succeeded or failed.
     /// @param  network  A network namespace's path; empty: ours.
-    facility_thread(const typename X::context_options& how, const matching_service_options& rules,
+    facility_thread(const typename X::context_options& how, const order_entry_host_options& rules,
                     const facility_options& options, std::string network = {})
         : thread_{[this, how, rules, options, network] { live(how, rules, options, network); }} {
         started_.wait();
@@ -55,12 +55,12 @@ public:
     }
 
     // Once stopped.
-    [[nodiscard]] matching_service& service() noexcept { return *service_; }
+    [[nodiscard]] order_entry_host& host() noexcept { return *host_; }
     [[nodiscard]] const feed_counts& feed() const noexcept { return feed_; }
     [[nodiscard]] bool was_idle() const noexcept { return was_idle_; }
 
 private:
-    void live(const typename X::context_options& how, const matching_service_options& rules,
+    void live(const typename X::context_options& how, const order_entry_host_options& rules,
               const facility_options& options, const std::string& network) {
         if (!network.empty() && !gyre::testing::enter_network(network)) {
             status_ = gyre::error{gyre::errc::permission_denied};
@@ -69,9 +69,9 @@ private:
         }
         typename X::context context{how};
         context_ = &context;
-        service_.emplace(rules, X::now(context));
-        open_crowded_market(*service_);
-        facility_.emplace(context, *service_, options);
+        host_.emplace(rules, X::now(context));
+        open_crowded_market(*host_);
+        facility_.emplace(context, *host_, options);
         status_ = facility_->start();
         order_entry_ = facility_->order_entry();
         feed_requests_ = facility_->feed_requests();
@@ -89,7 +89,7 @@ private:
     gyre::endpoint order_entry_;
     gyre::endpoint feed_requests_;
     typename X::context* context_ = nullptr;  // While its thread lives.
-    std::optional<matching_service> service_;
+    std::optional<order_entry_host> host_;
     std::optional<Facility> facility_;
     feed_counts feed_;
     bool was_idle_ = false;

@@ -148,14 +148,14 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     CHECK(it.facility.feed_interface == "lo");
     CHECK(it.facility.feed_requests.port() == 7003);
     CHECK(it.facility.connections_max == 3 + 16 + 32 + 16);
-    CHECK(it.service.sequencing.limits.orders_max == 20'000);
-    REQUIRE(it.service.participants.size() == 3);
-    CHECK(it.service.participants[0].session == session_id{1});
-    CHECK(it.service.passwords("secret", it.service.participants[0].secret));
-    REQUIRE(it.service.operators.size() == 4);
-    CHECK(it.service.operators[0].username == soup_username{"ops"});
-    CHECK(it.service.operators[0].role == operator_role::administrator);
-    CHECK(it.service.passwords("operator", it.service.operators[0].secret));
+    CHECK(it.host.sequencing.limits.orders_max == 20'000);
+    REQUIRE(it.host.participants.size() == 3);
+    CHECK(it.host.participants[0].session == session_id{1});
+    CHECK(it.host.passwords("secret", it.host.participants[0].secret));
+    REQUIRE(it.host.operators.size() == 4);
+    CHECK(it.host.operators[0].username == soup_username{"ops"});
+    CHECK(it.host.operators[0].role == operator_role::administrator);
+    CHECK(it.host.passwords("operator", it.host.operators[0].secret));
     CHECK(it.audit_file.empty());
 
     const auto* const product = find_opening<define_product>(it, 1);
@@ -202,13 +202,13 @@ TEST_CASE("every part that may be left out has its default, and none is read int
     CHECK(it.backend == facility_backend::asio_coroutine);
     CHECK(it.cpu == 1u);
     CHECK(it.facility.sessions.heartbeat_after == 3ms);
-    CHECK(it.service.feed.heartbeat_after == 3ms);
+    CHECK(it.host.feed.heartbeat_after == 3ms);
     CHECK(it.facility.sessions.dead_after == 6ms);
     CHECK(it.facility.sessions.login_within == 4ms);
     CHECK(it.facility.timer_tick == 2ms);
     CHECK(it.facility.linger == 5ms);
     CHECK(it.drain_within == 7ms);
-    const partition_limits& limits = it.service.sequencing.limits;
+    const partition_limits& limits = it.host.sequencing.limits;
     CHECK(limits.products_max == 1);
     CHECK(limits.instruments_max == 2);
     CHECK(limits.accounts_max == 3);
@@ -582,7 +582,7 @@ TEST_CASE("streams and feed keep what was asked for, and have the memory that wa
         R"("kept_messages_max": 258, "kept_bytes_max": 65538, "unsent_bytes_max": 131074, )");
     const config_reading read = read_config(text);
     REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
-    const matching_service_options& it = read.value.service;
+    const order_entry_host_options& it = read.value.host;
 
     CHECK(it.stream.messages_max == 257);
     CHECK(it.stream.bytes_max == 65'537);
@@ -599,7 +599,7 @@ TEST_CASE("questions are let through at a pace that can be said") {
         text.replace(text.find(R"("127.0.0.1:7001")"), 16, R"("127.0.0.1:7001")" + more);
         const config_reading read = read_config(text);
         REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
-        return read.value.service.queries;
+        return read.value.host.queries;
     };
     CHECK(read_at("").per_second_max == 100);
     CHECK(read_at("").burst_max == 200);
@@ -629,7 +629,7 @@ config_reading with_one_trader(std::string text) {
 
 TEST_CASE("memory that was not asked for follows from what is kept, and from how many there are") {
     constexpr std::size_t mebibyte = std::size_t{1} << 20;
-    const matching_service_options one = with_one_trader(minimal()).value.service;
+    const order_entry_host_options one = with_one_trader(minimal()).value.host;
     CHECK(one.stream.bytes_max == mebibyte);
     CHECK(one.stream.unread_bytes_max == 64 * mebibyte);
     CHECK(one.stream_memory.bytes_max ==
@@ -641,7 +641,7 @@ TEST_CASE("memory that was not asked for follows from what is kept, and from how
     text.replace(text.find(R"("at")"), 0,
                  R"("kept_bytes_max": 65536, "unread_bytes_max": 65536, )");
     text.replace(text.find(R"("to")"), 0, R"("kept_bytes_max": 134217728, )");
-    const matching_service_options little = with_one_trader(text).value.service;
+    const order_entry_host_options little = with_one_trader(text).value.host;
     CHECK(little.stream_memory.bytes_max == 64 * mebibyte);
     CHECK(little.feed.unsent_bytes_max == 256 * mebibyte);
 }

@@ -57,34 +57,34 @@ TEST_CASE("each part grows with the number that it names, and no other part does
             else CHECK(each.bytes == same->bytes);
         }
     };
-    check_of("limits.orders_max", [](config& it) { it.service.sequencing.limits.orders_max *= 2; });
+    check_of("limits.orders_max", [](config& it) { it.host.sequencing.limits.orders_max *= 2; });
     check_of("limits.holdings_max",
-             [](config& it) { it.service.sequencing.limits.holdings_max *= 2; });
+             [](config& it) { it.host.sequencing.limits.holdings_max *= 2; });
     check_of("limits.level_chunks_max",
-             [](config& it) { it.service.sequencing.limits.level_chunks_max *= 2; });
+             [](config& it) { it.host.sequencing.limits.level_chunks_max *= 2; });
     check_of("limits.far_nodes_max",
-             [](config& it) { it.service.sequencing.limits.far_nodes_max *= 2; });
+             [](config& it) { it.host.sequencing.limits.far_nodes_max *= 2; });
     check_of("limits.products_max",
-             [](config& it) { it.service.sequencing.limits.products_max *= 2; });
+             [](config& it) { it.host.sequencing.limits.products_max *= 2; });
     check_of("limits.instruments_max",
-             [](config& it) { it.service.sequencing.limits.instruments_max *= 2; });
+             [](config& it) { it.host.sequencing.limits.instruments_max *= 2; });
     check_of("limits.accounts_max",
-             [](config& it) { it.service.sequencing.limits.accounts_max *= 2; });
+             [](config& it) { it.host.sequencing.limits.accounts_max *= 2; });
     check_of("limits.sessions_max",
-             [](config& it) { it.service.sequencing.limits.sessions_max *= 2; });
+             [](config& it) { it.host.sequencing.limits.sessions_max *= 2; });
     check_of("order_entry.stream_memory_max",
-             [](config& it) { it.service.stream_memory.bytes_max = 1'000 * mebibyte; });
+             [](config& it) { it.host.stream_memory.bytes_max = 1'000 * mebibyte; });
     check_of("operators.connections_max",
-             [](config& it) { it.service.operator_connections_max *= 2; });
-    check_of("feed.unsent_bytes_max", [](config& it) { it.service.feed.unsent_bytes_max *= 100; });
+             [](config& it) { it.host.operator_connections_max *= 2; });
+    check_of("feed.unsent_bytes_max", [](config& it) { it.host.feed.unsent_bytes_max *= 100; });
     check_of("order_entry.connections_max", [](config& it) { it.facility.connections_max *= 2; });
 }
 
 TEST_CASE("a part is as large as what it is made of") {
     config it;
-    it.service.sequencing.limits.orders_max = 1'000'000;
+    it.host.sequencing.limits.orders_max = 1'000'000;
     CHECK(part_of(it, "orders") / mebibyte == (64'000'000 + 4 * (1 << 20)) / mebibyte);
-    it.service.stream_memory.bytes_max = 100 * mebibyte;
+    it.host.stream_memory.bytes_max = 100 * mebibyte;
     CHECK(part_of(it, "streams") / mebibyte == 100);
     it.facility.connections_max = 1'000;
     CHECK(part_of(it, "connections") == 1'000 * (64 + 32 + 8) * std::uint64_t{1024});
@@ -128,7 +128,7 @@ TEST_CASE("what is no number is more than there is") {
     CHECK(why_too_much(parts, most - 1).has_value());
     config it;
     it.facility.connections_max = std::numeric_limits<std::size_t>::max() / 2;
-    it.service.stream_memory.bytes_max = std::numeric_limits<std::size_t>::max();
+    it.host.stream_memory.bytes_max = std::numeric_limits<std::size_t>::max();
     CHECK(part_of(it, "connections") == most);
     CHECK(part_of(it, "streams") == most);
     CHECK(sum_of(memory_needs(it)) == most);
@@ -186,7 +186,7 @@ TEST_CASE("what can be had can be reserved, and what no machine has cannot") {
 TEST_CASE("partitions have tables of their own, and share streams, feed and connections") {
     config it;
     const auto before = memory_needs(it);
-    it.service.sequencing.partitions = 3;
+    it.host.sequencing.partitions = 3;
 
     CHECK(part_of(it, "orders") ==
           3 * std::ranges::find(before, "orders", &memory_part::what)->bytes);

@@ -52,7 +52,7 @@ struct bad_input_law : facility_fixture<Side, Facility> {
             co_await b.heard_at_least(1);
             const std::uint64_t told = it.public_messages();
             const std::vector<std::byte> book = pages_of_book(it);
-            const std::uint64_t commands = it.service.counts().commands;
+            const std::uint64_t commands = it.host.counts().commands;
             raw_client<X> a{it.on};
             co_await a.connect(it.facility->order_entry());
             a.log_in("alice");
@@ -64,8 +64,8 @@ struct bad_input_law : facility_fixture<Side, Facility> {
             CHECK(a.refusals().size() == nonsense.size());
             for (const message_rejected& each : a.refusals())
                 CHECK(each.error != decode_error::none);
-            CHECK(it.service.counts().malformed == nonsense.size());
-            CHECK(it.service.counts().commands == commands);
+            CHECK(it.host.counts().malformed == nonsense.size());
+            CHECK(it.host.counts().commands == commands);
             CHECK(it.public_messages() == told);
             CHECK(pages_of_book(it) == book);
 
@@ -198,7 +198,7 @@ struct bad_input_law : facility_fixture<Side, Facility> {
 
     static void a_torn_packet_does_nothing() {
         hold([](fixture& it) -> task {
-            const std::uint64_t commands = it.service.counts().commands;
+            const std::uint64_t commands = it.host.counts().commands;
             raw_client<X> a{it.on};
             co_await a.connect(it.facility->order_entry());
             a.log_in("alice");
@@ -213,8 +213,8 @@ struct bad_input_law : facility_fixture<Side, Facility> {
             co_await until_idle(it);
 
             CHECK(it.open_orders(alice) == 0);
-            CHECK(it.service.counts().commands == commands + 1);  // The end of the session.
-            CHECK(it.service.counts().malformed == 0);
+            CHECK(it.host.counts().commands == commands + 1);  // The end of the session.
+            CHECK(it.host.counts().malformed == 0);
         });
     }
 
@@ -272,7 +272,7 @@ private:
         for (const order_side side : {order_side::buy, order_side::sell}) {
             std::array<std::byte, message_bytes_of<book_request>> question;
             encode(book_request{the_market, best_of(side), side}, question);
-            const std::span<const std::byte> page = answer_of(it.service, question);
+            const std::span<const std::byte> page = answer_of(it.host, question);
             CHECK_FALSE(page.empty());
             all.insert(all.end(), page.begin(), page.end());
         }

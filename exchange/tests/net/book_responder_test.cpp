@@ -24,10 +24,10 @@ struct levels_of_side {
 
 // A market whose prices lie far apart as well as side by side.
 struct venue_with_a_book {
-    venue_with_a_book() : service{options(), day_start} { open_market(service); }
+    venue_with_a_book() : host{options(), day_start} { open_market(host); }
 
-    static matching_service_options options() {
-        matching_service_options made = two_traders();
+    static order_entry_host_options options() {
+        order_entry_host_options made = two_traders();
         made.sequencing.limits.level_chunks_max = 2048;
         made.sequencing.limits.far_nodes_max = 2048;
         return made;
@@ -36,14 +36,14 @@ struct venue_with_a_book {
     void enter(order_side side, price_ticks price, contracts quantity) {
         enter_order it = limit(client_sequence{++sequence}, side, price, quantity);
         it.session = side == order_side::buy ? alice : bob;  // None trades with itself.
-        service.apply(it);
+        host.apply(it);
     }
 
     [[nodiscard]] book_page ask(order_side side, price_ticks from) {
         std::array<std::byte, message_bytes_of<book_request>> question;
         encode(book_request{the_market, from, side}, question);
         std::optional<book_page> found;
-        const auto bytes = answer_of(service, question);
+        const auto bytes = answer_of(host, question);
         CHECK(decode_book_answer(bytes, [&]<class Answer>(const Answer& it) {
                   if constexpr (std::is_same_v<Answer, book_page>) found = it;
               }) == decode_fault{});
@@ -54,7 +54,7 @@ struct venue_with_a_book {
     // The truth, by a walk over all levels.
     [[nodiscard]] levels_of_side real(order_side side) const {
         levels_of_side made;
-        const venue& state = service.market().state();
+        const venue& state = host.market().state();
         const ladder& levels = state.markets[number(the_market)].book.of(side);
         const level_memory& memory = state.memory.levels;
         for (level_index at = levels.best(); at != 0; at = levels.after(memory, at)) {
@@ -64,7 +64,7 @@ struct venue_with_a_book {
         return made;
     }
 
-    matching_service service;
+    order_entry_host host;
     std::uint32_t sequence = 0;
 };
 
@@ -112,7 +112,7 @@ TEST_CASE("the first page has the best levels of a side, best first, and the fee
     CHECK(bids.levels[1] == book_level{90, 1, 1});
     CHECK(bids.last);
     CHECK(bids.phase == market_phase::continuous);
-    CHECK(bids.next_in_feed == it.service.feed().messages().next_sequence());
+    CHECK(bids.next_in_feed == it.host.feed().messages().next_sequence());
 
     const book_page asks = it.ask(order_side::sell, best_of(order_side::sell));
     REQUIRE(asks.count == 1);
@@ -149,7 +149,7 @@ TEST_CASE("a market that is not there is refused by name") {
         std::array<std::byte, message_bytes_of<book_request>> question;
         encode(book_request{instrument_id{each}, 0, order_side::buy}, question);
         std::optional<book_refused> found;
-        const auto bytes = answer_of(it.service, question);
+        const auto bytes = answer_of(it.host, question);
         CHECK_FALSE(decode_book_answer(bytes, [&]<class Answer>(const Answer& told) {
             if constexpr (std::is_same_v<Answer, book_refused>) found = told;
         }));
@@ -160,16 +160,16 @@ TEST_CASE("a market that is not there is refused by name") {
 TEST_CASE("a question changes nothing, and half of one is none") {
     venue_with_a_book it;
     it.enter(order_side::buy, 100, 5);
-    const std::uint64_t commands = it.service.counts().commands;
-    const std::uint64_t published = it.service.market().published();
+    const std::uint64_t commands = it.host.counts().commands;
+    const std::uint64_t published = it.host.market().published();
     std::array<std::byte, message_bytes_of<book_request>> question;
     encode(book_request{the_market, 0, order_side::buy}, question);
 
-    CHECK_FALSE(answer_of(it.service, question).empty());
-    CHECK(answer_of(it.service, std::span{question}.first(9)).empty());
+    CHECK_FALSE(answer_of(it.host, question).empty());
+    CHECK(answer_of(it.host, std::span{question}.first(9)).empty());
 
-    CHECK(it.service.counts().commands == commands);
-    CHECK(it.service.market().published() == published);
+    CHECK(it.host.counts().commands == commands);
+    CHECK(it.host.market().published() == published);
 }
 
 TEST_CASE("pages of a book that changes meanwhile are that book, once the feed is applied") {
@@ -200,7 +200,7 @@ TEST_CASE("pages of a book that changes meanwhile are that book, once the feed i
                 page = it.ask(side, behind(page));
                 add(heard, page);
             }
-            apply_feed(heard, side, it.service.feed(), begin);
+            apply_feed(heard, side, it.host.feed(), begin);
             CHECK(heard == it.real(side));
         }
     }

@@ -61,17 +61,17 @@ struct crowd {
         return options;
     }
 
-    matching_service service{two_traders(), day_start};
+    order_entry_host host{two_traders(), day_start};
     std::vector<fake_client*> clients;
-    connection_pool<fake_client> pool{clients, service, four_connections()};
+    connection_pool<fake_client> pool{clients, host, four_connections()};
 };
 
 }  // namespace
 
 TEST_CASE("a connection is made when there are more clients than ever before, and used again") {
-    const matching_service service{two_traders(), day_start};
+    const order_entry_host host{two_traders(), day_start};
     std::vector<fake_client*> made;
-    connection_pool<fake_client> pool{made, service, crowd::four_connections()};
+    connection_pool<fake_client> pool{made, host, crowd::four_connections()};
     CHECK(made.empty());
 
     fake_client* const first = pool.find();

@@ -36,7 +36,7 @@ struct crowded_feed_law : facility_fixture<Side, Facility> {
                 co_await a.hear(1 + 2 * rounds * at_once);
                 co_await it.probe->heard_at_least(it.public_messages());
 
-                CHECK(it.service.feed().unsent_lost() == 0);
+                CHECK(it.host.feed().unsent_lost() == 0);
                 CHECK(it.probe->missing == 0);
                 CHECK(it.open_orders(alice) == 0);
                 co_await a.leave();
@@ -58,17 +58,17 @@ struct crowded_feed_law : facility_fixture<Side, Facility> {
                     co_await a.hear(1 + each);
                 }
                 const std::uint64_t before = it.public_messages();
-                CHECK(it.service.feed().unsent_lost() == 0);
+                CHECK(it.host.feed().unsent_lost() == 0);
                 a.say(everything_of(alice, client_sequence{1'000}));
                 co_await a.write();
                 co_await a.hear(1 + 2 * at_once);
 
                 const std::uint64_t told = it.public_messages() - before;
                 CHECK(told == 3 * at_once);
-                const std::uint64_t lost = it.service.feed().unsent_lost();
+                const std::uint64_t lost = it.host.feed().unsent_lost();
                 CHECK(lost > told / 4);
                 CHECK(lost < told);
-                CHECK(it.service.feed().messages().first_sequence() == 1 + before + lost);
+                CHECK(it.host.feed().messages().first_sequence() == 1 + before + lost);
                 co_await a.leave();
                 co_await until_idle(it);
             },

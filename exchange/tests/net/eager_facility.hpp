@@ -10,9 +10,9 @@ namespace exchange::testing {
 /// One that writes on the spot what can be.
 class eager_facility {
 public:
-    eager_facility(asio_loop& loop, matching_service& service, const facility_options& options,
+    eager_facility(asio_loop& loop, order_entry_host& host, const facility_options& options,
                    span_observer* observer = nullptr)
-        : it_{loop, service, options, observer, callback_style::tried_first} {}
+        : it_{loop, host, options, observer, callback_style::tried_first} {}
 
     [[nodiscard]] gyre::io_result<> start() { return it_.start(); }
     [[nodiscard]] const gyre::endpoint& order_entry() const { return it_.order_entry(); }

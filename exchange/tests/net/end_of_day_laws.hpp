@@ -64,7 +64,7 @@ struct end_of_day_law : facility_fixture<Side, Facility> {
         hold(
             [](fixture& it) -> task {
                 it.facility->drain();
-                const std::uint64_t commands = it.service.counts().commands;
+                const std::uint64_t commands = it.host.counts().commands;
 
                 raw_client<X> a{it.on};
                 co_await a.connect(it.facility->order_entry());
@@ -77,7 +77,7 @@ struct end_of_day_law : facility_fixture<Side, Facility> {
                 co_await stranger.hear_the_end();
                 co_await until_idle(it);  // Although neither closes.
 
-                CHECK(it.service.counts().commands == commands);
+                CHECK(it.host.counts().commands == commands);
                 CHECK(it.open_orders(alice) == 0);
                 CHECK(a.heard.size() == 2);
                 if (!a.heard.empty()) CHECK(a.heard.back().type == soup_type::end_of_session);

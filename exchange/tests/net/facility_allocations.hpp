@@ -198,9 +198,9 @@ struct allocation_law {
 
     static void a_warm_facility_allocates_nothing() {
         Side::each_context([](context& on) {
-            matching_service service{two_traders(), X::now(on)};
-            open_market(service);
-            Facility facility{on, service, on_loopback(), nullptr};
+            order_entry_host host{two_traders(), X::now(on)};
+            open_market(host);
+            Facility facility{on, host, on_loopback(), nullptr};
             REQUIRE(facility.start().ok());
             std::thread server{[&on] { CHECK(Side::run_to_rest(on)); }};
 
@@ -214,8 +214,8 @@ struct allocation_law {
 
             CHECK(before > 0);
             CHECK(after == before);
-            CHECK(service.counts().commands > 20'000);
-            CHECK(service.counts().malformed > 200);
+            CHECK(host.counts().commands > 20'000);
+            CHECK(host.counts().malformed > 200);
             CHECK(facility.feed().datagrams > 2'000);
             CHECK(facility.feed().answers > 200);
         });

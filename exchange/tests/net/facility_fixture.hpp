@@ -34,7 +34,7 @@ namespace exchange::testing {
 
 /// What a day begins with.
 struct day {
-    matching_service_options rules = two_traders();
+    order_entry_host_options rules = two_traders();
     facility_options how = on_loopback();
     disconnect_policy on_disconnect = disconnect_policy::keep_orders;  ///< Of both traders.
     span_observer* observer = nullptr;
@@ -51,8 +51,8 @@ struct facility_fixture {
 
     /// A market that is open, and all its participants.
     struct fixture {
-        fixture(context& on, const day& today) : on{on}, service{today.rules, X::now(on)} {
-            open_market(service, today.on_disconnect);
+        fixture(context& on, const day& today) : on{on}, host{today.rules, X::now(on)} {
+            open_market(host, today.on_disconnect);
             feed_listener_options hearing;
             hearing.group = loopback(0);
             hearing.ask_from = loopback(0);
@@ -61,7 +61,7 @@ struct facility_fixture {
             facility_options how = today.how;
             const bool to_probe = today.feed.kind() == gyre::endpoint::family::none;
             how.feed = to_probe ? probe->feed.local() : today.feed;
-            facility.emplace(on, service, how, today.observer);
+            facility.emplace(on, host, how, today.observer);
             REQUIRE(facility->start().ok());
             probe->feed.ask(facility->feed_requests());
         }
@@ -81,13 +81,13 @@ struct facility_fixture {
             return options;
         }
         [[nodiscard]] const participant& who(session_id it) const {
-            return service.participants()[number(it) - 1];
+            return host.participants()[number(it) - 1];
         }
         [[nodiscard]] std::uint64_t public_messages() {
-            return service.feed().messages().next_sequence() - 1;
+            return host.feed().messages().next_sequence() - 1;
         }
         [[nodiscard]] std::size_t open_orders(session_id of) const {
-            return service.market().state().accounts[number(of)].open_orders;
+            return host.market().state().accounts[number(of)].open_orders;
         }
         void close() {
             facility->stop();
@@ -95,7 +95,7 @@ struct facility_fixture {
         }
 
         context& on;
-        matching_service service;
+        order_entry_host host;
         std::optional<listener<X>> probe;
         std::optional<Facility> facility;
     };

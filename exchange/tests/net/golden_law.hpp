@@ -49,8 +49,8 @@ struct golden_stream {
 };
 
 /// As scenarios.hpp wants it: all sessions are defined, the two that trade may log in.
-[[nodiscard]] inline matching_service_options scenario_rules(std::uint32_t step_work) {
-    matching_service_options options;
+[[nodiscard]] inline order_entry_host_options scenario_rules(std::uint32_t step_work) {
+    order_entry_host_options options;
     options.sequencing.limits = bench::scenario::limits();
     options.sequencing.limits.step_work_max = step_work;
     options.participants = {{"maker", "secret", session_id{1}}, {"taker", "secret", session_id{2}}};
@@ -90,27 +90,27 @@ struct golden_law {
 private:
     struct stage {
         stage(context& on, bench::scenario& script, std::uint32_t step_work)
-            : on{on}, service{scenario_rules(step_work), X::now(on)} {
-            for (const command& each : script.prepare()) service.apply(each);
-            while (service.feed().next(X::now(on))) {
+            : on{on}, host{scenario_rules(step_work), X::now(on)} {
+            for (const command& each : script.prepare()) host.apply(each);
+            while (host.feed().next(X::now(on))) {
             }  // No listener is there to hear the preparation.
             feed_listener_options hearing;
             hearing.group = loopback(0);
             hearing.ask_from = loopback(0);
-            hearing.receiver.first_sequence = service.feed().messages().next_sequence();
+            hearing.receiver.first_sequence = host.feed().messages().next_sequence();
             ears.emplace(on, hearing);
             REQUIRE(ears->feed.start().ok());
             facility_options how = on_loopback();
             how.sessions.heartbeat_after = how.sessions.dead_after = std::chrono::hours{1};
             how.feed = ears->feed.local();
-            facility.emplace(on, service, how);
+            facility.emplace(on, host, how);
             REQUIRE(facility->start().ok());
             ears->feed.ask(facility->feed_requests());
-            while (clients.size() < service.participants().size()) clients.emplace_back(on);
+            while (clients.size() < host.participants().size()) clients.emplace_back(on);
         }
 
         [[nodiscard]] const message_log& stream_of(std::size_t client) const {
-            return service.participants()[client].stream().messages();
+            return host.participants()[client].stream().messages();
         }
 
         void send(const command& what) {
@@ -125,7 +125,7 @@ private:
         }
 
         context& on;
-        matching_service service;
+        order_entry_host host;
         std::optional<listener<X>> ears;
         std::optional<Facility> facility;
         std::deque<raw_client<X>> clients;
@@ -137,24 +137,24 @@ private:
         for (std::size_t each = 0; each < it.clients.size(); ++each) {
             first.push_back(it.stream_of(each).next_sequence());
             co_await it.clients[each].connect(it.facility->order_entry());
-            it.clients[each].log_in(it.service.participants()[each].who().username.view(), 0);
+            it.clients[each].log_in(it.host.participants()[each].who().username.view(), 0);
             co_await it.clients[each].write();
             co_await it.clients[each].hear(1);
         }
-        const std::uint64_t before = it.service.counts().commands;
-        const std::uint64_t feed_from = it.service.feed().messages().next_sequence();
+        const std::uint64_t before = it.host.counts().commands;
+        const std::uint64_t feed_from = it.host.feed().messages().next_sequence();
         std::vector<command> commands;
         for (int each = 0; each < events; ++each) {
             commands.clear();
             script.before(commands);
             for (const command& one : commands) it.send(one);
             co_await carried_out(it, before + it.sent);
-            const out_sequence published = it.service.market().published();
+            const out_sequence published = it.host.market().published();
             commands.clear();
             script.measured(commands);
             for (const command& one : commands) it.send(one);
             co_await carried_out(it, before + it.sent);
-            CHECK(it.service.market().published() - published == script.derived());
+            CHECK(it.host.market().published() - published == script.derived());
         }
         stream_hash hash;
         for (std::size_t each = 0; each < it.clients.size(); ++each) {
@@ -162,7 +162,7 @@ private:
             co_await who.hear(1 + it.stream_of(each).next_sequence() - first[each]);
             hash.add(who.wire);
         }
-        const std::uint64_t told = it.service.feed().messages().next_sequence() - feed_from;
+        const std::uint64_t told = it.host.feed().messages().next_sequence() - feed_from;
         co_await it.ears->heard_at_least(told);
         for (std::size_t each = 0; each < it.ears->messages.size(); ++each) {
             hash.add(it.ears->sequences[each]);
@@ -179,7 +179,7 @@ private:
     static task carried_out(stage& it, std::uint64_t commands) {
         for (raw_client<X>& each : it.clients) co_await each.write();
         typename X::timer timer{it.on};
-        while (it.service.counts().commands < commands || it.service.busy())
+        while (it.host.counts().commands < commands || it.host.busy())
             static_cast<void>(
                 co_await timer.wait_until(X::now(it.on) + std::chrono::microseconds{100}));
     }

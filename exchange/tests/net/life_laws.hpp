@@ -71,9 +71,9 @@ private:
     /// The market that opens where the first one was.
     struct second_life {
         explicit second_life(fixture& first)
-            : service{named("LIFE2").rules, X::now(first.on)},
-              facility{first.on, service, in_place_of(first)} {
-            open_market(service);
+            : host{named("LIFE2").rules, X::now(first.on)},
+              facility{first.on, host, in_place_of(first)} {
+            open_market(host);
             REQUIRE(facility.start().ok());
         }
         static facility_options in_place_of(fixture& first) {
@@ -84,7 +84,7 @@ private:
             return how;
         }
 
-        matching_service service;
+        order_entry_host host;
         Facility facility;
     };
 
@@ -105,7 +105,7 @@ private:
 
         second.emplace(it);
         co_await it.probe->until([&it] { return it.probe->lives.size() == 1; });
-        const std::uint64_t told = second->service.feed().messages().next_sequence() - 1;
+        const std::uint64_t told = second->host.feed().messages().next_sequence() - 1;
         co_await it.probe->heard_at_least(told);
         CHECK(it.probe->lives.front() == "LIFE2");
         CHECK(it.probe->sequences.front() == 1);

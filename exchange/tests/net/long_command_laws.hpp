@@ -77,7 +77,7 @@ struct long_command_law : facility_fixture<Side, Facility> {
                 co_await maker.heard_at_least(3 * resting);
                 co_await taker.gone();
                 typename X::timer timer{it.on};
-                while (it.service.busy() || it.open_orders(bob) > 0)
+                while (it.host.busy() || it.open_orders(bob) > 0)
                     static_cast<void>(
                         co_await timer.wait_until(X::now(it.on) + std::chrono::milliseconds{1}));
 
@@ -99,8 +99,8 @@ struct long_command_law : facility_fixture<Side, Facility> {
                 second.instrument = other;
                 second.product = product_id{1};
                 second.type = instrument_kind::future;
-                it.service.apply(second);
-                it.service.apply(set_phase{other, market_phase::continuous});
+                it.host.apply(second);
+                it.host.apply(set_phase{other, market_phase::continuous});
                 trader<X> maker{it.on, it.client("alice")};
                 trader<X> taker{it.on, it.client("bob")};
                 co_await maker.in();
@@ -128,8 +128,8 @@ struct long_command_law : facility_fixture<Side, Facility> {
                 CHECK(fills[0].order != fills[1].order);
                 CHECK(fills[0].trade != fills[1].trade);
                 CHECK(maker.template heard_of<order_cancelled>().size() == 2);
-                CHECK(it.service.sequencing().at(0).published() > 0);
-                CHECK(it.service.sequencing().at(1).published() > 0);
+                CHECK(it.host.sequencing().at(0).published() > 0);
+                CHECK(it.host.sequencing().at(1).published() > 0);
                 co_await it.probe->heard_at_least(it.public_messages());
                 maker.client.stop();
                 taker.client.stop();

@@ -3,7 +3,7 @@
 // Several operators at once: who hears which answer, what a role refuses, and what the audit trail knows.
 #include <exchange/net/application/operator_session.hpp>
 
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 #include <exchange/tests/net/noted_trail.hpp>
 #include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
@@ -21,8 +21,8 @@ using namespace exchange::testing;
 
 namespace {
 
-matching_service_options many_operators(audit_trail& trail) {
-    matching_service_options options = two_traders();
+order_entry_host_options many_operators(audit_trail& trail) {
+    order_entry_host_options options = two_traders();
     options.operators.push_back({"eye", "secret", operator_role::viewer});
     options.operators.push_back({"floor", "secret", operator_role::market});
     options.operators.push_back({"risk", "secret", operator_role::risk});
@@ -32,16 +32,16 @@ matching_service_options many_operators(audit_trail& trail) {
 }
 
 struct fixture {
-    fixture() { open_market(service); }
+    fixture() { open_market(host); }
 
     socketless_client& operator_of(std::string_view name) {
-        socketless_client& made = operators.emplace_back(service, login_of(name));
+        socketless_client& made = operators.emplace_back(host, login_of(name));
         made.connect();
         return made;
     }
 
     noted_trail trail;
-    matching_service service{many_operators(trail), day_start};
+    order_entry_host host{many_operators(trail), day_start};
     std::deque<socketless_client> operators;
 };
 
@@ -137,7 +137,7 @@ TEST_CASE("twenty operators at once hear each answer once and in order, and the 
 TEST_CASE("what a role may not do is refused and not sequenced, in the order of commands") {
     fixture it;
     socketless_client& floor = it.operator_of("floor");
-    const std::uint64_t commands = it.service.counts().commands;
+    const std::uint64_t commands = it.host.counts().commands;
 
     REQUIRE(floor.send(set_phase{the_market, market_phase::halted}));
     REQUIRE(floor.send(set_account_state{account_id{2}, account_state::blocked}));
@@ -150,14 +150,14 @@ TEST_CASE("what a role may not do is refused and not sequenced, in the order of 
     CHECK(read.found ==
           admin_rejected{2, command_kind::set_account_state, reject_reason::not_permitted});
     CHECK(read.stamp.in_seq == 0);
-    CHECK(it.service.counts().commands == commands + 2);
-    CHECK(it.service.counts().not_permitted == 1);
+    CHECK(it.host.counts().commands == commands + 2);
+    CHECK(it.host.counts().not_permitted == 1);
 }
 
 TEST_CASE("there are as many operators as seats, and one who leaves makes room") {
     fixture it;
     for (int each = 0; each < 20; ++each) CHECK(it.operator_of("ops").client().logged_in());
-    socketless_client late{it.service, login_of("eye")};
+    socketless_client late{it.host, login_of("eye")};
     late.connect();
     CHECK(late.client().rejected() == soup_reject::session_not_available);
 
@@ -202,7 +202,7 @@ TEST_CASE("what the exchange does by itself is in the trail, and what clients do
     fixture it;
     CHECK(it.trail.of(0U).size() == 2 * 7);  // What opened the market, each with its answer.
     it.trail.entries.clear();
-    socketless_client alices{it.service, login_of("alice")};
+    socketless_client alices{it.host, login_of("alice")};
     alices.connect();
     alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
     CHECK(it.trail.entries.empty());
@@ -216,7 +216,7 @@ TEST_CASE("what the exchange does by itself is in the trail, and what clients do
 
 TEST_CASE("a login that is refused is in the trail, whoever it said that it is") {
     fixture it;
-    socketless_client guess{it.service, {.username = "ops", .password = "guess", .session = {}}};
+    socketless_client guess{it.host, {.username = "ops", .password = "guess", .session = {}}};
     guess.connect();
     const auto noted = it.trail.of(audit_event::login_refused);
     REQUIRE(noted.size() == 1);
@@ -226,10 +226,10 @@ TEST_CASE("a login that is refused is in the trail, whoever it said that it is")
 
 TEST_CASE("an operator that gives commands and reads no answer is ended") {
     noted_trail trail;
-    matching_service_options options = many_operators(trail);
+    order_entry_host_options options = many_operators(trail);
     options.operator_stream.messages_max = 4;
-    matching_service service{options, day_start};
-    socketless_client ops{service, login_of("ops")};
+    order_entry_host host{options, day_start};
+    socketless_client ops{host, login_of("ops")};
     ops.connect();
     for (std::uint32_t each = 1; each <= 5; ++each) REQUIRE(ops.send(price_of(1, each)));
     ops.carry_to_server();
@@ -239,7 +239,7 @@ TEST_CASE("an operator that gives commands and reads no answer is ended") {
 TEST_CASE("at the end of the day operators are told, those who come only then as well") {
     fixture it;
     socketless_client& ops = it.operator_of("ops");
-    it.service.end(day_start);
+    it.host.end(day_start);
     ops.exchange_bytes();
     CHECK(ops.client().ending() == soup_ending::session_ended);
     CHECK(it.operator_of("eye").client().ending() == soup_ending::session_ended);
@@ -278,13 +278,13 @@ constexpr auto change_it = definition_action::change;
 
 TEST_CASE("a participant that is added at run time trades, and none when it is removed") {
     noted_trail trail;
-    matching_service_options options = many_operators(trail);
+    order_entry_host_options options = many_operators(trail);
     options.participants_max = 3;
-    matching_service service{options, day_start};
-    open_market(service);
-    socketless_client ops{service, login_of("ops")};
+    order_entry_host host{options, day_start};
+    open_market(host);
+    socketless_client ops{host, login_of("ops")};
     ops.connect();
-    socketless_client carols{service, login_of("carol")};
+    socketless_client carols{host, login_of("carol")};
     carols.connect();
     CHECK(carols.client().rejected() == soup_reject::not_authorized);
 
@@ -298,61 +298,61 @@ TEST_CASE("a participant that is added at run time trades, and none when it is r
     soup_login carol = login_of("carol");
     for (int again = 0; again < 3; ++again) {
         CAPTURE(again);
-        socketless_client client{service, carol};
+        socketless_client client{host, carol};
         client.connect();
         REQUIRE(client.client().logged_in());
         client.tell(
             limit(client_sequence{1U + static_cast<unsigned>(again)}, order_side::buy, 100, 5));
         CHECK(client.heard_of<order_entered>().size() == 1);
-        CHECK(service.market().state().accounts[3].open_orders == 1);
+        CHECK(host.market().state().accounts[3].open_orders == 1);
 
         CHECK(ask(ops, remove_participant{to_field<6>("carol")}) == participant_outcome::done);
         CHECK(client.was_cut());
         CHECK(client.session().ending() == soup_ending::removed);
         carol = client.client().resume();  // A user who comes back goes on where it was removed.
-        CHECK(service.market().state().accounts[3].open_orders == 0);
+        CHECK(host.market().state().accounts[3].open_orders == 0);
         client.disconnect();
-        socketless_client late{service, login_of("carol")};
+        socketless_client late{host, login_of("carol")};
         late.connect();
         CHECK(late.client().rejected() == soup_reject::not_authorized);
         CHECK(ask(ops, somebody("carol", 3)) == participant_outcome::done);
-        CHECK(service.participants().size() == 3);  // The place is used again.
+        CHECK(host.participants().size() == 3);  // The place is used again.
     }
 }
 
 TEST_CASE("a change of password or session cuts the connection, and the new one is needed") {
     noted_trail trail;
-    matching_service_options options = many_operators(trail);
+    order_entry_host_options options = many_operators(trail);
     options.participants_max = 3;
-    matching_service service{options, day_start};
-    open_market(service);
-    socketless_client ops{service, login_of("ops")};
+    order_entry_host host{options, day_start};
+    open_market(host);
+    socketless_client ops{host, login_of("ops")};
     ops.connect();
-    socketless_client alices{service, login_of("alice")};
+    socketless_client alices{host, login_of("alice")};
     alices.connect();
     alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
 
     CHECK(ask(ops, somebody("alice", 1, change_it, "other")) == participant_outcome::done);
     CHECK(alices.was_cut());
     alices.disconnect();
-    socketless_client old{service, login_of("alice")};
+    socketless_client old{host, login_of("alice")};
     old.connect();
     CHECK(old.client().rejected() == soup_reject::not_authorized);
     soup_login fresh = login_of("alice");
     fresh.password = "other";
-    socketless_client again{service, fresh};
+    socketless_client again{host, fresh};
     again.connect();
     CHECK(again.heard_of<order_entered>().size() == 1);  // Its stream is the same.
 
     CHECK(ask(ops, somebody("alice", 4, change_it, "other")) == participant_outcome::done);
     CHECK(again.was_cut());
-    socketless_client late{service, fresh};
+    socketless_client late{host, fresh};
     late.connect();
     CHECK(late.client().rejected() ==
           soup_reject::session_not_available);  // It asks for what is gone.
     fresh.sequence = again.client().resume().sequence;
     CHECK(fresh.sequence > 1);
-    socketless_client moved{service, fresh};
+    socketless_client moved{host, fresh};
     moved.connect();
     CHECK(moved.client().logged_in());
     CHECK(moved.heard().empty());
@@ -361,19 +361,19 @@ TEST_CASE("a change of password or session cuts the connection, and the new one 
 
 TEST_CASE("a participant for whom no memory is left is refused, and the others trade on") {
     noted_trail trail;
-    matching_service_options options = many_operators(trail);
+    order_entry_host_options options = many_operators(trail);
     options.participants_max = 3;
     options.stream.message_bytes_max = 256;
     options.stream_memory = {.bytes_max = 2 * 512, .segment_bytes = 512};
     options.stream.unread_bytes_max = options.stream_memory.bytes_max;
-    matching_service service{options, day_start};
-    open_market(service);
-    socketless_client ops{service, login_of("ops")};
+    order_entry_host host{options, day_start};
+    open_market(host);
+    socketless_client ops{host, login_of("ops")};
     ops.connect();
 
     CHECK(ask(ops, somebody("carol", 4)) == participant_outcome::at_capacity);
 
-    socketless_client alices{service, login_of("alice")};
+    socketless_client alices{host, login_of("alice")};
     alices.connect();
     alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
     CHECK(alices.heard_of<order_entered>().size() == 1);
@@ -403,7 +403,7 @@ TEST_CASE("what cannot be said of a participant is refused with the reason") {
     CHECK(ask(ops, somebody("carol", 3, change_it)) == unknown_participant);
     CHECK(ask(ops, remove_participant{to_field<6>("eye")}) == unknown_participant);
 
-    socketless_client alices{it.service, login_of("alice")};
+    socketless_client alices{it.host, login_of("alice")};
     alices.connect();
     std::array<std::byte, message_bytes_of<remove_participant>> bytes;
     encode(remove_participant{to_field<6>("bob")}, bytes);

@@ -19,10 +19,10 @@ using namespace std::chrono_literals;
 namespace {
 
 struct opened {
-    opened() : service{two_traders(), day_start} { open_market(service); }
+    opened() : host{two_traders(), day_start} { open_market(host); }
 
-    matching_service service;
-    socketless_client alices{service, login_of("alice")};
+    order_entry_host host;
+    socketless_client alices{host, login_of("alice")};
 };
 
 struct packet_counter final : span_observer {
@@ -37,7 +37,7 @@ struct packet_counter final : span_observer {
 
 TEST_CASE("a session that does not log in is ended when it should have") {
     opened it;
-    order_entry_session silent{it.service, it.alices, {.login_within = 2s}, day_start};
+    order_entry_session silent{it.host, it.alices, {.login_within = 2s}, day_start};
 
     CHECK(silent.deadline() == day_start + 2s);
     silent.on_timer(day_start + 1999ms);
@@ -49,14 +49,14 @@ TEST_CASE("a session that does not log in is ended when it should have") {
 TEST_CASE("a silent client is sent away, and its participant is free again") {
     opened it;
     it.alices.connect();
-    REQUIRE(it.service.participants()[0].connection() != nullptr);
+    REQUIRE(it.host.participants()[0].connection() != nullptr);
 
     it.alices.session().on_timer(day_start + 14s);
     CHECK(it.alices.session().output().size() > 0);  // A heartbeat.
     it.alices.session().on_timer(day_start + 15s);
 
     CHECK(it.alices.session().ending() == soup_ending::peer_silent);
-    CHECK(it.service.participants()[0].connection() == nullptr);
+    CHECK(it.host.participants()[0].connection() == nullptr);
 }
 
 TEST_CASE("a packet that cannot be ends the session, with the reason as its last word") {
@@ -73,7 +73,7 @@ TEST_CASE("a packet that cannot be ends the session, with the reason as its last
     for (const auto part : last.buffers())
         text.append(reinterpret_cast<const char*>(part.data()), part.size());
     CHECK(text.ends_with(describe(soup_ending::oversized_packet)));
-    CHECK(other.service.participants()[0].connection() == nullptr);
+    CHECK(other.host.participants()[0].connection() == nullptr);
 }
 
 TEST_CASE("packets that are here are taken up to the limit of a turn, and none behind the end") {
@@ -134,12 +134,12 @@ TEST_CASE("nonsense without reading the answers ends the session, not the memory
 
 TEST_CASE("the question of a trader as of the operator is answered beside the stream") {
     opened it;
-    socketless_client ops{it.service, login_of("ops", 0)};
+    socketless_client ops{it.host, login_of("ops", 0)};
     it.alices.connect();
     ops.connect();
     it.alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
     it.alices.forget();
-    const std::uint64_t commands = it.service.counts().commands;
+    const std::uint64_t commands = it.host.counts().commands;
     std::array<std::byte, message_bytes_of<book_request>> question;
     encode(book_request{the_market, best_of(order_side::buy), order_side::buy}, question);
 
@@ -156,13 +156,13 @@ TEST_CASE("the question of a trader as of the operator is answered beside the st
         REQUIRE(page.count == 1);
         CHECK(page.levels[0] == book_level{100, 5, 1});
     }
-    CHECK(it.service.counts().commands == commands);
-    CHECK(it.service.counts().malformed == 0);
+    CHECK(it.host.counts().commands == commands);
+    CHECK(it.host.counts().malformed == 0);
 }
 
 TEST_CASE("questions without reading the answers end the session, not the memory") {
     opened it;
-    socketless_client ops{it.service, login_of("ops", 0)};
+    socketless_client ops{it.host, login_of("ops", 0)};
     ops.connect();
     std::array<std::byte, message_bytes_of<book_request>> question;
     encode(book_request{the_market, best_of(order_side::buy), order_side::buy}, question);
@@ -190,8 +190,8 @@ TEST_CASE("a client that logs out is done, and may come back") {
 
 namespace {
 
-matching_service_options with_delays(std::uint32_t checks_per_second_max = 500) {
-    matching_service_options options = two_traders();
+order_entry_host_options with_delays(std::uint32_t checks_per_second_max = 500) {
+    order_entry_host_options options = two_traders();
     options.logins = {.checks_per_second_max = checks_per_second_max, .checks_at_once_max = 1};
     return options;
 }
@@ -203,17 +203,17 @@ soup_login guess_of(std::string_view name) {
 }  // namespace
 
 TEST_CASE("a wrong password is told late, later each time, and holds nothing else") {
-    matching_service service{with_delays(), day_start};
-    open_market(service);
+    order_entry_host host{with_delays(), day_start};
+    open_market(host);
     gyre::time_point now = day_start;
     for (const gyre::duration late : std::vector<gyre::duration>{1s, 2s, 4s, 8s, 8s}) {
         now += 1s;
-        socketless_client stranger{service, guess_of("alice")};
+        socketless_client stranger{host, guess_of("alice")};
         stranger.connect(now);
         CHECK(stranger.session().login_pending());
         CHECK(stranger.client().rejected() == soup_reject::none);
 
-        socketless_client alices{service, login_of("alice")};
+        socketless_client alices{host, login_of("alice")};
         alices.connect(now + 100ms);
         CHECK(alices.client().logged_in());
         alices.disconnect();
@@ -228,7 +228,7 @@ TEST_CASE("a wrong password is told late, later each time, and holds nothing els
         CHECK(stranger.session().over());
         now += late;
     }
-    socketless_client later{service, guess_of("alice")};
+    socketless_client later{host, guess_of("alice")};
     now += 60s;
     later.connect(now);
     later.session().on_timer(now + 1s);
@@ -237,7 +237,7 @@ TEST_CASE("a wrong password is told late, later each time, and holds nothing els
 }
 
 TEST_CASE("an unknown name is told as late as a wrong password, and each host has its own count") {
-    matching_service service{with_delays(), day_start};
+    order_entry_host host{with_delays(), day_start};
     gyre::time_point now = day_start;
     struct attempt {
         const char* host;
@@ -247,7 +247,7 @@ TEST_CASE("an unknown name is told as late as a wrong password, and each host ha
     for (const attempt& each : {attempt{"10.0.0.1:1", "eve", 1s}, attempt{"10.0.0.1:2", "mal", 2s},
                                 attempt{"10.0.0.2:1", "ken", 1s}}) {
         INFO(std::string{each.name});
-        socketless_client stranger{service, guess_of(each.name)};
+        socketless_client stranger{host, guess_of(each.name)};
         stranger.be_at(gyre::endpoint::parse(each.host).value());
         now += 1s;
         stranger.connect(now);
@@ -260,13 +260,13 @@ TEST_CASE("an unknown name is told as late as a wrong password, and each host ha
 }
 
 TEST_CASE("a login beyond the bound waits for its turn, and what comes behind it waits with it") {
-    matching_service service{with_delays(10), day_start};
-    open_market(service);
-    socketless_client bobs{service, login_of("bob")};
+    order_entry_host host{with_delays(10), day_start};
+    open_market(host);
+    socketless_client bobs{host, login_of("bob")};
     bobs.connect();
     REQUIRE(bobs.client().logged_in());
 
-    socketless_client alices{service, login_of("alice")};
+    socketless_client alices{host, login_of("alice")};
     alices.connect();
     REQUIRE(alices.session().login_pending());
     soup_framer behind;
@@ -276,9 +276,9 @@ TEST_CASE("a login beyond the bound waits for its turn, and what comes behind it
     CHECK(alices.session().take_packets(behind, 5, day_start, spans) == 0);
     const int announced = alices.announced();
 
-    service.on_timer(day_start + 99ms);
+    host.on_timer(day_start + 99ms);
     CHECK(alices.session().login_pending());
-    service.on_timer(day_start + 100ms);
+    host.on_timer(day_start + 100ms);
     CHECK_FALSE(alices.session().login_pending());
     CHECK(alices.announced() > announced);  // So its driver goes on.
     CHECK(alices.session().take_packets(behind, 5, day_start, spans) == 1);
@@ -287,15 +287,15 @@ TEST_CASE("a login beyond the bound waits for its turn, and what comes behind it
 }
 
 TEST_CASE("a login that has to wait too long is ended as one that never came, and has no turn") {
-    matching_service service{with_delays(1), day_start};
-    socketless_client bobs{service, login_of("bob")};
+    order_entry_host host{with_delays(1), day_start};
+    socketless_client bobs{host, login_of("bob")};
     bobs.connect();
-    socketless_client alices{service, login_of("alice"), {.login_within = 500ms}};
+    socketless_client alices{host, login_of("alice"), {.login_within = 500ms}};
     alices.connect();
     REQUIRE(alices.session().login_pending());
     alices.session().on_timer(day_start + 500ms);
     CHECK(alices.session().ending() == soup_ending::login_timed_out);
     CHECK_FALSE(alices.session().login_pending());
-    service.on_timer(day_start + 1s);
+    host.on_timer(day_start + 1s);
     CHECK_FALSE(alices.session().logged_in());
 }

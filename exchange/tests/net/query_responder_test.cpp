@@ -25,21 +25,21 @@ constexpr session_id operators = session_id::none;
 struct asked_venue {
     explicit asked_venue(std::uint32_t partitions, std::uint32_t step_work = 2'048,
                          std::uint32_t orders = 4'096)
-        : service{options(partitions, step_work, orders), day_start} {
-        open_market(service);
+        : host{options(partitions, step_work, orders), day_start} {
+        open_market(host);
         for (std::uint32_t each = 2; each <= 4; ++each) {
             define_instrument it{};
             it.instrument = instrument_id{each};
             it.product = product_id{1};
             it.type = instrument_kind::future;
-            service.apply(it);
-            service.apply(set_phase{it.instrument, market_phase::continuous});
+            host.apply(it);
+            host.apply(set_phase{it.instrument, market_phase::continuous});
         }
     }
 
-    static matching_service_options options(std::uint32_t partitions, std::uint32_t step_work,
+    static order_entry_host_options options(std::uint32_t partitions, std::uint32_t step_work,
                                             std::uint32_t orders) {
-        matching_service_options made = two_traders();
+        order_entry_host_options made = two_traders();
         made.sequencing.partitions = partitions;
         made.sequencing.limits.step_work_max = step_work;
         made.sequencing.limits.orders_max = orders;
@@ -54,17 +54,17 @@ struct asked_venue {
         enter_order it = limit(next(by), side, price, quantity);
         it.session = by;
         it.instrument = instrument_id{instrument};
-        service.apply(it);
+        host.apply(it);
         return it.client_seq;
     }
     void cancel(session_id by, client_sequence target) {
         cancel_order it = cancel_of(next(by), target);
         it.session = by;
-        service.apply(it);
+        host.apply(it);
     }
     void quote(session_id by, std::uint32_t instrument, price_ticks bid, price_ticks ask) {
-        service.apply(enter_quote{by, next(by), instrument_id{instrument},
-                                  self_trade_action::account_default, bid, ask, 3, 4});
+        host.apply(enter_quote{by, next(by), instrument_id{instrument},
+                               self_trade_action::account_default, bid, ask, 3, 4});
     }
     client_sequence next(session_id by) { return client_sequence{++sequences[number(by)]}; }
 
@@ -77,7 +77,7 @@ struct asked_venue {
         const auto keep = [&]<class Told>(const Told& it) {
             if constexpr (std::is_same_v<Told, Answer>) found = it;
         };
-        CHECK(decode_query_answer(answer_of(service, bytes, asker), keep) == decode_fault{});
+        CHECK(decode_query_answer(answer_of(host, bytes, asker), keep) == decode_fault{});
         REQUIRE(found);
         return *found;
     }
@@ -107,7 +107,7 @@ struct asked_venue {
         std::map<order_id, order_row> made;
         for (std::uint32_t each = 1; each <= 4; ++each) {
             if (in != instrument_id::none && in != instrument_id{each}) continue;
-            const sequencer& all = service.sequencing();
+            const sequencer& all = host.sequencing();
             const venue& state = all.at(all.home_of(instrument_id{each})).state();
             for (const order_side side : {order_side::buy, order_side::sell})
                 add_side(made, state, each, side, whose);
@@ -141,7 +141,7 @@ struct asked_venue {
         }
     }
 
-    matching_service service;
+    order_entry_host host;
     std::map<std::uint16_t, std::uint64_t> sequences;
     std::size_t pages = 0;
 };
@@ -203,7 +203,7 @@ TEST_CASE("thousands of orders take pages that cost no more than others, and may
         all.client_seq = it.next(bob);
         all.account = account_id{2};
         all.instrument = instrument_id{instrument};
-        it.service.apply(all);
+        it.host.apply(all);
     }
     check_orders(it, 2, 0);
     check_orders(it, 2, 1);
@@ -272,28 +272,28 @@ TEST_CASE("an order that is under way is not told as one that rests") {
     for (int each = 0; each < 20; ++each) it.enter(alice, 1, order_side::sell, 100);
     const client_sequence amended = it.enter(bob, 1, order_side::buy, 50, 15);
     struct stopped final : command_runner {
-        void service_is_busy() noexcept override {}
+        void host_is_busy() noexcept override {}
     } runner;
-    it.service.run_with(&runner);
-    socketless_client bobs{it.service, login_of("bob")};
+    it.host.run_with(&runner);
+    socketless_client bobs{it.host, login_of("bob")};
     bobs.connect();
 
     // One that arrives, and takes a step for each trade.
     bobs.tell(limit(it.next(bob), order_side::buy, 100, 5));
     std::size_t steps = 0;
-    for (; it.service.busy(); it.service.resume(), ++steps) {
+    for (; it.host.busy(); it.host.resume(), ++steps) {
         const auto own = it.all<order_row>(about(query_subject::orders, 2));
         REQUIRE(own.size() == 1);
         CHECK(own[0].client_seq == amended);
         CHECK(it.all<order_row>(about(query_subject::orders)).size() ==
-              1 + it.service.market().state().accounts[1].open_orders);
+              1 + it.host.market().state().accounts[1].open_orders);
     }
     CHECK(steps > 3);
 
     // One that moves keeps its place, and is told as what is left of it at its new price.
     bobs.tell(amend_order{bob, it.next(bob), {order_id::none, amended}, 100, 15});
-    REQUIRE(it.service.busy());
-    for (contracts left = 15; it.service.busy(); it.service.resume()) {
+    REQUIRE(it.host.busy());
+    for (contracts left = 15; it.host.busy(); it.host.resume()) {
         const auto own = it.all<order_row>(about(query_subject::orders, 2));
         REQUIRE(own.size() == 1);
         CHECK(own[0].price == 100);
@@ -333,24 +333,24 @@ TEST_CASE(
 }
 
 TEST_CASE("thousands of positions are told page by page, each once") {
-    matching_service_options options = asked_venue::options(2, 2'048, 100);
+    order_entry_host_options options = asked_venue::options(2, 2'048, 100);
     options.sequencing.limits.accounts_max = 5'000;
     options.sequencing.limits.holdings_max = 20'000;
-    matching_service service{options, day_start};
-    open_market(service);
-    service.apply(set_phase{the_market, market_phase::closed});
+    order_entry_host host{options, day_start};
+    open_market(host);
+    host.apply(set_phase{the_market, market_phase::closed});
     define_instrument second{};
     second.instrument = instrument_id{2};
     second.product = product_id{1};
     second.type = instrument_kind::future;
-    service.apply(second);
+    host.apply(second);
     for (std::uint32_t each = 3; each <= 5'000; ++each) {
         define_account it{};
         it.account = account_id{each};
         it.firm = firm_id{1};
         it.self_trade = self_trade_action::cancel_resting;
-        service.apply(it);
-        service.apply(set_position{it.account, instrument_id{1 + each % 2}, each});
+        host.apply(it);
+        host.apply(set_position{it.account, instrument_id{1 + each % 2}, each});
     }
     const auto held = [&](std::uint32_t instrument) {
         std::set<account_id> accounts;
@@ -366,7 +366,7 @@ TEST_CASE("thousands of positions are told page by page, each once") {
                     last = page.last;
                 }
             };
-            REQUIRE_FALSE(decode_query_answer(answer_of(service, bytes, operators), keep));
+            REQUIRE_FALSE(decode_query_answer(answer_of(host, bytes, operators), keep));
         }
         return accounts.size();
     };
@@ -391,8 +391,8 @@ TEST_CASE("accounts are told with their limits, their state and the orders of al
     other.message_burst_max = 6;
     other.cancels_per_second_max = 7;
     other.cancel_burst_max = 8;
-    it.service.apply(other);
-    it.service.apply(set_account_state{account_id{7}, account_state::blocked});
+    it.host.apply(other);
+    it.host.apply(set_account_state{account_id{7}, account_state::blocked});
 
     const auto rows = it.all<account_row>(about(query_subject::accounts));
     REQUIRE(rows.size() == 3);
@@ -417,11 +417,11 @@ TEST_CASE("accounts are told with their limits, their state and the orders of al
 
 TEST_CASE("sessions are told with how far they count and whether they are here") {
     asked_venue it{2};
-    it.service.apply(define_session{session_id{5}, account_id{1}, disconnect_policy::cancel_orders,
-                                    definition_action::create});
-    it.service.apply(retire{definition_kind::session, 5});
+    it.host.apply(define_session{session_id{5}, account_id{1}, disconnect_policy::cancel_orders,
+                                 definition_action::create});
+    it.host.apply(retire{definition_kind::session, 5});
     it.enter(bob, 2, order_side::buy, 10);
-    socketless_client alices{it.service, login_of("alice")};
+    socketless_client alices{it.host, login_of("alice")};
     alices.connect();
 
     const auto rows = it.all<session_row>(about(query_subject::sessions));
@@ -443,8 +443,8 @@ TEST_CASE("instruments and products are told with their terms and the sums of th
     it.enter(bob, 2, order_side::buy, 100, 3);
     it.enter(alice, 2, order_side::sell, 90, 5);
     it.enter(bob, 2, order_side::buy, 90, 1);
-    it.service.apply(set_settlement_price{instrument_id{2}, 70});
-    it.service.apply(set_phase{instrument_id{2}, market_phase::halted});
+    it.host.apply(set_settlement_price{instrument_id{2}, 70});
+    it.host.apply(set_phase{instrument_id{2}, market_phase::halted});
 
     const auto rows = it.all<instrument_row>(about(query_subject::instruments));
     REQUIRE(rows.size() == 4);
@@ -467,8 +467,8 @@ TEST_CASE("instruments and products are told with their terms and the sums of th
     second.lot = 6;
     second.bands = 1;
     second.ticks[0] = {-10, 5};
-    it.service.apply(second);
-    it.service.apply(retire{definition_kind::product, 2});
+    it.host.apply(second);
+    it.host.apply(retire{definition_kind::product, 2});
     const auto products = it.all<product_row>(about(query_subject::products));
     REQUIRE(products.size() == 2);
     CHECK(products[1].product == product_id{2});
@@ -532,7 +532,7 @@ TEST_CASE("what is not there cannot be asked about") {
     CHECK(why(about(instruments, 0, 4'000'000'000), operators) ==
           reject_reason::unknown_instrument);
 
-    it.service.apply(retire{definition_kind::session, 2});
+    it.host.apply(retire{definition_kind::session, 2});
     CHECK(why(about(orders), bob) == reject_reason::unknown_session);
     CHECK(it.answer<instruments_page>(about(instruments), bob).count == 4);
     for (const query_subject each :
@@ -541,7 +541,7 @@ TEST_CASE("what is not there cannot be asked about") {
         beyond.from = ~std::uint64_t{1};
         std::array<std::byte, message_bytes_of<query>> bytes;
         encode(beyond, bytes);
-        CHECK_FALSE(answer_of(it.service, bytes, operators).empty());
+        CHECK_FALSE(answer_of(it.host, bytes, operators).empty());
     }
 }
 
@@ -555,11 +555,11 @@ TEST_CASE("a page says which messages of the asker's own stream are in it") {
 
 TEST_CASE(
     "questions of a connection are as many as its pace lets through, and the rest is refused") {
-    matching_service_options options = two_traders();
+    order_entry_host_options options = two_traders();
     options.queries = {.per_second_max = 10, .burst_max = 2};
-    matching_service service{options, day_start};
-    open_market(service);
-    const std::uint64_t commands = service.counts().commands;
+    order_entry_host host{options, day_start};
+    open_market(host);
+    const std::uint64_t commands = host.counts().commands;
     std::array<std::byte, message_bytes_of<query>> question;
     encode(about(query_subject::instruments), question);
     std::array<std::byte, message_bytes_of<book_request>> book;
@@ -569,7 +569,7 @@ TEST_CASE(
     std::vector<book_refused> books_refused;
     const auto ask = [&](std::span<const std::byte> message, gyre::time_point now) {
         const auto answer =
-            service.answer(alice, service.participants()[0].stream(), message, now, until);
+            host.answer(alice, host.participants()[0].stream(), message, now, until);
         REQUIRE_FALSE(answer.empty());
         const auto keep = [&]<class Told>(const Told& it) {
             if constexpr (std::is_same_v<Told, query_refused>) refused.push_back(it);
@@ -591,5 +591,5 @@ TEST_CASE(
     CHECK(refused[0].subject == query_subject::instruments);
     CHECK(refused[0].reason == reject_reason::message_rate);
     CHECK(books_refused[0] == book_refused{the_market, reject_reason::message_rate});
-    CHECK(service.counts().commands == commands);
+    CHECK(host.counts().commands == commands);
 }

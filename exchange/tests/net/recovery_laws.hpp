@@ -129,7 +129,7 @@ struct recovery_law : facility_fixture<Side, Facility> {
 
                 CHECK(known.orders() == really_open(it));
                 CHECK(known.position() == std::int64_t{sold});
-                CHECK(it.service.counts().malformed == 0);
+                CHECK(it.host.counts().malformed == 0);
                 co_await bobs.leave();
                 co_await back.leave();
                 co_await until_idle(it);
@@ -209,7 +209,7 @@ private:
     }
     static std::map<order_id, contracts> really_open(fixture& it) {
         std::map<order_id, contracts> open;
-        const venue& state = it.service.market().state();
+        const venue& state = it.host.market().state();
         for (order_index at = state.accounts[number(alice)].first_order; at != 0;
              at = state.memory.orders[at].account_next)
             open[state.memory.orders[at].id] = state.memory.orders[at].open;

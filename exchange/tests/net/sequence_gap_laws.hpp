@@ -59,10 +59,10 @@ struct sequence_gap_law : facility_fixture<Side, Facility> {
                 raw_client<X> a{it.on};
                 co_await enter_one_by_one(it, a, 40);
                 co_await it.probe->heard_at_least(it.public_messages());
-                const std::uint64_t first = it.service.feed().messages().first_sequence();
-                const std::uint64_t next = it.service.feed().messages().next_sequence();
+                const std::uint64_t first = it.host.feed().messages().first_sequence();
+                const std::uint64_t next = it.host.feed().messages().next_sequence();
                 REQUIRE(first > 1);
-                const std::uint64_t commands = it.service.counts().commands;
+                const std::uint64_t commands = it.host.counts().commands;
                 typename X::udp_socket asker = bound(it);
 
                 const auto in_vain = requests_in_vain(first, next);
@@ -73,7 +73,7 @@ struct sequence_gap_law : facility_fixture<Side, Facility> {
                 co_await ask(it, asker, {"FEED", next - 1, 1'000}, 1);
 
                 CHECK(it.facility->feed().faults == in_vain.size());
-                CHECK(it.service.counts().commands == commands);
+                CHECK(it.host.counts().commands == commands);
                 CHECK(it.public_messages() == next - 1);
                 CHECK(it.open_orders(alice) == 40);
                 co_await a.leave();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What exchange/net/application/sequencer_clock.hpp promises: when the host's clock is set, time
+// What exchange/net/application/sequencer_clock.hpp promises: when the machine's clock is set, time
 // goes on.
 #include <exchange/net/application/sequencer_clock.hpp>
 
@@ -26,7 +26,7 @@ struct dials {
 
 }  // namespace
 
-TEST_CASE("it begins at the host's time and moves as the steady clock does") {
+TEST_CASE("it begins at the machine's time and moves as the steady clock does") {
     const sequencer_clock clock{dials::sources()};
     CHECK(clock.now() == 500'000 * hour);
 
@@ -36,7 +36,7 @@ TEST_CASE("it begins at the host's time and moves as the steady clock does") {
     CHECK(clock.now() == 500'000 * hour + 3 * second);
 }
 
-TEST_CASE("a host's clock that is set back an hour neither stops it nor takes it back") {
+TEST_CASE("a machine's clock that is set back an hour neither stops it nor takes it back") {
     const sequencer_clock clock{dials::sources()};
 
     dials::wall -= hour;
@@ -45,7 +45,7 @@ TEST_CASE("a host's clock that is set back an hour neither stops it nor takes it
     CHECK(clock.now() == 500'000 * hour + second);
 }
 
-TEST_CASE("a host's clock that is set ahead an hour does not take it along") {
+TEST_CASE("a machine's clock that is set ahead an hour does not take it along") {
     const sequencer_clock clock{dials::sources()};
 
     dials::wall += hour;
@@ -54,7 +54,7 @@ TEST_CASE("a host's clock that is set ahead an hour does not take it along") {
     CHECK(clock.now() == 500'000 * hour + second);
 }
 
-TEST_CASE("the clocks of the host itself move forward, and one of them knows the year") {
+TEST_CASE("the clocks of the machine itself move forward, and one of them knows the year") {
     constexpr timestamp_ns year_2020 = 1'577'836'800 * second;
     const timestamp_ns before = steady_time();
 

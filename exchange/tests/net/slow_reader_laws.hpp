@@ -154,7 +154,7 @@ struct slow_reader_law : facility_fixture<Side, Facility> {
                 for (std::uint32_t each = 1; each <= swept; ++each) {
                     enter_order one = limit(client_sequence{each}, order_side::buy, 100, 1);
                     one.session = alice;
-                    it.service.apply(one);
+                    it.host.apply(one);
                 }
                 trader<X> a{it.on, it.client("alice", 0)};
                 trader<X> b{it.on, it.client("bob")};

@@ -56,7 +56,7 @@ struct snapshot_law : facility_fixture<Side, Facility> {
                 co_await enter(maker, 1, orders);
                 const std::uint64_t told = it.public_messages();
                 co_await it.probe->heard_at_least(told);
-                CHECK(it.service.feed().messages().first_sequence() > 1);  // Not kept any more.
+                CHECK(it.host.feed().messages().first_sequence() > 1);  // Not kept any more.
 
                 raw_client<X> asker{it.on};  // Whom the listener may log in as.
                 co_await asker.connect(it.facility->order_entry());
@@ -75,7 +75,7 @@ struct snapshot_law : facility_fixture<Side, Facility> {
                 static_cast<void>(co_await ask_for_all(asker, real));
                 CHECK(heard == real);
                 CHECK(heard.size() == orders + 8);
-                CHECK(it.service.counts().malformed == 0);
+                CHECK(it.host.counts().malformed == 0);
                 co_await maker.leave();
                 co_await asker.leave();
                 co_await until_idle(it);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A client of the matching service without any socket: both ends of a session, and bytes that are
+// A client of the order entry host without any socket: both ends of a session, and bytes that are
 // carried.
 //
 // `exchange_bytes` plays the network between a soup_client and an order_entry_session, to the end
@@ -44,14 +44,14 @@ struct refusal_collector {
 
 class socketless_client final : public session_link {
 public:
-    socketless_client(matching_service& service, const soup_login& login,
+    socketless_client(order_entry_host& host, const soup_login& login,
                       const soup_options& options = soup_options{})
-        : service_{service}, options_{options}, client_{options, login, day_start} {}
+        : host_{host}, options_{options}, client_{options, login, day_start} {}
 
     /// A new connection; the one before is gone.
     void connect(gyre::time_point now = day_start) {
         session_.reset();
-        session_.emplace(service_, *this, options_, now);
+        session_.emplace(host_, *this, options_, now);
         to_server_.reset();
         to_client_.reset();
         cut_ = false;
@@ -77,7 +77,7 @@ public:
     }
 
     void exchange_bytes(gyre::time_point now = day_start) {
-        while (carry_to_server(now) || carry_to_client(now)) service_.announce();
+        while (carry_to_server(now) || carry_to_client(now)) host_.announce();
     }
     /// What the client wants written goes to the session; false if there was nothing.
     bool carry_to_server(gyre::time_point now = day_start);
@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    matching_service& service_;
+    order_entry_host& host_;
     soup_options options_;
     soup_client client_;
     std::optional<order_entry_session> session_;

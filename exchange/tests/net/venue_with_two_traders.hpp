@@ -2,10 +2,10 @@
 //
 // The smallest exchange that can trade: one market, two traders, an operator.
 //
-// Tests of the service, of sessions and of whole facilities start from it.
+// Tests of the host, of sessions and of whole facilities start from it.
 #pragma once
 
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 
 namespace exchange::testing {
 
@@ -17,8 +17,8 @@ inline soup_login login_of(std::string_view name, std::uint64_t sequence = 1) {
     return {.username = name, .password = "secret", .session = {}, .sequence = sequence};
 }
 
-[[nodiscard]] inline matching_service_options two_traders() {
-    matching_service_options options;
+[[nodiscard]] inline order_entry_host_options two_traders() {
+    order_entry_host_options options;
     options.sequencing.limits = {.products_max = 4,
                                  .instruments_max = 4,
                                  .accounts_max = 8,
@@ -39,7 +39,7 @@ inline soup_login login_of(std::string_view name, std::uint64_t sequence = 1) {
 /// What the operator would have defined before the day begins.
 ///
 /// @param  on_disconnect  Of both traders.
-inline void open_market(matching_service& on,
+inline void open_market(order_entry_host& on,
                         disconnect_policy on_disconnect = disconnect_policy::keep_orders) {
     define_product product{};
     product.product = product_id{1};
@@ -76,7 +76,7 @@ inline void open_market(matching_service& on,
 }
 
 /// What is answered to a session, or to an operator (none), who has not asked before.
-[[nodiscard]] inline std::span<const std::byte> answer_of(matching_service& to,
+[[nodiscard]] inline std::span<const std::byte> answer_of(order_entry_host& to,
                                                           std::span<const std::byte> question,
                                                           session_id session = alice) {
     timestamp_ns queries_until = 0;

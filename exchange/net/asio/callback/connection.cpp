@@ -27,7 +27,7 @@ void callback_connection::open(asio_stream_socket socket) {
     socket_ = std::move(socket);
     framer_.emplace(shared_.options.framing);
     accepted_at_ = now();
-    session_.emplace(shared_.service, *this, shared_.options.sessions, accepted_at_);
+    session_.emplace(shared_.host, *this, shared_.options.sessions, accepted_at_);
     over_since_ = gyre::never;
     broken_ = leaving_ = finished_ = awaits_login_ = hung_up_ = false;
     error_code impossible;  // It only sets a flag; the descriptor does not block in either case.
@@ -42,7 +42,7 @@ void callback_connection::on_timer(gyre::time_point now) noexcept {
         return;
     }
     // What it has sent meanwhile waits for us.
-    if (gyre::list_link<awaits_service>::linked()) session_->keep_waiting(now);
+    if (gyre::list_link<awaits_host>::linked()) session_->keep_waiting(now);
     if (now < session_->deadline()) return;
     session_->on_timer(now);
     has_output();
@@ -96,7 +96,7 @@ void callback_connection::on_read(const error_code& failure, std::size_t size) {
 
 void callback_connection::carry_on() {
     do {
-        if (shared_.service.busy()) return shared_.waiting.push_back(*this);
+        if (shared_.host.busy()) return shared_.waiting.push_back(*this);
         if (!take_packets()) {
             if (!session_->login_pending()) return read();
             return hung_up_ ? leave() : await_login();
@@ -110,7 +110,7 @@ bool callback_connection::take_packets() noexcept {
     const std::size_t taken = session_->take_packets(*framer_, shared_.options.packets_per_turn_max,
                                                      now(), shared_.spans);
     if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
-    shared_.service.announce();
+    shared_.host.announce();
     carrying_out_ = false;
     return taken > 0;
 }
@@ -164,7 +164,7 @@ void callback_connection::discard() {
 
 void callback_connection::gone() {
     session_->disconnected();
-    shared_.service.announce();  // Its orders may have been cancelled, which others hear of.
+    shared_.host.announce();  // Its orders may have been cancelled, which others hear of.
     static_cast<void>(shared_.feed.flush(nullptr));
     shared_.write_announced();
     finished_ = true;
@@ -177,7 +177,7 @@ void callback_connection::close() {
     static_cast<void>(socket_.close());
     framer_.reset();
     session_.reset();
-    shared_.host.left();
+    shared_.owner.left();
 }
 
 bool callback_connection::write_out() {

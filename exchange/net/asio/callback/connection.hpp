@@ -27,14 +27,14 @@ namespace exchange {
 class callback_connection final : public session_link,
                                   public feed_waiter,
                                   public gyre::list_link<>,
-                                  public gyre::list_link<awaits_service> {
+                                  public gyre::list_link<awaits_host> {
 public:
     /// @param  shared  Borrowed; outlives this.
     explicit callback_connection(callback_shared_state& shared);
     callback_connection(const callback_connection&) = delete;
     callback_connection& operator=(const callback_connection&) = delete;
 
-    /// Takes charge of a client and serves it, until it or the exchange has had enough. Then the host is
+    /// Takes charge of a client and serves it, until it or the exchange has had enough. Then its owner is
     /// told.
     void open(asio_stream_socket socket);
 
@@ -58,8 +58,8 @@ public:
     /// For the facility: writes what others caused.
     void write_announced();
 
-    /// For the facility: the service is not busy any more.
-    void service_is_idle() {
+    /// For the facility: the host is not busy any more.
+    void host_is_idle() {
         if (hung_up_) leave();
         else carry_on();
     }

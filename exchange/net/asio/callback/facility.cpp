@@ -14,23 +14,23 @@ namespace exchange {
 
 using boost::system::error_code;
 
-callback_facility::callback_facility(asio_loop& loop, matching_service& service,
+callback_facility::callback_facility(asio_loop& loop, order_entry_host& host,
                                      const facility_options& options, span_observer* observer,
                                      callback_style style)
     : loop_{loop},
-      service_{service},
+      host_{host},
       options_{options},
-      feed_{loop, service.feed(), options.publishing(), style},
-      shared_{.service = service,
+      feed_{loop, host.feed(), options.publishing(), style},
+      shared_{.host = host,
               .feed = feed_,
               .options = options_,
-              .host = *this,
+              .owner = *this,
               .style = style,
               .spans = span_watch{observer}},
       arriving_{loop.executor()},
       tick_{loop.executor()},
       rest_{loop.executor()},
-      connections_{shared_, service, options} {}
+      connections_{shared_, host, options} {}
 
 gyre::io_result<> callback_facility::start() {
     auto [failed, sockets] = facility_sockets<asio_traits>::open(loop_, options_);
@@ -40,21 +40,21 @@ gyre::io_result<> callback_facility::start() {
     acceptor_ = std::move(sockets.acceptor);
     feed_.open(std::move(sockets.feed), std::move(sockets.requests));
     running_ = true;
-    service_.run_with(this);
+    host_.run_with(this);
     accept();
     await_tick();
     return {};
 }
 
 void callback_facility::drain() noexcept {
-    service_.end(std::chrono::steady_clock::now());
+    host_.end(std::chrono::steady_clock::now());
     shared_.write_announced();
 }
 
 void callback_facility::stop() noexcept {
     running_ = false;
-    service_.run_with(nullptr);
-    service_.finish_command();
+    host_.run_with(nullptr);
+    host_.finish_command();
     static_cast<void>(acceptor_.close());
     error_code ignored;
     arriving_.close(ignored);
@@ -99,7 +99,7 @@ void callback_facility::left() {
     if (running_ && arrived_) serve_arrived();
 }
 
-void callback_facility::service_is_busy() noexcept { go_on_later(); }
+void callback_facility::host_is_busy() noexcept { go_on_later(); }
 
 /// Another step of the command that is under way, behind all other handlers that are ready.
 void callback_facility::go_on_later() {
@@ -108,8 +108,8 @@ void callback_facility::go_on_later() {
 }
 
 void callback_facility::go_on() {
-    if (service_.busy()) service_.resume();
-    service_.announce();
+    if (host_.busy()) host_.resume();
+    host_.announce();
     const bool sent = feed_.flush(this);
     shared_.write_announced();
     if (sent) feed_sent();  // Else the feed will call it.
@@ -117,15 +117,14 @@ void callback_facility::go_on() {
 
 void callback_facility::feed_sent() {
     going_on_ = false;
-    if (service_.busy()) return go_on_later();
+    if (host_.busy()) return go_on_later();
     shared_.note_written();
     let_others_go_on();
 }
 
 /// In order; one of them may begin the next command that takes its time.
 void callback_facility::let_others_go_on() {
-    while (!service_.busy() && !shared_.waiting.empty())
-        shared_.waiting.pop_front().service_is_idle();
+    while (!host_.busy() && !shared_.waiting.empty()) shared_.waiting.pop_front().host_is_idle();
 }
 
 void callback_facility::await_tick() {
@@ -137,8 +136,8 @@ void callback_facility::on_tick() {
     if (!running_) return;
     const gyre::time_point now = std::chrono::steady_clock::now();
     connections_.on_timer(now);
-    service_.on_timer(now);
-    service_.announce();
+    host_.on_timer(now);
+    host_.announce();
     static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.
     feed_.on_timer(now);
     shared_.write_announced();

@@ -6,7 +6,7 @@
 // Programs that were written before there were coroutines look like this, and what they cost is what
 // coroutines are measured by; so this is as fast as we can make it: executors are typed, handlers have
 // memory of their own, connections stay where they are, and one thread needs no strand. It stands on the
-// same service, session and codecs, and passes the same laws.
+// same host, session and codecs, and passes the same laws.
 #pragma once
 
 #include <exchange/net/application/connection_pool.hpp>
@@ -24,12 +24,14 @@ namespace exchange {
 
 /// Threads:  that of its loop.
 /// Cost:     Memory is taken at construction, and for each client that connects.
-class callback_facility final : private callback_host, private command_runner, private feed_waiter {
+class callback_facility final : private connection_owner,
+                                private command_runner,
+                                private feed_waiter {
 public:
     /// @param  loop      Borrowed; outlives this.
-    /// @param  service   Borrowed; outlives this.
+    /// @param  host   Borrowed; outlives this.
     /// @param  observer  Borrowed, or null.
-    callback_facility(asio_loop& loop, matching_service& service, const facility_options& options,
+    callback_facility(asio_loop& loop, order_entry_host& host, const facility_options& options,
                       span_observer* observer = nullptr,
                       callback_style style = callback_style::asynchronous);
     callback_facility(const callback_facility&) = delete;
@@ -71,7 +73,7 @@ private:
     void accept_later();
     void serve_arrived();
     void left() override;
-    void service_is_busy() noexcept override;
+    void host_is_busy() noexcept override;
     void go_on_later();
     void go_on();
     void feed_sent() override;
@@ -80,7 +82,7 @@ private:
     void on_tick();
 
     asio_loop& loop_;
-    matching_service& service_;
+    order_entry_host& host_;
     facility_options options_;
     callback_feed feed_;
     callback_shared_state shared_;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <exchange/net/application/facility_options.hpp>
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 #include <exchange/net/application/span_watch.hpp>
 #include <exchange/net/asio/callback/feed.hpp>
 #include <exchange/net/asio/callback/style.hpp>
@@ -19,24 +19,24 @@ namespace exchange {
 
 class callback_connection;
 
-/// Of the list of connections that wait for the service.
-struct awaits_service {};
+/// Of the list of connections that wait for the host.
+struct awaits_host {};
 
 /// The owner of a connection, which gave it its client.
-class callback_host {
+class connection_owner {
 public:
     /// The client is gone. The connection may be given another one at once.
     virtual void left() = 0;
 
 protected:
-    ~callback_host() = default;
+    ~connection_owner() = default;
 };
 
 struct callback_shared_state {
-    matching_service& service;
+    order_entry_host& host;
     callback_feed& feed;
     const facility_options& options;
-    callback_host& host;
+    connection_owner& owner;
     callback_style style;
     span_watch spans;
 
@@ -44,7 +44,7 @@ struct callback_shared_state {
     gyre::list<callback_connection> announced{};
 
     /// Those that may not go on before a command is through that takes several steps, in order.
-    gyre::list<callback_connection, awaits_service> waiting{};
+    gyre::list<callback_connection, awaits_host> waiting{};
 
     /// A writer has finished, or there is no client to write to.
     void note_written() noexcept {

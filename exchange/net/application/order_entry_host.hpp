@@ -29,7 +29,7 @@
 
 namespace exchange {
 
-struct matching_service_options {
+struct order_entry_host_options {
     sequencer_options sequencing{};
     std::vector<credentials> participants{};  ///< User names and sessions differ from each other.
     std::size_t participants_max =
@@ -59,8 +59,8 @@ struct matching_service_options {
 /// Whoever lets a command go on that takes more than one step.
 class command_runner {
 public:
-    /// The service is busy: `resume` is to be called until it is not, with turns for others in between.
-    virtual void service_is_busy() noexcept = 0;
+    /// The host is busy: `resume` is to be called until it is not, with turns for others in between.
+    virtual void host_is_busy() noexcept = 0;
 
 protected:
     ~command_runner() = default;
@@ -69,10 +69,10 @@ protected:
 /// What all streams together may take: what was said; or else what all of them may keep and, beside it,
 /// what one may that does not read. A participant that finds nothing left loses its own oldest messages,
 /// and is cut off if it had not got them.
-[[nodiscard]] std::size_t stream_memory_for(const matching_service_options& options) noexcept;
+[[nodiscard]] std::size_t stream_memory_for(const order_entry_host_options& options) noexcept;
 
 /// How much has passed through.
-struct service_counts {
+struct host_counts {
     std::uint64_t commands = 0;       ///< Sequenced.
     std::uint64_t malformed = 0;      ///< Refused before they got a place in the sequence.
     std::uint64_t not_permitted = 0;  ///< As above, because of an operator's role.
@@ -93,11 +93,11 @@ struct known_user {
 ///
 /// Threads:  One at a time.
 /// Cost:     Address space at construction, memory as it is needed; an operator's stream at its login.
-class matching_service final : private event_receiver, private login_table {
+class order_entry_host final : private event_receiver, private login_table {
 public:
-    matching_service(const matching_service_options& options, gyre::time_point now);
-    matching_service(const matching_service&) = delete;
-    matching_service& operator=(const matching_service&) = delete;
+    order_entry_host(const order_entry_host_options& options, gyre::time_point now);
+    order_entry_host(const order_entry_host&) = delete;
+    order_entry_host& operator=(const order_entry_host&) = delete;
 
     /// Carries out a command that did not come over a connection: preparation.
     template <class Command>
@@ -117,10 +117,10 @@ public:
         while (busy()) resume();
     }
 
-    /// Who is told when the service becomes busy. Borrowed, or null: then it never is for long.
+    /// Who is told when the host becomes busy. Borrowed, or null: then it never is for long.
     void run_with(command_runner* runner) noexcept { runner_ = runner; }
 
-    /// Carries out one message of `from`, or begins to. The service is not busy.
+    /// Carries out one message of `from`, or begins to. The host is not busy.
     ///
     /// @param  message  One SBE message. Borrowed during the call.
     /// @return What to answer if it is no command that this participant can give; then nothing was
@@ -133,7 +133,7 @@ public:
                                                        std::span<const std::byte> message) noexcept;
 
     /// Answers a question, which is no command: nothing is sequenced, and nothing changes. Whoever is logged
-    /// in may ask, as often as `matching_service_options::queries` lets a connection.
+    /// in may ask, as often as `order_entry_host_options::queries` lets a connection.
     ///
     /// @param  session  Which asks; none: an operator.
     /// @param  stream   Of that session, or of the operator's connection.
@@ -156,7 +156,7 @@ public:
 
     /// Lets an operator in: `connection` hears what answers its commands.
     ///
-    /// @param  who  Borrowed from the service.
+    /// @param  who  Borrowed from the host.
     /// @return Null if as many operators are connected as there may be.
     [[nodiscard]] operator_session* open(const operator_user& who, order_entry_session& connection,
                                          const gyre::endpoint& peer) noexcept;
@@ -190,7 +190,7 @@ public:
     /// The first partition, and the only one unless more were asked for.
     [[nodiscard]] const partition& market() const noexcept { return sequencer_.at(0); }
     /// How much has passed through.
-    [[nodiscard]] service_counts counts() const noexcept {
+    [[nodiscard]] host_counts counts() const noexcept {
         return {sequencer_.commands(), malformed_, not_permitted_, answers_};
     }
     [[nodiscard]] const segment_pool& streams() const noexcept { return streams_; }
@@ -278,7 +278,7 @@ private:
         static_cast<void>(sequencer_.submit(from, what));
         if (!sequencer_.busy()) [[likely]]
             return;
-        if (runner_ != nullptr) runner_->service_is_busy();
+        if (runner_ != nullptr) runner_->host_is_busy();
         else finish_command();
     }
 

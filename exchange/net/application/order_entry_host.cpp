@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Who may log in, and where each derived message goes.
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 
 #include <exchange/net/session/order_entry_session.hpp>
 
@@ -21,7 +21,7 @@ void participant::cut_who_is_outrun() noexcept {
     stream_->reader_left();  // What is left of it has no reader.
 }
 
-std::size_t stream_memory_for(const matching_service_options& options) noexcept {
+std::size_t stream_memory_for(const order_entry_host_options& options) noexcept {
     if (options.stream_memory.bytes_max != 0) return options.stream_memory.bytes_max;
     // All that each may keep, with what its first and its last segment have room for beside that, and one of
     // them that does not read.
@@ -36,7 +36,7 @@ void operator_session::cut_if_outrun() noexcept {
         connection_->cut(soup_ending::fell_behind);
 }
 
-matching_service::matching_service(const matching_service_options& options, gyre::time_point now)
+order_entry_host::order_entry_host(const order_entry_host_options& options, gyre::time_point now)
     : sequencer_{options.sequencing, *this},
       feed_{options.feed, now},
       streams_{{.bytes_max = stream_memory_for(options),
@@ -67,7 +67,7 @@ matching_service::matching_service(const matching_service_options& options, gyre
     }
 }
 
-std::optional<message_rejected> matching_service::take(
+std::optional<message_rejected> order_entry_host::take(
     const participant& from, std::span<const std::byte> message) noexcept {
     const command_origin origin{from.who().session, from.epoch_, 0};
     const auto sequence = [&](const auto& command) { begin(origin, command); };
@@ -77,7 +77,7 @@ std::optional<message_rejected> matching_service::take(
     return refusal_of(message, fault);
 }
 
-std::span<const std::byte> matching_service::answer(session_id session, const soup_stream& stream,
+std::span<const std::byte> order_entry_host::answer(session_id session, const soup_stream& stream,
                                                     std::span<const std::byte> message,
                                                     gyre::time_point now,
                                                     timestamp_ns& queries_until) noexcept {
@@ -88,7 +88,7 @@ std::span<const std::byte> matching_service::answer(session_id session, const so
                                      .queries_until = queries_until});
 }
 
-std::optional<message_rejected> matching_service::take(
+std::optional<message_rejected> order_entry_host::take(
     operator_session& from, std::span<const std::byte> message) noexcept {
     if (!decode_participant_change(message, [&](const auto& it) { change(from, it); }))
         return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<message_rejected> matching_service::take(
     return refusal_of(message, fault);
 }
 
-void matching_service::refuse(operator_session& whose, command_kind what,
+void order_entry_host::refuse(operator_session& whose, command_kind what,
                               std::uint32_t subject) noexcept {
     ++not_permitted_;
     append(&whose, admin_rejected{subject, what, reject_reason::not_permitted}, event_stamp{});
@@ -109,7 +109,7 @@ void matching_service::refuse(operator_session& whose, command_kind what,
             .reason = reject_reason::not_permitted});
 }
 
-known_user matching_service::find(const soup_login& login) noexcept {
+known_user order_entry_host::find(const soup_login& login) noexcept {
     known_user found;
     const std::string* secret = &dummy_secret_;
     for (participant& each : participants_) {
@@ -126,7 +126,7 @@ known_user matching_service::find(const soup_login& login) noexcept {
     return passwords_(login.password.view(), *secret) ? found : known_user{};
 }
 
-operator_session* matching_service::open(const operator_user& who, order_entry_session& connection,
+operator_session* order_entry_host::open(const operator_user& who, order_entry_session& connection,
                                          const gyre::endpoint& peer) noexcept {
     const auto place = std::ranges::find_if(operators_, &operator_session::free);
     if (place == operators_.end()) return nullptr;
@@ -140,20 +140,20 @@ operator_session* matching_service::open(const operator_user& who, order_entry_s
     return &*place;
 }
 
-void matching_service::detach(operator_session& whose) noexcept {
+void order_entry_host::detach(operator_session& whose) noexcept {
     if (whose.connection_ == nullptr) return;
     whose.connection_ = nullptr;
     note(audit_event::logout, whose);
 }
 
-void matching_service::let_go(operator_session& whose) noexcept {
+void order_entry_host::let_go(operator_session& whose) noexcept {
     if (whose.touched_) std::erase(touched_operators_, &whose);
     whose.touched_ = false;
     whose.stream_.reset();
     whose.user_ = nullptr;
 }
 
-operator_session* matching_service::find_operator(std::uint32_t number) noexcept {
+operator_session* order_entry_host::find_operator(std::uint32_t number) noexcept {
     if (number == 0) return nullptr;
     const auto found = std::ranges::find_if(operators_, [number](const operator_session& each) {
         return each.connection_ != nullptr && each.number_ == number;
@@ -161,7 +161,7 @@ operator_session* matching_service::find_operator(std::uint32_t number) noexcept
     return found == operators_.end() ? nullptr : &*found;
 }
 
-void matching_service::attach(participant& whose, order_entry_session& connection) noexcept {
+void order_entry_host::attach(participant& whose, order_entry_session& connection) noexcept {
     if (whose.connection_ != nullptr) whose.connection_->cut(soup_ending::replaced);
     // One that has ended and still writes to a participant that has come back elsewhere.
     if (whose.leaving_ != nullptr && whose.leaving_->is_writing_stream())
@@ -174,7 +174,7 @@ void matching_service::attach(participant& whose, order_entry_session& connectio
     whose.expected_ = true;
 }
 
-void matching_service::detach(participant& whose, order_entry_session& connection) noexcept {
+void order_entry_host::detach(participant& whose, order_entry_session& connection) noexcept {
     if (whose.connection_ != &connection) return;
     whose.connection_ = nullptr;
     whose.leaving_ = &connection;
@@ -186,7 +186,7 @@ void matching_service::detach(participant& whose, order_entry_session& connectio
     if (std::ranges::find(ending_, session) == ending_.end()) ending_.push_back(session);
 }
 
-void matching_service::resume() noexcept {
+void order_entry_host::resume() noexcept {
     sequencer_.resume();
     while (!busy() && !ending_.empty()) {
         const session_id session = ending_.front();
@@ -197,7 +197,7 @@ void matching_service::resume() noexcept {
     }
 }
 
-void matching_service::let_go(participant& whose, const order_entry_session& connection) noexcept {
+void order_entry_host::let_go(participant& whose, const order_entry_session& connection) noexcept {
     if (whose.leaving_ == &connection) {
         whose.leaving_ = nullptr;
         whose.stream_->reader_left();
@@ -205,14 +205,14 @@ void matching_service::let_go(participant& whose, const order_entry_session& con
     --whose.readers_;
 }
 
-void matching_service::note_sent(participant& whose,
+void order_entry_host::note_sent(participant& whose,
                                  const order_entry_session& connection) noexcept {
     if (whose.connection_ != &connection && whose.leaving_ != &connection) return;
     // Of who was outrun there is nothing to wait for.
     if (!connection.is_outrun(*whose.stream_)) whose.stream_->reader_at(connection.next_to_send());
 }
 
-void matching_service::announce() noexcept {
+void order_entry_host::announce() noexcept {
     for (participant* const each : touched_) {
         each->touched_ = false;
         if (each->connection() != nullptr) each->connection()->announce_output();
@@ -225,7 +225,7 @@ void matching_service::announce() noexcept {
     touched_operators_.clear();
 }
 
-void matching_service::end(gyre::time_point now) noexcept {
+void order_entry_host::end(gyre::time_point now) noexcept {
     if (ended_) return;
     finish_command();
     ended_ = true;
@@ -241,15 +241,15 @@ void matching_service::end(gyre::time_point now) noexcept {
     feed_.end(now);
 }
 
-void matching_service::on_timer(gyre::time_point now) noexcept {
+void order_entry_host::on_timer(gyre::time_point now) noexcept {
     logins_.on_timer(now);
     if (!ended_ && !busy() && sequencer_.now() >= sequencer_.next_expiry())
         begin_own(expire_instruments{});
 }
 
-void matching_service::take(const event_batch& batch, const command_origin& origin) noexcept {
+void order_entry_host::take(const event_batch& batch, const command_origin& origin) noexcept {
     struct routes {
-        matching_service& of;
+        order_entry_host& of;
         const command_origin& origin;
         participant* session(session_id it) const noexcept { return of.by_session_[number(it)]; }
         mold_sender* feed() const noexcept { return &of.feed_; }
@@ -265,25 +265,25 @@ void matching_service::take(const event_batch& batch, const command_origin& orig
 // Who may log in
 // ---------------------------------------------------------------------------------------------
 
-participant* matching_service::find_participant(std::string_view name) noexcept {
+participant* order_entry_host::find_participant(std::string_view name) noexcept {
     const auto found = std::ranges::find_if(participants_, [name](const participant& each) {
         return !each.removed() && each.who().username.view() == name;
     });
     return found == participants_.end() ? nullptr : &*found;
 }
 
-bool matching_service::is_operator(std::string_view name) const noexcept {
+bool order_entry_host::is_operator(std::string_view name) const noexcept {
     return std::ranges::any_of(operator_users_, [name](const operator_user& each) {
         return each.username.view() == name;
     });
 }
 
-std::size_t matching_service::participants_now() const noexcept {
+std::size_t order_entry_host::participants_now() const noexcept {
     return static_cast<std::size_t>(
         std::ranges::count(participants_, false, &participant::removed));
 }
 
-participant_outcome matching_service::check(const operator_session& from,
+participant_outcome order_entry_host::check(const operator_session& from,
                                             std::string_view name) noexcept {
     using enum participant_outcome;
     if (from.user().role != operator_role::administrator) return not_permitted;
@@ -291,7 +291,7 @@ participant_outcome matching_service::check(const operator_session& from,
     return find_participant(name) == nullptr ? unknown_participant : done;
 }
 
-participant_outcome matching_service::check(const operator_session& from, std::string_view name,
+participant_outcome order_entry_host::check(const operator_session& from, std::string_view name,
                                             const define_participant& what) noexcept {
     using enum participant_outcome;
     const bool creates = what.action == definition_action::create;
@@ -314,12 +314,12 @@ participant_outcome matching_service::check(const operator_session& from, std::s
 }
 
 // Streams that do not read may have taken all memory; then there is none for the first message of another.
-bool matching_service::has_place_for(const participant* instead_of) const noexcept {
+bool order_entry_host::has_place_for(const participant* instead_of) const noexcept {
     if (instead_of != nullptr && instead_of->readers_ == 0) return true;
     return streams_.has_room() || std::ranges::any_of(participants_, &participant::is_free);
 }
 
-void matching_service::change(operator_session& from, const define_participant& what) noexcept {
+void order_entry_host::change(operator_session& from, const define_participant& what) noexcept {
     const std::string_view name = text_of(what.username).value_or("");
     const participant_outcome outcome = check(from, name, what);
     answer(from, {what.username, outcome}, {name, what.session, what.action});
@@ -334,14 +334,14 @@ void matching_service::change(operator_session& from, const define_participant& 
     add({name, secret, what.session});
 }
 
-void matching_service::change(operator_session& from, const remove_participant& what) noexcept {
+void order_entry_host::change(operator_session& from, const remove_participant& what) noexcept {
     const std::string_view name = text_of(what.username).value_or("");
     const participant_outcome outcome = check(from, name);
     answer(from, {what.username, outcome}, {.name = name});
     if (outcome == participant_outcome::done) remove(*find_participant(name));
 }
 
-void matching_service::answer(operator_session& to, const participant_changed& what,
+void order_entry_host::answer(operator_session& to, const participant_changed& what,
                               audit_participant noted) noexcept {
     giver_ = {&to.user(), to.number(), to.peer()};
     record({.what = audit_event::command, .participant = &noted});
@@ -352,7 +352,7 @@ void matching_service::answer(operator_session& to, const participant_changed& w
     to.commit(size);
 }
 
-void matching_service::add(const credentials& who) {
+void order_entry_host::add(const credentials& who) {
     soup_stream_options stream = stream_;
     // A user who comes back resumes behind what was told before, or would take new messages for old ones.
     if (const auto told = told_.find(std::string{who.username.view()}); told != told_.end())
@@ -365,7 +365,7 @@ void matching_service::add(const credentials& who) {
     by_session_[number(who.session)] = &made;
 }
 
-void matching_service::remove(participant& whose) noexcept {
+void order_entry_host::remove(participant& whose) noexcept {
     told_[std::string{whose.who().username.view()}] = whose.stream().messages().next_sequence();
     by_session_[number(whose.who_.session)] = nullptr;
     if (std::exchange(whose.touched_, false)) std::erase(touched_, &whose);
@@ -375,7 +375,7 @@ void matching_service::remove(participant& whose) noexcept {
 }
 
 /// Its session ends as if its connection were lost.
-void matching_service::cut(participant& whose) noexcept {
+void order_entry_host::cut(participant& whose) noexcept {
     order_entry_session* const connection = whose.connection_;
     if (connection == nullptr) return;
     connection->cut(soup_ending::removed);
@@ -386,7 +386,7 @@ void matching_service::cut(participant& whose) noexcept {
 // The audit trail
 // ---------------------------------------------------------------------------------------------
 
-void matching_service::note_answers(const event_batch& batch) noexcept {
+void order_entry_host::note_answers(const event_batch& batch) noexcept {
     for (std::size_t at = 0; at < batch.events.size(); ++at) {
         const event& it = batch.events[at];
         if (audience_of(it.kind) != event_audience::administrator) continue;
@@ -404,7 +404,7 @@ void matching_service::note_answers(const event_batch& batch) noexcept {
     }
 }
 
-void matching_service::note(audit_event what, const operator_session& of) noexcept {
+void order_entry_host::note(audit_event what, const operator_session& of) noexcept {
     if (trail_ == nullptr) return;
     const operator_user& user = of.user();
     trail_->record({.what = what,
@@ -412,14 +412,14 @@ void matching_service::note(audit_event what, const operator_session& of) noexce
                     .who = {user.username.view(), user.role, of.number(), &of.peer()}});
 }
 
-void matching_service::note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept {
+void order_entry_host::note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept {
     if (trail_ == nullptr) return;
     trail_->record({.what = audit_event::login_refused,
                     .time = sequencer_.now(),
                     .who = {.user = login.username.view(), .peer = &peer}});
 }
 
-void matching_service::record(audit_entry entry) noexcept {
+void order_entry_host::record(audit_entry entry) noexcept {
     if (trail_ == nullptr) return;
     entry.time = sequencer_.now();
     if (giver_.user != nullptr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // See the header.
-#include <exchange/bench/prepared_service.hpp>
+#include <exchange/bench/prepared_host.hpp>
 
 #include <exchange/bench/facility_under_test.hpp>
 
@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kept_messages = std::size_t{1} << 16;
 constexpr std::size_t kept_bytes = std::size_t{8} << 20;
 
-matching_service_options options() {
-    matching_service_options made;
+order_entry_host_options options() {
+    order_entry_host_options made;
     made.sequencing.limits = scenario::limits();
     made.participants = {{maker_name, std::string{password}, session_id{1}},
                          {taker_name, std::string{password}, session_id{2}}};
@@ -30,8 +30,8 @@ matching_service_options options() {
 
 }  // namespace
 
-std::unique_ptr<matching_service> prepared_service(scenario& play, gyre::time_point now) {
-    auto made = std::make_unique<matching_service>(options(), now);
+std::unique_ptr<order_entry_host> prepared_host(scenario& play, gyre::time_point now) {
+    auto made = std::make_unique<order_entry_host>(options(), now);
     for (const command& each : play.prepare()) {
         std::visit([&](const auto& it) { made->apply(it); }, each);
         while (made->feed().next(now)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Who may log in, who hears what, and what no client may do to the book.
-#include <exchange/net/application/matching_service.hpp>
+#include <exchange/net/application/order_entry_host.hpp>
 
 #include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
@@ -14,28 +14,26 @@ using namespace exchange::testing;
 namespace {
 
 struct fixture {
-    explicit fixture(const matching_service_options& options = two_traders())
-        : service{options, day_start} {
-        open_market(service);
-        while (service.feed().next(day_start)) {
+    explicit fixture(const order_entry_host_options& options = two_traders())
+        : host{options, day_start} {
+        open_market(host);
+        while (host.feed().next(day_start)) {
         }  // What the opening told.
     }
 
-    [[nodiscard]] std::uint64_t public_messages() {
-        return service.feed().messages().next_sequence();
-    }
+    [[nodiscard]] std::uint64_t public_messages() { return host.feed().messages().next_sequence(); }
     [[nodiscard]] std::size_t open_orders(session_id of) const {
-        return service.market().state().accounts[number(of)].open_orders;
+        return host.market().state().accounts[number(of)].open_orders;
     }
 
-    matching_service service;
-    socketless_client alices{service, login_of("alice")};
-    socketless_client bobs{service, login_of("bob")};
+    order_entry_host host;
+    socketless_client alices{host, login_of("alice")};
+    socketless_client bobs{host, login_of("bob")};
 };
 
 /// Streams of two segments each, of which few messages fill one.
-matching_service_options scarce_memory() {
-    matching_service_options options = two_traders();
+order_entry_host_options scarce_memory() {
+    order_entry_host_options options = two_traders();
     options.stream.message_bytes_max = 256;
     options.stream_memory.segment_bytes = 512;
     options.stream.unread_bytes_max = 2 * options.stream_memory.segment_bytes;
@@ -104,14 +102,13 @@ TEST_CASE("an order is cancelled by its client sequence before any acknowledgeme
 
 TEST_CASE("a wrong name or password is not authorised, and a session in use moves to the newest") {
     fixture it;
-    socketless_client stranger{it.service,
-                               {.username = "alice", .password = "guess", .session = {}}};
+    socketless_client stranger{it.host, {.username = "alice", .password = "guess", .session = {}}};
     stranger.connect();
     CHECK(stranger.client().rejected() == soup_reject::not_authorized);
     CHECK(stranger.session().over());
 
     it.alices.connect();
-    socketless_client again{it.service, login_of("alice")};
+    socketless_client again{it.host, login_of("alice")};
     again.connect();
     CHECK(it.alices.was_cut());
     CHECK(it.alices.session().ending() == soup_ending::replaced);
@@ -120,13 +117,13 @@ TEST_CASE("a wrong name or password is not authorised, and a session in use move
 
     again.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
     CHECK(again.heard_of<order_entered>().size() == 1);
-    CHECK(it.service.participants()[0].connection() == &again.session());
+    CHECK(it.host.participants()[0].connection() == &again.session());
 }
 
 TEST_CASE("bytes that are no command are refused outside of the sequence, and nothing changes") {
     fixture it;
     it.alices.connect();
-    const std::uint64_t commands = it.service.counts().commands;
+    const std::uint64_t commands = it.host.counts().commands;
     const std::uint64_t messages = it.public_messages();
     std::vector<std::byte> torn(message_bytes_of<enter_order>);
     encode(limit(client_sequence{9}, order_side::buy, 100, 5), torn);
@@ -138,8 +135,8 @@ TEST_CASE("bytes that are no command are refused outside of the sequence, and no
     REQUIRE(it.alices.refusals().size() == 1);
     CHECK(it.alices.refusals()[0].error != decode_error::none);
     CHECK_FALSE(it.alices.heard()[0].sequenced);
-    CHECK(it.service.counts().commands == commands);
-    CHECK(it.service.counts().malformed == 1);
+    CHECK(it.host.counts().commands == commands);
+    CHECK(it.host.counts().malformed == 1);
     CHECK(it.public_messages() == messages);
     it.alices.tell(limit(client_sequence{9}, order_side::buy, 100, 5));
     CHECK(it.alices.heard_of<order_entered>().size() == 1);
@@ -147,7 +144,7 @@ TEST_CASE("bytes that are no command are refused outside of the sequence, and no
 
 TEST_CASE("clients cannot give the operator's commands, nor the operator theirs") {
     fixture it;
-    socketless_client ops{it.service, login_of("ops", 0)};  // Not what the opening told.
+    socketless_client ops{it.host, login_of("ops", 0)};  // Not what the opening told.
     it.alices.connect();
     ops.connect();
 
@@ -188,13 +185,13 @@ TEST_CASE("what becomes of orders when a connection ends is the session's policy
         CHECK(it.open_orders(alice) == 1);
     }
     SUBCASE("cancelled") {
-        matching_service service{two_traders(), day_start};
-        open_market(service, disconnect_policy::cancel_orders);
-        socketless_client alices{service, login_of("alice")};
+        order_entry_host host{two_traders(), day_start};
+        open_market(host, disconnect_policy::cancel_orders);
+        socketless_client alices{host, login_of("alice")};
         alices.connect();
         alices.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
         alices.disconnect();
-        CHECK(service.market().state().accounts[number(alice)].open_orders == 0);
+        CHECK(host.market().state().accounts[number(alice)].open_orders == 0);
         alices.connect();
         REQUIRE(alices.heard_of<order_cancelled>().size() == 1);
         CHECK(alices.heard_of<order_cancelled>()[0].reason == cancel_reason::session_ended);
@@ -277,7 +274,7 @@ TEST_CASE("what is being written to a client behind its end is as it was when it
 }
 
 TEST_CASE("whoever reads gets all that one sweep tells, however much more than is kept") {
-    matching_service_options options = two_traders();
+    order_entry_host_options options = two_traders();
     options.stream.messages_max = 8;
     fixture it{options};
     it.alices.connect();
@@ -292,36 +289,36 @@ TEST_CASE("whoever reads gets all that one sweep tells, however much more than i
     CHECK(it.alices.heard_of<order_executed>().size() == 100);
     CHECK(it.bobs.heard_of<order_executed>().size() == 100);
     CHECK(it.alices.cuts() + it.bobs.cuts() == 0);
-    CHECK(it.service.participants()[0].stream().messages().bytes() < 8 * 256);
+    CHECK(it.host.participants()[0].stream().messages().bytes() < 8 * 256);
 }
 
 TEST_CASE("a stream that is read gives back all memory but that of what is kept") {
-    matching_service_options options = two_traders();
+    order_entry_host_options options = two_traders();
     options.stream.messages_max = 8;
     options.stream_memory.segment_bytes = 2'048;
     fixture it{options};
-    const std::size_t at_rest = it.service.streams().in_use();
+    const std::size_t at_rest = it.host.streams().in_use();
     CHECK(at_rest == 0);
     it.alices.connect();
     for (std::uint32_t each = 1; each <= 100; ++each)
         REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 1)));
     REQUIRE(it.alices.carry_to_server());
-    CHECK(it.service.streams().in_use() > at_rest + 2);
+    CHECK(it.host.streams().in_use() > at_rest + 2);
 
     it.alices.exchange_bytes();
 
-    CHECK(it.service.streams().in_use() <= at_rest + 2);
+    CHECK(it.host.streams().in_use() <= at_rest + 2);
 }
 
 TEST_CASE("what one that does not read has not got leaves with it, but for what is kept") {
-    matching_service_options options = two_traders();
+    order_entry_host_options options = two_traders();
     options.stream.messages_max = 8;
     fixture it{options};
     it.alices.connect();
     for (std::uint32_t each = 1; each <= 100; ++each)
         REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 1)));
     REQUIRE(it.alices.carry_to_server());
-    const message_log& hers = it.service.participants()[0].stream().messages();
+    const message_log& hers = it.host.participants()[0].stream().messages();
     CHECK(hers.first_sequence() == 1);
 
     it.alices.disconnect();
@@ -332,7 +329,7 @@ TEST_CASE("what one that does not read has not got leaves with it, but for what 
 }
 
 TEST_CASE("one that does not read takes what others may want, but nothing that they have") {
-    matching_service_options options = scarce_memory();
+    order_entry_host_options options = scarce_memory();
     options.stream.unread_bytes_max = 100 * options.stream_memory.segment_bytes;
     options.stream_memory.bytes_max = 6 * options.stream_memory.segment_bytes;
     options.stream.messages_max = 4;
@@ -340,7 +337,7 @@ TEST_CASE("one that does not read takes what others may want, but nothing that t
     it.alices.connect();
     it.bobs.connect();
     it.bobs.tell(limit(client_sequence{1}, order_side::sell, 200, 5));
-    const message_log& bobs = it.service.participants()[1].stream().messages();
+    const message_log& bobs = it.host.participants()[1].stream().messages();
     for (std::uint32_t each = 1; !it.alices.was_cut() && each < 1'000; ++each) {
         REQUIRE(it.alices.send(limit(client_sequence{each}, order_side::buy, 100, 5)));
         REQUIRE(it.alices.carry_to_server());
@@ -348,14 +345,14 @@ TEST_CASE("one that does not read takes what others may want, but nothing that t
     }
 
     CHECK(it.alices.was_cut());
-    CHECK(it.service.streams().in_use() < it.service.streams().capacity());  // Hers went with her.
+    CHECK(it.host.streams().in_use() < it.host.streams().capacity());  // Hers went with her.
     it.bobs.tell(limit(client_sequence{2}, order_side::sell, 100, 5));
     CHECK(it.bobs.heard_of<order_executed>().size() == 1);
     CHECK(it.bobs.cuts() == 0);
 }
 
 TEST_CASE("all streams together may take what was said, or what all may keep and one that waits") {
-    matching_service_options options = two_traders();
+    order_entry_host_options options = two_traders();
     CHECK(stream_memory_for(options) == 2 * (options.stream.bytes_max + 2 * segment_bytes_usual) +
                                             options.stream.unread_bytes_max);
     options.stream_memory.bytes_max = 12'345'678;
@@ -365,7 +362,7 @@ TEST_CASE("all streams together may take what was said, or what all may keep and
 TEST_CASE("a participant that was lost is expected until it has logged out or heard the end") {
     fixture it;
     const auto is_expected = [&](std::string_view name) {
-        const participant* const found = it.service.find(login_of(name)).trader;
+        const participant* const found = it.host.find(login_of(name)).trader;
         REQUIRE(found != nullptr);
         return found->is_expected();
     };
@@ -381,7 +378,7 @@ TEST_CASE("a participant that was lost is expected until it has logged out or he
     CHECK(is_expected("alice"));  // Its connection is gone; it did not say that it is.
     CHECK_FALSE(is_expected("bob"));
 
-    it.service.end(day_start);
+    it.host.end(day_start);
     CHECK(is_expected("alice"));
     it.alices.connect();
 
@@ -392,12 +389,12 @@ TEST_CASE("a participant that was lost is expected until it has logged out or he
 }
 
 TEST_CASE(
-    "an account's message rate counts the seconds that pass, even if the host's clock is set") {
+    "an account's message rate counts the seconds that pass, even if the machine's clock is set") {
     constexpr timestamp_ns second = 1'000'000'000;
     constexpr timestamp_ns hour = 3'600 * second;
     static timestamp_ns wall = 500'000 * hour;
     static timestamp_ns steady = second;
-    matching_service_options options = two_traders();
+    order_entry_host_options options = two_traders();
     options.sequencing.clocks = {.wall = []() noexcept { return wall; },
                                  .steady = []() noexcept { return steady; }};
     options.participants.push_back({"carol", "secret", session_id{3}});
@@ -407,9 +404,9 @@ TEST_CASE(
     slow.firm = firm_id{1};
     slow.self_trade = self_trade_action::cancel_resting;
     slow.messages_per_second_max = 1;
-    it.service.apply(slow);
-    it.service.apply(define_session{session_id{3}, slow.account, disconnect_policy::keep_orders});
-    socketless_client carols{it.service, login_of("carol")};
+    it.host.apply(slow);
+    it.host.apply(define_session{session_id{3}, slow.account, disconnect_policy::keep_orders});
+    socketless_client carols{it.host, login_of("carol")};
     carols.connect();
     std::uint32_t sequence = 0;
     const auto is_taken = [&] {
@@ -436,7 +433,7 @@ TEST_CASE("at the end of the day every stream ends behind what it holds") {
     REQUIRE(it.alices.send(limit(client_sequence{1}, order_side::buy, 100, 5)));
     REQUIRE(it.alices.carry_to_server());
 
-    it.service.end(day_start);
+    it.host.end(day_start);
     REQUIRE(it.alices.send(limit(client_sequence{2}, order_side::buy, 100, 5)));
     it.alices.exchange_bytes();
 
@@ -457,19 +454,18 @@ constexpr session_id anna{3};
 // Anna's session is of alice's account.
 struct sisters : fixture {
     sisters() : fixture{with_anna()} {
-        service.apply(
-            define_session{anna, account_id{number(alice)}, disconnect_policy::keep_orders});
+        host.apply(define_session{anna, account_id{number(alice)}, disconnect_policy::keep_orders});
         alices.connect();
         annas.connect();
     }
 
-    static matching_service_options with_anna() {
-        matching_service_options made = two_traders();
+    static order_entry_host_options with_anna() {
+        order_entry_host_options made = two_traders();
         made.participants.push_back({"anna", "secret", anna});
         return made;
     }
 
-    socketless_client annas{service, login_of("anna")};
+    socketless_client annas{host, login_of("anna")};
 };
 
 }  // namespace
@@ -522,10 +518,10 @@ TEST_CASE("a mass cancel is told to whom it concerns and to the sister that aske
 
 namespace {
 
-// A facility that lets the service rest after each step.
+// A facility that lets the host rest after each step.
 struct slow_fixture final : fixture, command_runner {
     slow_fixture() : fixture{one_fill_a_step()} {
-        service.run_with(this);
+        host.run_with(this);
         alices.connect();
         bobs.connect();
         for (std::uint32_t each = 1; each <= 3; ++each)
@@ -533,13 +529,13 @@ struct slow_fixture final : fixture, command_runner {
         alices.forget();
     }
 
-    static matching_service_options one_fill_a_step() {
-        matching_service_options made = two_traders();
+    static order_entry_host_options one_fill_a_step() {
+        order_entry_host_options made = two_traders();
         made.sequencing.limits.step_work_max = 1;
         return made;
     }
 
-    void service_is_busy() noexcept override { ++told_busy; }
+    void host_is_busy() noexcept override { ++told_busy; }
 
     int told_busy = 0;
 };
@@ -552,14 +548,14 @@ TEST_CASE("what a command causes is heard between its steps, and no other begins
     it.bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 15));
 
     CHECK(it.told_busy == 1);
-    CHECK(it.service.busy());
+    CHECK(it.host.busy());
     // Of the first fill, all but the last message, which is the public's.
     CHECK(it.bobs.heard_of<order_executed>().size() == 1);
-    it.service.resume();
+    it.host.resume();
     it.bobs.exchange_bytes();
     CHECK(it.bobs.heard_of<order_executed>().size() == 2);
-    it.service.resume();
-    CHECK_FALSE(it.service.busy());
+    it.host.resume();
+    CHECK_FALSE(it.host.busy());
     it.alices.exchange_bytes();
     CHECK(it.alices.heard_of<order_executed>().size() == 3);
 }
@@ -573,43 +569,43 @@ TEST_CASE("a session takes no packet behind one whose command takes several step
     span_watch spans{nullptr};
 
     CHECK(it.bobs.session().take_packets(wire, 64, day_start, spans) == 1);
-    it.service.finish_command();
+    it.host.finish_command();
     CHECK(it.bobs.session().take_packets(wire, 64, day_start, spans) == 1);
 }
 
 TEST_CASE("a session that ends while a command is under way ends behind it, unless it is back") {
     slow_fixture it;
-    it.service.apply(
+    it.host.apply(
         define_session{session_id{3}, account_id{number(alice)}, disconnect_policy::keep_orders});
-    const std::uint64_t commands = it.service.counts().commands;
+    const std::uint64_t commands = it.host.counts().commands;
     it.bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 15));
-    REQUIRE(it.service.busy());
+    REQUIRE(it.host.busy());
 
     it.alices.disconnect();
-    CHECK(it.service.counts().commands == commands + 1);
-    it.service.finish_command();
-    CHECK(it.service.counts().commands == commands + 2);
+    CHECK(it.host.counts().commands == commands + 1);
+    it.host.finish_command();
+    CHECK(it.host.counts().commands == commands + 2);
 
     it.alices.connect();
     for (std::uint32_t each = 11; each <= 13; ++each)
         it.alices.tell(limit(client_sequence{each}, order_side::sell, 100, 5));
-    const std::uint64_t before = it.service.counts().commands;
+    const std::uint64_t before = it.host.counts().commands;
     it.bobs.tell(limit(client_sequence{2}, order_side::buy, 100, 15));
-    REQUIRE(it.service.busy());
+    REQUIRE(it.host.busy());
     it.alices.disconnect();
     it.alices.connect();
-    it.service.finish_command();
-    CHECK(it.service.counts().commands == before + 1);
+    it.host.finish_command();
+    CHECK(it.host.counts().commands == before + 1);
 }
 
 TEST_CASE("a day that ends in the middle of a command ends behind it") {
     slow_fixture it;
     it.bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 15));
-    REQUIRE(it.service.busy());
+    REQUIRE(it.host.busy());
 
-    it.service.end(day_start);
+    it.host.end(day_start);
 
-    CHECK_FALSE(it.service.busy());
+    CHECK_FALSE(it.host.busy());
     it.alices.exchange_bytes();
     CHECK(it.alices.heard_of<order_executed>().size() == 3);
     CHECK(it.alices.client().ending() == soup_ending::session_ended);
