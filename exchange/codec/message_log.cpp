@@ -51,6 +51,8 @@ message_log::message_log(const message_log_options& options, std::unique_ptr<seg
       list_mask_{list_.size() - 1},
       first_{options.first_sequence},
       next_{options.first_sequence},
+      sealed_{options.first_sequence},
+      released_{options.held ? options.first_sequence : ~std::uint64_t{0}},
       reader_{options.first_sequence} {
     gyre::expects(kept_messages_max_ > 0 && prefix_bytes_ > 0);
     gyre::expects(segment_bytes_ >= prefix_bytes_ + message_bytes_max_ + sizeof(end_mark),
@@ -165,7 +167,7 @@ message_run message_log::run_from(std::uint64_t sequence, std::size_t bytes_max,
                                   std::size_t messages_max) const noexcept {
     const place it = find(sequence);
     const std::size_t begin = begin_of(it.segment, it.at);
-    const std::size_t last = it.at + std::min(messages_max, it.messages - it.at);
+    const std::size_t last = it.at + std::min(messages_max, released_of(it) - it.at);
     std::size_t at = it.at;
     std::size_t end = begin;
     while (at < last) {
@@ -180,7 +182,8 @@ message_run message_log::run_from(std::uint64_t sequence, std::size_t bytes_max,
 message_run message_log::run_from(std::uint64_t sequence) const noexcept {
     const place it = find(sequence);
     const std::size_t begin = begin_of(it.segment, it.at);
-    return {{it.segment + begin, mark(it.segment, it.messages - 1) - begin}, it.messages - it.at};
+    const std::size_t end = released_of(it);
+    return {{it.segment + begin, mark(it.segment, end - 1) - begin}, end - it.at};
 }
 
 }  // namespace exchange

@@ -13,6 +13,7 @@
 
 #include <gyre/base/check.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -32,6 +33,7 @@ struct message_log_options {
     std::size_t prefix_bytes = 2;                     ///< Room for framing before each; at least 1.
     std::uint64_t first_sequence = 1;                 ///< Of the first message.
     std::size_t segment_bytes = segment_bytes_usual;  ///< Of a pool of its own.
+    bool held = false;  ///< A message can be read only once it is released.
 };
 
 /// Messages that stand side by side in memory.
@@ -121,6 +123,14 @@ public:
     /// The number that the next message will get.
     [[nodiscard]] std::uint64_t next_sequence() const noexcept { return next_; }
 
+    /// Messages below this one can be read: all of them, unless the log is held.
+    [[nodiscard]] std::uint64_t end_of_released() const noexcept {
+        return released_ < next_ ? released_ : next_;
+    }
+    /// Draws a line behind the newest message: `release` lets go what stands before it. Of a log that is held.
+    void seal() noexcept { sealed_ = next_; }
+    void release() noexcept { released_ = sealed_; }
+
     [[nodiscard]] bool holds(std::uint64_t sequence) const noexcept {
         return sequence >= first_ && sequence < next_;
     }
@@ -141,7 +151,7 @@ public:
     [[nodiscard]] message_run run_from(std::uint64_t sequence, std::size_t bytes_max,
                                        std::size_t messages_max) const noexcept;
 
-    /// Everything that stands side by side from `sequence` on, which must be held.
+    /// Everything that is released and stands side by side from `sequence` on, which must be there.
     [[nodiscard]] message_run run_from(std::uint64_t sequence) const noexcept;
 
 private:
@@ -179,6 +189,11 @@ private:
         return at == 0 ? 0 : mark(segment, at - 1);
     }
     [[nodiscard]] place find(std::uint64_t sequence) const noexcept;
+    /// As `messages`, of which no more than are released.
+    [[nodiscard]] std::size_t released_of(const place& it) const noexcept {
+        return static_cast<std::size_t>(
+            std::min(released_ - it.listed->first_sequence, std::uint64_t{it.messages}));
+    }
     [[nodiscard]] std::uint64_t end_of_front() const noexcept {
         return back_ - front_ == 1 ? next_ : listed(front_ + 1).first_sequence;
     }
@@ -216,6 +231,9 @@ private:
     std::size_t marks_ = 0;
     std::uint64_t base_position_ = 0;
     std::size_t prepared_ = 0;
+
+    std::uint64_t sealed_;
+    std::uint64_t released_;  // Beyond all numbers if the log is not held.
 
     std::uint64_t reader_;  // Meaningful if there is one, as the next.
     std::uint64_t reader_position_ = 0;

@@ -27,7 +27,8 @@ message_log_options mold_sender::log_of(const mold_sender_options& options) noex
             .message_bytes_max = options.message_bytes_max,
             .prefix_bytes = mold_block_bytes,
             .first_sequence = options.first_sequence,
-            .segment_bytes = options.segment_bytes};
+            .segment_bytes = options.segment_bytes,
+            .held = options.held};
 }
 
 mold_datagram mold_sender::datagram_from(std::uint64_t sequence,
@@ -44,7 +45,7 @@ std::optional<mold_datagram> mold_sender::next(gyre::time_point now) noexcept {
         cursor_ = messages_.first_sequence();
         messages_.reader_at(cursor_);
     }
-    if (cursor_ == messages_.next_sequence()) return std::nullopt;
+    if (cursor_ >= messages_.end_of_released()) return std::nullopt;
     const mold_datagram datagram = datagram_from(cursor_, mold_messages_max);
     cursor_ += get_big_endian<std::uint16_t>(std::span{datagram.header}.subspan<18, 2>());
     messages_.reader_at(cursor_);

@@ -29,6 +29,7 @@ struct mold_sender_options {
     gyre::duration heartbeat_after = std::chrono::seconds{1};    ///< Of sending nothing.
     gyre::duration end_repeated_for = std::chrono::seconds{30};  ///< The last chance to ask.
     std::uint64_t first_sequence = 1;
+    bool held = false;  ///< A message is sent only once it is released.
 };
 
 /// The answer to a request: one datagram, or why there is none.
@@ -58,6 +59,10 @@ public:
         const std::span<std::byte> framed = messages_.commit(size);
         put_big_endian(framed.first<mold_block_bytes>(), static_cast<std::uint16_t>(size));
     }
+
+    /// Of a feed that is held: `release` lets be sent what stands before the line that `seal` draws.
+    void seal() noexcept { messages_.seal(); }
+    void release() noexcept { messages_.release(); }
 
     /// The next datagram of what was not sent yet, as full as it can be where its messages stand side by
     /// side; call until there is none. Calling it rarely makes full datagrams, calling it after each

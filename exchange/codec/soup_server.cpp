@@ -121,7 +121,7 @@ bool soup_server::fell_behind() const noexcept {
 }
 
 bool soup_server::nothing_to_write() const noexcept {
-    return outbox_.empty() && cursor_ == stream_->messages().next_sequence();
+    return outbox_.empty() && cursor_ >= stream_->messages().end_of_released();
 }
 
 soup_output soup_server::output() noexcept {
@@ -147,7 +147,7 @@ soup_output soup_server::output() noexcept {
 void soup_server::add_stream(soup_output& out) const noexcept {
     const message_log& messages = stream_->messages();
     std::uint64_t next = partial_ > 0 ? cursor_ + 1 : cursor_;
-    while (!out.full() && messages.holds(next)) {
+    while (!out.full() && next < messages.end_of_released()) {
         const message_run run = messages.run_from(next);
         out.add(run.bytes);
         next += run.messages;

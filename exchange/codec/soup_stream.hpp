@@ -19,6 +19,7 @@ struct soup_stream_options {
     std::size_t unread_bytes_max = std::size_t{4} << 20;  ///< Memory, what is unread included.
     std::size_t message_bytes_max = 1024;
     std::uint64_t first_sequence = 1;
+    bool held = false;  ///< A message is sent only once it is released.
 };
 
 /// Threads:  One at a time, its connection included.
@@ -38,7 +39,8 @@ public:
                 .unread_bytes_max = options.unread_bytes_max,
                 .message_bytes_max = options.message_bytes_max,
                 .prefix_bytes = soup_header_bytes,
-                .first_sequence = options.first_sequence};
+                .first_sequence = options.first_sequence,
+                .held = options.held};
     }
 
     /// Room for the next message; an encoder writes straight into what will be sent.
@@ -58,6 +60,10 @@ public:
     /// Somebody has got everything below `sequence`, and is to get the rest; nobody is.
     void reader_at(std::uint64_t sequence) noexcept { messages_.reader_at(sequence); }
     void reader_left() noexcept { messages_.reader_left(); }
+
+    /// Of a stream that is held: `release` lets be sent what stands before the line that `seal` draws.
+    void seal() noexcept { messages_.seal(); }
+    void release() noexcept { messages_.release(); }
 
     /// Nothing will follow. Clients are told so behind the last message.
     void end() noexcept { ended_ = true; }
