@@ -9,6 +9,7 @@
 
 #include <exchange/codec/soup_stream.hpp>
 #include <exchange/net/application/operator_role.hpp>
+#include <exchange/net/application/release_list.hpp>
 
 #include <gyre/io/endpoint.hpp>
 
@@ -16,7 +17,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace exchange {
 
@@ -30,9 +30,6 @@ struct operator_user {
     operator_role role = operator_role::viewer;
 };
 
-/// Operators with messages that their connections were not told of. Each at most once.
-using touched_operators = std::vector<operator_session*>;
-
 /// A place for one operator's connection after the other.
 ///
 /// Threads:  One at a time, as everything of its host.
@@ -40,7 +37,8 @@ using touched_operators = std::vector<operator_session*>;
 class operator_session {
 public:
     /// @param  touched  Borrowed; has room for every operator_session.
-    explicit operator_session(touched_operators& touched) noexcept : touched_list_{touched} {}
+    explicit operator_session(release_list<operator_session>& touched) noexcept
+        : touched_list_{touched} {}
     operator_session(const operator_session&) = delete;
     operator_session& operator=(const operator_session&) = delete;
 
@@ -66,12 +64,31 @@ public:
     }
     void commit(std::size_t size) noexcept { stream_->commit(size); }
 
-private:
-    friend class order_entry_host;
+    // For the host.
 
+    /// Takes charge of a connection. It is free.
+    ///
+    /// @param  who  Borrowed while it is not free.
+    void open(const operator_user& who, std::uint32_t number, order_entry_session& connection,
+              const gyre::endpoint& peer, const soup_stream_options& stream);
+    /// The connection has ended, and may still write. False if it had before.
+    bool detach() noexcept;
+    /// It does not write any more either.
+    void let_go() noexcept;
+    /// Nothing follows.
+    void end() noexcept;
+
+    void announce_output() noexcept;
+    void seal_stream() noexcept {
+        touched_ = false;
+        stream_->seal();
+    }
+    void release_stream() noexcept;
+
+private:
     void touch() noexcept {
         touched_ = true;
-        touched_list_.push_back(this);
+        touched_list_.add(*this);
     }
     void cut_if_outrun() noexcept;
 
@@ -79,7 +96,7 @@ private:
     std::uint32_t number_ = 0;
     gyre::endpoint peer_;
     std::optional<soup_stream> stream_;
-    touched_operators& touched_list_;
+    release_list<operator_session>& touched_list_;
     order_entry_session* connection_ = nullptr;
     bool touched_ = false;
 };

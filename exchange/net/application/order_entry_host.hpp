@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The matching facility without its sockets: bytes of clients in, bytes for them and for the feed out.
+// The order entry of an exchange without its sockets: bytes of clients in, bytes for them and for the feed out.
 //
 // How a facility waits differs (coroutines of one library or another, callbacks); what a message means, who
 // may log in, who hears what, and what becomes of slow readers does not. So that is here, once, and is
-// tested without a socket. session/order_entry_session.hpp brings packets here; matching_facility.hpp
-// and asio/callback/facility.hpp move the bytes.
+// tested without a socket. Packets come by session/order_entry_session.hpp; commands go to sequencer.hpp, and
+// what they cause by event_router.hpp into streams and feed; matching_facility.hpp and
+// asio/callback/facility.hpp move the bytes.
 #pragma once
 
 #include <exchange/codec/command_codec.hpp>
 #include <exchange/codec/command_subject.hpp>
-#include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/mold_sender.hpp>
-#include <exchange/codec/participant_codec.hpp>
-#include <exchange/net/application/audit_trail.hpp>
+#include <exchange/net/application/audit_recorder.hpp>
+#include <exchange/net/application/event_router.hpp>
 #include <exchange/net/application/login_throttle.hpp>
-#include <exchange/net/application/operator_session.hpp>
-#include <exchange/net/application/participant.hpp>
+#include <exchange/net/application/operator_table.hpp>
+#include <exchange/net/application/participant_table.hpp>
 #include <exchange/net/application/password_check.hpp>
 #include <exchange/net/application/query_responder.hpp>
 #include <exchange/net/application/sequencer.hpp>
 
-#include <deque>
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -54,6 +52,7 @@ struct order_entry_host_options {
     /// see life_name.hpp.
     mold_sender_options feed{.session = "FEED"};
     message_rate queries{.per_second_max = 100, .burst_max = 200};  ///< Of each connection.
+    bool journaled = false;  ///< What commands cause leaves only once they are durable: see `seal`.
 };
 
 /// Whoever lets a command go on that takes more than one step.
@@ -93,7 +92,7 @@ struct known_user {
 ///
 /// Threads:  One at a time.
 /// Cost:     Address space at construction, memory as it is needed; an operator's stream at its login.
-class order_entry_host final : private event_receiver, private login_table {
+class order_entry_host {
 public:
     order_entry_host(const order_entry_host_options& options, gyre::time_point now);
     order_entry_host(const order_entry_host&) = delete;
@@ -106,8 +105,9 @@ public:
         finish_command();
     }
 
-    /// Is a command under way that takes more than one step? Then no other can begin, and clients wait.
-    [[nodiscard]] bool busy() const noexcept { return sequencer_.busy(); }
+    /// Is a command under way that takes more than one step, or does one of the exchange's own wait? Then no
+    /// other can begin, and clients wait.
+    [[nodiscard]] bool busy() const noexcept { return sequencer_.busy() || !ending_.empty(); }
 
     /// Carries out another step of the command that is under way, or begins what had to wait for it.
     void resume() noexcept;
@@ -135,12 +135,14 @@ public:
     /// Answers a question, which is no command: nothing is sequenced, and nothing changes. Whoever is logged
     /// in may ask, as often as `order_entry_host_options::queries` lets a connection.
     ///
-    /// @param  session  Which asks; none: an operator.
-    /// @param  stream   Of that session, or of the operator's connection.
     /// @param  message  One SBE message. Borrowed during the call.
     /// @param  queries_until  What the connection has asked before; at first 0: see `let_through`.
     /// @return The answer, outside of the stream, borrowed until the next call; empty if it is no question.
-    [[nodiscard]] std::span<const std::byte> answer(session_id session, const soup_stream& stream,
+    [[nodiscard]] std::span<const std::byte> answer(const participant& asking,
+                                                    std::span<const std::byte> message,
+                                                    gyre::time_point now,
+                                                    timestamp_ns& queries_until) noexcept;
+    [[nodiscard]] std::span<const std::byte> answer(const operator_session& asking,
                                                     std::span<const std::byte> message,
                                                     gyre::time_point now,
                                                     timestamp_ns& queries_until) noexcept;
@@ -152,7 +154,9 @@ public:
     [[nodiscard]] login_throttle& logins() noexcept { return logins_; }
 
     /// Notes a login that is refused.
-    void note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept;
+    void note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept {
+        trail_.note_refusal(login, peer);
+    }
 
     /// Lets an operator in: `connection` hears what answers its commands.
     ///
@@ -164,9 +168,6 @@ public:
     /// An operator's connection has ended: what answers it from now on goes nowhere.
     void detach(operator_session& whose) noexcept;
 
-    /// It does not write any more either.
-    void let_go(operator_session& whose) noexcept;
-
     /// Makes `connection` the one that hears what `whose` is owed. The one before is sent away: a client
     /// that logs in again knows better than we do that its old connection is dead.
     void attach(participant& whose, order_entry_session& connection) noexcept;
@@ -175,15 +176,17 @@ public:
     /// `disconnect_policy`, once the command that is under way is through.
     void detach(participant& whose, order_entry_session& connection) noexcept;
 
-    /// `connection`, which has ended before, does not write any more either.
-    void let_go(participant& whose, const order_entry_session& connection) noexcept;
-
-    /// `connection` has written some of what `whose` is owed.
-    void note_sent(participant& whose, const order_entry_session& connection) noexcept;
-
     /// Tells the connections of all who got messages since the last call that there is output. To be
-    /// called after each batch of input, before more is waited for.
+    /// called after each batch of input, before more is waited for. If the exchange is journaled, `release`
+    /// does that.
     void announce() noexcept;
+
+    /// Of an exchange that is journaled: draws a line behind what was caused until now, and lets go what
+    /// stands before it. One after the other, with the journal's write in between.
+    ///
+    /// @return How many commands were submitted. Once these are durable, `release` may follow.
+    std::uint64_t seal() noexcept;
+    void release() noexcept;
 
     [[nodiscard]] mold_sender& feed() noexcept { return feed_; }
     [[nodiscard]] const sequencer& sequencing() const noexcept { return sequencer_; }
@@ -191,19 +194,19 @@ public:
     [[nodiscard]] const partition& market() const noexcept { return sequencer_.at(0); }
     /// How much has passed through.
     [[nodiscard]] host_counts counts() const noexcept {
-        return {sequencer_.commands(), malformed_, not_permitted_, answers_};
+        return {sequencer_.commands(), malformed_, not_permitted_, router_.answers()};
     }
-    [[nodiscard]] const segment_pool& streams() const noexcept { return streams_; }
+    [[nodiscard]] const segment_pool& streams() const noexcept { return participants_.streams(); }
     [[nodiscard]] const std::deque<participant>& participants() const noexcept {
-        return participants_;
+        return participants_.all();
     }
     /// Places of operators, free or not.
     [[nodiscard]] const std::deque<operator_session>& operators() const noexcept {
-        return operators_;
+        return operators_.places();
     }
     /// How many clients may be logged in at once.
     [[nodiscard]] std::size_t logins_max() const noexcept {
-        return participants_max_ + operators_.size();
+        return participants_.participants_max() + operators().size();
     }
 
     /// Nothing follows: streams and feed end behind what they hold, the rest of the command that is under
@@ -215,62 +218,22 @@ public:
     void on_timer(gyre::time_point now) noexcept;
 
 private:
-    /// Writes a batch where it belongs.
-    void take(const event_batch& batch, const command_origin& origin) noexcept override;
-
-    [[nodiscard]] bool is_logged_in(session_id which) const noexcept override {
-        const participant* const whose = by_session_[number(which)];
-        return whose != nullptr && whose->connection() != nullptr;
-    }
-
     /// Begins a command of the exchange itself.
     template <class Command>
     void begin_own(const Command& what) noexcept {
-        giver_ = {};
-        note_command(what);
+        trail_.given_by_exchange();
+        trail_.note_command(what);
         begin({}, what);
     }
 
     template <class Command>
     void give(operator_session& from, const Command& what) noexcept {
-        giver_ = {&from.user(), from.number(), from.peer()};
-        note_command(what);
+        trail_.given_by(from);
+        trail_.note_command(what);
         if (may_give(from.user().role, what)) begin({session_id::none, 0, from.number()}, what);
         else refuse(from, Command::kind, subject_of(what));
     }
-
-    /// Changes who may log in, and answers.
-    void change(operator_session& from, const define_participant& what) noexcept;
-    void change(operator_session& from, const remove_participant& what) noexcept;
-    [[nodiscard]] participant_outcome check(const operator_session& from, std::string_view name,
-                                            const define_participant& what) noexcept;
-    [[nodiscard]] participant_outcome check(const operator_session& from,
-                                            std::string_view name) noexcept;
-    [[nodiscard]] participant* find_participant(std::string_view name) noexcept;
-    /// For a stream more, or for one instead of another participant's.
-    [[nodiscard]] bool has_place_for(const participant* instead_of) const noexcept;
-    [[nodiscard]] bool is_operator(std::string_view name) const noexcept;
-    [[nodiscard]] std::size_t participants_now() const noexcept;
-    void add(const credentials& who);
-    void remove(participant& whose) noexcept;
-    void cut(participant& whose) noexcept;
-    void answer(operator_session& to, const participant_changed& what,
-                audit_participant noted) noexcept;
-
     void refuse(operator_session& whose, command_kind what, std::uint32_t subject) noexcept;
-
-    template <class Command>
-    void note_command(const Command& what) noexcept {
-        if (trail_ == nullptr) return;
-        const command given{what};
-        record({.what = audit_event::command, .given = &given});
-    }
-    void note_answers(const event_batch& batch) noexcept;
-    void note(audit_event what, const operator_session& of) noexcept;
-    /// Of whoever has given the latest command.
-    void record(audit_entry entry) noexcept;
-
-    [[nodiscard]] operator_session* find_operator(std::uint32_t number) noexcept;
 
     template <class Command>
     void begin(const command_origin& from, const Command& what) noexcept {
@@ -282,38 +245,29 @@ private:
         else finish_command();
     }
 
-    sequencer sequencer_;
+    /// Changes who may log in, and answers.
+    template <class Change>
+    void change(operator_session& from, const Change& what) noexcept;
+    [[nodiscard]] participant_outcome check(std::string_view name,
+                                            const define_participant& what) noexcept;
+    [[nodiscard]] participant_outcome check(std::string_view name,
+                                            const remove_participant& what) noexcept;
+
     mold_sender feed_;
-    segment_pool streams_;
+    participant_table participants_;
+    operator_table operators_;
+    audit_recorder trail_;
+    event_router router_;
+    sequencer sequencer_;
     query_responder queries_;
-    touched_participants touched_;
-    std::deque<participant> participants_;
-    std::size_t participants_max_;
-    soup_stream_options stream_;
-    std::map<std::string, std::uint64_t> told_;  // To users who were removed: what comes next.
-    bool (*is_secret_)(const std::string&);
-    std::vector<participant*> by_session_;  // Null: no participant may log in as that session.
-    std::vector<operator_user> operator_users_;
-    touched_operators touched_operators_;
-    std::deque<operator_session> operators_;
-    soup_stream_options operator_stream_;
     password_check passwords_;
     std::string dummy_secret_;
     login_throttle logins_;
-    audit_trail* trail_;
-    /// Who has given the latest command that was no client's. It may be gone before the answer comes.
-    struct {
-        const operator_user* user = nullptr;
-        std::uint32_t number = 0;
-        gyre::endpoint peer;
-    } giver_;
-    std::uint32_t last_operator_number_ = 0;
     command_runner* runner_ = nullptr;
-    std::vector<session_id>
-        ending_;  // Sessions that ended while a command was under way, in order.
+    std::deque<session_id> ending_;  // Sessions that ended while a command was under way, in order.
     std::uint64_t malformed_ = 0;
     std::uint64_t not_permitted_ = 0;
-    std::uint64_t answers_ = 0;
+    bool journaled_;
     bool ended_ = false;
 };
 

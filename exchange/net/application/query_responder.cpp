@@ -120,20 +120,24 @@ reject_reason query_responder::check(query& question, const query_origin& who) c
     if (!let_through(who.queries_until, pace_, who.now)) return reject_reason::message_rate;
     const bool of_all = question.subject == query_subject::instruments ||
                         question.subject == query_subject::products;
-    if (!of_all && who.session != session_id::none) {
-        const reject_reason why = check_own(question, who.session);
+    if (!of_all) {
+        const reject_reason why = check_own(question, who);
         if (why != reject_reason::none) return why;
     }
     return check_known(question);
 }
 
-reject_reason query_responder::check_own(query& question, session_id asking) const noexcept {
-    const auto& sessions = state(0).sessions;
-    const bool known = number(asking) < sessions.size() &&
-                       sessions[number(asking)].account != account_id::none &&
-                       !sessions[number(asking)].retired;
-    if (!known) return reject_reason::unknown_session;
-    const account_id own = sessions[number(asking)].account;
+reject_reason query_responder::check_own(query& question, const query_origin& who) const noexcept {
+    account_id own = who.account;
+    if (who.session != session_id::none) {
+        const auto& sessions = state(0).sessions;
+        const std::uint32_t asking = number(who.session);
+        if (asking >= sessions.size() || sessions[asking].account == account_id::none ||
+            sessions[asking].retired)
+            return reject_reason::unknown_session;
+        own = sessions[asking].account;
+    }
+    if (own == account_id::none) return reject_reason::none;  // About all of them.
     if (question.account == account_id::none) question.account = own;
     return question.account == own ? reject_reason::none : reject_reason::not_permitted;
 }

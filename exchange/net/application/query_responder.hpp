@@ -27,9 +27,11 @@ protected:
 
 /// Who asks.
 struct query_origin {
-    session_id session;            ///< None: an operator.
-    std::uint64_t next_in_stream;  ///< The number of the next message of its own stream.
-    timestamp_ns now;
+    session_id session = session_id::none;  ///< Asks about its own account.
+    account_id account =
+        account_id::none;  ///< Of a user who is told of this one. Of neither: may ask about all.
+    std::uint64_t next_in_stream = 0;  ///< The number of the next message of its own stream.
+    timestamp_ns now = 0;
     timestamp_ns& queries_until;  ///< Of its connection: see `let_through`.
 };
 
@@ -64,7 +66,7 @@ private:
 
     /// Why this cannot be answered, or `none`. Of a session, `question` gets its account.
     [[nodiscard]] reject_reason check(query& question, const query_origin& who) const noexcept;
-    [[nodiscard]] reject_reason check_own(query& question, session_id asking) const noexcept;
+    [[nodiscard]] reject_reason check_own(query& question, const query_origin& who) const noexcept;
     [[nodiscard]] reject_reason check_known(const query& question) const noexcept;
 
     template <class Row>

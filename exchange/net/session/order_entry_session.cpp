@@ -15,8 +15,8 @@ order_entry_session::order_entry_session(order_entry_host& host, session_link& l
 
 order_entry_session::~order_entry_session() {
     disconnected();
-    if (owner_ != nullptr) host_.let_go(*owner_, *this);
-    if (place_ != nullptr) host_.let_go(*place_);
+    if (owner_ != nullptr) owner_->let_go(*this);
+    if (place_ != nullptr) place_->let_go();
 }
 
 void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point now) noexcept {
@@ -53,7 +53,7 @@ void order_entry_session::on_timer(gyre::time_point now) noexcept {
 
 void order_entry_session::sent(std::size_t size, gyre::time_point now) noexcept {
     server_.sent(size, now);
-    if (owner_ != nullptr) host_.note_sent(*owner_, *this);
+    if (owner_ != nullptr) owner_->note_sent(*this);
     if (over()) disconnected();
 }
 
@@ -118,10 +118,9 @@ void order_entry_session::refuse(soup_reject reason) noexcept {
 void order_entry_session::carry_out(std::span<const std::byte> message,
                                     gyre::time_point now) noexcept {
     if (host_.ended()) return;  // The end of the session, which is on its way, is the answer.
-    const participant* const whose = operator_ == nullptr ? who_ : nullptr;
-    const auto answer = host_.answer(whose != nullptr ? whose->who().session : session_id::none,
-                                     whose != nullptr ? whose->stream() : operator_->stream(),
-                                     message, now, queries_until_);
+    const auto answer = operator_ != nullptr
+                            ? host_.answer(*operator_, message, now, queries_until_)
+                            : host_.answer(*who_, message, now, queries_until_);
     if (!answer.empty()) return say(answer);
     const std::optional<message_rejected> refusal =
         operator_ != nullptr ? host_.take(*operator_, message) : host_.take(*who_, message);

@@ -7,6 +7,7 @@
 // Asio's coroutines, Asio's callbacks. bad_input_laws.hpp is about clients that do wrong.
 #pragma once
 
+#include <exchange/codec/participant_codec.hpp>
 #include <exchange/net/application/matching_facility.hpp>
 #include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/raw_client.hpp>

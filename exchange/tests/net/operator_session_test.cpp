@@ -3,6 +3,7 @@
 // Several operators at once: who hears which answer, what a role refuses, and what the audit trail knows.
 #include <exchange/net/application/operator_session.hpp>
 
+#include <exchange/codec/participant_codec.hpp>
 #include <exchange/net/application/order_entry_host.hpp>
 #include <exchange/tests/net/noted_trail.hpp>
 #include <exchange/tests/net/socketless_client.hpp>

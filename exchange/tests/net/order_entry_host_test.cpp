@@ -598,6 +598,24 @@ TEST_CASE("a session that ends while a command is under way ends behind it, unle
     CHECK(it.host.counts().commands == before + 1);
 }
 
+TEST_CASE("sessions that end while a command is under way end one after the other, with turns") {
+    slow_fixture it;
+    it.bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 15));
+    REQUIRE(it.host.busy());
+    it.alices.disconnect();
+    it.bobs.disconnect();
+    while (it.host.sequencing().busy()) it.host.resume();
+    const std::uint64_t commands = it.host.counts().commands;
+
+    CHECK(it.host.busy());
+    it.host.resume();
+    CHECK(it.host.counts().commands == commands + 1);
+    CHECK(it.host.busy());
+    it.host.resume();
+    CHECK(it.host.counts().commands == commands + 2);
+    CHECK_FALSE(it.host.busy());
+}
+
 TEST_CASE("a day that ends in the middle of a command ends behind it") {
     slow_fixture it;
     it.bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 15));

@@ -568,8 +568,7 @@ TEST_CASE(
     std::vector<query_refused> refused;
     std::vector<book_refused> books_refused;
     const auto ask = [&](std::span<const std::byte> message, gyre::time_point now) {
-        const auto answer =
-            host.answer(alice, host.participants()[0].stream(), message, now, until);
+        const auto answer = host.answer(host.participants()[0], message, now, until);
         REQUIRE_FALSE(answer.empty());
         const auto keep = [&]<class Told>(const Told& it) {
             if constexpr (std::is_same_v<Told, query_refused>) refused.push_back(it);

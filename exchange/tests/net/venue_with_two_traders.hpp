@@ -75,14 +75,18 @@ inline void open_market(order_entry_host& on,
     return it;
 }
 
-/// What is answered to a session, or to an operator (none), who has not asked before.
+/// What is answered to a session that has not asked before; none: to who may ask about all.
 [[nodiscard]] inline std::span<const std::byte> answer_of(order_entry_host& to,
                                                           std::span<const std::byte> question,
                                                           session_id session = alice) {
     timestamp_ns queries_until = 0;
     constexpr gyre::time_point now{std::chrono::hours{1}};
-    const std::size_t stream = session == session_id::none ? 0 : number(session) - 1u;
-    return to.answer(session, to.participants()[stream].stream(), question, now, queries_until);
+    if (session != session_id::none)
+        return to.answer(to.participants()[number(session) - 1u], question, now, queries_until);
+    segment_pool memory{{}};
+    release_list<participant> none;
+    const participant watcher{{.what = told::all}, {.session = "W"}, memory, none};
+    return to.answer(watcher, question, now, queries_until);
 }
 
 /// Cancels by the client's own number, before any acknowledgement if need be.
