@@ -68,6 +68,15 @@ void read_participant(json_section& in, const credentials_reading& how) {
     how.into.participants.push_back(std::move(who));
 }
 
+/// Who trades nothing, and is told what others are told.
+void read_listener(json_section& in, const credentials_reading& how, told what) {
+    credentials who{.what = what};
+    read_name(in, how.into, who.username);
+    read_hash(in, how, who.secret);
+    if (what == told::account) in.read_id("account", who.account);
+    how.into.participants.push_back(std::move(who));
+}
+
 void read_operator(json_section& in, const credentials_reading& how) {
     operator_user who;
     read_name(in, how.into, who.username);
@@ -89,6 +98,8 @@ std::vector<config_error> read_users(const std::string& path, order_entry_host_o
     top.read("slow_hashes", slow, {0, 1});
     how.slow_hashes = slow != 0;
     top.for_each("participants", [&](auto& in) { read_participant(in, how); });
+    top.for_each("drop_copies", [&](auto& in) { read_listener(in, how, told::account); });
+    top.for_each("surveillance", [&](auto& in) { read_listener(in, how, told::all); });
     top.for_each("operators", [&](auto& in) { read_operator(in, how); });
     top.finish();
     if (errors.empty() && into.participants.empty() && into.operators.empty())
@@ -96,13 +107,19 @@ std::vector<config_error> read_users(const std::string& path, order_entry_host_o
     return errors;
 }
 
-void check_sessions(const config& it, const std::string& name, std::vector<config_error>& errors) {
-    const std::vector<credentials>& all = it.host.participants;
-    const std::uint32_t most = it.host.sequencing.limits.sessions_max;
-    for (std::size_t each = 0; each < all.size(); ++each)
-        if (number(all[each].session) > most)
-            errors.push_back({name + ": participants[" + std::to_string(each) + "].session",
-                              "beyond limits.sessions_max, which is " + std::to_string(most)});
+/// Numbers that the partition cannot have. `section` has its users in order, which may stand beside others'.
+template <class Number>
+void check_numbers(const config& it, const std::string& section, told what,
+                   Number credentials::* field, const std::string& key, std::uint32_t most,
+                   std::vector<config_error>& errors) {
+    std::size_t place = 0;
+    for (const credentials& each : it.host.participants) {
+        if (each.what != what) continue;
+        if (number(each.*field) > most)
+            errors.push_back({section + '[' + std::to_string(place) + "]." + key,
+                              "beyond limits." + key + "s_max, which is " + std::to_string(most)});
+        ++place;
+    }
 }
 
 /// A connection for each who may be logged in, and some more to ask for it.
@@ -158,7 +175,11 @@ void add_credentials(config_reading& to) {
         to.errors.push_back(
             {each.where.empty() ? name : name + ": " + each.where, std::move(each.what)});
     if (!in_order || !wrong.empty()) return;  // What follows would complain of the same again.
-    check_sessions(it, name, to.errors);
+    const partition_limits& limits = it.host.sequencing.limits;
+    check_numbers(it, name + ": participants", told::own, &credentials::session, "session",
+                  limits.sessions_max, to.errors);
+    check_numbers(it, name + ": drop_copies", told::account, &credentials::account, "account",
+                  limits.accounts_max, to.errors);
     make_connections(it, to.errors);
     settle_stream_memory(it, to.errors);
 }

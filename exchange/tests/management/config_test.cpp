@@ -482,6 +482,54 @@ TEST_CASE("users who cannot be told apart are refused") {
                             "positions.json: operators[0].username", "another user has this name");
 }
 
+TEST_CASE("who is told copies has an account, or is told of all, and no session") {
+    const std::string user = R"({"username": "copy", "hash": ")" + a_hash + "\"";
+    const auto section = [&](const std::string& name, const std::string& rest) {
+        return R"({")" + name + R"(": [)" + user + rest + "}]}";
+    };
+    const config_reading copy = with_credentials(section("drop_copies", R"(, "account": 2)"));
+    REQUIRE_MESSAGE(copy.errors.empty(), all_messages(copy));
+    const credentials& who = copy.value.host.participants.at(0);
+    CHECK(who.what == told::account);
+    CHECK(who.account == account_id{2});
+    CHECK(who.session == session_id::none);
+    const config_reading watch = with_credentials(section("surveillance", ""));
+    REQUIRE_MESSAGE(watch.errors.empty(), all_messages(watch));
+    CHECK(watch.value.host.participants.at(0).what == told::all);
+
+    check_wrong_credentials(section("drop_copies", ""), "positions.json: drop_copies[0].account",
+                            "is missing");
+    check_wrong_credentials(section("surveillance", R"(, "account": 2)"),
+                            "positions.json: surveillance[0].account", "");
+    check_wrong_credentials(section("drop_copies", R"(, "account": 2000)"),
+                            "positions.json: drop_copies[0].account",
+                            "beyond limits.accounts_max, which is 1024");
+}
+
+TEST_CASE("who is told copies has an account, or is told of all, and no session") {
+    const std::string user = R"({"username": "copy", "hash": ")" + a_hash + "\"";
+    const auto section = [&](const std::string& name, const std::string& rest) {
+        return R"({")" + name + R"(": [)" + user + rest + "}]}";
+    };
+    const config_reading copy = with_credentials(section("drop_copies", R"(, "account": 2)"));
+    REQUIRE_MESSAGE(copy.errors.empty(), all_messages(copy));
+    const credentials& who = copy.value.host.participants.at(0);
+    CHECK(who.what == told::account);
+    CHECK(who.account == account_id{2});
+    CHECK(who.session == session_id::none);
+    const config_reading watch = with_credentials(section("surveillance", ""));
+    REQUIRE_MESSAGE(watch.errors.empty(), all_messages(watch));
+    CHECK(watch.value.host.participants.at(0).what == told::all);
+
+    check_wrong_credentials(section("drop_copies", ""), "positions.json: drop_copies[0].account",
+                            "is missing");
+    check_wrong_credentials(section("surveillance", R"(, "account": 2)"),
+                            "positions.json: surveillance[0].account", "");
+    check_wrong_credentials(section("drop_copies", R"(, "account": 2000)"),
+                            "positions.json: drop_copies[0].account",
+                            "beyond limits.accounts_max, which is 1024");
+}
+
 TEST_CASE("what is no hash, or no role, is refused, and a password in its place is not repeated") {
     const std::string where = "positions.json: participants[0].hash";
     const auto with_hash = [](const std::string& hash) {
