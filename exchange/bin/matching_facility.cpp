@@ -7,6 +7,7 @@
 #include <exchange/bin/run_facility.hpp>
 #include <exchange/management/affinity.hpp>
 #include <exchange/management/audit_file.hpp>
+#include <exchange/management/descriptor_limit.hpp>
 #include <exchange/management/memory_need.hpp>
 #include <exchange/management/text_file.hpp>
 #include <exchange/net/application/life_name.hpp>
@@ -49,7 +50,7 @@ struct memory_check {
 
 constexpr const char* exit_codes =
     "Exit status: 0 after an orderly end, 1 if it could not begin, 2 if the configuration is bad\n"
-    "or needs more memory than there is.";
+    "or needs more memory or descriptors than there are.";
 
 [[nodiscard]] int start(const config& how) {
     if (how.cpu) {
@@ -111,6 +112,8 @@ int main(int count, char** arguments) {
     if (!reading.errors.empty()) return complain(path, reading.errors);
     const memory_check memory = check_memory(reading.value);
     if (memory.error) return complain(path, {*memory.error});
+    if (const auto error = allow_descriptors(descriptors_needed(reading.value)))
+        return complain(path, {*error});
     if (only_check) {
         std::printf("%s: in order, %s\n", path.c_str(), memory.found.c_str());
         return 0;

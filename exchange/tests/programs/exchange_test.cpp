@@ -312,6 +312,22 @@ TEST_CASE("memory that a limit of the process forbids is missed before the start
     CHECK_MESSAGE(text.find("a limit of the process does not allow it") != std::string::npos, text);
 }
 
+TEST_CASE("descriptors that a limit of the process forbids are missed before the start") {
+    const written_config crowded{
+        sample_text([](nlohmann::json& it) { it["order_entry"]["connections_max"] = 2'000; })};
+    const auto with_limits = [&](const std::string& limits) {
+        return outcome_of("/bin/sh", {"-c", limits + "; exec \"$0\" \"$1\" --check",
+                                      EXCHANGE_MATCHING_FACILITY, crowded.path()});
+    };
+    const auto [status, text] = with_limits("ulimit -n 2000");
+    CHECK(status == 2);
+    CHECK_MESSAGE(text.starts_with(crowded.path() + ": order_entry.connections_max: expected less: "
+                                                    "the facility may have 2064 descriptors open"),
+                  text);
+    // Of the soft limit it is its own master.
+    CHECK(with_limits("ulimit -Sn 100").status == 0);
+}
+
 TEST_CASE("what is reserved and not used is taken from nobody") {
     if (!gyre::recycles_memory) return gyre::testing::skip("a sanitizer uses what it watches");
     const written_config large{sample_text([](nlohmann::json& it) {

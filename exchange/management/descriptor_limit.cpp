@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// getrlimit(2): see descriptor_limit.hpp.
+#include <exchange/management/descriptor_limit.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include <sys/resource.h>
+
+namespace exchange {
+namespace {
+
+// Of sockets, loop, files and the three of every process, with room for what a library opens.
+constexpr std::uint64_t others = 64;
+
+}  // namespace
+
+std::uint64_t descriptors_needed(const config& of) noexcept {
+    return of.facility.connections_max + others;
+}
+
+std::optional<config_error> allow_descriptors(std::uint64_t needed) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
+    const std::uint64_t most = limit.rlim_max;
+    limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min(most, needed));
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && most >= needed) return std::nullopt;
+    return config_error{"order_entry.connections_max",
+                        "expected less: the facility may have " + std::to_string(needed) +
+                            " descriptors open, and a limit of the process (ulimit -Hn) allows " +
+                            std::to_string(most)};
+}
+
+}  // namespace exchange
