@@ -61,10 +61,7 @@ message_log::message_log(const message_log_options& options, std::unique_ptr<seg
 }
 
 message_log::~message_log() {
-    if (back_ != front_) {
-        while (back_ - front_ > 1) pool_.give_back(drop_front());
-        pool_.give_back_last(drop_front());
-    }
+    while (back_ != front_) give_back_front();
     pool_.leave();
 }
 
@@ -104,10 +101,10 @@ void message_log::make_room(std::size_t framed_size) noexcept {
 }
 
 void message_log::open_segment() noexcept {
-    if (front_ == back_) return begin_segment(pool_.take_first());
-    if (first_ == next_) return begin_segment(drop_front());  // Nothing in it is kept.
+    if (front_ != back_ && first_ == next_)
+        return begin_segment(drop_front());  // Nothing in it is kept.
     if (back_ - front_ < segments_max_) {
-        const segment_pool::number more = pool_.take_more();
+        const segment_pool::number more = pool_.take(back_ - front_);
         if (more != segment_pool::none) return begin_segment(more);
     }
     begin_segment(drop_front());
@@ -126,7 +123,12 @@ void message_log::evict_first() noexcept {
     const auto at = static_cast<std::size_t>(first_ - listed(front_).first_sequence);
     first_position_ = listed(front_).position + mark(segment, at);
     // The last one is being written, and keeps its place.
-    if (++first_ == end_of_front() && back_ - front_ > 1) pool_.give_back(drop_front());
+    if (++first_ == end_of_front() && back_ - front_ > 1) give_back_front();
+}
+
+void message_log::give_back_front() noexcept {
+    const segment_pool::number gone = drop_front();
+    pool_.give_back(gone, back_ - front_);
 }
 
 /// Forgets the oldest segment, with whatever is left in it.

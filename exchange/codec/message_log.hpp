@@ -202,6 +202,7 @@ private:
     void begin_segment(segment_pool::number with) noexcept;
     void evict_first() noexcept;
     void evict_read() noexcept;
+    void give_back_front() noexcept;
     [[nodiscard]] segment_pool::number drop_front() noexcept;
 
     std::unique_ptr<segment_pool> own_pool_;  // Or none.

@@ -11,7 +11,8 @@ namespace {
 
 [[nodiscard]] std::size_t capacity_for(const segment_pool_options& options) noexcept {
     const std::size_t whole = options.bytes_max / options.segment_bytes;
-    return std::max<std::size_t>(whole + (options.bytes_max % options.segment_bytes != 0), 1);
+    return std::max<std::size_t>(whole + (options.bytes_max % options.segment_bytes != 0),
+                                 segment_pool::for_sure);
 }
 
 }  // namespace

@@ -29,8 +29,9 @@ struct segment_pool_options {
 
 /// Segments by number.
 ///
-/// Each stream has one for sure: a member keeps its place here while it has none. A pool that is used up
-/// keeps nobody from saying the next thing, at the cost of what it said before.
+/// Each stream has two for sure, one to write into and one that is being read: a member keeps its places here
+/// while it has fewer. A pool that is used up keeps no member from saying the next thing, at the cost of
+/// what it said two segments before.
 ///
 /// Threads:  One at a time, all who take from it included.
 /// Cost:     Address space at construction, 4 bytes a segment beside it; each call is constant time. The last
@@ -47,33 +48,36 @@ public:
     /// What such a pool reserves.
     [[nodiscard]] static std::size_t bytes_for(const segment_pool_options& options) noexcept;
 
-    /// Is there a segment for another member?
-    [[nodiscard]] bool has_room() const noexcept { return in_use_ + promised_ < capacity(); }
+    /// So many does each member have for sure.
+    static constexpr std::size_t for_sure = 2;
 
-    /// A member comes, for which there must be a segment; or goes, and has none.
+    /// Is there room for another member?
+    [[nodiscard]] bool has_room() const noexcept { return is_there(for_sure); }
+
+    /// A member comes, for which there must be room; or goes, and has none.
     void join() noexcept {
-        gyre::expects(has_room(), "a segment for each member");
-        ++promised_;
+        gyre::expects(has_room(), "two segments for each member");
+        promised_ += for_sure;
     }
-    void leave() noexcept { --promised_; }
+    void leave() noexcept { promised_ -= for_sure; }
 
-    /// The one segment that a member has for sure, and has none now.
-    [[nodiscard]] number take_first() noexcept {
-        --promised_;
-        return take();
+    /// One more for a member that has `held`; `none` if only those are left that others have for sure.
+    [[nodiscard]] number take(std::size_t held) noexcept {
+        if (held < for_sure) --promised_;
+        else if (!is_there(1)) return none;
+        ++in_use_;
+        if (free_ == none) return fresh_++;
+        const number taken = free_;
+        free_ = next_free_[taken];
+        return taken;
     }
-    /// One more for a member that has some; `none` if only those are left that others have for sure.
-    [[nodiscard]] number take_more() noexcept { return has_room() ? take() : none; }
 
-    /// Of a member that has others; `give_back_last`: that has none from now on.
-    void give_back(number gone) noexcept {
+    /// Of a member that has `left` others.
+    void give_back(number gone, std::size_t left) noexcept {
         next_free_[gone] = free_;
         free_ = gone;
         --in_use_;
-    }
-    void give_back_last(number gone) noexcept {
-        give_back(gone);
-        ++promised_;
+        if (left < for_sure) ++promised_;
     }
 
     /// Its bytes: those of its last tenant, until they are written.
@@ -85,12 +89,8 @@ public:
     [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
 private:
-    [[nodiscard]] number take() noexcept {
-        ++in_use_;
-        if (free_ == none) return fresh_++;
-        const number taken = free_;
-        free_ = next_free_[taken];
-        return taken;
+    [[nodiscard]] bool is_there(std::size_t segments) const noexcept {
+        return in_use_ + promised_ + segments <= capacity();
     }
 
     std::size_t segment_bytes_;
@@ -100,7 +100,7 @@ private:
     number free_ = none;
     number fresh_ = 0;          // Invariant: no segment from here on was ever taken.
     std::size_t in_use_ = 0;    // Invariant: in_use_ + promised_ <= capacity().
-    std::size_t promised_ = 0;  // To members that have none.
+    std::size_t promised_ = 0;  // To members that have fewer than two.
 };
 
 }  // namespace exchange

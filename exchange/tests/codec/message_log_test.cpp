@@ -257,7 +257,7 @@ TEST_CASE("the bytes of an evicted message stay until the prepared room is writt
 }
 
 TEST_CASE("who wants more of a pool that is used up loses its own oldest, and nobody else's") {
-    segment_pool pool{{.bytes_max = 4 * 64, .segment_bytes = 64}};
+    segment_pool pool{{.bytes_max = 5 * 64, .segment_bytes = 64}};
     message_log_options options = small;
     options.unread_bytes_max = 10 * 64;
     message_log first{options, pool};
@@ -267,29 +267,29 @@ TEST_CASE("who wants more of a pool that is used up loses its own oldest, and no
     append_letters(first, 3 * in_segment);
     CHECK_FALSE(first.outrun());
     append_letters(first, 1);
-    CHECK(first.outrun());  // The fourth segment is the second log's.
+    CHECK(first.outrun());  // The last two segments are the second log's.
     first.reader_at(first.first_sequence());
     const std::string held = whole(first);
 
-    append_letters(second, in_segment);
+    append_letters(second, 2 * in_segment);
     CHECK_FALSE(second.outrun());
     append_letters(second, 1);
 
     CHECK(second.outrun());
     CHECK(second.first_sequence() == 1 + in_segment);
-    CHECK(whole(second) == ".." + std::string(10, 'f'));
+    CHECK(whole(second).starts_with(".." + std::string(10, 'f')));
     CHECK(whole(first) == held);
     CHECK_FALSE(first.outrun());
 
     first.reader_at(first.next_sequence());
     first.reader_left();
-    CHECK(pool.in_use() == 4);  // All of it is kept.
+    CHECK(pool.in_use() == 5);  // All of it is kept.
     append_letters(second, 3);
     CHECK(second.first_sequence() == 1 + in_segment);
 }
 
 TEST_CASE("a log gives all segments back when it goes") {
-    segment_pool pool{{.bytes_max = 4 * 64, .segment_bytes = 64}};
+    segment_pool pool{{.bytes_max = 5 * 64, .segment_bytes = 64}};
     {
         message_log log{small, pool};
         append_letters(log, 3 * in_segment);
@@ -348,7 +348,7 @@ struct watched_log {
     /// reader, for what was not committed.
     void note_what_went() {
         if (reader && log.first_sequence() > first) {
-            CHECK((pool.in_use() + idle() >= pool.capacity() ||
+            CHECK((pool.in_use() + promised() >= pool.capacity() ||
                    (log.segments() + 1) * pool.segment_bytes() > options.unread_bytes_max));
         }
         lose_up_to(log.first_sequence());
@@ -368,7 +368,7 @@ struct watched_log {
     }
 
     [[nodiscard]] std::uint64_t next() const { return first + list.size(); }
-    [[nodiscard]] std::size_t idle() const { return *members_without_segment; }
+    [[nodiscard]] std::size_t promised() const { return *promised_to_all; }
 
     void lose_up_to(std::uint64_t sequence) {
         for (; first < sequence; ++first) list.pop_front();
@@ -402,7 +402,7 @@ struct watched_log {
     std::deque<std::string> list;
     std::uint64_t first;
     std::optional<std::uint64_t> reader;
-    const std::size_t* members_without_segment = nullptr;
+    const std::size_t* promised_to_all = nullptr;
 };
 
 }  // namespace
@@ -412,9 +412,9 @@ TEST_CASE("logs that share a pool agree with lists, whatever is written, read an
     INFO("EXCHANGE_SEED=", seed);
     dice random{seed};
     for (int round = 0; round < 60; ++round) {
-        segment_pool pool{{.bytes_max = (3 + random.below(12)) * 64, .segment_bytes = 64}};
+        segment_pool pool{{.bytes_max = (6 + random.below(9)) * 64, .segment_bytes = 64}};
         std::vector<std::unique_ptr<watched_log>> logs;
-        std::size_t without_segment = 0;
+        std::size_t promised = 0;
         for (int each = 0; each < 3; ++each) {
             message_log_options options = small;
             options.kept_bytes_max = 22 + random.below(200);
@@ -422,12 +422,14 @@ TEST_CASE("logs that share a pool agree with lists, whatever is written, read an
             options.unread_bytes_max = random.below(10) * 64;
             options.first_sequence = random.chance(2) ? 1 : random.any() >> 8;
             logs.push_back(std::make_unique<watched_log>(options, pool));
-            logs.back()->members_without_segment = &without_segment;
+            logs.back()->promised_to_all = &promised;
         }
         for (int each = 0; each < 400; ++each) {
             watched_log& it = *logs[random.below(logs.size())];
-            without_segment = 0;
-            for (const auto& other : logs) without_segment += other->log.segments() == 0;
+            promised = 0;
+            for (const auto& other : logs)
+                promised += segment_pool::for_sure -
+                            std::min(other->log.segments(), segment_pool::for_sure);
             const std::uint64_t first = it.log.first_sequence();
             switch (random.below(12)) {
                 case 0: it.leave(); break;

@@ -19,52 +19,66 @@ constexpr segment_pool_options four{.bytes_max = 4 * 64, .segment_bytes = 64};
 TEST_CASE("segments lie apart, and the last one given back is the first to be taken") {
     segment_pool pool{four};
     pool.join();
-    const segment_pool::number first = pool.take_first();
-    const segment_pool::number second = pool.take_more();
+    const segment_pool::number first = pool.take(0);
+    const segment_pool::number second = pool.take(1);
 
     CHECK(pool.capacity() == 4);
     CHECK(pool.in_use() == 2);
     const auto apart = pool.bytes(second) - pool.bytes(first);
     CHECK((apart >= 64 || apart <= -64));
-    pool.give_back(first);
-    CHECK(pool.take_more() == first);
+    pool.give_back(first, 1);
+    CHECK(pool.take(1) == first);
 }
 
-TEST_CASE("a pool that is used up has nothing more, until somebody gives something back") {
+TEST_CASE("a pool that is used up has nothing more, until a member gives something back") {
     segment_pool pool{four};
     pool.join();
-    std::vector<segment_pool::number> taken{pool.take_first()};
-    for (segment_pool::number it = pool.take_more(); it != segment_pool::none;
-         it = pool.take_more())
+    std::vector<segment_pool::number> taken;
+    for (segment_pool::number it = pool.take(0); it != segment_pool::none;
+         it = pool.take(taken.size()))
         taken.push_back(it);
 
     CHECK(taken.size() == 4);
-    pool.give_back(taken.back());
-    CHECK(pool.take_more() == taken.back());
-    CHECK(pool.take_more() == segment_pool::none);
+    pool.give_back(taken.back(), 3);
+    CHECK(pool.take(3) == taken.back());
+    CHECK(pool.take(4) == segment_pool::none);
 }
 
-TEST_CASE("a member without a segment has one for sure, however many another one wants") {
+TEST_CASE("a member has two segments for sure, however many another one wants") {
+    segment_pool pool{{.bytes_max = 5 * 64, .segment_bytes = 64}};
+    pool.join();
+    pool.join();
+    CHECK_FALSE(pool.has_room());
+    const segment_pool::number first = pool.take(0);
+    static_cast<void>(pool.take(1));
+    CHECK(pool.take(2) != segment_pool::none);
+    CHECK(pool.take(3) == segment_pool::none);
+
+    const segment_pool::number last = pool.take(0);
+    CHECK(pool.take(1) != segment_pool::none);
+    CHECK(pool.in_use() == 5);
+    pool.give_back(last, 1);
+    CHECK(pool.take(3) == segment_pool::none);  // It may want one again.
+    pool.give_back(first, 2);
+    CHECK(pool.take(2) == first);
+}
+
+TEST_CASE("a member that goes leaves its places to others") {
     segment_pool pool{four};
     pool.join();
     pool.join();
-    pool.join();
-    static_cast<void>(pool.take_first());
-    CHECK(pool.take_more() != segment_pool::none);
-    CHECK(pool.take_more() == segment_pool::none);
-
-    const segment_pool::number last = pool.take_first();
-    CHECK(pool.take_first() != segment_pool::none);
-    CHECK(pool.in_use() == 4);
-    pool.give_back_last(last);
-    CHECK(pool.take_more() == segment_pool::none);  // It may want one again.
+    CHECK_FALSE(pool.has_room());
     pool.leave();
-    CHECK(pool.take_more() == last);
+    CHECK(pool.has_room());
+    static_cast<void>(pool.take(0));
+    static_cast<void>(pool.take(1));
+    CHECK(pool.take(2) != segment_pool::none);
+    CHECK_FALSE(pool.has_room());
 }
 
-TEST_CASE("a pool has as many whole segments as hold what was asked for, and one at least") {
-    CHECK(segment_pool{{.bytes_max = 65, .segment_bytes = 64}}.capacity() == 2);
-    CHECK(segment_pool{{.bytes_max = 0, .segment_bytes = 64}}.capacity() == 1);
+TEST_CASE("a pool has as many whole segments as hold what was asked for, and two at least") {
+    CHECK(segment_pool{{.bytes_max = 129, .segment_bytes = 64}}.capacity() == 3);
+    CHECK(segment_pool{{.bytes_max = 0, .segment_bytes = 64}}.capacity() == 2);
 }
 
 TEST_CASE(
