@@ -4,6 +4,7 @@
 #include <exchange/net/application/login_throttle.hpp>
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 namespace exchange {
@@ -31,6 +32,16 @@ std::uint64_t number_of(const gyre::endpoint& peer) noexcept {
     return 0;
 }
 
+std::uint64_t number_of(const soup_username& name) noexcept {
+    const std::string_view text = name.view();
+    return number_of(std::as_bytes(std::span{text}));
+}
+
+std::uint64_t pair_of(const soup_username& name, const gyre::endpoint& peer) noexcept {
+    const std::array<std::uint64_t, 2> both{number_of(name), number_of(peer)};
+    return number_of(std::as_bytes(std::span{both}));
+}
+
 }  // namespace
 
 login_throttle::login_throttle(const login_throttle_options& options, gyre::time_point now)
@@ -41,16 +52,35 @@ login_throttle::login_throttle(const login_throttle_options& options, gyre::time
       next_check_{now - credit_} {
     by_name_.reserve(options.mistakes_max);
     by_host_.reserve(options.mistakes_max);
+    by_pair_.reserve(options.mistakes_max);
 }
 
-void login_throttle::submit(waiting_login& login, gyre::time_point now) noexcept {
-    on_timer(now);
-    if (waiting_.empty() && take_turn(now)) return login.check_login(now);
+void login_throttle::submit(waiting_login& login, const soup_username& name,
+                            const gyre::endpoint& peer, gyre::time_point now) noexcept {
+    login.pair_ = pair_of(name, peer);
     waiting_.push_back(login);
+    on_timer(now);
 }
 
 void login_throttle::on_timer(gyre::time_point now) noexcept {
-    while (!waiting_.empty() && take_turn(now)) waiting_.pop_front().check_login(now);
+    const auto may = [&](const waiting_login& it) { return told_at(it.pair_) <= now; };
+    for (int checks = 0; checks < checks_a_call; ++checks) {
+        waiting_login* const next = waiting_.find(may);
+        if (next == nullptr || !take_turn(now)) return;
+        next->unlink();
+        next->check_login(now);
+    }
+}
+
+gyre::time_point login_throttle::deadline() noexcept {
+    gyre::time_point first = gyre::never;
+    waiting_.for_each([&](const waiting_login& it) { first = std::min(first, told_at(it.pair_)); });
+    return first == gyre::never ? first : std::max(first, next_check_);
+}
+
+gyre::time_point login_throttle::told_at(std::uint64_t pair) const noexcept {
+    const auto found = std::ranges::find(by_pair_, pair, &mistakes::of);
+    return found == by_pair_.end() ? gyre::time_point::min() : found->last;
 }
 
 // The time of the next check lies in the past after a rest, by as many checks as may come at once.
@@ -63,18 +93,25 @@ bool login_throttle::take_turn(gyre::time_point now) noexcept {
 
 gyre::duration login_throttle::note_mistake(const soup_username& name, const gyre::endpoint& peer,
                                             gyre::time_point now) noexcept {
-    const std::string_view text = name.view();
-    return std::max(note(by_name_, number_of(std::as_bytes(std::span{text})), now),
-                    note(by_host_, number_of(peer), now));
+    const gyre::duration late =
+        std::max(note(by_name_, number_of(name), now), note(by_host_, number_of(peer), now));
+    if (late > gyre::duration::zero())
+        find_or_make(by_pair_, pair_of(name, peer), now).last = gyre::deadline_after(now, late);
+    return late;
+}
+
+login_throttle::mistakes& login_throttle::find_or_make(table& in, std::uint64_t whose,
+                                                       gyre::time_point now) noexcept {
+    auto it = std::ranges::find(in, whose, &mistakes::of);
+    if (it != in.end()) return *it;
+    if (in.size() < options_.mistakes_max) it = in.insert(in.end(), mistakes{});
+    else it = std::ranges::min_element(in, {}, &mistakes::last);
+    *it = {.of = whose, .count = 0, .last = now};
+    return *it;
 }
 
 gyre::duration login_throttle::note(table& in, std::uint64_t whose, gyre::time_point now) noexcept {
-    auto it = std::ranges::find(in, whose, &mistakes::of);
-    if (it == in.end()) {
-        if (in.size() < options_.mistakes_max) it = in.insert(in.end(), mistakes{});
-        else it = std::ranges::min_element(in, {}, &mistakes::last);
-        *it = {.of = whose, .count = 0, .last = now};
-    }
+    mistakes* const it = &find_or_make(in, whose, now);
     if (now - it->last >= options_.forget_after) it->count = 0;
     it->last = now;
     gyre::duration delay = options_.delay_first;

@@ -3,9 +3,10 @@
 // How fast passwords may be tried: what a wrong one costs its sender, and all of them together the exchange.
 //
 // A wrong password is told late, and later each time, by user name and by peer; everything else goes on
-// meanwhile. And since a password is hashed to be checked, there is a bound on checks per second: whoever
-// is beyond it waits, in order, so that strangers cannot use up the processor. It reads no clock, and its
-// tables do not grow: the oldest mistake is forgotten for a new one.
+// meanwhile. Who does not wait for that gains nothing: until it is told, no other try for the same name from the
+// same host is checked. And since a password is hashed to be checked, there is a bound on checks per second:
+// whoever is beyond it waits, in order, so that strangers cannot use up the processor. It reads no clock, and
+// its tables do not grow: the oldest mistake is forgotten for a new one.
 #pragma once
 
 #include <exchange/codec/soup_packet.hpp>
@@ -38,6 +39,10 @@ public:
 
 protected:
     ~waiting_login() { unlink(); }
+
+private:
+    friend class login_throttle;
+    std::uint64_t pair_ = 0;  // The name and the host, as one number.
 };
 
 /// Threads:  One at a time, as everything of its host.
@@ -47,10 +52,16 @@ public:
     login_throttle(const login_throttle_options& options, gyre::time_point now);
 
     /// Has `login` checked: at once, or when it is its turn.
-    void submit(waiting_login& login, gyre::time_point now) noexcept;
+    void submit(waiting_login& login, const soup_username& name, const gyre::endpoint& peer,
+                gyre::time_point now) noexcept;
 
-    /// Has those checked whose turn it is.
+    /// Has those checked whose turn it is: a few, so that nothing else has to wait for long.
     void on_timer(gyre::time_point now) noexcept;
+
+    /// When `on_timer` is wanted next; `never` if no login waits.
+    ///
+    /// Cost:  A walk over those that wait.
+    [[nodiscard]] gyre::time_point deadline() noexcept;
 
     /// Notes a wrong name or password.
     ///
@@ -66,7 +77,13 @@ private:
     };
     using table = std::vector<mistakes>;
 
+    static constexpr int checks_a_call = 4;
+
     [[nodiscard]] bool take_turn(gyre::time_point now) noexcept;
+    /// Until when no login of this name and host is checked.
+    [[nodiscard]] gyre::time_point told_at(std::uint64_t pair) const noexcept;
+    [[nodiscard]] mistakes& find_or_make(table& in, std::uint64_t whose,
+                                         gyre::time_point now) noexcept;
     [[nodiscard]] gyre::duration note(table& in, std::uint64_t whose,
                                       gyre::time_point now) noexcept;
 
@@ -77,6 +94,7 @@ private:
     gyre::time_point next_check_;  // When all that were begun are accounted for.
     table by_name_;
     table by_host_;
+    table by_pair_;  // Of these, `last` is when the refusal is told.
 };
 
 }  // namespace exchange

@@ -10,6 +10,7 @@
 #include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/session/order_entry_connection.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -157,11 +158,17 @@ private:
     task answer_requests() { co_await feed_.answer_requests(); }
 
     task keep_time() {
+        gyre::time_point tick = X::now(context_) + options_.timer_tick;
         while (running_) {
-            static_cast<void>(co_await tick_.wait_until(X::now(context_) + options_.timer_tick));
+            const gyre::time_point soon = X::now(context_) + next_turn;
+            static_cast<void>(
+                co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
-            connections_.on_timer(now);
+            if (now >= tick) {
+                connections_.on_timer(now);
+                tick = now + options_.timer_tick;
+            }
             host_.on_timer(now);
             host_.announce();  // Orders of who was too silent may have been cancelled.
             for (bool more = feed_.begin(); more;) {

@@ -216,6 +216,8 @@ public:
 
     /// Does what is due: instruments whose last day is over end, passwords that wait are checked.
     void on_timer(gyre::time_point now) noexcept;
+    /// When that is wanted before the next tick; `never` if it is not.
+    [[nodiscard]] gyre::time_point deadline() noexcept { return logins_.deadline(); }
 
 private:
     /// Begins a command of the exchange itself.

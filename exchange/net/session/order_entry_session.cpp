@@ -47,6 +47,7 @@ void order_entry_session::on_framing_error(soup_ending ending) noexcept {
 }
 
 void order_entry_session::on_timer(gyre::time_point now) noexcept {
+    if (refuse_at_ != gyre::never) server_.keep_waiting(now);  // It has done its part.
     on_step(server_.on_timer(now), now);
     if (now >= refuse_at_) refuse(soup_reject::not_authorized);
 }
@@ -70,7 +71,7 @@ void order_entry_session::on_step(const soup_step& step, gyre::time_point now) n
 
 void order_entry_session::log_in(gyre::time_point now) noexcept {
     pending_ = true;
-    host_.logins().submit(*this, now);
+    host_.logins().submit(*this, server_.login().username, link_.peer(), now);
 }
 
 void order_entry_session::check_login(gyre::time_point now) noexcept {
@@ -81,6 +82,8 @@ void order_entry_session::check_login(gyre::time_point now) noexcept {
     } else if (whose.administrator != nullptr) {
         log_in(*whose.administrator, now);
     } else {
+        // Noted now: who guesses need not wait to be told.
+        host_.note_refusal(server_.login(), link_.peer());
         const gyre::duration late =
             host_.logins().note_mistake(server_.login().username, link_.peer(), now);
         if (late == gyre::duration::zero()) return refuse(soup_reject::not_authorized);
@@ -92,7 +95,8 @@ void order_entry_session::check_login(gyre::time_point now) noexcept {
 
 void order_entry_session::log_in(participant& whose, gyre::time_point now) noexcept {
     static_cast<void>(server_.accept(whose.stream(), now));
-    if (!server_.logged_in()) return;  // It asked for what there is not, and was told so.
+    if (!server_.logged_in())  // It asked for what there is not, and was told so.
+        return host_.note_refusal(server_.login(), link_.peer());
     who_ = owner_ = &whose;
     was_logged_in_ = true;
     host_.attach(whose, *this);
@@ -101,9 +105,15 @@ void order_entry_session::log_in(participant& whose, gyre::time_point now) noexc
 // Its stream is new, so all that it can ask for is the first message, or the next, which is the same.
 void order_entry_session::log_in(const operator_user& whose, gyre::time_point now) noexcept {
     place_ = host_.open(whose, *this, link_.peer());
-    if (place_ == nullptr) return refuse(soup_reject::session_not_available);
+    if (place_ == nullptr) {
+        host_.note_refusal(server_.login(), link_.peer());
+        return refuse(soup_reject::session_not_available);
+    }
     static_cast<void>(server_.accept(place_->stream(), now));
-    if (!server_.logged_in()) return host_.detach(*place_);
+    if (!server_.logged_in()) {
+        host_.note_refusal(server_.login(), link_.peer());
+        return host_.detach(*place_);
+    }
     operator_ = place_;
     was_logged_in_ = true;
 }
@@ -111,7 +121,6 @@ void order_entry_session::log_in(const operator_user& whose, gyre::time_point no
 void order_entry_session::refuse(soup_reject reason) noexcept {
     pending_ = false;
     refuse_at_ = gyre::never;
-    host_.note_refusal(server_.login(), link_.peer());
     static_cast<void>(server_.reject(reason));
 }
 

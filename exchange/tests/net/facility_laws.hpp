@@ -132,7 +132,7 @@ struct facility_law : facility_fixture<Side, Facility> {
         today.rules.logins.delay_first = std::chrono::milliseconds{200};
         hold(
             [](fixture& it) -> task {
-                soup_login guess = login_of("alice");
+                soup_login guess = login_of("bob");
                 guess.password = "guess";
                 raw_client<X> stranger{it.on};
                 co_await stranger.connect(it.facility->order_entry());
@@ -191,7 +191,7 @@ struct facility_law : facility_fixture<Side, Facility> {
         today.rules.logins.delay_max = std::chrono::hours{1};
         hold(
             [](fixture& it) -> task {
-                soup_login guess = login_of("alice");
+                soup_login guess = login_of("bob");
                 guess.password = "guess";
                 raw_client<X> stranger{it.on};
                 co_await stranger.connect(it.facility->order_entry());

@@ -214,6 +214,7 @@ TEST_CASE("a wrong password is told late, later each time, and holds nothing els
         CHECK(stranger.client().rejected() == soup_reject::none);
 
         socketless_client alices{host, login_of("alice")};
+        alices.be_at(gyre::endpoint::parse("10.0.0.9:1").value());
         alices.connect(now + 100ms);
         CHECK(alices.client().logged_in());
         alices.disconnect();

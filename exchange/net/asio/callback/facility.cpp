@@ -8,6 +8,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace exchange {
@@ -41,6 +43,7 @@ gyre::io_result<> callback_facility::start() {
     feed_.open(std::move(sockets.feed), std::move(sockets.requests));
     running_ = true;
     host_.run_with(this);
+    next_tick_ = std::chrono::steady_clock::now() + options_.timer_tick;
     accept();
     await_tick();
     return {};
@@ -128,14 +131,18 @@ void callback_facility::let_others_go_on() {
 }
 
 void callback_facility::await_tick() {
-    tick_.expires_after(options_.timer_tick);
+    const gyre::time_point now = std::chrono::steady_clock::now();
+    tick_.expires_at(std::min(next_tick_, std::max(now, host_.deadline())));
     tick_.async_wait(tick_memory_.lend_to([this](const error_code&) { on_tick(); }));
 }
 
 void callback_facility::on_tick() {
     if (!running_) return;
     const gyre::time_point now = std::chrono::steady_clock::now();
-    connections_.on_timer(now);
+    if (now >= next_tick_) {
+        connections_.on_timer(now);
+        next_tick_ = now + options_.timer_tick;
+    }
     host_.on_timer(now);
     host_.announce();
     static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.

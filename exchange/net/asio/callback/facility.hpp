@@ -89,6 +89,7 @@ private:
     asio_acceptor acceptor_;
     asio_stream arriving_;  // Being accepted, or waiting for a place.
     timer tick_;
+    gyre::time_point next_tick_{};
     timer rest_;
     handler_memory accept_memory_;
     handler_memory tick_memory_;
