@@ -237,9 +237,17 @@ gyre::task<int> change(operator_client& client, participant_request what,
     std::optional<participant_changed> answer;
     while (!answer) {
         const auto message = co_await client.hear(deadline);
-        if (!message) co_return complain_of("no answer; it may have been carried out or not");
+        if (!message)
+            co_return complain_of(
+                client.why_silent("no answer; it may have been carried out or not"));
         static_cast<void>(decode_participant_answer(
             *message, [&answer](const participant_changed& it) { answer = it; }));
+        answer_reader other{};
+        static_cast<void>(decode_operator_event(*message, other));
+        if (other.found.known) {  // An exchange that knows no such message.
+            std::fprintf(stderr, "%s\n", other.found.text.c_str());
+            co_return other.found.status;
+        }
     }
     const bool done = answer->outcome == participant_outcome::done;
     if (done) std::printf("accepted: %s\n", what.name.c_str());

@@ -85,7 +85,11 @@ constexpr const char* exit_codes =
         return 1;
     }
     how.host.trail = &trail;
-    return start(how);
+    const int status = start(how);
+    if (trail.lost() > 0)
+        std::fprintf(stderr, "matching_facility: %llu lines of the audit trail are lost\n",
+                     static_cast<unsigned long long>(trail.lost()));
+    return status;
 }
 
 }  // namespace

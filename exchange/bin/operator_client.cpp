@@ -19,7 +19,10 @@ task<std::string> operator_client::log_in(gyre::time_point deadline) {
     while (!client_.machine().logged_in() && !over_) {
         changed_.reset();
         const auto [late] = co_await gyre::with_deadline(deadline, changed_.wait());
-        if (late) co_return "cannot be reached";
+        if (late)
+            co_return client_.machine().asking()
+                ? "the login is not answered in time; after wrong passwords that takes up to 8 s"
+                : "cannot be reached";
     }
     if (client_.machine().logged_in()) co_return "";
     switch (client_.machine().rejected()) {

@@ -67,6 +67,8 @@ public:
     void sent(std::size_t size, gyre::time_point now) noexcept;
 
     [[nodiscard]] bool logged_in() const noexcept { return phase_ == phase::logged_in; }
+    /// Is a connection there, and the login not answered?
+    [[nodiscard]] bool asking() const noexcept { return phase_ == phase::asking; }
     [[nodiscard]] soup_ending ending() const noexcept { return ending_; }
 
     /// Is there no use in another `connect`? What ended with `life_ended` is gone for good, and goes on

@@ -101,16 +101,15 @@ void add_command(json& to, const command& what) {
 }
 
 void add_participant(json& to, const audit_participant& it) {
-    const bool removes = it.session == session_id::none;
-    to["command"] = removes ? "remove_participant" : "define_participant";
+    to["command"] = it.action ? "define_participant" : "remove_participant";
     to["username"] = it.name;
     if (it.outcome) {
         const bool done = *it.outcome == participant_outcome::done;
         to["answer"] = done ? "accepted" : "rejected";
         if (!done) to["reason"] = word_for(*it.outcome);
-    } else if (!removes) {
+    } else if (it.action) {
         to["session"] = number(it.session);
-        add_action(to, it.action);
+        add_action(to, *it.action);
     }
 }
 
@@ -172,22 +171,28 @@ bool audit_file::open(const std::string& path) {
     const bool has_lines = files::is_regular_file(path, ignored);
     file_ = std::fopen(path.c_str(), "a+be");
     if (file_ == nullptr) return false;
+    // What cannot be written now must not be tried again behind the next line.
+    if (std::setvbuf(file_, nullptr, _IONBF, 0) != 0) return false;
     if (is_new)
         files::permissions(path, files::perms::owner_read | files::perms::owner_write, ignored);
-    // A run that was cut off in the middle of a line must not spoil the first of this one.
-    if (has_lines && std::fseek(file_, -1, SEEK_END) == 0 && std::fgetc(file_) != '\n') {
-        std::fseek(file_, 0, SEEK_END);
-        std::fputc('\n', file_);
-    }
-    return std::fflush(file_) == 0;
+    return !has_lines || end_torn_line();
+}
+
+// A line that was cut off in its middle must not spoil the next one.
+bool audit_file::end_torn_line() noexcept {
+    if (std::fseek(file_, -1, SEEK_END) != 0) return true;  // There is none.
+    const int last = std::fgetc(file_);
+    std::fseek(file_, 0, SEEK_END);
+    return last == '\n' || last == EOF || std::fputc('\n', file_) != EOF;
 }
 
 void audit_file::record(const audit_entry& entry) noexcept {
     if (file_ == nullptr) return;
     const std::string line = line_of(entry, life_);
+    if (torn_ && !end_torn_line()) return note_loss();
     const bool written = std::fwrite(line.data(), 1, line.size(), file_) == line.size();
-    if (std::fflush(file_) == 0 && written) return;
-    note_loss();
+    torn_ = !written;
+    if (!written) note_loss();
 }
 
 void audit_file::note_loss() noexcept {

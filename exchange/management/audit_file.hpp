@@ -37,12 +37,14 @@ public:
     [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
 
 private:
+    [[nodiscard]] bool end_torn_line() noexcept;
     void note_loss() noexcept;
 
     std::string life_;
     std::string path_;
     std::FILE* file_ = nullptr;
     std::uint64_t lost_ = 0;
+    bool torn_ = false;  // The last line could not be written as a whole.
 };
 
 }  // namespace exchange

@@ -39,8 +39,8 @@ struct audit_actor {
 /// A change of who may log in, without what it says of the password.
 struct audit_participant {
     std::string_view name{};
-    session_id session = session_id::none;  ///< None: the participant is removed.
-    definition_action action = definition_action::create;
+    session_id session = session_id::none;         ///< As asked for, unless it is removed.
+    std::optional<definition_action> action{};     ///< Nothing: the participant is removed.
     std::optional<participant_outcome> outcome{};  ///< Of the answer.
 };
 

@@ -31,11 +31,24 @@ operator_session* operator_table::find(std::uint32_t number) noexcept {
 
 operator_session* operator_table::open(const operator_user& who, order_entry_session& connection,
                                        const gyre::endpoint& peer) {
+    if (!has_place_for(who)) return nullptr;
     const auto place = std::ranges::find_if(places_, &operator_session::free);
-    if (place == places_.end()) return nullptr;
     place->open(who, ++last_number_, connection, peer, stream_);
     if (ended_) place->end();
     return &*place;
+}
+
+bool operator_table::has_place_for(const operator_user& who) const noexcept {
+    const auto is_here = [this](const operator_user& it) {
+        return std::ranges::any_of(places_, [&](const operator_session& each) {
+            return !each.free() && &each.user() == &it;
+        });
+    };
+    const auto left = std::ranges::count_if(places_, &operator_session::free);
+    if (left == 0 || !is_here(who)) return left > 0;
+    // One that is here already leaves a place to each who is not.
+    return left >
+           std::ranges::count_if(users_, [&](const operator_user& each) { return !is_here(each); });
 }
 
 void operator_table::end() noexcept {

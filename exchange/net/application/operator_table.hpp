@@ -33,7 +33,8 @@ public:
     /// Gives a connection a place.
     ///
     /// @param  who  One of these users.
-    /// @return Null if as many are connected as there may be.
+    /// @return Null if as many are connected as there may be: beyond the first place of each user, which no
+    ///         other user can take, those that are left.
     [[nodiscard]] operator_session* open(const operator_user& who, order_entry_session& connection,
                                          const gyre::endpoint& peer);
 
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] release_list<operator_session>& touched() noexcept { return touched_; }
 
 private:
+    [[nodiscard]] bool has_place_for(const operator_user& who) const noexcept;
+
     std::vector<operator_user> users_;
     soup_stream_options stream_;
     release_list<operator_session> touched_;

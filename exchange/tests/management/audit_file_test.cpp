@@ -5,11 +5,14 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
 #include <string>
+
+#include <sys/resource.h>
 
 using namespace exchange;
 
@@ -69,7 +72,8 @@ TEST_CASE("a change of who may log in is told without the password's hash") {
     const file_name where;
     audit_file trail{"L"};
     REQUIRE(trail.open(where.path));
-    audit_participant carol{.name = "carol", .session = session_id{3}};
+    audit_participant carol{
+        .name = "carol", .session = session_id{3}, .action = definition_action::create};
     trail.record({.what = audit_event::command, .participant = &carol});
     carol.outcome = participant_outcome::session_taken;
     trail.record({.what = audit_event::answer, .participant = &carol});
@@ -111,6 +115,33 @@ TEST_CASE(
     CHECK(full.lost() == 2);
     audit_file nowhere{"L"};
     CHECK_FALSE(nowhere.open("/nowhere/at/all"));
+}
+
+TEST_CASE("a line that the disk had room for only in part is lost alone") {
+    const file_name where;
+    audit_file trail{"L"};
+    REQUIRE(trail.open(where.path));
+    trail.record({.what = audit_event::logout, .time = 1});
+    const std::string first = where.text();
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit nearly{.rlim_cur = first.size() + 10, .rlim_max = before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &nearly) == 0);
+    trail.record({.what = audit_event::logout, .time = 2});
+    trail.record({.what = audit_event::logout, .time = 3});
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    std::signal(SIGXFSZ, ignored);
+    CHECK(trail.lost() == 2);
+
+    trail.record({.what = audit_event::logout, .time = 4});
+    CHECK(trail.lost() == 2);
+    const std::string text = where.text();
+    CHECK(text.starts_with(first));
+    CHECK(text.substr(first.size()) ==
+          "{\"time_ns\"\n"
+          R"({"time_ns":4,"life":"L","event":"logout","user":"exchange"})"
+          "\n");
 }
 
 TEST_CASE("every field of an operator's commands is said in words") {

@@ -155,16 +155,22 @@ TEST_CASE("what a role may not do is refused and not sequenced, in the order of 
     CHECK(it.host.counts().not_permitted == 1);
 }
 
-TEST_CASE("there are as many operators as seats, and one who leaves makes room") {
+TEST_CASE(
+    "there are as many operators as seats, one for each user, and one who leaves makes room") {
     fixture it;
-    for (int each = 0; each < 20; ++each) CHECK(it.operator_of("ops").client().logged_in());
-    socketless_client late{it.host, login_of("eye")};
-    late.connect();
-    CHECK(late.client().rejected() == soup_reject::session_not_available);
+    const auto is_let_in = [&](const char* name) {
+        return it.operator_of(name).client().logged_in();
+    };
+    for (int each = 0; each < 17; ++each) CHECK(is_let_in("ops"));
+    CHECK_FALSE(is_let_in("ops"));  // What is left is the others'.
+    CHECK(is_let_in("eye"));
+    CHECK_FALSE(is_let_in("eye"));
+    for (const char* const other : {"floor", "risk"}) CHECK(is_let_in(other));
+    CHECK(it.trail.of(audit_event::login_refused).size() == 2);
 
     it.operators.front().disconnect();
-    late.connect();
-    CHECK(late.client().logged_in());
+    CHECK(is_let_in("eye"));
+    CHECK_FALSE(is_let_in("eye"));
 }
 
 TEST_CASE("an operator's stream is not resumed: it begins at 1 with each login") {
@@ -365,7 +371,7 @@ TEST_CASE("a participant for whom no memory is left is refused, and the others t
     order_entry_host_options options = many_operators(trail);
     options.participants_max = 3;
     options.stream.message_bytes_max = 256;
-    options.stream_memory = {.bytes_max = 2 * 512, .segment_bytes = 512};
+    options.stream_memory = {.bytes_max = 4 * 512, .segment_bytes = 512};
     options.stream.unread_bytes_max = options.stream_memory.bytes_max;
     order_entry_host host{options, day_start};
     open_market(host);
