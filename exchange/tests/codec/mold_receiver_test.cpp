@@ -482,3 +482,20 @@ TEST_CASE("fifteen seconds without even a heartbeat are silence") {
     CHECK(receiver.silent_at() == start + 25s);
     CHECK(receiver.deadline() == gyre::never);
 }
+
+TEST_CASE("what was asked for in vain in the old life is asked for anew in the new one") {
+    mold_receiver_options options;
+    options.requests_max = 1;
+    mold_receiver receiver{options, start};
+    static_cast<void>(deliver(receiver, numbers(1, 1)));
+    static_cast<void>(deliver(receiver, numbers(3, 1)));
+    CHECK(asked_all(receiver, start + 1ms) == "2+1 ");
+    CHECK(asked_all(receiver, start + 1s) == "");
+
+    const gyre::time_point later = start + silence;
+    CHECK(deliver(receiver, numbers(1, 1, "S2"), later) == "1 ");
+    CHECK(deliver(receiver, numbers(3, 1, "S2"), later) == "");
+
+    CHECK(asked_all(receiver, later + 1ms) == "2+1 ");
+    CHECK_FALSE(receiver.stuck());
+}

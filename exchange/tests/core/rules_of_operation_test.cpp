@@ -2,6 +2,7 @@
 //
 // The rules for the operator, each once more by hand: definitions that change, what ends for good, and what
 // accounts bring along. rules_test.cpp says why.
+#include <exchange/core/reference.hpp>
 #include <exchange/tests/support/judged_fixture.hpp>
 
 #include <doctest/doctest.h>
@@ -316,4 +317,18 @@ TEST_CASE("a position has an account, a market and a limit") {
     it.both_accept(set_position{account_id{1}, future, position_limit});
     it.both_accept(set_position{account_id{1}, future, -position_limit});
     it.both_accept(set_position{account_id{1}, future, 0});
+}
+
+TEST_CASE("behind an expiry the next one is known") {
+    trading_fixture it;
+    define_instrument later = any_instrument(instrument_id{2});
+    later.expiry_yyyymmdd = 20'310'115;
+    it.tell(later);
+    CHECK(it.partition().next_expiry() == end_of_expiry(20'301'220));
+    it.wait(end_of_expiry(20'301'220));
+    it.tell(expire_instruments{});
+    CHECK(it.partition().next_expiry() == end_of_expiry(20'310'115));
+    it.wait(end_of_expiry(20'310'115));
+    it.tell(expire_instruments{});
+    CHECK(it.partition().next_expiry() == ~timestamp_ns{0});
 }

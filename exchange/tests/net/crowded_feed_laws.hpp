@@ -82,6 +82,9 @@ private:
     static day keeping(std::size_t messages) {
         day today;
         today.rules.feed.kept_messages_max = messages;
+        // What is not sent goes only where there is no memory for it.
+        today.rules.feed.segment_bytes = 4096;
+        today.rules.feed.unsent_bytes_max = 4 * today.rules.feed.segment_bytes;
         return today;
     }
     /// Of what one mass cancel tells, about half.

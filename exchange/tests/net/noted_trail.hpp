@@ -22,12 +22,16 @@ struct noted_trail final : audit_trail {
         command_kind answered;
         std::uint32_t subject;
         std::optional<reject_reason> reason;
+        std::string participant;  // Whose login is changed; empty: none is.
+        std::optional<participant_outcome> outcome;
     };
 
     void record(const audit_entry& it) noexcept override {
         entries.push_back({it.what, std::string{it.who.user}, it.who.role, it.who.operator_session,
                            it.given == nullptr ? std::nullopt : std::optional{*it.given}, it.in_seq,
-                           it.answered, it.subject, it.reason});
+                           it.answered, it.subject, it.reason,
+                           std::string{it.participant == nullptr ? "" : it.participant->name},
+                           it.participant == nullptr ? std::nullopt : it.participant->outcome});
     }
     /// Those of one operator's connection, or of the exchange: 0.
     [[nodiscard]] std::vector<entry> of(std::uint32_t session) const {

@@ -418,3 +418,68 @@ TEST_CASE("what cannot be said of a participant is refused with the reason") {
     alices.exchange_bytes();
     CHECK(alices.refusals().size() == 1);  // It is no message of a client's.
 }
+
+TEST_CASE("a participant is defined only with what is a hash") {
+    order_entry_host_options options = two_traders();
+    options.participants_max = 3;
+    options.is_secret = [](const std::string& it) { return it.starts_with('$'); };
+    order_entry_host host{options, day_start};
+    open_market(host);
+    socketless_client ops{host, login_of("ops")};
+    ops.connect();
+    const auto define = [&](std::string_view hash) {
+        std::array<std::byte, message_bytes_of<define_participant>> bytes;
+        encode(define_participant{to_field<6>("carol"), to_field<128>(hash), session_id{3},
+                                  definition_action::create},
+               bytes);
+        ops.forget();
+        REQUIRE(ops.send_bytes(bytes));
+        ops.exchange_bytes();
+        participant_outcome outcome{};
+        for (const auto& each : ops.heard())
+            static_cast<void>(decode_participant_answer(
+                each.bytes, [&](const participant_changed& it) { outcome = it.outcome; }));
+        return outcome;
+    };
+    CHECK(define("plain") == participant_outcome::invalid_hash);
+    CHECK(define("$5$salt$hash") == participant_outcome::done);
+}
+
+TEST_CASE("the answer to a command of several steps is in the trail") {
+    struct answers final : audit_trail {
+        void record(const audit_entry& it) noexcept override {
+            count += it.what == audit_event::answer ? 1 : 0;
+        }
+        int count = 0;
+    } trail;
+    order_entry_host_options options = two_traders();
+    options.sequencing.limits.step_work_max = 1;
+    options.trail = &trail;
+    order_entry_host host{options, day_start};
+    open_market(host);
+    socketless_client alices{host, login_of("alice")};
+    alices.connect();
+    for (std::uint32_t each = 1; each <= 3; ++each)
+        alices.tell(limit(client_sequence{each}, order_side::buy, 100, 5));
+    const int before = trail.count;
+    host.apply(set_account_state{account_id{number(alice)}, account_state::blocked});
+    host.finish_command();
+    CHECK(trail.count == before + 1);
+}
+
+TEST_CASE("who changed participants is in the trail, with what was answered") {
+    fixture it;
+    socketless_client& ops = it.operator_of("ops");
+    ask(ops, remove_participant{to_field<6>("bob")});
+    ask(ops, remove_participant{to_field<6>("nobody")});
+
+    std::vector<std::pair<std::string, std::optional<participant_outcome>>> noted;
+    for (const noted_trail::entry& each : it.trail.entries)
+        if (each.participant.empty()) continue;
+        else noted.emplace_back(each.user + '/' + each.participant, each.outcome);
+    using enum participant_outcome;
+    CHECK(noted == decltype(noted){{"ops/bob", std::nullopt},
+                                   {"ops/bob", done},
+                                   {"ops/nobody", std::nullopt},
+                                   {"ops/nobody", unknown_participant}});
+}

@@ -3,6 +3,7 @@
 // Who may log in, who hears what, and what no client may do to the book.
 #include <exchange/net/application/order_entry_host.hpp>
 
+#include <exchange/core/reference.hpp>
 #include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
@@ -627,4 +628,53 @@ TEST_CASE("a day that ends in the middle of a command ends behind it") {
     it.alices.exchange_bytes();
     CHECK(it.alices.heard_of<order_executed>().size() == 3);
     CHECK(it.alices.client().ending() == soup_ending::session_ended);
+}
+
+TEST_CASE("the host ends instruments by itself when their last day is over, each at its time") {
+    static timestamp_ns today = 0;
+    today = end_of_expiry(20'301'219);
+    order_entry_host_options options = two_traders();
+    options.sequencing.clocks = {.wall = []() noexcept { return today; },
+                                 .steady = []() noexcept { return today; }};
+    order_entry_host host{options, day_start};
+    open_market(host);
+    for (const auto& [which, last_day] : {std::pair{2u, 20'301'220u}, {3u, 20'301'222u}}) {
+        define_instrument it{};
+        it.instrument = instrument_id{which};
+        it.product = product_id{1};
+        it.type = instrument_kind::future;
+        it.expiry_yyyymmdd = last_day;
+        host.apply(it);
+    }
+    const auto phase = [&](std::uint32_t of) { return host.market().state().markets[of].phase; };
+    const std::uint64_t before = host.counts().commands;
+
+    host.on_timer(day_start);
+    CHECK(host.counts().commands == before);
+    today = end_of_expiry(20'301'220);
+    host.on_timer(day_start);
+    CHECK(phase(2) == market_phase::ended);
+    CHECK(phase(3) == market_phase::closed);
+    host.on_timer(day_start);
+    CHECK(host.counts().commands == before + 1);
+    today = end_of_expiry(20'301'222);
+    host.on_timer(day_start);
+    CHECK(phase(3) == market_phase::ended);
+    CHECK(host.counts().commands == before + 2);
+}
+
+TEST_CASE("an unknown name costs the check of a password, as a known one does") {
+    static int checks = 0;
+    checks = 0;
+    order_entry_host_options options = two_traders();
+    options.passwords = [](std::string_view, const std::string&) noexcept {
+        ++checks;
+        return false;
+    };
+    order_entry_host host{options, day_start};
+    for (const char* name : {"alice", "ops", "nobody"}) {
+        socketless_client it{host, login_of(name)};
+        it.connect();
+    }
+    CHECK(checks == 3);
 }

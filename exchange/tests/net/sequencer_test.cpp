@@ -276,3 +276,24 @@ TEST_CASE("a command of several steps ends before the next begins, and says the 
     }
     CHECK(lines[0] == lines[1]);
 }
+
+TEST_CASE("of a command for all partitions each hears in a step of its own") {
+    struct nobody final : event_receiver {
+        void take(const event_batch&, const command_origin&) noexcept override {}
+    } ears;
+    sequencer all{{.limits = small_limits(), .partitions = 3}, ears};
+    const auto heard = [&](std::size_t which) { return all.at(which).state().last_in_seq; };
+    define_account it{};
+    it.account = account_id{1};
+    it.firm = firm_id{1};
+    it.self_trade = self_trade_action::cancel_resting;
+    REQUIRE(all.submit({}, it));
+    CHECK(all.busy());
+    CHECK((heard(0) == 1 && heard(1) == 0 && heard(2) == 0));
+    all.resume();
+    CHECK(all.busy());
+    CHECK((heard(1) == 1 && heard(2) == 0));
+    all.resume();
+    CHECK_FALSE(all.busy());
+    CHECK(heard(2) == 1);
+}

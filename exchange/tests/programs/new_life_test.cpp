@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A facility that is killed and started again on the same ports: nobody takes one life for the other.
+#include <exchange/net/application/life_name.hpp>
 #include <exchange/net/application/sequencer_clock.hpp>
 #include <exchange/tests/programs/running_exchange.hpp>
 #include <exchange/tests/programs/survivor.hpp>
@@ -246,4 +247,11 @@ TEST_CASE("the operator finds the exchange that was started again, without what 
     it.start_again();
 
     CHECK(outcome_of(waiting).status == 0);
+}
+
+TEST_CASE("who is ready has a name that nobody who begins now can have") {
+    for (int round = 0; round < 10; ++round) {
+        running_exchange it{"gyre_epoll"};
+        CHECK(it.life() < std::string{life_name(wall_time()).view()});
+    }
 }
