@@ -390,6 +390,22 @@ TEST_CASE("timers within the slack of the nearest one share its awakening (io_ur
     });
 }
 
+TEST_CASE("a timer that is due at once does not send the loop to sleep, with its slack on top") {
+    with_every_backend([](io_context_options options) {
+        if (options.backend == backend_choice::epoll) return;  // There it is the kernel's own.
+        options.timer_slack = 5s;
+        io_context io{options};
+        time_point woken{};
+        const time_point begun = io.now();
+        launch(io, note_time_after(io, 1us, woken), or_terminate{});
+
+        io.run();
+
+        CHECK(woken - begun >= 1us);
+        CHECK(woken - begun < 5s);
+    });
+}
+
 TEST_CASE("a poll comes to an end although the queue never does, and says that something is left") {
     with_every_backend([](const io_context_options& options) {
         constexpr int steps_max = 3'000'000;
