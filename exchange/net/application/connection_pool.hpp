@@ -12,6 +12,7 @@
 
 #include <gyre/base/check.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -50,10 +51,17 @@ public:
         return nullptr;
     }
 
-    /// Does what is due on each connection.
+    /// Does what is due on the connections of the next part. All of them at once would be thousands of heartbeats
+    /// in a row, and what others send waits behind them.
     void on_timer(gyre::time_point now) noexcept {
-        for (Connection& each : connections_)
-            if (each.serving()) each.on_timer(now);
+        if (next_ >= connections_.size()) next_ = 0;
+        const std::size_t end = std::min(next_ + part_max, connections_.size());
+        for (; next_ < end; ++next_)
+            if (connections_[next_].serving()) connections_[next_].on_timer(now);
+    }
+    /// How many parts there are: so often is `on_timer` wanted in the time in which each has its turn.
+    [[nodiscard]] std::size_t parts() const noexcept {
+        return std::max<std::size_t>((connections_.size() + part_max - 1) / part_max, 1);
     }
 
     /// Ends all connections now.
@@ -63,6 +71,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t part_max = 256;
+
     [[nodiscard]] static bool leaves_before(const Connection& left,
                                             const Connection& right) noexcept {
         if (left.was_logged_in() != right.was_logged_in()) return right.was_logged_in();
@@ -72,6 +82,7 @@ private:
     std::size_t connections_max_;
     std::function<Connection*(std::deque<Connection>&)> add_;
     std::deque<Connection> connections_;  // They stay where they are.
+    std::size_t next_ = 0;                // Where the next part begins.
 };
 
 }  // namespace exchange

@@ -167,7 +167,7 @@ private:
             const gyre::time_point now = X::now(context_);
             if (now >= tick) {
                 connections_.on_timer(now);
-                tick = now + options_.timer_tick;
+                tick = now + options_.timer_tick / static_cast<long>(connections_.parts());
             }
             host_.on_timer(now);
             host_.announce();  // Orders of who was too silent may have been cancelled.

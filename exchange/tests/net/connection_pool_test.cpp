@@ -23,6 +23,7 @@ struct fake_client {
     bool once_logged_in = false;
     gyre::time_point since{};
     int hung_up = 0;
+    int ticks = 0;
 
     /// @param  where  Finds the fakes again.
     explicit fake_client(std::vector<fake_client*>& where) { where.push_back(this); }
@@ -32,6 +33,7 @@ struct fake_client {
     [[nodiscard]] bool was_logged_in() const { return once_logged_in; }
     [[nodiscard]] gyre::time_point accepted_at() const { return since; }
     void hang_up() { ++hung_up; }
+    void on_timer(gyre::time_point) { ++ticks; }
 };
 
 /// Four connections, all taken: by two participants, one that is told why it has to go, and a stranger.
@@ -117,4 +119,32 @@ TEST_CASE("a client that is logged in never has to leave") {
     for (fake_client* const each : it.clients) each->now_logged_in = each->once_logged_in = true;
     CHECK(it.pool.find() == nullptr);
     CHECK(it.hung_up() == std::vector{0, 0, 0, 0});
+}
+
+TEST_CASE("of many connections a part has its turn at a time, and each once in a round") {
+    facility_options options;
+    options.connections_max = 2'000;
+    const order_entry_host host{two_traders(), day_start};
+    std::vector<fake_client*> clients;
+    connection_pool<fake_client> pool{clients, host, options};
+    CHECK(pool.parts() == 1);
+    pool.on_timer(day_start);
+    for (int each = 0; each < 1'000; ++each) pool.find()->present = true;
+    clients[7]->present = false;
+    CHECK(pool.parts() == 4);
+    const auto ticks = [&] {
+        int all = 0;
+        for (const fake_client* const each : clients) all += each->ticks;
+        return all;
+    };
+
+    int before = 0;
+    for (std::size_t part = 0; part < pool.parts(); ++part, before = ticks()) {
+        pool.on_timer(day_start);
+        CHECK(ticks() > before);
+        CHECK(ticks() - before <= 256);
+    }
+    for (const fake_client* const each : clients) CHECK(each->ticks == (each->present ? 1 : 0));
+    pool.on_timer(day_start);
+    CHECK(clients[0]->ticks == 2);
 }

@@ -141,7 +141,7 @@ void callback_facility::on_tick() {
     const gyre::time_point now = std::chrono::steady_clock::now();
     if (now >= next_tick_) {
         connections_.on_timer(now);
-        next_tick_ = now + options_.timer_tick;
+        next_tick_ = now + options_.timer_tick / static_cast<long>(connections_.parts());
     }
     host_.on_timer(now);
     host_.announce();
