@@ -22,6 +22,7 @@ order_entry_host_options options() {
     made.stream.bytes_max = kept_bytes;
     made.stream.messages_max = kept_messages;
     made.stream.unread_bytes_max = 2 * kept_bytes;
+    made.stream_memory.warm_bytes = 2 * kept_bytes;  // Of both participants.
     made.feed.kept_bytes_max = kept_bytes;
     made.feed.kept_messages_max = kept_messages;
     made.feed.unsent_bytes_max = 2 * kept_bytes;

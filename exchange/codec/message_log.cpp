@@ -21,7 +21,8 @@ namespace {
 
 segment_pool_options message_log::own_pool_for(const message_log_options& options) noexcept {
     return {.bytes_max = segments_for(options, options.segment_bytes) * options.segment_bytes,
-            .segment_bytes = options.segment_bytes};
+            .segment_bytes = options.segment_bytes,
+            .warm_bytes = options.warm_bytes};
 }
 
 std::size_t message_log::list_bytes_for(const message_log_options& options,
@@ -83,19 +84,38 @@ void message_log::reader_left() noexcept {
     has_reader_ = false;
 }
 
+/// Of the oldest segment one message at least, and as many as `more` wants.
+template <class More>
+void message_log::evict_while(const More& more) noexcept {
+    const listed_segment& oldest = listed(front_);
+    const std::byte* const segment = pool_.bytes(oldest.number);
+    const std::uint64_t end = end_of_front();
+    do {
+        const auto at = static_cast<std::size_t>(first_ - oldest.first_sequence);
+        first_position_ = oldest.position + mark(segment, at);
+        ++first_;
+    } while (first_ < end && more());
+    // The last one is being written, and keeps its place.
+    if (first_ == end && back_ - front_ > 1) give_back_front();
+}
+
 /// Of what the reader has got, what is more than is kept.
 void message_log::evict_read() noexcept {
-    while (reader_ > first_ && (reader_ - first_ > kept_messages_max_ ||
-                                reader_position_ - first_position_ > kept_bytes_max_))
-        evict_first();
+    const auto is_too_much = [this] {
+        return reader_ > first_ && (reader_ - first_ > kept_messages_max_ ||
+                                    reader_position_ - first_position_ > kept_bytes_max_);
+    };
+    while (is_too_much()) evict_while(is_too_much);
 }
 
 /// Makes the room for a message of so many bytes, and without a reader a place among those that are kept.
 void message_log::make_room(std::size_t framed_size) noexcept {
     if (!has_reader_) {
-        while (first_ < next_ && (next_ - first_ >= kept_messages_max_ ||
-                                  position() + framed_size - first_position_ > kept_bytes_max_))
-            evict_first();
+        const auto is_too_much = [&] {
+            return first_ < next_ && (next_ - first_ >= kept_messages_max_ ||
+                                      position() + framed_size - first_position_ > kept_bytes_max_);
+        };
+        while (is_too_much()) evict_while(is_too_much);
     }
     if (tail_ + framed_size + sizeof(end_mark) > marks_) open_segment();
 }
@@ -118,14 +138,6 @@ void message_log::begin_segment(segment_pool::number with) noexcept {
     listed(back_++) = {next_, base_position_, with};
 }
 
-void message_log::evict_first() noexcept {
-    const std::byte* const segment = pool_.bytes(listed(front_).number);
-    const auto at = static_cast<std::size_t>(first_ - listed(front_).first_sequence);
-    first_position_ = listed(front_).position + mark(segment, at);
-    // The last one is being written, and keeps its place.
-    if (++first_ == end_of_front() && back_ - front_ > 1) give_back_front();
-}
-
 void message_log::give_back_front() noexcept {
     const segment_pool::number gone = drop_front();
     pool_.give_back(gone, back_ - front_);
@@ -142,19 +154,23 @@ segment_pool::number message_log::drop_front() noexcept {
 
 message_log::place message_log::find(std::uint64_t sequence) const noexcept {
     gyre::expects(holds(sequence));
+    const listed_segment& newest = listed(back_ - 1);
+    if (sequence < newest.first_sequence) return find_older(sequence);
+    return {segment_, &newest, static_cast<std::size_t>(next_ - newest.first_sequence),
+            static_cast<std::size_t>(sequence - newest.first_sequence)};
+}
+
+message_log::place message_log::find_older(std::uint64_t sequence) const noexcept {
     std::size_t at = back_ - 1;
-    if (sequence < listed(at).first_sequence) {
-        std::size_t below = front_;  // Invariant: the message is in [below, at).
-        while (at - below > 1) {
-            // The oldest segment first: that is where who fell behind reads.
-            const std::size_t middle = below == front_ ? below + 1 : below + (at - below) / 2;
-            if (sequence < listed(middle).first_sequence) at = middle;
-            else below = middle;
-        }
-        at = below;
+    std::size_t below = front_;  // Invariant: the message is in [below, at).
+    while (at - below > 1) {
+        // The oldest segment first: that is where who fell behind reads.
+        const std::size_t middle = below == front_ ? below + 1 : below + (at - below) / 2;
+        if (sequence < listed(middle).first_sequence) at = middle;
+        else below = middle;
     }
-    const listed_segment& it = listed(at);
-    const std::uint64_t end = at + 1 == back_ ? next_ : listed(at + 1).first_sequence;
+    const listed_segment& it = listed(below);
+    const std::uint64_t end = listed(below + 1).first_sequence;
     return {pool_.bytes(it.number), &it, static_cast<std::size_t>(end - it.first_sequence),
             static_cast<std::size_t>(sequence - it.first_sequence)};
 }

@@ -33,6 +33,7 @@ struct message_log_options {
     std::size_t prefix_bytes = 2;                     ///< Room for framing before each; at least 1.
     std::uint64_t first_sequence = 1;                 ///< Of the first message.
     std::size_t segment_bytes = segment_bytes_usual;  ///< Of a pool of its own.
+    std::size_t warm_bytes = 0;                       ///< Of a pool of its own.
     bool held = false;  ///< A message can be read only once it is released.
 };
 
@@ -189,6 +190,7 @@ private:
         return at == 0 ? 0 : mark(segment, at - 1);
     }
     [[nodiscard]] place find(std::uint64_t sequence) const noexcept;
+    [[nodiscard]] place find_older(std::uint64_t sequence) const noexcept;
     /// As `messages`, of which no more than are released.
     [[nodiscard]] std::size_t released_of(const place& it) const noexcept {
         return static_cast<std::size_t>(
@@ -200,7 +202,8 @@ private:
     void make_room(std::size_t framed_size) noexcept;
     void open_segment() noexcept;
     void begin_segment(segment_pool::number with) noexcept;
-    void evict_first() noexcept;
+    template <class More>
+    void evict_while(const More& more) noexcept;
     void evict_read() noexcept;
     void give_back_front() noexcept;
     [[nodiscard]] segment_pool::number drop_front() noexcept;

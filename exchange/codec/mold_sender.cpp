@@ -28,6 +28,7 @@ message_log_options mold_sender::log_of(const mold_sender_options& options) noex
             .prefix_bytes = mold_block_bytes,
             .first_sequence = options.first_sequence,
             .segment_bytes = options.segment_bytes,
+            .warm_bytes = options.kept_bytes_max,  // All of them are used before the first goes.
             .held = options.held};
 }
 

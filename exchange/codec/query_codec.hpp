@@ -106,6 +106,13 @@ constexpr decode_fault decode_question(std::span<const std::byte> bytes, Visitor
                                         query_reading<Visitor, query, book_request>{visitor});
 }
 
+/// Is it of the schema that has questions?
+[[nodiscard]] constexpr bool may_be_question(std::span<const std::byte> message) noexcept {
+    return message.size() >= sbe::header_bytes &&
+           sbe::load_header(message.first<sbe::header_bytes>()).schema_id ==
+               administration::schema_id;
+}
+
 /// Reads an answer to a `query`: calls `visitor` with a page or a `query_refused`, or not at all.
 ///
 /// Errors: any `decode_error`; `unexpected_message` for whatever else is heard, answers about books included.

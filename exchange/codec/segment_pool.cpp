@@ -32,6 +32,11 @@ segment_pool::segment_pool(const segment_pool_options& options)
       memory_{next_free_.size() * segment_bytes_} {
     gyre::expects(segment_bytes_ <= segment_bytes_most && segment_bytes_ % 4 == 0);
     gyre::expects(capacity() < none, "segments are numbered");
+    constexpr std::size_t page = 4096;
+    const std::size_t warm = std::min(options.warm_bytes, memory_.size());
+    // It is written: a page that was only read is still the one of zeros that all share.
+    for (std::size_t at = 0; at < warm; at += page)
+        const_cast<volatile std::byte&>(memory_[at]) = std::byte{};
 }
 
 }  // namespace exchange

@@ -3,6 +3,8 @@
 // Phases, the order of what is written, and the cursor in the stream: see soup_server.hpp.
 #include <exchange/codec/soup_server.hpp>
 
+#include <utility>
+
 namespace exchange {
 
 using gyre::expects;
@@ -126,7 +128,7 @@ bool soup_server::nothing_to_write() const noexcept {
 
 soup_output soup_server::output() noexcept {
     soup_output out;
-    outbox_offered_ = 0;
+    offered_ = outbox_offered_ = 0;
     stream_offered_ = false;
     // Once its middle is lost, a torn message cannot be completed, and nothing can follow it.
     const bool behind = fell_behind();
@@ -139,18 +141,19 @@ soup_output soup_server::output() noexcept {
     const std::span<const std::byte> others = outbox_.offer();
     outbox_offered_ = others.size();
     out.add(others);
+    offered_end_ = partial_ > 0 ? cursor_ + 1 : cursor_;
     if (logged_in() && !behind) add_stream(out);
-    stream_offered_ = out.size() > outbox_offered_;
+    offered_ = out.size();
+    stream_offered_ = offered_ > outbox_offered_;
     return out;
 }
 
-void soup_server::add_stream(soup_output& out) const noexcept {
+void soup_server::add_stream(soup_output& out) noexcept {
     const message_log& messages = stream_->messages();
-    std::uint64_t next = partial_ > 0 ? cursor_ + 1 : cursor_;
-    while (!out.full() && next < messages.end_of_released()) {
-        const message_run run = messages.run_from(next);
+    while (!out.full() && offered_end_ < messages.end_of_released()) {
+        const message_run run = messages.run_from(offered_end_);
         out.add(run.bytes);
-        next += run.messages;
+        offered_end_ += run.messages;
     }
 }
 
@@ -158,6 +161,18 @@ void soup_server::sent(std::size_t size, gyre::time_point now) noexcept {
     stream_offered_ = false;
     if (size == 0) return;
     liveness_.sent(now);
+    if (size == offered_ && !fell_behind()) {  // Most often, and no message needs to be looked at.
+        outbox_.sent(std::exchange(outbox_offered_, 0));
+        cursor_ = offered_end_;
+        partial_ = 0;
+    } else {
+        sent_in_part(size);
+    }
+    offered_ = 0;
+    if (end_announced_ && outbox_.empty()) end(soup_ending::session_ended);
+}
+
+void soup_server::sent_in_part(std::size_t size) noexcept {
     if (partial_ > 0 && !fell_behind()) {
         const std::size_t rest = stream_->messages().framed(cursor_).size() - partial_;
         const std::size_t taken = std::min(size, rest);
@@ -168,7 +183,6 @@ void soup_server::sent(std::size_t size, gyre::time_point now) noexcept {
     outbox_.sent(from_outbox);
     outbox_offered_ -= from_outbox;
     advance(size - from_outbox);
-    if (end_announced_ && outbox_.empty()) end(soup_ending::session_ended);
 }
 
 /// Moves the cursor over `size` bytes of the stream.

@@ -94,7 +94,8 @@ private:
     soup_step end(soup_ending ending) noexcept;
     [[nodiscard]] bool fell_behind() const noexcept;
     [[nodiscard]] bool nothing_to_write() const noexcept;
-    void add_stream(soup_output& out) const noexcept;
+    void add_stream(soup_output& out) noexcept;
+    void sent_in_part(std::size_t size) noexcept;
     void advance(std::size_t size) noexcept;
 
     soup_options options_;
@@ -105,7 +106,9 @@ private:
     const soup_stream* stream_ = nullptr;  // Set once logged in.
     std::uint64_t cursor_ = 0;             // The sequence of the message to be written next.
     std::size_t partial_ = 0;              // How much of that message is written already.
-    std::size_t outbox_offered_ = 0;       // By the last `output()`.
+    std::size_t offered_ = 0;              // By the last `output()`; of that,
+    std::size_t outbox_offered_ = 0;       // by the outbox.
+    std::uint64_t offered_end_ = 0;        // The next sequence, once all of it is written.
     bool stream_offered_ = false;          // By the last `output()`.
     phase phase_ = phase::silent;
     soup_ending ending_ = soup_ending::none;

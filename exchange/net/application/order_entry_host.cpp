@@ -26,7 +26,8 @@ participant_table_options participants_of(const order_entry_host_options& it) {
             .is_secret = it.is_secret,
             .stream = held_if(it.journaled, it.stream),
             .stream_memory = {.bytes_max = stream_memory_for(it),
-                              .segment_bytes = it.stream_memory.segment_bytes}};
+                              .segment_bytes = it.stream_memory.segment_bytes,
+                              .warm_bytes = it.stream_memory.warm_bytes}};
 }
 
 query_origin asked_at(gyre::time_point now, const soup_stream& stream,
@@ -121,6 +122,7 @@ std::span<const std::byte> order_entry_host::answer(const participant& asking,
                                                     std::span<const std::byte> message,
                                                     gyre::time_point now,
                                                     timestamp_ns& queries_until) noexcept {
+    if (!may_be_question(message)) return {};  // Of most messages there is nothing more to know.
     query_origin who = asked_at(now, asking.stream(), queries_until);
     who.session = asking.who().session;
     who.account = asking.who().account;

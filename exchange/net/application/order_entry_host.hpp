@@ -42,7 +42,7 @@ struct order_entry_host_options {
     audit_trail* trail = nullptr;                  ///< Borrowed, or null: nothing is kept.
     soup_stream_options stream{.session = "DAY"};  ///< Of each participant.
     /// Of all streams together; no bytes: `stream_memory_for` says how many.
-    segment_pool_options stream_memory{.bytes_max = 0};
+    segment_pool_options stream_memory{.bytes_max = 0, .warm_bytes = std::size_t{8} << 20};
     /// Of each operator's connection: one that gives so many commands and reads no answer is ended.
     soup_stream_options operator_stream{.session = "OPERATOR",
                                         .bytes_max = std::size_t{64} << 10,

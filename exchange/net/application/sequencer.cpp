@@ -16,11 +16,13 @@ sequencer::sequencer(const sequencer_options& options, event_receiver& events)
     partition_limits limits = options.limits;
     for (limits.partition = 0; limits.partition < options.partitions; ++limits.partition)
         partitions_.emplace_back(limits, numbers_);
+    single_ = options.partitions == 1;
+    active_ = &partitions_.front();
 }
 
 void sequencer::resume() noexcept {
-    if (partitions_[current_].busy()) partitions_[current_].resume(event_sink::to(relay_));
-    if (!partitions_[current_].busy() && next_ < partitions_.size()) tell_next();
+    if (active_->busy()) active_->resume(event_sink::to(relay_));
+    if (!active_->busy() && next_ != all_told) tell_next();
 }
 
 timestamp_ns sequencer::next_expiry() const noexcept {

@@ -67,16 +67,14 @@ public:
         origin_ = from;
         telling_all_ = false;
         ++commands_;
-        if (partitions_.size() == 1) [[likely]]
-            begin_in(0, what, numbering::checked);
+        if (single_) [[likely]]
+            active_->begin(clock_.now(), what, event_sink::to(relay_), numbering::checked);
         else route(what);
         return true;
     }
 
     /// Is a command not carried out completely?
-    [[nodiscard]] bool busy() const noexcept {
-        return partitions_[current_].busy() || next_ < partitions_.size();
-    }
+    [[nodiscard]] bool busy() const noexcept { return active_->busy() || next_ != all_told; }
 
     /// Carries out another step of it.
     void resume() noexcept;
@@ -113,7 +111,8 @@ private:
     template <class Command>
     void begin_in(std::size_t which, const Command& what, numbering how) noexcept {
         current_ = which;
-        partitions_[which].begin(clock_.now(), what, event_sink::to(relay_), how);
+        active_ = &partitions_[which];
+        active_->begin(clock_.now(), what, event_sink::to(relay_), how);
     }
 
     template <class Command>
@@ -149,7 +148,9 @@ private:
     std::deque<partition> partitions_;
     relay relay_{this};
     command_origin origin_;
-    std::size_t current_ = 0;      // The partition whose command is the latest.
+    bool single_;                  // Is there one partition only?
+    std::size_t current_ = 0;      // The partition whose command is the latest,
+    partition* active_;            // and itself.
     std::size_t next_ = all_told;  // The next to hear `everywhere_`.
     command everywhere_;           // Given to one partition after the other.
     bool telling_all_ = false;     // Is the latest command one of those?
