@@ -24,6 +24,7 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 namespace gyre {
 namespace {
@@ -333,7 +334,9 @@ void io_context::turn(time_point limit) noexcept {
     time_point deadline = loop_backend::no_wait;
     if (limit != loop_backend::no_wait && may_sleep()) {
         deadline = std::min(limit, timers_->next());
-        if (deadline - now_ < shortest_sleep) deadline = loop_backend::no_wait;
+        // Once at a time: a clock that moves in waits only would stand still.
+        if (deadline - now_ < shortest_sleep && std::exchange(stayed_awake_at_, now_) != now_)
+            deadline = loop_backend::no_wait;
         else if (options_.spin_max > duration::zero()) look_for_work(deadline);
     }
     if (deadline != loop_backend::no_wait) {

@@ -439,6 +439,7 @@ private:
     std::size_t first_reading_ = 16;  // Items of a turn before the clock is read.
     unsigned fork_count_;             // That of the process whose backend it has.
     int spin_luck_ = spin_luck_max;   // How worthwhile spinning has been of late.
+    time_point stayed_awake_at_{};    // The last time that a timer was too near for a sleep.
     static constexpr int spin_luck_max = 16;
 
     // Written by this loop, read by any thread.
