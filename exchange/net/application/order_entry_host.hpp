@@ -104,6 +104,9 @@ public:
         begin_own(what);
         finish_command();
     }
+    void apply(const command& what) noexcept {
+        std::visit([this](const auto& it) { apply(it); }, what);
+    }
 
     /// Is a command under way that takes more than one step, or does one of the exchange's own wait? Then no
     /// other can begin, and clients wait.
@@ -217,7 +220,7 @@ public:
     /// Does what is due: instruments whose last day is over end, passwords that wait are checked.
     void on_timer(gyre::time_point now) noexcept;
     /// When that is wanted before the next tick; `never` if it is not.
-    [[nodiscard]] gyre::time_point deadline() noexcept { return logins_.deadline(); }
+    [[nodiscard]] gyre::time_point deadline() const noexcept { return logins_.deadline(); }
 
 private:
     /// Begins a command of the exchange itself.

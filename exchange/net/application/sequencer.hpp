@@ -11,6 +11,7 @@
 #include <exchange/core/partition.hpp>
 #include <exchange/net/application/sequencer_clock.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -60,6 +61,7 @@ public:
     ///
     /// @return False if it comes from an old epoch of its session, and nothing has happened.
     template <class Command>
+        requires(!std::same_as<Command, command>)  // Where it goes depends on what it is.
     bool submit(const command_origin& from, const Command& what) noexcept {
         expects(!busy());
         if (from.session != session_id::none && epochs_[number(from.session)] != from.epoch)

@@ -678,3 +678,31 @@ TEST_CASE("an unknown name costs the check of a password, as a known one does") 
     }
     CHECK(checks == 3);
 }
+
+TEST_CASE("what prepares a day with several partitions is told to the one that it concerns") {
+    order_entry_host_options options = two_traders();
+    options.sequencing.partitions = 2;
+    order_entry_host host{options, day_start};
+    open_market(host);
+    define_instrument second{};
+    second.instrument = instrument_id{2};
+    second.product = product_id{1};
+    second.type = instrument_kind::future;
+    for (const command& each :
+         {command{second}, command{set_phase{the_market, market_phase::closed}},
+          command{set_position{account_id{1}, the_market, -5}},
+          command{set_position{account_id{2}, instrument_id{2}, 7}}})
+        host.apply(each);
+
+    const auto held = [&](std::size_t partition, account_id account, instrument_id in) {
+        const venue& state = host.sequencing().at(partition).state();
+        return state.holdings[state.holdings.find(account, static_cast<std::uint16_t>(number(in)))]
+            .position;
+    };
+    CHECK(held(0, account_id{1}, the_market) == -5);
+    CHECK(held(1, account_id{1}, the_market) == 0);
+    CHECK(held(1, account_id{2}, instrument_id{2}) == 7);
+    CHECK(held(0, account_id{2}, instrument_id{2}) == 0);
+    const venue& other = host.sequencing().at(1).state();
+    CHECK(other.markets[1].terms.instrument.instrument == instrument_id::none);
+}
