@@ -43,6 +43,9 @@ public:
             std::max(login_deadline_, gyre::deadline_after(now, options_.login_within));
     }
 
+    /// The client's packets are not looked at, so its silence says nothing.
+    void keep_alive(gyre::time_point now) noexcept { liveness_.heard(now); }
+
     /// When `on_timer` is wanted next; `never` once the session is over.
     [[nodiscard]] gyre::time_point deadline() const noexcept;
 

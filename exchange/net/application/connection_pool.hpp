@@ -59,6 +59,16 @@ public:
         for (; next_ < end; ++next_)
             if (connections_[next_].serving()) connections_[next_].on_timer(now);
     }
+    /// The same for each part that is due at `tick` or since, all of them at most.
+    ///
+    /// @return When the next one is.
+    [[nodiscard]] gyre::time_point on_tick(gyre::time_point tick, gyre::time_point now,
+                                           gyre::duration round) noexcept {
+        const gyre::duration step = round / static_cast<long>(parts());
+        for (std::size_t part = 0; tick <= now && part < parts(); ++part, tick += step)
+            on_timer(now);
+        return std::max(tick, now);
+    }
     /// How many parts there are: so often is `on_timer` wanted in the time in which each has its turn.
     [[nodiscard]] std::size_t parts() const noexcept {
         return std::max<std::size_t>((connections_.size() + part_max - 1) / part_max, 1);

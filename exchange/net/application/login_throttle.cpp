@@ -52,30 +52,43 @@ login_throttle::login_throttle(const login_throttle_options& options, gyre::time
       next_check_{now - credit_} {
     by_name_.reserve(options.mistakes_max);
     by_host_.reserve(options.mistakes_max);
-    by_pair_.reserve(options.mistakes_max);
+    by_pair_.reserve(options.untold_max);
 }
 
 void login_throttle::submit(waiting_login& login, const soup_username& name,
                             const gyre::endpoint& peer, gyre::time_point now) noexcept {
     login.pair_ = pair_of(name, peer);
+    const gyre::time_point until = told_at(login.pair_);
+    if (until > now) return hold(login, until);
     waiting_.push_back(login);
     on_timer(now);
 }
 
-void login_throttle::on_timer(gyre::time_point now) noexcept {
-    const auto may = [&](const waiting_login& it) { return told_at(it.pair_) <= now; };
-    for (int checks = 0; checks < checks_a_call; ++checks) {
-        waiting_login* const next = waiting_.find(may);
-        if (next == nullptr || !take_turn(now)) return;
-        next->unlink();
-        next->check_login(now);
-    }
+void login_throttle::hold(waiting_login& login, gyre::time_point until) noexcept {
+    login.held_until_ = until;
+    held_.push_back(login);
+    held_due_ = std::min(held_due_, until);
 }
 
-gyre::time_point login_throttle::deadline() noexcept {
-    gyre::time_point first = gyre::never;
-    waiting_.for_each([&](const waiting_login& it) { first = std::min(first, told_at(it.pair_)); });
-    return first == gyre::never ? first : std::max(first, next_check_);
+void login_throttle::let_wait_who_is_due(gyre::time_point now) noexcept {
+    if (now < held_due_) return;
+    held_due_ = gyre::never;
+    held_.for_each([&](waiting_login& it) {
+        if (it.held_until_ > now) {
+            held_due_ = std::min(held_due_, it.held_until_);
+        } else {
+            it.unlink();
+            waiting_.push_back(it);
+        }
+    });
+}
+
+void login_throttle::on_timer(gyre::time_point now) noexcept {
+    let_wait_who_is_due(now);
+    for (int checks = 0; checks < checks_a_call && !waiting_.empty(); ++checks) {
+        if (!take_turn(now)) return;
+        waiting_.pop_front().check_login(now);
+    }
 }
 
 gyre::time_point login_throttle::told_at(std::uint64_t pair) const noexcept {
@@ -95,23 +108,31 @@ gyre::duration login_throttle::note_mistake(const soup_username& name, const gyr
                                             gyre::time_point now) noexcept {
     const gyre::duration late =
         std::max(note(by_name_, number_of(name), now), note(by_host_, number_of(peer), now));
-    if (late > gyre::duration::zero())
-        find_or_make(by_pair_, pair_of(name, peer), now).last = gyre::deadline_after(now, late);
+    if (late == gyre::duration::zero()) return late;
+    const std::uint64_t pair = pair_of(name, peer);
+    const gyre::time_point told = gyre::deadline_after(now, late);
+    find_or_make(by_pair_, options_.untold_max, pair, now).last = told;
+    waiting_.for_each([&](waiting_login& it) {
+        if (it.pair_ != pair) return;
+        it.unlink();
+        hold(it, told);
+    });
     return late;
 }
 
-login_throttle::mistakes& login_throttle::find_or_make(table& in, std::uint64_t whose,
+login_throttle::mistakes& login_throttle::find_or_make(table& in, std::size_t most,
+                                                       std::uint64_t whose,
                                                        gyre::time_point now) noexcept {
     auto it = std::ranges::find(in, whose, &mistakes::of);
     if (it != in.end()) return *it;
-    if (in.size() < options_.mistakes_max) it = in.insert(in.end(), mistakes{});
+    if (in.size() < most) it = in.insert(in.end(), mistakes{});
     else it = std::ranges::min_element(in, {}, &mistakes::last);
     *it = {.of = whose, .count = 0, .last = now};
     return *it;
 }
 
 gyre::duration login_throttle::note(table& in, std::uint64_t whose, gyre::time_point now) noexcept {
-    mistakes* const it = &find_or_make(in, whose, now);
+    mistakes* const it = &find_or_make(in, options_.mistakes_max, whose, now);
     if (now - it->last >= options_.forget_after) it->count = 0;
     it->last = now;
     gyre::duration delay = options_.delay_first;

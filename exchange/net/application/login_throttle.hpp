@@ -27,6 +27,7 @@ struct login_throttle_options {
     gyre::duration delay_max = std::chrono::seconds{8};
     gyre::duration forget_after = std::chrono::minutes{1};  ///< Of the last mistake.
     std::size_t mistakes_max = 1024;  ///< Remembered, of user names and of peers each.
+    std::size_t untold_max = 4096;    ///< Refusals that are not told yet: those of `delay_max`.
     std::uint32_t checks_per_second_max = 500;
     std::uint32_t checks_at_once_max = 50;  ///< After a rest.
 };
@@ -42,11 +43,12 @@ protected:
 
 private:
     friend class login_throttle;
-    std::uint64_t pair_ = 0;  // The name and the host, as one number.
+    std::uint64_t pair_ = 0;         // The name and the host, as one number.
+    gyre::time_point held_until_{};  // Not to be checked before.
 };
 
 /// Threads:  One at a time, as everything of its host.
-/// Cost:     Memory is taken at construction. A mistake costs a walk over the table.
+/// Cost:     Memory is taken at construction. A login costs a walk over a table, a mistake one over those who wait.
 class login_throttle {
 public:
     login_throttle(const login_throttle_options& options, gyre::time_point now);
@@ -59,9 +61,9 @@ public:
     void on_timer(gyre::time_point now) noexcept;
 
     /// When `on_timer` is wanted next; `never` if no login waits.
-    ///
-    /// Cost:  A walk over those that wait.
-    [[nodiscard]] gyre::time_point deadline() noexcept;
+    [[nodiscard]] gyre::time_point deadline() const noexcept {
+        return waiting_.empty() ? held_due_ : next_check_;
+    }
 
     /// Notes a wrong name or password.
     ///
@@ -80,15 +82,19 @@ private:
     static constexpr int checks_a_call = 4;
 
     [[nodiscard]] bool take_turn(gyre::time_point now) noexcept;
+    void hold(waiting_login& login, gyre::time_point until) noexcept;
+    void let_wait_who_is_due(gyre::time_point now) noexcept;
     /// Until when no login of this name and host is checked.
     [[nodiscard]] gyre::time_point told_at(std::uint64_t pair) const noexcept;
-    [[nodiscard]] mistakes& find_or_make(table& in, std::uint64_t whose,
-                                         gyre::time_point now) noexcept;
+    [[nodiscard]] static mistakes& find_or_make(table& in, std::size_t most, std::uint64_t whose,
+                                                gyre::time_point now) noexcept;
     [[nodiscard]] gyre::duration note(table& in, std::uint64_t whose,
                                       gyre::time_point now) noexcept;
 
     login_throttle_options options_;
-    gyre::list<waiting_login, waiting_login> waiting_;
+    gyre::list<waiting_login, waiting_login> waiting_;  // For their turn, in order.
+    gyre::list<waiting_login, waiting_login> held_;     // For a refusal to be told.
+    gyre::time_point held_due_ = gyre::never;           // Of none of those sooner.
     gyre::duration check_period_;
     gyre::duration credit_;        // For those that may come at once.
     gyre::time_point next_check_;  // When all that were begun are accounted for.

@@ -165,10 +165,7 @@ private:
                 co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
-            if (now >= tick) {
-                connections_.on_timer(now);
-                tick = now + options_.timer_tick / static_cast<long>(connections_.parts());
-            }
+            tick = connections_.on_tick(tick, now, options_.timer_tick);
             host_.on_timer(now);
             host_.announce();  // Orders of who was too silent may have been cancelled.
             for (bool more = feed_.begin(); more;) {

@@ -48,6 +48,7 @@ void order_entry_session::on_framing_error(soup_ending ending) noexcept {
 
 void order_entry_session::on_timer(gyre::time_point now) noexcept {
     if (refuse_at_ != gyre::never) server_.keep_waiting(now);  // It has done its part.
+    else if (pending_) server_.keep_alive(now);
     on_step(server_.on_timer(now), now);
     if (now >= refuse_at_) refuse(soup_reject::not_authorized);
 }

@@ -139,10 +139,7 @@ void callback_facility::await_tick() {
 void callback_facility::on_tick() {
     if (!running_) return;
     const gyre::time_point now = std::chrono::steady_clock::now();
-    if (now >= next_tick_) {
-        connections_.on_timer(now);
-        next_tick_ = now + options_.timer_tick / static_cast<long>(connections_.parts());
-    }
+    next_tick_ = connections_.on_tick(next_tick_, now, options_.timer_tick);
     host_.on_timer(now);
     host_.announce();
     static_cast<void>(feed_.flush(nullptr));  // Orders of who was silent may be cancelled.
