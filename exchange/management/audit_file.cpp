@@ -133,7 +133,8 @@ std::string line_of(const audit_entry& it, const std::string& life) {
     made["time_ns"] = it.time;
     made["life"] = life;
     made["event"] = name_of(it.what);
-    made["user"] = it.who.user.empty() ? std::string_view{"exchange"} : it.who.user;
+    const bool is_exchange = it.who.user.empty() && it.what != audit_event::login_refused;
+    made["user"] = is_exchange ? std::string_view{"exchange"} : it.who.user;
     if (it.who.role) made["role"] = describe(*it.who.role);
     if (it.who.operator_session != 0) made["connection"] = it.who.operator_session;
     if (it.who.peer != nullptr && it.who.peer->kind() != gyre::endpoint::family::none)

@@ -131,6 +131,10 @@ void make_connections(config& it, std::vector<config_error>& errors) {
         errors.push_back(
             {"order_entry.participants_max",
              "expected as many as there are already, which is " + std::to_string(participants)});
+    if (it.host.operators.size() > it.host.operator_connections_max)
+        errors.push_back(
+            {"operators.connections_max", "expected a place for each operator, which is " +
+                                              std::to_string(it.host.operators.size())});
     const std::size_t logins = it.host.participants_max +
                                (it.host.operators.empty() ? 0 : it.host.operator_connections_max);
     if (!it.connections_max_given)

@@ -77,6 +77,11 @@ std::optional<message_rejected> order_entry_host::take(
                                       [&](const auto& command) { begin(origin, command); });
     }
     if (fault.error == decode_error::none) return std::nullopt;
+    // A question that could be read was answered before.
+    if (may_be_question(message)) {
+        const decode_fault asked = decode_question(message, [](const auto&) {});
+        if (asked.error != decode_error::unexpected_message) fault = asked;
+    }
     ++malformed_;
     return refusal_of(message, fault);
 }

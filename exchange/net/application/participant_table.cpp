@@ -57,6 +57,7 @@ participant_outcome participant_table::check(std::string_view name, const define
     const participant* const known = find(name);
     if (creates && (known != nullptr || taken_by_operator)) return name_taken;
     if (!creates && known == nullptr) return unknown_participant;
+    if (known != nullptr && known->who().what != told::own) return invalid_action;
     const participant* const there = find(what.session);
     if (there != nullptr && there != known) return session_taken;
     if (creates && participants_now() >= options_.participants_max) return at_capacity;
@@ -84,7 +85,12 @@ void participant_table::change(std::string_view name, const define_participant& 
         known->become(secret);
         return known->cut();
     }
+    // What the removal tells others must not take the memory that there is for this one.
+    const bool reserves = known != nullptr && !known->has_no_reader() &&
+                          std::ranges::none_of(participants_, &participant::is_free);
+    if (reserves) streams_.join();
     if (known != nullptr) remove(*known);
+    if (reserves) streams_.leave();
     add({name, secret, what.session});
 }
 

@@ -483,3 +483,46 @@ TEST_CASE("who changed participants is in the trail, with what was answered") {
                                    {"ops/nobody", std::nullopt},
                                    {"ops/nobody", unknown_participant}});
 }
+
+TEST_CASE("a change that cuts a user off leaves room for what becomes of it, or is not made") {
+    for (std::size_t segments = 6; segments <= 40; ++segments) {
+        noted_trail trail;
+        order_entry_host_options options = many_operators(trail);
+        options.participants.push_back(
+            {.username = "watch", .secret = "secret", .what = told::all});
+        options.participants_max = 4;
+        options.stream.message_bytes_max = 256;
+        options.stream_memory = {.bytes_max = segments * 512, .segment_bytes = 512};
+        options.stream.unread_bytes_max = options.stream_memory.bytes_max;
+        order_entry_host host{options, day_start};
+        open_market(host, disconnect_policy::cancel_orders);
+        host.apply(define_session{session_id{3}, account_id{1}, disconnect_policy::cancel_orders});
+        socketless_client ops{host, login_of("ops")};
+        ops.connect();
+        socketless_client alices{host, login_of("alice")};
+        alices.connect();
+        socketless_client watcher{host, login_of("watch")};
+        watcher.connect();
+        for (std::uint32_t each = 1; each <= 30; ++each)
+            alices.tell(limit(client_sequence{each}, order_side::buy, 100, 5));
+
+        const participant_outcome outcome = ask(ops, somebody("alice", 3, change_it));
+        CHECK(
+            (outcome == participant_outcome::done || outcome == participant_outcome::at_capacity));
+        CHECK((outcome == participant_outcome::done) == alices.was_cut());
+    }
+}
+
+TEST_CASE("who is told copies is not made a trader") {
+    noted_trail trail;
+    order_entry_host_options options = many_operators(trail);
+    options.participants.push_back({.username = "watch", .secret = "secret", .what = told::all});
+    options.participants_max = 4;
+    order_entry_host host{options, day_start};
+    open_market(host);
+    socketless_client ops{host, login_of("ops")};
+    ops.connect();
+    CHECK(ask(ops, somebody("watch", 3, change_it)) == participant_outcome::invalid_action);
+    CHECK(ask(ops, somebody("watch", 3)) == participant_outcome::name_taken);
+    CHECK(ask(ops, remove_participant{to_field<6>("watch")}) == participant_outcome::done);
+}
