@@ -35,7 +35,8 @@ constexpr int shared_items_first = 16;
 // where many items take 2: so it is read after some items, and about once in this time where they take long.
 constexpr duration turn_length_max = std::chrono::milliseconds{1};
 
-// A wait that ends sooner is none: falling asleep and waking up take longer, and the timer's slack comes on top.
+// A wait that ends sooner is none: falling asleep and waking up take longer, and the timer's slack comes on
+// top.
 constexpr duration shortest_sleep = std::chrono::microseconds{2};
 constexpr std::size_t items_before_first_reading = 16;
 constexpr std::size_t items_per_reading_max = 64;
@@ -335,7 +336,7 @@ void io_context::turn(time_point limit) noexcept {
     if (limit != loop_backend::no_wait && may_sleep()) {
         deadline = std::min(limit, timers_->next());
         // Once at a time: a clock that moves in waits only would stand still.
-        if (deadline - now_ < shortest_sleep && std::exchange(stayed_awake_at_, now_) != now_)
+        if (deadline < now_ + shortest_sleep && std::exchange(stayed_awake_at_, now_) != now_)
             deadline = loop_backend::no_wait;
         else if (options_.spin_max > duration::zero()) look_for_work(deadline);
     }
