@@ -2,8 +2,8 @@
 //
 // A matching facility as a process of its own, whose memory and processor time are its alone.
 //
-// What is measured of one message stands in measurement.hpp, inside one process. Here are operators' questions:
-// how large it is, what it costs when clients are idle, how long others wait.
+// What is measured of one message stands in measurement.hpp, inside one process. Here are operators'
+// questions: how large it is, what it costs when clients are idle, how long others wait.
 #pragma once
 
 #include <gyre/io/endpoint.hpp>

@@ -71,8 +71,8 @@ gyre::udp_socket bound_to_loopback(gyre::io_context& on) {
     return made.take();
 }
 
-/// Those who trade beside, and who asks for the newest message of the feed again and again: on a loop of their
-/// own, since those who give long commands have much to read.
+/// Those who trade beside, and who asks for the newest message of the feed again and again: on a loop of
+/// their own, since those who give long commands have much to read.
 class observers {
 public:
     /// What they have noticed, in ns.

@@ -128,7 +128,7 @@ public:
     [[nodiscard]] std::uint64_t end_of_released() const noexcept {
         return released_ < next_ ? released_ : next_;
     }
-    /// Draws a line behind the newest message: `release` lets go what stands before it. Of a log that is held.
+    /// Of a log that is held: draws a line behind the newest message; `release` lets go what stands before.
     void seal() noexcept { sealed_ = next_; }
     void release() noexcept { released_ = sealed_; }
 

@@ -25,7 +25,7 @@ inline constexpr std::size_t segment_bytes_usual = std::size_t{64} << 10;
 struct segment_pool_options {
     std::size_t bytes_max = std::size_t{64} << 20;  ///< Of all segments; rounded up to whole ones.
     std::size_t segment_bytes = segment_bytes_usual;  ///< A multiple of 4.
-    /// Taken from the machine at once, so that the first messages do not wait for pages; others as they are used.
+    /// Taken from the machine at once, so that the first messages do not wait for pages; others when used.
     std::size_t warm_bytes = 0;
 };
 

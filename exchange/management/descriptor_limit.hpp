@@ -2,9 +2,9 @@
 //
 // How many descriptors a facility can come to need, and whether the process may have as many.
 //
-// The usual limit of a process, 1,024, is below what a facility may be configured for. When it is reached, who
-// connects waits in the kernel and is told nothing, participants among them. So the facility asks for what it
-// needs, and begins nothing if it cannot have that.
+// The usual limit of a process, 1,024, is below what a facility may be configured for. When it is reached,
+// who connects waits in the kernel and is told nothing, participants among them. So the facility asks for
+// what it needs, and begins nothing if it cannot have that.
 #pragma once
 
 #include <exchange/management/config.hpp>

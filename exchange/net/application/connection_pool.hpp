@@ -51,8 +51,8 @@ public:
         return nullptr;
     }
 
-    /// Does what is due on the connections of the next part. All of them at once would be thousands of heartbeats
-    /// in a row, and what others send waits behind them.
+    /// Does what is due on the connections of the next part. All of them at once would be thousands of
+    /// heartbeats in a row, and what others send waits behind them.
     void on_timer(gyre::time_point now) noexcept {
         if (next_ >= connections_.size()) next_ = 0;
         const std::size_t end = std::min(next_ + part_max, connections_.size());

@@ -19,8 +19,8 @@ namespace exchange {
 ///
 /// Two moments of one century that are 52 ms apart have different names, and the later one's is greater. A
 /// life that neither accepts nor sends before its name is over (`life_name(wall_time())` is another) has a
-/// name of its own, if lives follow each other. Names do not sort if the machine's clock is set back between two
-/// lives by more than lies between them.
+/// name of its own, if lives follow each other. Names do not sort if the machine's clock is set back between
+/// two lives by more than lies between them.
 ///
 /// @param  begun  Nanoseconds since 1970.
 [[nodiscard]] padded_text<10> life_name(timestamp_ns begun) noexcept;

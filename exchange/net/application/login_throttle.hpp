@@ -3,10 +3,10 @@
 // How fast passwords may be tried: what a wrong one costs its sender, and all of them together the exchange.
 //
 // A wrong password is told late, and later each time, by user name and by peer; everything else goes on
-// meanwhile. Who does not wait for that gains nothing: until it is told, no other try for the same name from the
-// same host is checked. And since a password is hashed to be checked, there is a bound on checks per second:
-// whoever is beyond it waits, in order, so that strangers cannot use up the processor. It reads no clock, and
-// its tables do not grow: the oldest mistake is forgotten for a new one.
+// meanwhile. Who does not wait for that gains nothing: until it is told, no other try for the same name from
+// the same host is checked. And since a password is hashed to be checked, there is a bound on checks per
+// second: whoever is beyond it waits, in order, so that strangers cannot use up the processor. It reads no
+// clock, and its tables do not grow: the oldest mistake is forgotten for a new one.
 #pragma once
 
 #include <exchange/codec/soup_packet.hpp>
@@ -48,7 +48,8 @@ private:
 };
 
 /// Threads:  One at a time, as everything of its host.
-/// Cost:     Memory is taken at construction. A login costs a walk over a table, a mistake one over those who wait.
+/// Cost:     Memory is taken at construction. A login costs a walk over a table, a mistake one over those who
+///           wait.
 class login_throttle {
 public:
     login_throttle(const login_throttle_options& options, gyre::time_point now);

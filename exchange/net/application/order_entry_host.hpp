@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The order entry of an exchange without its sockets: bytes of clients in, bytes for them and for the feed out.
+// The order entry of an exchange without its sockets: bytes of clients in, bytes for them and the feed out.
 //
 // How a facility waits differs (coroutines of one library or another, callbacks); what a message means, who
 // may log in, who hears what, and what becomes of slow readers does not. So that is here, once, and is

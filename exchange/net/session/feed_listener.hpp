@@ -85,8 +85,8 @@ public:
     /// Opens its sockets and begins. After an error nothing has begun.
     [[nodiscard]] gyre::io_result<> start() {
         gyre::udp_options shared;
-        // Several listeners of a host in one group. Without a group only one of them would hear, and the kernel
-        // could choose a port that another has.
+        // Several listeners of a host in one group. Without a group only one of them would hear, and the
+        // kernel could choose a port that another has.
         shared.address_reused = !options_.interface.empty();
         auto [binding, group] = X::bind(context_, options_.group, shared);
         if (binding) return binding;
