@@ -71,6 +71,12 @@ public:
     /// @return Its messages are borrowed until the next `prepare`.
     [[nodiscard]] std::optional<mold_datagram> next(gyre::time_point now) noexcept;
 
+    /// The message that `next` would begin with, and the first that it could not give yet.
+    [[nodiscard]] std::uint64_t next_to_send() const noexcept { return cursor_; }
+    [[nodiscard]] std::uint64_t end_of_sendable() const noexcept {
+        return messages_.end_of_released();
+    }
+
     /// A heartbeat, or the end of the session once more, if it is time.
     [[nodiscard]] std::optional<mold_datagram> on_timer(gyre::time_point now) noexcept;
 

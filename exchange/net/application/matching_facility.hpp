@@ -58,6 +58,7 @@ public:
         begin(finish_commands());
         begin(answer_requests());
         begin(keep_time());
+        begin(send_the_rest());
         return {};
     }
 
@@ -156,6 +157,7 @@ private:
     }
 
     task answer_requests() { co_await feed_.answer_requests(); }
+    task send_the_rest() { co_await feed_.send_the_rest(); }
 
     task keep_time() {
         gyre::time_point tick = X::now(context_) + options_.timer_tick;
@@ -168,10 +170,7 @@ private:
             tick = connections_.on_tick(tick, now, options_.timer_tick);
             host_.on_timer(now);
             host_.announce();  // Orders of who was too silent may have been cancelled.
-            for (bool more = feed_.begin(); more;) {
-                const auto what = co_await feed_.send();
-                more = feed_.sent(what);
-            }
+            feed_.send_what_is_due();
         }
     }
 

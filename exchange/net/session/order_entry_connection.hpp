@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace exchange {
 
@@ -56,7 +57,7 @@ public:
         accepted_at_ = X::now(shared_.context);
         session_.emplace(shared_.host, *this, shared_.options.sessions, accepted_at_);
         over_since_ = gyre::never;
-        finished_ = cut_ = waits_for_host_ = false;
+        finished_ = cut_ = waits_for_host_ = handed_over_ = false;
         has_output_.reset();
         writer_gone_.reset();
     }
@@ -153,9 +154,9 @@ private:
                     const auto sent = co_await shared_.feed.send();
                     more = shared_.feed.sent(sent);
                 }
-                for (bool more = begin_output(); more;) {
+                for (bool more = begin_own_output(); more;) {
                     const auto written = co_await packets_.send(output_);
-                    more = note_output(written);
+                    more = note_own_output(written);
                 }
                 shared_.note_written();
                 if (session_->login_pending()) {
@@ -171,10 +172,10 @@ private:
 
     task write_what_others_caused() {
         for (;;) {
-            if (!has_output_.is_set()) static_cast<void>(co_await has_output_.wait());
+            if (!finished_ && !has_output_.is_set()) static_cast<void>(co_await has_output_.wait());
             has_output_.reset();
-            if (finished_) break;
-            for (bool more = begin_output(); more;) {
+            if (finished_ && !handed_over_) break;
+            for (bool more = std::exchange(handed_over_, false) || begin_output(); more;) {
                 const auto written = co_await packets_.send(output_);
                 more = note_output(written);
             }
@@ -204,6 +205,22 @@ private:
         packets_.cut();
         writing_ = false;
         note_clean();
+        return false;
+    }
+
+    /// The same for the reader, who writes what there is when it begins. What others cause meanwhile it leaves
+    /// to the writer: they could go on for ever, and a client that is told much must be heard.
+    [[nodiscard]] bool begin_own_output() noexcept {
+        const bool begun = begin_output();
+        own_left_ = output_.size();
+        return begun;
+    }
+    [[nodiscard]] bool note_own_output(const gyre::io_result<std::size_t>& written) noexcept {
+        if (!note_output(written)) return false;
+        own_left_ -= std::min(own_left_, written.value());
+        if (own_left_ > 0) return true;
+        handed_over_ = true;
+        has_output_.set();
         return false;
     }
 
@@ -248,6 +265,8 @@ private:
     typename X::event decided_;  // Set when a login is, or nobody waits for it any more.
     gyre::time_point accepted_at_{};
     gyre::time_point over_since_ = gyre::never;
+    std::size_t own_left_ = 0;   // Of what the reader writes, while it does.
+    bool handed_over_ = false;   // To the writer, while `writing_`.
     bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.
     bool writing_ = false;
     bool unwritten_ = false;       // Counted in the shared state.

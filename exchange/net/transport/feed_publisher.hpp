@@ -2,11 +2,12 @@
 //
 // The public feed on its way out: datagrams of a mold_sender to their group, and answers to those who ask.
 //
-// The session that changed the book sends; if one is sending already, it goes on until nothing is
-// left. So datagrams are as full as the moment allows, and there is one writer. Those who send
-// again and again do so in their own frames (`begin`, `send`, `sent`): a coroutine of its own could
-// be needed for the first time, or twice at once for the first time, long after the start, and
-// would allocate then.
+// The session that changed the book sends, what others have caused before included; what they cause
+// meanwhile it leaves to a coroutine that is always there, so that no session sends for all others
+// for as long as they are faster. There is one writer, and datagrams are as full as the moment
+// allows. Those who send again and again do so in their own frames (`begin`, `send`, `sent`): a
+// coroutine for each could be needed for the first time, or twice at once for the first time, long
+// after the start, and would allocate then.
 #pragma once
 
 #include <exchange/codec/mold_sender.hpp>
@@ -15,6 +16,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace exchange {
 
@@ -43,6 +45,7 @@ public:
         static_cast<void>(outgoing_.close());
         static_cast<void>(requests_.close());
         rest_.cancel();
+        due_.set();
     }
 
     /// Has the feed anything that was not given to the kernel?
@@ -68,6 +71,7 @@ public:
     ///         stop before it.
     [[nodiscard]] bool begin() noexcept {
         if (sending_) return false;
+        wanted_ = feed_.end_of_sendable();
         sending_ = fill();
         return sending_;
     }
@@ -77,16 +81,15 @@ public:
     [[nodiscard]] auto send() noexcept { return outgoing_.send(batch_); }
     /// Takes the result of `send`. What cannot be sent is counted, and stays in the feed for those who ask.
     ///
-    /// @return True if there is more to send; never once it is closed.
+    /// @return True if there is more to send of what there was at `begin`; never once it is closed.
     [[nodiscard]] bool sent(const gyre::io_result<std::size_t>& what) noexcept {
-        counts_.datagrams += what.value();
-        if (!what.ok() && outgoing_.is_open()) {
-            ++counts_.refused;  // This one only: those behind it may well go out.
-            batch_.drop_first();
-        }
-        sending_ = fill();
-        if (!crowded()) less_crowded_.set();
-        return sending_;
+        note(what);
+        const bool enough = batch_.empty() && feed_.next_to_send() >= wanted_;
+        take_up();
+        if (!enough || !sending_) return sending_;
+        handed_over_ = true;
+        due_.set();
+        return false;
     }
 
     /// All of these in one, for those who do so rarely.
@@ -99,6 +102,27 @@ public:
         for (bool more = begin(); more;) {
             const auto what = co_await send();
             more = sent(what);
+        }
+    }
+
+    /// Has `send_the_rest` look whether anything is due.
+    void send_what_is_due() noexcept { due_.set(); }
+
+    /// Sends heartbeats, and what others leave to it, until it is closed. Runs once, from the start on.
+    typename X::template task<void> send_the_rest() {
+        while (outgoing_.is_open()) {
+            static_cast<void>(co_await due_.wait());
+            due_.reset();
+            if (!sending_) {
+                take_up();
+                handed_over_ = sending_;
+            }
+            while (handed_over_) {
+                const auto what = co_await send();
+                note(what);
+                take_up();
+                handed_over_ = sending_;
+            }
         }
     }
 
@@ -142,6 +166,17 @@ private:
         gyre::expects(batch.append(parts, to), "a datagram fits into its batch");
     }
 
+    void note(const gyre::io_result<std::size_t>& sent) noexcept {
+        counts_.datagrams += sent.value();
+        if (sent.ok() || !outgoing_.is_open()) return;
+        ++counts_.refused;  // This one only: those behind it may well go out.
+        batch_.drop_first();
+    }
+    void take_up() noexcept {
+        sending_ = fill();
+        if (!crowded()) less_crowded_.set();
+    }
+
     // Room in the batch is made only once all of it was sent.
     [[nodiscard]] bool fill() noexcept {
         if (!outgoing_.is_open()) return false;
@@ -166,8 +201,11 @@ private:
     typename X::udp_socket outgoing_;
     typename X::udp_socket requests_;
     typename X::event less_crowded_;
+    typename X::event due_;  // Set when `send_the_rest` is to look.
     feed_counts counts_;
+    std::uint64_t wanted_ = 0;  // Up to where the caller sends that has begun.
     bool sending_ = false;
+    bool handed_over_ = false;  // To `send_the_rest`.
 };
 
 }  // namespace exchange

@@ -13,3 +13,7 @@ TEST_CASE("asio facility: each message costs as many writes and datagrams as any
     write_law<asio_side,
               matching_facility<asio_traits>>::each_message_costs_as_many_writes_as_anywhere();
 }
+TEST_CASE("asio facility: a client that is told without end is heard") {
+    write_law<asio_side,
+              matching_facility<asio_traits>>::a_client_that_is_told_without_end_is_heard();
+}

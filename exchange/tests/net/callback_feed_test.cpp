@@ -80,6 +80,10 @@ TEST_CASE("callback feed: a session that would push out what another has not sen
     CHECK(sender.unsent_lost() == 0);
 }
 
+TEST_CASE("callback feed: who sends is let go, however much others cause meanwhile") {
+    the_laws::who_sends_is_let_go_however_much_others_cause();
+    the_laws_when_eager::who_sends_is_let_go_however_much_others_cause();
+}
 TEST_CASE("callback feed: a datagram that cannot be sent is left out") {
     the_laws::a_datagram_that_cannot_be_sent_is_left_out();
     the_laws_when_eager::a_datagram_that_cannot_be_sent_is_left_out();

@@ -13,3 +13,7 @@ TEST_CASE("gyre facility: each message costs as many writes and datagrams as any
     write_law<gyre_side,
               matching_facility<gyre_traits>>::each_message_costs_as_many_writes_as_anywhere();
 }
+TEST_CASE("gyre facility: a client that is told without end is heard") {
+    write_law<gyre_side,
+              matching_facility<gyre_traits>>::a_client_that_is_told_without_end_is_heard();
+}

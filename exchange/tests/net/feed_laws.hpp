@@ -29,6 +29,7 @@ public:
     void open(typename X::udp_socket outgoing, typename X::udp_socket requests) {
         it_.open(std::move(outgoing), std::move(requests));
         X::launch(on_, it_.answer_requests());
+        X::launch(on_, it_.send_the_rest());
     }
     typename X::template task<void> send() { co_await it_.flush(); }
     void close() { it_.close(); }
@@ -73,6 +74,24 @@ struct feed_law : law<Side> {
             const std::string later = co_await it.heard(it.receiver);
             CHECK(later == "5 later");
             CHECK(it.publisher.counts().datagrams == 3);
+        });
+    }
+
+    static void who_sends_is_let_go_however_much_others_cause() {
+        hold([](feed& it) -> task<> {
+            it.publish("own");
+            bool let_go = false;
+            base::X::launch(it.on, send(it, let_go));
+            co_await base::in_each_turn(it.on, [&it, &let_go] {
+                it.publish("others'");
+                return !let_go;
+            });
+            CHECK(let_go);
+
+            co_await it.publisher.send();  // If the last came behind all senders.
+            while (it.sender.next_to_send() < it.sender.end_of_sendable())
+                co_await base::settle(it.on);
+            CHECK(it.publisher.counts().refused == 0);
         });
     }
 
@@ -156,6 +175,11 @@ private:
         co_await body(it);
         it.publisher.close();
         ended = true;
+    }
+
+    static task<> send(feed& it, bool& let_go) {
+        co_await it.publisher.send();
+        let_go = true;
     }
 
     static constexpr std::size_t datagram_bytes_max = 65'535;  // More than IPv4 leaves for it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How many writes and datagrams a message costs: the same numbers for every facility.
+// How many writes and datagrams a message costs: the same numbers for every facility. And who writes.
 //
 // A client says one thing at a time and hears everything that follows from it before it goes on, so nothing
 // is left to chance. Writes are counted where they arrive; how many system calls a facility makes of
@@ -10,11 +10,13 @@
 #include <exchange/tests/net/data_segments.hpp>
 #include <exchange/tests/net/datagram_meter.hpp>
 #include <exchange/tests/net/facility_fixture.hpp>
+#include <exchange/tests/net/law.hpp>
 #include <exchange/tests/net/other_end.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace exchange::testing {
 
@@ -57,6 +59,37 @@ struct write_law : facility_fixture<Side, Facility> {
                 co_await in.close();
             },
             without_heartbeats(hears_the_feed.local()));
+    }
+
+    static void a_client_that_is_told_without_end_is_heard() {
+        hold([](fixture& it) -> task {
+            raw_client<X> a{it.on};
+            co_await a.connect(it.facility->order_entry());
+            a.log_in("alice");
+            co_await a.write();
+            co_await a.hear(1);
+            enter_order others = limit(client_sequence{1}, order_side::buy, 100, 1);
+            others.session = alice;
+            it.host.apply(others);
+            it.host.announce();
+            co_await a.hear(2);
+            const std::uint64_t sent = it.facility->feed().datagrams;
+            a.say(limit(client_sequence{2}, order_side::buy, 100, 1));
+            co_await a.write();
+            a.say(limit(client_sequence{3}, order_side::buy, 100, 1));
+            bool said = false;
+            co_await law<Side>::in_each_turn(it.on, [&] {
+                if (it.facility->feed().datagrams == sent) return true;  // Then she is written to.
+                it.host.apply(others);  // She is told that there was such an order.
+                it.host.announce();
+                if (it.open_orders(alice) == 2 && !std::exchange(said, true))
+                    X::launch(it.on, a.write());
+                return it.open_orders(alice) < 3;
+            });
+            CHECK(it.open_orders(alice) == 3);
+            co_await a.leave();
+            co_await base::until_idle(it);
+        });
     }
 
 private:

@@ -125,6 +125,7 @@ void callback_connection::feed_sent() {
 /// Others' answers behind its own.
 bool callback_connection::write_own() {
     reader_awaits_write_ = !write_out();
+    own_left_ = output_.size();
     shared_.write_announced();
     if (reader_awaits_write_) return false;
     shared_.note_written();
@@ -217,9 +218,14 @@ void callback_connection::begin_write() {
 
 void callback_connection::on_written(const error_code& failure, std::size_t size) {
     note_sent(failure, size);
-    if (!write_rest()) return;
-    shared_.note_written();
-    if (finished_) return close();
+    own_left_ -= std::min(own_left_, size);
+    // Others may cause more for ever, and a client that is told much must be heard; unless it leaves.
+    if (!write_rest()) {
+        if (own_left_ > 0 || leaving_) return;
+    } else {
+        shared_.note_written();
+        if (finished_) return close();
+    }
     if (std::exchange(reader_awaits_write_, false)) reader_goes_on();
 }
 

@@ -101,6 +101,7 @@ private:
     soup_output output_;  // What is being written.
     gyre::time_point accepted_at_{};
     gyre::time_point over_since_ = gyre::never;
+    std::size_t own_left_ = 0;   // Of what the reader waits for.
     bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.
     bool writing_ = false;       // From the first attempt on, until nothing is left.
     bool reader_awaits_write_ = false;

@@ -56,6 +56,7 @@ bool callback_feed::flush(feed_waiter* waiter) {
     if (sending_ || !outgoing_.is_open()) return true;
     sending_ = true;
     now_ = std::chrono::steady_clock::now();
+    wanted_ = feed_.end_of_sendable();
     if (send_rest()) return true;
     waiter_ = waiter;
     return false;
@@ -104,7 +105,9 @@ bool callback_feed::sent_at_once(const mold_datagram& datagram) {
 
 void callback_feed::on_sent(const error_code& failure) {
     note(failure);
-    if (send_rest())
+    // Others may cause more for ever: who began need not wait for that.
+    const bool enough = feed_.next_to_send() >= wanted_;
+    if (send_rest() || enough)
         if (feed_waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->feed_sent();
     tell_waiters();
 }

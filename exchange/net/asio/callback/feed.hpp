@@ -20,6 +20,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace exchange {
@@ -54,7 +55,7 @@ public:
     /// Sends what was committed and not sent yet. What cannot be sent is counted, and stays in the feed
     /// for those who ask.
     ///
-    /// @param  waiter  Borrowed, or null: told when all is sent, if it was not at once. If a sender
+    /// @param  waiter  Borrowed, or null: told when all of it is sent, if it was not at once. If a sender
     ///                 is at work, so far behind that nothing more should be caused: once that is
     ///                 over.
     /// @return True if all is sent, or a sender is at work already, which goes on to the end. False
@@ -97,7 +98,8 @@ private:
     handler_memory request_memory_;
     feed_waiter* waiter_ = nullptr;  // Who began to send.
     gyre::list<feed_waiter, feed_waiter> held_back_;
-    gyre::time_point now_{};           // When the flush began that is under way.
+    gyre::time_point now_{};           // When the flush began that is under way,
+    std::uint64_t wanted_ = 0;         // and up to where its waiter waits.
     std::vector<std::byte> datagram_;  // What is being sent; its messages may be overwritten.
     std::vector<std::byte> answer_;
     std::array<std::byte, mold_header_bytes + 1> request_;  // One more: longer ones are none.
