@@ -158,8 +158,11 @@ private:
             return true;
         });
         for (survivor& each : stand_ins) each.go();
-        co_await trade_until("the stand-ins are gone",
-                             [this] { return std::ranges::all_of(stand_ins, &survivor::is_away); });
+        co_await trade_until("the stand-ins are gone, and those for whom they stood in", [this] {
+            return std::ranges::all_of(stand_ins, &survivor::is_away) &&
+                   std::all_of(clients.begin(), clients.begin() + latecomers,
+                               [](const survivor& each) { return each.is_away(); });
+        });
         for (std::uint16_t each = 0; each < latecomers; ++each) clients[each].come();
     }
 
@@ -168,10 +171,8 @@ private:
         const gyre::time_point limit = on.now() + gyre::testing::patience;
         while (stuck.empty() && !holds()) {
             if (on.now() >= limit) stuck = what;
-            for (survivor& each : clients)
-                if (each.is_in()) each.trade();
-            for (survivor& each : stand_ins)
-                if (each.is_in()) each.trade();
+            for (survivor& each : clients) each.trade();
+            for (survivor& each : stand_ins) each.trade();
             static_cast<void>(co_await gyre::sleep_for(2ms));
         }
     }

@@ -47,7 +47,8 @@ struct life_watch {
     std::string next;
 };
 
-/// A participant that enters orders as long as it has a connection.
+/// A participant that enters orders as long as it has a connection, one when the one before is answered: the
+/// exchange, the machine and the listener beside it set the pace.
 class survivor final : public order_entry_handler {
 public:
     survivor(gyre::io_context& on, const order_entry_client_options& options)
@@ -56,7 +57,7 @@ public:
     /// Connects, to go on behind what was heard before.
     void come() {
         client_.emplace(on_, options_, *this);
-        over_ = false;
+        over_ = waits_ = false;
         gyre::launch(on_, stay(), gyre::or_terminate{});
     }
     /// Leaves as an application does that ends. It `is_away` once that is over.
@@ -64,8 +65,9 @@ public:
     [[nodiscard]] bool is_away() const { return over_; }
     [[nodiscard]] bool is_in() const { return client_ && client_->machine().logged_in(); }
 
-    /// Enters an order, if there is a connection. It rests or meets another one's.
+    /// Enters an order, if there is a connection and no order waits. It rests or meets another one's.
     void trade() {
+        if (waits_ || !is_in()) return;
         enter_order it{};
         it.client_seq = client_sequence{next_};
         it.instrument = instrument_id{1};
@@ -76,11 +78,17 @@ public:
         it.quantity = 1 + next_ % 5;
         std::array<std::byte, message_bytes_of<enter_order>> bytes;
         encode(it, bytes);
-        if (client_->send(bytes)) ++next_;
+        waits_ = client_->send(bytes);
+        if (waits_) ++next_;
     }
 
     // Of decode_private_event.
-    void operator()(const event_stamp& stamp, const auto&) { watch.hear(stamp.time); }
+    void operator()(const event_stamp& stamp, const auto& it) {
+        watch.hear(stamp.time);
+        if constexpr (requires { it.client_seq; }) {
+            if (number(it.client_seq) + 1 == next_) waits_ = false;
+        }
+    }
     void operator()(const message_rejected&) { ++unreadable; }
 
     life_watch watch;
@@ -96,6 +104,7 @@ private:
     next_life life_ended(const soup_session& ended, const soup_session& next) noexcept override {
         watch.tell(ended.view(), next.view());
         next_sequence = next_ = 1;
+        waits_ = false;
         return next_life::join;
     }
     gyre::task<> stay() {
@@ -109,6 +118,7 @@ private:
     std::optional<order_entry_client<gyre_traits>> client_;
     std::uint32_t next_ = 1;
     bool over_ = true;
+    bool waits_ = false;  // For the answer to its last order.
 };
 
 /// A listener with a book of what it has heard.
