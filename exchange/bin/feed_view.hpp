@@ -44,7 +44,7 @@ public:
 
     // Of decode_public_event.
     void operator()(const event_stamp& stamp, const auto& it) {
-        out_sequence& last = last_out_seq_[stamp.partition % last_out_seq_.size()];
+        out_sequence& last = last_out_seq_[partition_of(stamp.out_seq)];
         if (stamp.out_seq <= last) ++misplaced_;
         last = stamp.out_seq;
         take(it);

@@ -308,7 +308,6 @@ struct event_stamp {
     timestamp_ns time;    ///< Of that command.
     std::uint32_t index;  ///< Among the messages of that command, from 0.
     bool last_in_event;
-    std::uint8_t partition = 0;  ///< Which counts `out_seq` and `in_seq`.
 };
 
 /// Consecutive messages of one command. A long event arrives in several batches, none of them empty;
@@ -320,15 +319,10 @@ struct event_batch {
     timestamp_ns time;
     std::uint32_t first_index;
     bool complete;
-    std::uint8_t partition = 0;  ///< Which counts.
 
     [[nodiscard]] constexpr event_stamp stamp(std::size_t at) const noexcept {
-        return {first_out_seq + at,
-                in_seq,
-                time,
-                first_index + static_cast<std::uint32_t>(at),
-                complete && at + 1 == events.size(),
-                partition};
+        return {first_out_seq + at, in_seq, time, first_index + static_cast<std::uint32_t>(at),
+                complete && at + 1 == events.size()};
     }
 };
 

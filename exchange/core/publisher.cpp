@@ -68,8 +68,7 @@ void publisher::flush(std::uint32_t count, completeness how) noexcept {
                             .in_seq = in_seq_,
                             .time = time_,
                             .first_index = index_,
-                            .complete = how == completeness::complete,
-                            .partition = partition_};
+                            .complete = how == completeness::complete};
     flushed_ += count;
     index_ += count;
     sink_.take(sink_.context, batch);

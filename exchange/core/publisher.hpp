@@ -71,7 +71,7 @@ public:
     /// @param  memory     Borrowed; levels are looked up in it.
     /// @param  partition  Whose messages these are.
     publisher(const book_memory& memory, std::uint32_t partition) noexcept
-        : memory_{&memory}, partition_{static_cast<std::uint8_t>(partition)} {}
+        : memory_{&memory}, flushed_{numbers_of(partition)} {}
 
     /// Everything until `end` belongs to this command and goes to `sink`.
     void begin(in_sequence in_seq, timestamp_ns time, event_sink sink) noexcept;
@@ -111,7 +111,7 @@ public:
     /// Tells the best levels if they are not those that were told last.
     void top(market& in) noexcept;
 
-    /// How many messages were published, ever.
+    /// The newest message.
     [[nodiscard]] out_sequence published() const noexcept { return flushed_ + count_; }
 
 private:
@@ -139,11 +139,10 @@ private:
     void book_changed(const market& in, const order& it, book_action action) noexcept;
 
     const book_memory* memory_;
-    std::uint8_t partition_;
     event_sink sink_{};
     in_sequence in_seq_ = 0;
     timestamp_ns time_ = 0;
-    out_sequence flushed_ = 0;
+    out_sequence flushed_;
     std::uint32_t index_ = 0;
     std::uint32_t count_ = 0;
     std::array<event, batch_max> events_{};

@@ -48,12 +48,10 @@ static_assert(sizeof(order) == 64, "one order, one cache line");
 /// Of an `order_id`, the low bits are the place in a slab, the high ones (as of a `trade_id`) the partition;
 /// what is between them is the generation.
 inline constexpr unsigned order_index_bits = 24;
-inline constexpr unsigned partition_shift = 60;
 inline constexpr std::uint32_t orders_limit = (1u << order_index_bits) - 1;
-inline constexpr std::uint32_t partitions_limit = 1u << (64 - partition_shift);
 
 [[nodiscard]] constexpr std::uint32_t partition_of(order_id it) noexcept {
-    return static_cast<std::uint32_t>(number(it) >> partition_shift);
+    return partition_of(number(it));
 }
 
 class order_slab {
@@ -67,7 +65,7 @@ public:
     explicit order_slab(std::uint32_t capacity, std::uint32_t partition = 0,
                         std::uint64_t generation = 1)
         : orders_{std::size_t{capacity} + 1},
-          first_id_{std::uint64_t{partition} << partition_shift | generation << order_index_bits} {
+          first_id_{numbers_of(partition) | generation << order_index_bits} {
         expects(capacity <= orders_limit && partition < partitions_limit);
         expects(generation > 0 && generation < generations);
     }

@@ -49,10 +49,22 @@ enum class order_id : std::uint64_t { none = 0 };
 
 enum class trade_id : std::uint64_t { none = 0 };
 
-/// The position of a command among all commands of a partition, from 1.
+/// How much of a number belongs to its partition, which stands in the upper bits of all that it numbers.
+inline constexpr unsigned partition_shift = 60;
+inline constexpr std::uint32_t partitions_limit = 1u << (64 - partition_shift);
+
+/// What the numbers of a partition begin above.
+[[nodiscard]] constexpr std::uint64_t numbers_of(std::uint32_t partition) noexcept {
+    return std::uint64_t{partition} << partition_shift;
+}
+[[nodiscard]] constexpr std::uint32_t partition_of(std::uint64_t it) noexcept {
+    return static_cast<std::uint32_t>(it >> partition_shift);
+}
+
+/// The position of a command among all commands of a partition, from `numbers_of` it + 1.
 using in_sequence = std::uint64_t;
 
-/// The position of a derived message among all of a partition, from 1.
+/// The position of a derived message among all of a partition, from `numbers_of` it + 1.
 using out_sequence = std::uint64_t;
 
 /// The number behind an id or an enumerator.

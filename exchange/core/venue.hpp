@@ -49,7 +49,8 @@ struct venue {
           markets{std::size_t{limits.instruments_max} + 1},
           accounts{std::size_t{limits.accounts_max} + 1},
           sessions{std::size_t{limits.sessions_max} + 1},
-          last_trade{std::uint64_t{limits.partition} << partition_shift} {
+          last_in_seq{numbers_of(limits.partition)},
+          last_trade{numbers_of(limits.partition)} {
         expects(limits.instruments_max <= 0xffff && limits.sessions_max <= 0xffff);
     }
 
@@ -60,7 +61,7 @@ struct venue {
     zeroed_array<market> markets;
     zeroed_array<account> accounts;
     zeroed_array<session> sessions;
-    in_sequence last_in_seq = 0;
+    in_sequence last_in_seq;
     trade_id last_trade;
     std::uint32_t last_instrument = 0;  // The highest number that was ever defined.
     timestamp_ns next_expiry =

@@ -13,9 +13,9 @@ namespace exchange {
 namespace {
 
 constexpr query_place place_of(std::size_t partition, std::uint32_t at) noexcept {
-    return query_place{partition} << partition_shift | at;
+    return numbers_of(partition) | at;
 }
-constexpr std::size_t partition_in(query_place it) noexcept { return it >> partition_shift; }
+constexpr std::size_t partition_in(query_place it) noexcept { return partition_of(it); }
 constexpr std::uint32_t index_in(query_place it) noexcept { return static_cast<std::uint32_t>(it); }
 
 }  // namespace

@@ -215,7 +215,7 @@ TEST_CASE("unknown schemas, unknown messages and messages of the other side are 
     CHECK(error_of(event) == decode_error::block_too_short);
     std::array<std::byte, message_bytes_of<order_rejected>> whole{};
     order_entry::order_rejected_writer writer{whole};
-    writer.stamp({1, 1, 1, 0, true, 0}).session(session_id{1}).command(command_kind::enter_order);
+    writer.stamp({1, 1, 1, 0, true}).session(session_id{1}).command(command_kind::enter_order);
     writer.reason(reject_reason::market_closed);
     CHECK(error_of(whole) == decode_error::unexpected_message);
 }

@@ -84,7 +84,7 @@ TEST_CASE("each event has the template that its kind says, and no member that is
         CHECK(reader::record_fields == members_of<Event>());
     });
     CHECK(sbe::wire<message_rejected>::reader::record_fields == members_of<message_rejected>());
-    CHECK(members_of<event_stamp>() == 6);
+    CHECK(members_of<event_stamp>() == 5);
 }
 
 TEST_CASE("random events come back as they were, with their place") {
@@ -186,7 +186,7 @@ TEST_CASE("messages of a batch are routed: a session's to the session, the rest 
     set(3, &event::top_of_book, top_of_book{});
     set(4, &event::admin_accepted, admin_accepted{});
 
-    encode_batch(event_batch{events, 71, 9, 1000, 0, true, 0}, to);
+    encode_batch(event_batch{events, 71, 9, 1000, 0, true}, to);
 
     CHECK(to.sessions[session_id{1}].messages.empty());
     CHECK(to.sessions[session_id{2}].messages.size() == 1);
@@ -218,7 +218,7 @@ TEST_CASE_TEMPLATE("what a sister session asked for is told to it as well, and t
         if constexpr (std::is_same_v<Event, order_amended>) events[0].order_amended = it;
         else events[0].order_cancelled = it;
         events[0].kind = Event::kind;
-        encode_batch(event_batch{events, 71, 9, 1000, 0, true, 0}, to);
+        encode_batch(event_batch{events, 71, 9, 1000, 0, true}, to);
     };
     const auto count = [](lists& to, session_id of) { return to.sessions[of].messages.size(); };
     lists to;
@@ -265,7 +265,7 @@ TEST_CASE("a batch is written straight into a session's stream and the feed") {
     events[1].volume_update = volume_update{};
     events[1].kind = event_kind::volume_update;
 
-    encode_batch(event_batch{events, 1, 1, 0, 0, true, 0}, to);
+    encode_batch(event_batch{events, 1, 1, 0, 0, true}, to);
 
     CHECK(to.private_stream.messages().framed(1).size() ==
           soup_header_bytes + message_bytes_of<order_entered>);

@@ -11,7 +11,7 @@ using namespace exchange;
 
 TEST_CASE("every message of a batch knows its place, and only the last of a complete one says so") {
     const std::array<event, 3> messages{};
-    const event_batch whole{messages, 71, 9, 1'000, 4, true, 5};
+    const event_batch whole{messages, 71, 9, 1'000, 4, true};
     const event_batch part{messages, 71, 9, 1'000, 4, false};
 
     const event_stamp middle = whole.stamp(1);

@@ -128,8 +128,8 @@ struct long_command_law : facility_fixture<Side, Facility> {
                 CHECK(fills[0].order != fills[1].order);
                 CHECK(fills[0].trade != fills[1].trade);
                 CHECK(maker.template heard_of<order_cancelled>().size() == 2);
-                CHECK(it.host.sequencing().at(0).published() > 0);
-                CHECK(it.host.sequencing().at(1).published() > 0);
+                CHECK(it.host.sequencing().at(0).published() > numbers_of(0));
+                CHECK(it.host.sequencing().at(1).published() > numbers_of(1));
                 co_await it.probe->heard_at_least(it.public_messages());
                 maker.client.stop();
                 taker.client.stop();

@@ -100,7 +100,7 @@ TEST_CASE("instruments of two partitions trade side by side, and no id or trade 
     for (std::uint32_t instrument = 1; instrument <= 4; ++instrument) {
         it.tell(it.order(1, instrument, sell, 100));
         REQUIRE(it.said.size() == 4);
-        CHECK(it.said[0].stamp.partition == (instrument - 1) % 2);
+        CHECK(partition_of(it.said[0].stamp.out_seq) == (instrument - 1) % 2);
         CHECK(orders.insert(number(it.said[0].what.order_entered.order)).second);
 
         it.tell(it.order(2, instrument, buy, 100));
@@ -282,7 +282,9 @@ TEST_CASE("of a command for all partitions each hears in a step of its own") {
         void take(const event_batch&, const command_origin&) noexcept override {}
     } ears;
     sequencer all{{.limits = small_limits(), .partitions = 3}, ears};
-    const auto heard = [&](std::size_t which) { return all.at(which).state().last_in_seq; };
+    const auto heard = [&](std::size_t which) {
+        return all.at(which).state().last_in_seq - numbers_of(which);
+    };
     define_account it{};
     it.account = account_id{1};
     it.firm = firm_id{1};
