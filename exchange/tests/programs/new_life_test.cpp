@@ -163,6 +163,7 @@ private:
                    std::all_of(clients.begin(), clients.begin() + latecomers,
                                [](const survivor& each) { return each.is_away(); });
         });
+        if (!stuck.empty()) co_return;  // They may be there still.
         for (std::uint16_t each = 0; each < latecomers; ++each) clients[each].come();
     }
 
