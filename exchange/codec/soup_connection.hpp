@@ -42,19 +42,19 @@ struct soup_step {
 struct soup_output {
     std::array<std::span<const std::byte>, 8> parts;
     std::size_t count = 0;
+    std::size_t bytes = 0;
 
+    void clear() noexcept { count = bytes = 0; }
     void add(std::span<const std::byte> part) noexcept {
-        if (!part.empty()) parts[count++] = part;
+        if (part.empty()) return;
+        parts[count++] = part;
+        bytes += part.size();
     }
     [[nodiscard]] bool full() const noexcept { return count == parts.size(); }
     [[nodiscard]] std::span<const std::span<const std::byte>> buffers() const noexcept {
         return std::span{parts}.first(count);
     }
-    [[nodiscard]] std::size_t size() const noexcept {
-        std::size_t total = 0;
-        for (const auto part : buffers()) total += part.size();
-        return total;
-    }
+    [[nodiscard]] std::size_t size() const noexcept { return bytes; }
 };
 
 /// Who has been silent for how long: the two timers that both ends keep.

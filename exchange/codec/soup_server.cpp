@@ -126,33 +126,34 @@ bool soup_server::nothing_to_write() const noexcept {
     return outbox_.empty() && cursor_ >= stream_->messages().end_of_released();
 }
 
-soup_output soup_server::output() noexcept {
-    soup_output out;
-    offered_ = outbox_offered_ = 0;
+const soup_output& soup_server::output() noexcept {
+    offered_.clear();
+    outbox_offered_ = 0;
     stream_offered_ = false;
+    // Most often, behind a write that took all.
+    if (partial_ == 0 && logged_in() && nothing_to_write() && !stream_->ended()) return offered_;
     // Once its middle is lost, a torn message cannot be completed, and nothing can follow it.
     const bool behind = fell_behind();
-    if (behind && partial_ > 0) return out;
+    if (behind && partial_ > 0) return offered_;
     // A packet that was begun comes first: nothing may stand inside it.
-    if (partial_ > 0) out.add(stream_->messages().framed(cursor_).subspan(partial_));
+    if (partial_ > 0) offered_.add(stream_->messages().framed(cursor_).subspan(partial_));
     if (logged_in() && stream_->ended() && !end_announced_ &&
         cursor_ == stream_->messages().next_sequence())
         end_announced_ = outbox_.push(soup_type::end_of_session);
     const std::span<const std::byte> others = outbox_.offer();
     outbox_offered_ = others.size();
-    out.add(others);
+    offered_.add(others);
     offered_end_ = partial_ > 0 ? cursor_ + 1 : cursor_;
-    if (logged_in() && !behind) add_stream(out);
-    offered_ = out.size();
-    stream_offered_ = offered_ > outbox_offered_;
-    return out;
+    if (logged_in() && !behind) add_stream();
+    stream_offered_ = offered_.size() > outbox_offered_;
+    return offered_;
 }
 
-void soup_server::add_stream(soup_output& out) noexcept {
+void soup_server::add_stream() noexcept {
     const message_log& messages = stream_->messages();
-    while (!out.full() && offered_end_ < messages.end_of_released()) {
+    while (!offered_.full() && offered_end_ < messages.end_of_released()) {
         const message_run run = messages.run_from(offered_end_);
-        out.add(run.bytes);
+        offered_.add(run.bytes);
         offered_end_ += run.messages;
     }
 }
@@ -161,14 +162,15 @@ void soup_server::sent(std::size_t size, gyre::time_point now) noexcept {
     stream_offered_ = false;
     if (size == 0) return;
     liveness_.sent(now);
-    if (size == offered_ && !fell_behind()) {  // Most often, and no message needs to be looked at.
+    if (size == offered_.size() &&
+        !fell_behind()) {  // Most often, and no message needs to be looked at.
         outbox_.sent(std::exchange(outbox_offered_, 0));
         cursor_ = offered_end_;
         partial_ = 0;
     } else {
         sent_in_part(size);
     }
-    offered_ = 0;
+    offered_.clear();
     if (end_announced_ && outbox_.empty()) end(soup_ending::session_ended);
 }
 

@@ -72,7 +72,9 @@ public:
 
     /// What is to be written next, in this order; call `sent` afterwards. The pieces stay valid as long
     /// as the stream holds their messages: it does while it knows who reads (`soup_stream::reader_at`).
-    [[nodiscard]] soup_output output() noexcept;
+    ///
+    /// @return Itself valid until the next call.
+    [[nodiscard]] const soup_output& output() noexcept;
 
     /// Behind the end of an ended stream, this ends the session: look at `ending()`.
     ///
@@ -97,7 +99,7 @@ private:
     soup_step end(soup_ending ending) noexcept;
     [[nodiscard]] bool fell_behind() const noexcept;
     [[nodiscard]] bool nothing_to_write() const noexcept;
-    void add_stream(soup_output& out) noexcept;
+    void add_stream() noexcept;
     void sent_in_part(std::size_t size) noexcept;
     void advance(std::size_t size) noexcept;
 
@@ -109,7 +111,7 @@ private:
     const soup_stream* stream_ = nullptr;  // Set once logged in.
     std::uint64_t cursor_ = 0;             // The sequence of the message to be written next.
     std::size_t partial_ = 0;              // How much of that message is written already.
-    std::size_t offered_ = 0;              // By the last `output()`; of that,
+    soup_output offered_;                  // By the last `output()`; of that,
     std::size_t outbox_offered_ = 0;       // by the outbox.
     std::uint64_t offered_end_ = 0;        // The next sequence, once all of it is written.
     bool stream_offered_ = false;          // By the last `output()`.

@@ -155,7 +155,7 @@ private:
                     more = shared_.feed.sent(sent);
                 }
                 for (bool more = begin_own_output(); more;) {
-                    const auto written = co_await packets_.send(output_);
+                    const auto written = co_await packets_.send(*output_);
                     more = note_own_output(written);
                 }
                 shared_.note_written();
@@ -176,7 +176,7 @@ private:
             has_output_.reset();
             if (finished_ && !handed_over_) break;
             for (bool more = std::exchange(handed_over_, false) || begin_output(); more;) {
-                const auto written = co_await packets_.send(output_);
+                const auto written = co_await packets_.send(*output_);
                 more = note_output(written);
             }
             shared_.note_written();
@@ -191,8 +191,8 @@ private:
         return next_output();
     }
     [[nodiscard]] bool next_output() noexcept {
-        output_ = session_->output();
-        writing_ = output_.size() > 0;
+        output_ = &session_->output();
+        writing_ = output_->size() > 0;
         if (!writing_) note_clean();
         return writing_;
     }
@@ -208,11 +208,11 @@ private:
         return false;
     }
 
-    /// The same for the reader, who writes what there is when it begins. What others cause meanwhile it leaves
-    /// to the writer: they could go on for ever, and a client that is told much must be heard.
+    /// The same for the reader, who writes what there is when it begins. What others cause meanwhile it
+    /// leaves to the writer: they could go on for ever, and a client that is told much must be heard.
     [[nodiscard]] bool begin_own_output() noexcept {
         const bool begun = begin_output();
-        own_left_ = output_.size();
+        own_left_ = begun ? output_->size() : 0;
         return begun;
     }
     [[nodiscard]] bool note_own_output(const gyre::io_result<std::size_t>& written) noexcept {
@@ -229,7 +229,7 @@ private:
     task wait_for_the_end() {
         co_await shared_.feed.flush();
         for (bool more = begin_output(); more;) {
-            const auto written = co_await packets_.send(output_);
+            const auto written = co_await packets_.send(*output_);
             more = note_output(written);
         }
         shared_.note_written();
@@ -259,7 +259,7 @@ private:
     order_entry_shared_state<X>& shared_;
     packet_stream<X> packets_;
     std::optional<order_entry_session> session_;
-    soup_output output_;  // Being written, while `writing_`.
+    const soup_output* output_ = nullptr;  // Being written, while `writing_`.
     typename X::event has_output_;
     typename X::event writer_gone_;
     typename X::event decided_;  // Set when a login is, or nobody waits for it any more.

@@ -72,7 +72,7 @@ public:
     }
 
     /// What is to be written. Stays valid until it is written, or `cut` was called.
-    [[nodiscard]] soup_output output() noexcept { return server_.output(); }
+    [[nodiscard]] const soup_output& output() noexcept { return server_.output(); }
     void sent(std::size_t size, gyre::time_point now) noexcept;
 
     /// The session is over: write `output()` to its end, then close.

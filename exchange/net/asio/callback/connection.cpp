@@ -125,7 +125,7 @@ void callback_connection::feed_sent() {
 /// Others' answers behind its own.
 bool callback_connection::write_own() {
     reader_awaits_write_ = !write_out();
-    own_left_ = output_.size();
+    own_left_ = reader_awaits_write_ ? output_->size() : 0;
     shared_.write_announced();
     if (reader_awaits_write_) return false;
     shared_.note_written();
@@ -189,8 +189,8 @@ bool callback_connection::write_out() {
 
 bool callback_connection::write_rest() {
     while (!broken_) {
-        output_ = session_->output();
-        if (output_.size() == 0) break;
+        output_ = &session_->output();
+        if (output_->size() == 0) break;
         if (shared_.style == callback_style::tried_first && write_at_once()) continue;
         begin_write();
         return false;
@@ -203,7 +203,7 @@ bool callback_connection::write_rest() {
 /// False if the kernel has no room.
 bool callback_connection::write_at_once() {
     error_code failure;
-    const std::size_t size = socket_.open().write_some(asio_buffers{output_.buffers()}, failure);
+    const std::size_t size = socket_.open().write_some(asio_buffers{output_->buffers()}, failure);
     if (failure == boost::asio::error::would_block) return false;
     note_sent(failure, size);
     return true;
@@ -211,7 +211,7 @@ bool callback_connection::write_at_once() {
 
 void callback_connection::begin_write() {
     socket_.open().async_write_some(
-        asio_buffers{output_.buffers()},
+        asio_buffers{output_->buffers()},
         write_memory_.lend_to(
             [this](const error_code& failure, std::size_t size) { on_written(failure, size); }));
 }

@@ -98,7 +98,7 @@ private:
     std::optional<order_entry_session> session_;
     handler_memory read_memory_;
     handler_memory write_memory_;
-    soup_output output_;  // What is being written.
+    const soup_output* output_ = nullptr;  // What is being written.
     gyre::time_point accepted_at_{};
     gyre::time_point over_since_ = gyre::never;
     std::size_t own_left_ = 0;   // Of what the reader waits for.
