@@ -80,33 +80,27 @@ order_index matcher::make(const new_order& it) noexcept {
     return index;
 }
 
-void matcher::arrive(const new_order& terms) noexcept {
+void matcher::arrive(market& in, const new_order& terms) noexcept {
     index_ = make(terms);
     rested_ = 0;
     destiny_ = destiny::arrives;
-    count_ = {.level = 0, .at = 0, .found = 0, .over = true};
-    if (terms.tif == time_in_force::fill_or_kill) {
-        const order& it = venue_->memory.orders[index_];
-        count_.level = market_of(it).book.best(opposite(it.side));
-        count_.over = false;
-    }
-    proceed();
+    count_.over = terms.tif != time_in_force::fill_or_kill;
+    if (!count_.over)
+        count_ = {.level = in.book.best(opposite(terms.side)), .at = 0, .found = 0, .over = false};
+    proceed(in, venue_->memory.orders[index_]);
 }
 
-void matcher::proceed() noexcept {
-    order& it = venue_->memory.orders[index_];
-    market& in = market_of(it);
+void matcher::proceed(market& in, order& it) noexcept {
     if (!count_.over && !count_fills(in, it)) return;
     // Once it is known to be filled, the count never falls below what is still open.
     const bool hopeless = it.tif == time_in_force::fill_or_kill && count_.found < it.open;
     if (!hopeless && !match(in, it, [](const order& maker) { return maker.price; })) return;
     if (destiny_ == destiny::moves) finish_move(in);
-    else finish_arrival(in);
+    else finish_arrival(in, it);
     index_ = 0;
 }
 
-void matcher::finish_arrival(market& in) noexcept {
-    order& it = venue_->memory.orders[index_];
+void matcher::finish_arrival(market& in, order& it) noexcept {
     const bool kill = it.tif == time_in_force::fill_or_kill;
     if (it.open != 0 && !kill && it.tif != time_in_force::immediate_or_cancel) {
         rest(in, index_);
@@ -162,7 +156,7 @@ void matcher::move(order_index index, price_ticks price, contracts open,
     index_ = index;
     destiny_ = destiny::moves;
     count_.over = true;
-    proceed();
+    proceed(in, it);
 }
 
 void matcher::finish_move(market& in) noexcept {

@@ -39,14 +39,17 @@ public:
 
     /// Trades what it can within its limit; the rest rests, or goes if it may not. There is a place in
     /// the slab, and room to rest.
-    void arrive(const new_order& it) noexcept;
+    void arrive(market& in, const new_order& it) noexcept;
 
     /// A resting order moves to another price or to the end of its own, and trades on its way. There
     /// is room for it.
     void move(order_index index, price_ticks price, contracts open, request_name request) noexcept;
 
     /// Goes on with the order that is under way.
-    void proceed() noexcept;
+    void proceed() noexcept {
+        order& it = venue_->memory.orders[index_];
+        proceed(market_of(it), it);
+    }
     [[nodiscard]] bool under_way() const noexcept { return index_ != 0; }
 
     /// Where the last order rests that arrived; none if it does not.
@@ -71,6 +74,7 @@ private:
     };
 
     [[nodiscard]] order_index make(const new_order& it) noexcept;
+    void proceed(market& in, order& it) noexcept;
     /// Counts what the order could trade. False if that takes another step.
     [[nodiscard]] bool count_fills(const market& in, const order& it) noexcept;
     /// Counts one level, order by order. False if that takes another step.
@@ -81,7 +85,7 @@ private:
     /// @tparam  PriceRule  From the maker to the price of a fill.
     template <class PriceRule>
     [[nodiscard]] bool match(market& in, order& taker, PriceRule price_of) noexcept;
-    void finish_arrival(market& in) noexcept;
+    void finish_arrival(market& in, order& it) noexcept;
     void finish_move(market& in) noexcept;
     [[nodiscard]] order_index next_maker(const market& in, order_side side) const noexcept;
     /// May the order meet others of its own account or group?

@@ -205,15 +205,15 @@ reject_reason partition::enter(const enter_order& it) noexcept {
     }
     if (held == 0) held = make_holding(whose, it.instrument);
 
-    matcher_.arrive({.limit = limit,
-                     .quantity = it.quantity,
-                     .holding = held,
-                     .client_seq = it.client_seq,
-                     .session = it.session,
-                     .side = it.side,
-                     .tif = tif,
-                     .instruction = it.instruction,
-                     .self_trade = action_of(whose, it.self_trade)});
+    matcher_.arrive(in, {.limit = limit,
+                         .quantity = it.quantity,
+                         .holding = held,
+                         .client_seq = it.client_seq,
+                         .session = it.session,
+                         .side = it.side,
+                         .tif = tif,
+                         .instruction = it.instruction,
+                         .self_trade = action_of(whose, it.self_trade)});
     if (matcher_.under_way()) [[unlikely]]
         stage_ = stage::trading;
     return reject_reason::none;

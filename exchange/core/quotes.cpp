@@ -133,7 +133,8 @@ bool partition::quote_some() noexcept {
 void partition::quote_side(order_side side) noexcept {
     const enter_quote& it = quote_.terms;
     const auto [price, quantity] = side_of(it, side);
-    matcher_.arrive({.limit = price,
+    matcher_.arrive(venue_.markets[number(it.instrument)],
+                    {.limit = price,
                      .quantity = quantity,
                      .holding = quote_.held,
                      .client_seq = it.client_seq,
