@@ -51,13 +51,12 @@ public:
     }
 
     void carry_out(time_point now) {
-        for (soup_framed framed = framer_.next(); framed.complete; framed = framer_.next())
-            session_.on_packet(framed.packet, now);
+        while (session_.take_packets(framer_, 64, now, not_watched_) > 0) {
+        }
     }
 
     void take_output(time_point now) {
-        for (soup_output output = session_.output(); output.size() > 0; output = session_.output())
-            session_.sent(output.size(), now);
+        while (const std::size_t size = session_.output().size()) session_.sent(size, now);
     }
 
 private:
@@ -66,6 +65,7 @@ private:
 
     order_entry_session session_;
     soup_framer framer_;
+    span_watch not_watched_{nullptr};
 };
 
 }  // namespace

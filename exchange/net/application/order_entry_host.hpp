@@ -108,6 +108,10 @@ public:
         std::visit([this](const auto& it) { apply(it); }, what);
     }
 
+    /// Who takes several messages in one go says so: see the sequencer.
+    void begin_turn() noexcept { sequencer_.begin_turn(); }
+    void end_turn() noexcept { sequencer_.end_turn(); }
+
     /// Is a command under way that takes more than one step, or does one of the exchange's own wait? Then no
     /// other can begin, and clients wait.
     [[nodiscard]] bool busy() const noexcept { return sequencer_.busy() || !ending_.empty(); }

@@ -85,6 +85,10 @@ public:
     [[nodiscard]] timestamp_ns next_expiry() const noexcept;
     [[nodiscard]] timestamp_ns now() const noexcept { return clock_.now(); }
 
+    /// Commands from here to `end_turn` have one time, which is asked for once. No wait is between the two.
+    void begin_turn() noexcept { clock_.stand_still(); }
+    void end_turn() noexcept { clock_.go_on(); }
+
     /// How many commands were submitted.
     [[nodiscard]] std::uint64_t commands() const noexcept { return commands_; }
 

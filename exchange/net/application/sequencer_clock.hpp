@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What time it is for the core, which takes its word for it: it never stands still and never goes back.
+// What time it is for the core, which takes its word for it: it never goes back.
 //
 // The machine's clock is asked once. From there a steady clock counts, so that setting the host's
 // clock in the middle of a day changes nothing. To follow it when it is set forward and to wait for
@@ -25,17 +25,31 @@ struct time_sources {
 };
 
 /// Nanoseconds since 1970, as of the machine's clock at construction, and of a steady clock since.
+///
+/// Cost:  To ask the machine takes about as long as a tenth of a command; so who carries out several has it
+///        stand still meanwhile.
 class sequencer_clock {
 public:
     explicit sequencer_clock(const time_sources& from) noexcept
         : steady_{from.steady}, begin_{from.wall()}, steady_begin_{from.steady()} {}
 
-    [[nodiscard]] timestamp_ns now() const noexcept { return begin_ + (steady_() - steady_begin_); }
+    [[nodiscard]] timestamp_ns now() const noexcept { return stopped_ ? stopped_at_ : ask(); }
+
+    /// Until `go_on` it is as late as now.
+    void stand_still() noexcept {
+        stopped_at_ = ask();
+        stopped_ = true;
+    }
+    void go_on() noexcept { stopped_ = false; }
 
 private:
+    [[nodiscard]] timestamp_ns ask() const noexcept { return begin_ + (steady_() - steady_begin_); }
+
     timestamp_ns (*steady_)() noexcept;
     timestamp_ns begin_;
     timestamp_ns steady_begin_;
+    timestamp_ns stopped_at_ = 0;
+    bool stopped_ = false;
 };
 
 }  // namespace exchange

@@ -32,12 +32,14 @@ std::size_t order_entry_session::take_packets(soup_framer& from, std::size_t pac
         if (framed.ending != soup_ending::none) {
             on_framing_error(framed.ending);
         } else if (framed.complete) {
+            if (taken == 0) host_.begin_turn();
             on_packet(framed.packet, now);
             spans.carried_out();
         } else {
             break;
         }
     }
+    host_.end_turn();
     return taken;
 }
 

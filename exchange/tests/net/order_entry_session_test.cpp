@@ -33,6 +33,13 @@ struct packet_counter final : span_observer {
     void written() noexcept override {}
 };
 
+struct time_of_event {
+    timestamp_ns time = 0;
+
+    void operator()(const event_stamp& stamp, const auto&) { time = stamp.time; }
+    void operator()(const message_rejected&) {}
+};
+
 }  // namespace
 
 TEST_CASE("a session that does not log in is ended when it should have") {
@@ -102,6 +109,48 @@ TEST_CASE("packets that are here are taken up to the limit of a turn, and none b
     CHECK(it.alices.session().ending() == soup_ending::logged_out);
     CHECK(take(5) == 0);
     CHECK(seen.packets == 4);
+}
+
+TEST_CASE("what is carried out in one turn has one time, and the clock is asked once") {
+    static timestamp_ns asked;
+    asked = 0;
+    order_entry_host_options options = two_traders();
+    options.sequencing.clocks.steady = []() noexcept { return ++asked; };
+    order_entry_host host{options, day_start};
+    open_market(host);
+    socketless_client alices{host, login_of("alice")};
+    alices.connect();
+    span_watch spans{nullptr};
+    soup_framer framer;
+    const auto put_order = [&framer](std::uint64_t client_seq) {
+        std::array<std::byte, message_bytes_of<enter_order>> message;
+        encode(limit(client_sequence{client_seq}, order_side::buy, 100, 1), message);
+        const auto room = framer.space();
+        write_soup_header(room.first<soup_header_bytes>(), soup_type::unsequenced, message.size());
+        std::ranges::copy(message, room.subspan(soup_header_bytes).begin());
+        framer.received(soup_header_bytes + message.size());
+    };
+    const auto last_time = [&host] {
+        const message_log& messages = host.participants()[0].stream().messages();
+        time_of_event found;
+        static_cast<void>(decode_private_event(
+            messages.framed(messages.next_sequence() - 1).subspan(soup_header_bytes), found));
+        return found.time;
+    };
+    put_order(1);
+    CHECK(alices.session().take_packets(framer, 5, day_start, spans) == 1);
+    const timestamp_ns first = last_time();
+    for (std::uint64_t each = 2; each <= 4; ++each) put_order(each);
+    const timestamp_ns before = asked;
+
+    CHECK(alices.session().take_packets(framer, 5, day_start, spans) == 3);
+
+    CHECK(asked == before + 1);
+    CHECK(last_time() == first + 1);
+    CHECK(alices.session().take_packets(framer, 5, day_start, spans) == 0);
+    CHECK(asked == before + 1);  // Where there is no command, there is no time.
+    host.apply(set_phase{the_market, market_phase::halted});
+    CHECK(asked == before + 2);
 }
 
 TEST_CASE("what the framer cannot read counts as taken, and as no packet") {
