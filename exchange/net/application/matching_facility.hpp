@@ -38,7 +38,9 @@ public:
           tick_{context},
           rest_{context},
           turn_{context},
-          connections_{shared_, host, options} {}
+          connections_{shared_, host, options} {
+        feed_.be_watched(shared_.spans);
+    }
     matching_facility(const matching_facility&) = delete;
     matching_facility& operator=(const matching_facility&) = delete;
 

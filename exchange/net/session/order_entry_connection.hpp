@@ -208,7 +208,7 @@ private:
         return false;
     }
 
-    /// The same for the reader, who writes what there is when it begins. What others cause meanwhile it
+    /// The same for the reader, who writes what is offered when it begins. What others cause meanwhile it
     /// leaves to the writer: they could go on for ever, and a client that is told much must be heard.
     [[nodiscard]] bool begin_own_output() noexcept {
         const bool begun = begin_output();

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <exchange/codec/mold_sender.hpp>
+#include <exchange/net/application/span_watch.hpp>
 #include <exchange/net/executor_traits.hpp>
 #include <exchange/net/transport/feed_options.hpp>
 
@@ -41,6 +42,8 @@ public:
         outgoing_ = std::move(outgoing);
         requests_ = std::move(requests);
     }
+    /// Tells `watch` when `send_the_rest` is through. Borrowed; outlives this.
+    void be_watched(span_watch& watch) noexcept { watch_ = &watch; }
     void close() noexcept {
         static_cast<void>(outgoing_.close());
         static_cast<void>(requests_.close());
@@ -118,11 +121,14 @@ public:
                 handed_over_ = sending_;
             }
             while (handed_over_) {
-                const auto what = co_await send();
-                note(what);
+                if (outgoing_.is_open()) {  // It may have been closed since this was handed over.
+                    const auto what = co_await send();
+                    note(what);
+                }
                 take_up();
                 handed_over_ = sending_;
             }
+            if (watch_ != nullptr && !sending_) watch_->note_written();
         }
     }
 
@@ -203,6 +209,7 @@ private:
     typename X::event less_crowded_;
     typename X::event due_;  // Set when `send_the_rest` is to look.
     feed_counts counts_;
+    span_watch* watch_ = nullptr;
     std::uint64_t wanted_ = 0;  // Up to where the caller sends that has begun.
     bool sending_ = false;
     bool handed_over_ = false;  // To `send_the_rest`.

@@ -12,6 +12,9 @@ using law_here = feed_law<asio_side, feed_of_coroutines<asio_traits>>;
 TEST_CASE("asio feed: who sends is let go, however much others cause meanwhile") {
     law_here::who_sends_is_let_go_however_much_others_cause();
 }
+TEST_CASE("asio feed: closing it while what others have caused waits ends it") {
+    law_here::closing_while_others_messages_wait_ends_it();
+}
 TEST_CASE("asio feed: a datagram that cannot be sent is left out") {
     law_here::a_datagram_that_cannot_be_sent_is_left_out();
 }

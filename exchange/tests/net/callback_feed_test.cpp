@@ -29,6 +29,7 @@ public:
         if (!sent) static_cast<void>(co_await sent_.wait());
     }
     void close() { it_.close(); }
+    [[nodiscard]] bool sending() const { return it_.sending(); }
     [[nodiscard]] const feed_counts& counts() const { return it_.counts(); }
 
 private:
@@ -61,6 +62,10 @@ TEST_CASE("callback feed: a session that would push out what another has not sen
     callback_feed feed{on, sender, options, callback_style::asynchronous};
     feed.open(asio_traits::bind(on, any_port(), {}).take(),
               asio_traits::bind(on, any_port(), {}).take());
+    write_counter seen;
+    span_watch watch{&seen};
+    feed.be_watched(watch);
+    watch.received();
     counted_waiter first;
     counted_waiter second;
 
@@ -77,12 +82,17 @@ TEST_CASE("callback feed: a session that would push out what another has not sen
 
     CHECK(first.told == 1);
     CHECK(second.told == 1);
+    CHECK(seen.written_entirely == 1);
     CHECK(sender.unsent_lost() == 0);
 }
 
 TEST_CASE("callback feed: who sends is let go, however much others cause meanwhile") {
     the_laws::who_sends_is_let_go_however_much_others_cause();
     the_laws_when_eager::who_sends_is_let_go_however_much_others_cause();
+}
+TEST_CASE("callback feed: closing it while what others have caused waits ends it") {
+    the_laws::closing_while_others_messages_wait_ends_it();
+    the_laws_when_eager::closing_while_others_messages_wait_ends_it();
 }
 TEST_CASE("callback feed: a datagram that cannot be sent is left out") {
     the_laws::a_datagram_that_cannot_be_sent_is_left_out();

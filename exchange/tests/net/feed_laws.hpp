@@ -17,6 +17,15 @@
 
 namespace exchange::testing {
 
+/// Counts what was written entirely.
+struct write_counter final : span_observer {
+    int written_entirely = 0;
+
+    void received() noexcept override {}
+    void carried_out() noexcept override {}
+    void written() noexcept override { ++written_entirely; }
+};
+
 /// A feed_publisher as the laws see it.
 template <executor_traits Traits>
 class feed_of_coroutines {
@@ -33,6 +42,7 @@ public:
     }
     typename X::template task<void> send() { co_await it_.flush(); }
     void close() { it_.close(); }
+    [[nodiscard]] bool sending() const { return it_.sending(); }
     [[nodiscard]] const feed_counts& counts() const { return it_.counts(); }
 
 private:
@@ -92,6 +102,23 @@ struct feed_law : law<Side> {
             while (it.sender.next_to_send() < it.sender.end_of_sendable())
                 co_await base::settle(it.on);
             CHECK(it.publisher.counts().refused == 0);
+        });
+    }
+
+    /// What was handed over finds a closed socket, and neither sends nor keeps anyone waiting.
+    static void closing_while_others_messages_wait_ends_it() {
+        hold([](feed& it) -> task<> {
+            it.publish("own");
+            bool let_go = false;
+            base::X::launch(it.on, send(it, let_go));
+            co_await base::in_each_turn(it.on, [&it, &let_go] {
+                it.publish("others'");
+                if (let_go) it.publisher.close();  // In the very turn in which it is let go.
+                return !let_go;
+            });
+            CHECK(let_go);
+            co_await base::settle(it.on);
+            CHECK_FALSE(it.publisher.sending());
         });
     }
 

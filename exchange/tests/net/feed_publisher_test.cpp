@@ -133,6 +133,7 @@ struct small_feed {
           publisher{on, sender, {.group = {ipv4::loopback(), 9}}} {
         publisher.open(gyre_traits::bind(on, any_port(), {}).take(),
                        gyre_traits::bind(on, any_port(), {}).take());
+        publisher.be_watched(watch);
         gyre::launch(on, publisher.send_the_rest(), gyre::or_terminate{});
     }
 
@@ -147,12 +148,15 @@ struct small_feed {
         gone_on = true;
     }
 
+    write_counter seen;
+    span_watch watch{&seen};
     mold_sender sender;
     feed_publisher<gyre_traits> publisher;
     bool gone_on = false;
 };
 
 gyre::task<> cause_more_than_is_sent(gyre::io_context& on, small_feed& it, bool& ended) {
+    it.watch.received();
     it.publish(1);
     REQUIRE(it.publisher.begin());  // And it takes its time.
     it.publish(4);
@@ -166,8 +170,10 @@ gyre::task<> cause_more_than_is_sent(gyre::io_context& on, small_feed& it, bool&
     const auto what = co_await it.publisher.send();
     CHECK_FALSE(it.publisher.sent(what));  // What came meanwhile is left to another one,
     CHECK(it.publisher.sending());
+    CHECK(it.seen.written_entirely == 0);
     co_await law<gyre_side>::settle(on);  // and leaves.
     CHECK_FALSE(it.publisher.sending());
+    CHECK(it.seen.written_entirely == 1);
 
     CHECK(it.gone_on);
     CHECK_FALSE(it.publisher.crowded());
@@ -189,6 +195,9 @@ TEST_CASE("gyre feed: a session that would push out what another has not sent wa
 }
 TEST_CASE("gyre feed: who sends is let go, however much others cause meanwhile") {
     law_here::who_sends_is_let_go_however_much_others_cause();
+}
+TEST_CASE("gyre feed: closing it while what others have caused waits ends it") {
+    law_here::closing_while_others_messages_wait_ends_it();
 }
 TEST_CASE("gyre feed: a datagram that cannot be sent is left out") {
     law_here::a_datagram_that_cannot_be_sent_is_left_out();

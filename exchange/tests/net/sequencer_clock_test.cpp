@@ -54,18 +54,6 @@ TEST_CASE("a machine's clock that is set ahead an hour does not take it along") 
     CHECK(clock.now() == 500'000 * hour + second);
 }
 
-TEST_CASE("it stands still while it is told to, and has missed nothing behind that") {
-    sequencer_clock clock{dials::sources()};
-    dials::steady += second;
-    clock.stand_still();
-    dials::steady += second;
-    CHECK(clock.now() == 500'000 * hour + second);
-
-    clock.go_on();
-
-    CHECK(clock.now() == 500'000 * hour + 2 * second);
-}
-
 TEST_CASE("the clocks of the machine itself move forward, and one of them knows the year") {
     constexpr timestamp_ns year_2020 = 1'577'836'800 * second;
     const timestamp_ns before = steady_time();

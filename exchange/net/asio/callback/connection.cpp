@@ -218,7 +218,6 @@ void callback_connection::begin_write() {
 
 void callback_connection::on_written(const error_code& failure, std::size_t size) {
     note_sent(failure, size);
-    own_left_ -= std::min(own_left_, size);
     // Others may cause more for ever, and a client that is told much must be heard; unless it leaves.
     if (!write_rest()) {
         if (own_left_ > 0 || leaving_) return;
@@ -230,7 +229,10 @@ void callback_connection::on_written(const error_code& failure, std::size_t size
 }
 
 void callback_connection::note_sent(const error_code& failure, std::size_t size) noexcept {
-    if (!failure) return session_->sent(size, now());
+    if (!failure) {
+        own_left_ -= std::min(own_left_, size);
+        return session_->sent(size, now());
+    }
     broken_ = true;
     cut();
 }

@@ -32,7 +32,9 @@ callback_facility::callback_facility(asio_loop& loop, order_entry_host& host,
       arriving_{loop.executor()},
       tick_{loop.executor()},
       rest_{loop.executor()},
-      connections_{shared_, host, options} {}
+      connections_{shared_, host, options} {
+    feed_.be_watched(shared_.spans);
+}
 
 gyre::io_result<> callback_facility::start() {
     auto [failed, sockets] = facility_sockets<asio_traits>::open(loop_, options_);

@@ -110,6 +110,7 @@ void callback_feed::on_sent(const error_code& failure) {
     if (send_rest() || enough)
         if (feed_waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->feed_sent();
     tell_waiters();
+    if (watch_ != nullptr && !sending_) watch_->note_written();
 }
 
 /// They may cause more, and be held back again.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <exchange/codec/mold_sender.hpp>
+#include <exchange/net/application/span_watch.hpp>
 #include <exchange/net/asio/callback/handler_memory.hpp>
 #include <exchange/net/asio/callback/style.hpp>
 #include <exchange/net/asio/loop.hpp>
@@ -47,6 +48,8 @@ public:
 
     /// Takes charge of the sockets, and begins to answer requests for retransmission.
     void open(asio_udp_socket outgoing, asio_udp_socket requests);
+    /// Tells `watch` when a send is through that had to wait. Borrowed; outlives this.
+    void be_watched(span_watch& watch) noexcept { watch_ = &watch; }
     void close() noexcept;
 
     /// Has the feed anything that was not given to the kernel?
@@ -96,6 +99,7 @@ private:
     asio_udp_socket requests_;
     handler_memory sending_memory_;
     handler_memory request_memory_;
+    span_watch* watch_ = nullptr;
     feed_waiter* waiter_ = nullptr;  // Who began to send.
     gyre::list<feed_waiter, feed_waiter> held_back_;
     gyre::time_point now_{};           // When the flush began that is under way,
