@@ -56,12 +56,9 @@ public:
         observer.received();
         if (size == 0) gone_ = true;
         framer_.received(static_cast<std::size_t>(size));
-        soup_framed framed = framer_.next();
-        for (; framed.complete; framed = framer_.next()) {
-            session_.on_packet(framed.packet, now);
-            observer.carried_out();
+        span_watch spans{&observer};
+        while (session_.take_packets(framer_, 64, now, spans) > 0) {
         }
-        if (framed.ending != soup_ending::none) session_.on_framing_error(framed.ending);
         has_output_ = true;
         return true;
     }
