@@ -6,8 +6,8 @@
 // it is sent from. Who receives what: a message that names a session goes to that session's sequenced
 // stream, and if another session of the account asked for it, to that one's as well, and nowhere else;
 // one that names none goes to the public feed; what answers the operator goes to the operator. Every
-// message carries its `out_seq`, so a receiver of several of these can merge them. command_codec.hpp
-// is the other direction.
+// message carries its `out_seq`, so a receiver of several of these can merge those of a partition.
+// command_codec.hpp is the other direction.
 #pragma once
 
 #include <exchange/codec/command_codec.hpp>

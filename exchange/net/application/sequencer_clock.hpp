@@ -25,31 +25,17 @@ struct time_sources {
 };
 
 /// Nanoseconds since 1970, as of the machine's clock at construction, and of a steady clock since.
-///
-/// Cost:  To ask the machine takes about as long as a tenth of a command; so who carries out several has it
-///        stand still meanwhile.
 class sequencer_clock {
 public:
     explicit sequencer_clock(const time_sources& from) noexcept
         : steady_{from.steady}, begin_{from.wall()}, steady_begin_{from.steady()} {}
 
-    [[nodiscard]] timestamp_ns now() const noexcept { return stopped_ ? stopped_at_ : ask(); }
-
-    /// Until `go_on` it is as late as now.
-    void stand_still() noexcept {
-        stopped_at_ = ask();
-        stopped_ = true;
-    }
-    void go_on() noexcept { stopped_ = false; }
+    [[nodiscard]] timestamp_ns now() const noexcept { return begin_ + (steady_() - steady_begin_); }
 
 private:
-    [[nodiscard]] timestamp_ns ask() const noexcept { return begin_ + (steady_() - steady_begin_); }
-
     timestamp_ns (*steady_)() noexcept;
     timestamp_ns begin_;
     timestamp_ns steady_begin_;
-    timestamp_ns stopped_at_ = 0;
-    bool stopped_ = false;
 };
 
 }  // namespace exchange
