@@ -162,8 +162,8 @@ void soup_server::sent(std::size_t size, gyre::time_point now) noexcept {
     stream_offered_ = false;
     if (size == 0) return;
     liveness_.sent(now);
-    if (size == offered_.size() &&
-        !fell_behind()) {  // Most often, and no message needs to be looked at.
+    // Most often, and no message needs to be looked at.
+    if (size == offered_.size() && !fell_behind()) {
         outbox_.sent(std::exchange(outbox_offered_, 0));
         cursor_ = offered_end_;
         partial_ = 0;

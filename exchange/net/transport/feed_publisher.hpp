@@ -42,7 +42,7 @@ public:
         outgoing_ = std::move(outgoing);
         requests_ = std::move(requests);
     }
-    /// Tells `watch` when `send_the_rest` is through. Borrowed; outlives this.
+    /// Tells `watch` when `send_the_rest` is through. Borrowed until that has ended.
     void be_watched(span_watch& watch) noexcept { watch_ = &watch; }
     void close() noexcept {
         static_cast<void>(outgoing_.close());
@@ -108,10 +108,16 @@ public:
         }
     }
 
-    /// Has `send_the_rest` look whether anything is due.
+    /// Has `send_the_rest` look whether anything is due, in a later turn of the loop.
     void send_what_is_due() noexcept { due_.set(); }
 
-    /// Sends heartbeats, and what others leave to it, until it is closed. Runs once, from the start on.
+    /// Sends heartbeats, and what others leave to it, until it is closed. Runs once, from the start on:
+    /// without it, what was left is never sent.
+    ///
+    /// Errors:        none.
+    /// Cancellation:  closing ends it.
+    /// Threads:       that of the context.
+    /// Cost:          a frame; as many sends as the batch makes of it.
     typename X::template task<void> send_the_rest() {
         while (outgoing_.is_open()) {
             static_cast<void>(co_await due_.wait());

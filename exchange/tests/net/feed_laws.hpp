@@ -89,15 +89,7 @@ struct feed_law : law<Side> {
 
     static void who_sends_is_let_go_however_much_others_cause() {
         hold([](feed& it) -> task<> {
-            it.publish("own");
-            bool let_go = false;
-            base::X::launch(it.on, send(it, let_go));
-            co_await base::in_each_turn(it.on, [&it, &let_go] {
-                it.publish("others'");
-                return !let_go;
-            });
-            CHECK(let_go);
-
+            co_await send_while_others_publish(it, [] {});
             co_await it.publisher.send();  // If the last came behind all senders.
             while (it.sender.next_to_send() < it.sender.end_of_sendable())
                 co_await base::settle(it.on);
@@ -108,15 +100,7 @@ struct feed_law : law<Side> {
     /// What was handed over finds a closed socket, and neither sends nor keeps anyone waiting.
     static void closing_while_others_messages_wait_ends_it() {
         hold([](feed& it) -> task<> {
-            it.publish("own");
-            bool let_go = false;
-            base::X::launch(it.on, send(it, let_go));
-            co_await base::in_each_turn(it.on, [&it, &let_go] {
-                it.publish("others'");
-                if (let_go) it.publisher.close();  // In the very turn in which it is let go.
-                return !let_go;
-            });
-            CHECK(let_go);
+            co_await send_while_others_publish(it, [&it] { it.publisher.close(); });
             co_await base::settle(it.on);
             CHECK_FALSE(it.publisher.sending());
         });
@@ -207,6 +191,20 @@ private:
     static task<> send(feed& it, bool& let_go) {
         co_await it.publisher.send();
         let_go = true;
+    }
+    /// Sends one message while others cause one in each turn. `then` is called in the very turn in which that
+    /// sender is let go.
+    template <class Then>
+    static task<> send_while_others_publish(feed& it, Then then) {
+        it.publish("own");
+        bool let_go = false;
+        base::X::launch(it.on, send(it, let_go));
+        co_await base::in_each_turn(it.on, [&] {
+            it.publish("others'");
+            if (let_go) then();
+            return !let_go;
+        });
+        CHECK(let_go);
     }
 
     static constexpr std::size_t datagram_bytes_max = 65'535;  // More than IPv4 leaves for it.

@@ -48,7 +48,8 @@ public:
 
     /// Takes charge of the sockets, and begins to answer requests for retransmission.
     void open(asio_udp_socket outgoing, asio_udp_socket requests);
-    /// Tells `watch` when a send is through that had to wait. Borrowed; outlives this.
+    /// Tells `watch` when a send is through that had to wait. Borrowed until it is closed
+    /// and its loop has run out of work.
     void be_watched(span_watch& watch) noexcept { watch_ = &watch; }
     void close() noexcept;
 
