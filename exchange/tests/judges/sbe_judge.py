@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "exchange" / "schema"))
 
-from sbe_model import Composite, Enum, Field, Group, Message  # noqa: E402
+from sbe_model import Composite, Enum, Field, Group, Message, Simple  # noqa: E402
 from sbe_schema import read_schema  # noqa: E402
 
 SKIPPED = 77
@@ -31,6 +31,7 @@ ROUNDS = 2000
 ENTRIES = 3  # In each group.
 
 PROLOGUE = """// Written by sbe_judge.py.
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -61,6 +62,20 @@ static void same(const char* what, Left left, Right right) {
     if (++differing < 20) std::printf("%%s differs\\n", what);
 }
 
+template <std::size_t Count>
+static std::array<char, Count> text() {
+    std::array<char, Count> characters;
+    for (char& each : characters) each = static_cast<char>(engine());
+    return characters;
+}
+
+template <std::size_t Count>
+static void same_text(const char* what, const char* left, const std::array<char, Count>& right) {
+    ++compared;
+    if (std::memcmp(left, right.data(), Count) == 0) return;
+    if (++differing < 20) std::printf("%%s differs\\n", what);
+}
+
 static void same_bytes(const char* what, const std::vector<char>& left, const std::vector<char>& right) {
     ++compared;
     if (left == right) return;
@@ -78,10 +93,14 @@ def class_name(name: str) -> str:
 
 
 def leaves(field: Field):
-    """Path and type of each number in a field."""
+    """Path and type of each number, or text, in a field."""
     if isinstance(field.type, Composite):
         return [((field.name, m.name), m.type) for m in field.type.members]
     return [((field.name,), field.type)]
+
+
+def is_text(type_) -> bool:
+    return isinstance(type_, Simple) and type_.length > 1
 
 
 def random_value(type_) -> str:
@@ -125,7 +144,9 @@ class Comparison:
         for prefix, fields in self.blocks():
             for field in fields:
                 for path, type_ in leaves(field):
-                    self.add(f"const std::int64_t {prefix}{'_'.join(path)} = {random_value(type_)};")
+                    name = f"{prefix}{'_'.join(path)}"
+                    self.add(f"const auto {name} = text<{type_.length}>();" if is_text(type_)
+                             else f"const std::int64_t {name} = {random_value(type_)};")
 
     def ours(self) -> None:
         writer = f"exchange::{self.schema}::{self.message.name}_writer"
@@ -173,6 +194,9 @@ class Comparison:
             for path, type_ in leaves(field):
                 holder = ".".join([target, *(f"{p}()" for p in path[:-1])])
                 value = f"{prefix}{'_'.join(path)}"
+                if is_text(type_):
+                    self.add(f"{holder}.put{class_name(path[-1])}({value}.data());")
+                    continue
                 cast = (f"reference_{self.schema}::{class_name(type_.name)}::Value"
                         if isinstance(type_, Enum) else f"std::{type_.primitive}_t")
                 self.add(f"{holder}.{path[-1]}(static_cast<{cast}>({value}));")
@@ -195,9 +219,10 @@ class Comparison:
         self.add(f'same("fault of {self.message.name}", fault.error, 0);')
 
     def check(self, target: str, field: Field, prefix: str, call: str) -> None:
-        for path, _ in leaves(field):
+        for path, type_ in leaves(field):
             member = ".".join([path[0] + call, *path[1:]])
-            self.add(f'        same("{field.name} of {self.message.name}", {target}.{member}, '
+            same, data = ("same_text", ".data()") if is_text(type_) else ("same", "")
+            self.add(f'        {same}("{field.name} of {self.message.name}", {target}.{member}{data}, '
                      f"{prefix}{'_'.join(path)});")
 
     def read_ours(self) -> None:
@@ -220,9 +245,10 @@ class Comparison:
 
     def check_ours(self, target: str, fields, prefix: str) -> None:
         for field in fields:
-            for path, _ in leaves(field):
+            for path, type_ in leaves(field):
                 member = ".".join(f"{p}()" for p in path)
-                self.add(f'same("{field.name} of {self.message.name}", {target}.{member}, '
+                same = "same_text" if is_text(type_) else "same"
+                self.add(f'{same}("{field.name} of {self.message.name}", {target}.{member}, '
                          f"{prefix}{'_'.join(path)});")
 
 
