@@ -12,7 +12,7 @@ namespace gyre {
 /// Sets options, binds, listens; remembers the first failure and does nothing after it.
 class socket_steps {
 public:
-    socket_steps(host& on, descriptor& socket) noexcept : host_{on}, socket_{socket} {}
+    socket_steps(host& on, descriptor_slot& socket) noexcept : host_{on}, socket_{socket} {}
 
     socket_steps& set(int level, int name, int value) noexcept {
         option_operation op{opcode::set_option, socket_, level, name, &value, sizeof value};
@@ -38,7 +38,7 @@ private:
     }
 
     host& host_;
-    descriptor& socket_;
+    descriptor_slot& socket_;
     error failure_;
 };
 

@@ -40,7 +40,7 @@ message_parts::message_parts(mutable_buffers into) noexcept {
     }
 }
 
-std::int32_t busy_if_written(descriptor& on) noexcept {
+std::int32_t busy_if_written(descriptor_slot& on) noexcept {
     bool busy = on.writer != nullptr;
     on.pending.for_each([&](const operation& other) {
         busy = busy || other.code == opcode::send || other.code == opcode::send_gather;
@@ -49,7 +49,7 @@ std::int32_t busy_if_written(descriptor& on) noexcept {
 }
 
 void write_claim::hold(const descriptor_operation& op, const io_context& on) noexcept {
-    descriptor& it = *op.target;
+    descriptor_slot& it = *op.target;
     if (it.home != nullptr && it.home != &on) return;  // `io_context::submit` will say so.
     it.writer = this;
     on_ = {&it, it.generation.load(std::memory_order_relaxed)};

@@ -27,7 +27,7 @@ public:
         return true;
     }
     void cancel(operation&) noexcept override {}
-    void forget(descriptor&) noexcept override {}
+    void forget(descriptor_slot&) noexcept override {}
 
     [[nodiscard]] error turn(time_point deadline) noexcept override {
         visits_.add();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t waker_key = UINT64_MAX;
 
-std::uint64_t key_of(const descriptor& it) noexcept {
+std::uint64_t key_of(const descriptor_slot& it) noexcept {
     return std::uint64_t{it.generation} << 32 | static_cast<std::uint32_t>(it.number);
 }
 
@@ -52,7 +52,7 @@ int count_of(long harvested) noexcept {
 
 // Of datagrams there may be more behind one that was short, or an error.
 bool is_emptied_by(const descriptor_operation& op) noexcept {
-    const descriptor& it = *op.target;
+    const descriptor_slot& it = *op.target;
     return receives_plainly(op) && is_short_read(op) && !it.datagrams &&
            is_emptied_by_short_read(it);
 }
@@ -93,7 +93,7 @@ bool epoll_backend::submit(operation& op) noexcept {
 
 // Tries where the hint says that it may succeed. True when `op.result` is final.
 bool epoll_backend::attempt(descriptor_operation& op) noexcept {
-    descriptor& it = *op.target;
+    descriptor_slot& it = *op.target;
     bool& hint = reads(op) ? it.maybe_readable : it.maybe_writable;
     const bool asks = op.code == opcode::wait_ready;  // Its own try tells, and proves nothing.
     const bool starts = op.code == opcode::connect && !op.retried;
@@ -119,7 +119,7 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
 
 // Room to write is asked about only once a write had to wait: else every read by the peer would be an
 // event.
-int epoll_backend::enlist(descriptor& it, std::uint32_t interest, bool accepts) noexcept {
+int epoll_backend::enlist(descriptor_slot& it, std::uint32_t interest, bool accepts) noexcept {
     if (it.registered && (interest == reading || it.registered_for_writing)) return 0;
     it.repeated = accepts && !it.registered;
     epoll_event event{reading | interest | (it.repeated ? 0U : EPOLLET), {.u64 = key_of(it)}};
@@ -131,7 +131,7 @@ int epoll_backend::enlist(descriptor& it, std::uint32_t interest, bool accepts) 
 }
 
 // Told of in each turn, with nothing here that it is for: once is enough.
-void epoll_backend::silence(descriptor& it) noexcept {
+void epoll_backend::silence(descriptor_slot& it) noexcept {
     epoll_event event{reading | EPOLLET, {.u64 = key_of(it)}};
     ::epoll_ctl(epoll_, EPOLL_CTL_MOD, it.number, &event);
     it.repeated = it.registered_for_writing = false;
@@ -142,7 +142,7 @@ void epoll_backend::cancel(operation& op) noexcept {
     loop_->complete(op, -ECANCELED);
 }
 
-void epoll_backend::forget(descriptor& it) noexcept {
+void epoll_backend::forget(descriptor_slot& it) noexcept {
     if (!it.registered) return;
     // Explicit, because a duplicate of the number elsewhere would keep the registration alive.
     epoll_event unused{};
@@ -169,7 +169,7 @@ bool epoll_backend::serve_harvest() noexcept {
     while (holds_back() && received_ <= received_bytes_warm) {
         const epoll_event& event = events_[static_cast<std::size_t>(served_++)];
         if (event.data.u64 == waker_key) continue;
-        descriptor* it =
+        descriptor_slot* it =
             system_host::instance().find(static_cast<int>(event.data.u64 & UINT32_MAX),
                                          static_cast<std::uint32_t>(event.data.u64 >> 32));
         if (it != nullptr && it->home == loop_ && serve(*it, event.events)) any = true;
@@ -195,7 +195,7 @@ int epoll_backend::wait(time_point deadline) noexcept {
 }
 
 // The descriptor may be ready: tries what waits for it, oldest first, until something would block.
-bool epoll_backend::serve(descriptor& it, std::uint32_t events) noexcept {
+bool epoll_backend::serve(descriptor_slot& it, std::uint32_t events) noexcept {
     if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0)
         it.maybe_readable = true;
     if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) it.maybe_writable = true;

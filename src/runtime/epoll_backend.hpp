@@ -33,7 +33,7 @@ public:
     void cancel(operation& op) noexcept override;
     [[nodiscard]] error turn(time_point deadline) noexcept override;
     void wake() noexcept override { waker_->wake(); }
-    void forget(descriptor& it) noexcept override;
+    void forget(descriptor_slot& it) noexcept override;
     [[nodiscard]] int wait_handle() noexcept override { return epoll_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return waiting_; }
     // Events left over for no operation: a turn delivers nothing then, but without it they would
@@ -47,9 +47,9 @@ public:
 
 private:
     [[nodiscard]] bool attempt(descriptor_operation& op) noexcept;
-    [[nodiscard]] int enlist(descriptor& it, std::uint32_t interest, bool accepts) noexcept;
-    void silence(descriptor& it) noexcept;
-    [[nodiscard]] bool serve(descriptor& it, std::uint32_t events) noexcept;
+    [[nodiscard]] int enlist(descriptor_slot& it, std::uint32_t interest, bool accepts) noexcept;
+    void silence(descriptor_slot& it) noexcept;
+    [[nodiscard]] bool serve(descriptor_slot& it, std::uint32_t events) noexcept;
     [[nodiscard]] bool serve_harvest() noexcept;
     [[nodiscard]] int wait(time_point deadline) noexcept;
 

@@ -147,9 +147,9 @@ io_context::~io_context() {
 
 // Sockets may outlive their loop; all that is left to do with them is to close them.
 void io_context::disown_descriptors() noexcept {
-    descriptors_.for_each([](descriptor& it) {
+    descriptors_.for_each([](descriptor_slot& it) {
         it.pending.for_each(
-            [](operation& op) { static_cast<list_link<descriptor>&>(op).unlink(); });
+            [](operation& op) { static_cast<list_link<descriptor_slot>&>(op).unlink(); });
         it.unlink();
         it.home = nullptr;
         it.registered = it.registered_for_writing = false;
@@ -490,7 +490,7 @@ void io_context::begin_in_child() noexcept {
     waker_ = std::make_shared<waker>();
     replace_backend(choose_backend(options_, waker_));
     descriptors_.for_each(
-        [](descriptor& on) { on.registered = on.registered_for_writing = false; });
+        [](descriptor_slot& on) { on.registered = on.registered_for_writing = false; });
     if (bound_thread_ != 0) {
         if (const error refusal = backend_->bind_thread()) return withdraw_backend(refusal);
     }
@@ -508,7 +508,7 @@ std::unique_ptr<loop_backend> io_context::replace_backend(chosen_backend next) n
 }
 
 void io_context::begin_all_anew() noexcept {
-    descriptors_.for_each([this](descriptor& on) {
+    descriptors_.for_each([this](descriptor_slot& on) {
         on.maybe_readable = on.maybe_writable = true;
         on.pending.for_each([this](operation& op) {
             if (op.postponed) return;
@@ -527,7 +527,7 @@ bool io_context::runs_elsewhere() const noexcept {
 }
 
 // Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
-bool io_context::may_touch(const descriptor& it) const noexcept {
+bool io_context::may_touch(const descriptor_slot& it) const noexcept {
     if (running_here == this || bound_thread_ == this_thread()) return true;
     return !wake_->entered() && it.pending.empty();
 }

@@ -35,7 +35,7 @@ std::size_t bytes_sent(const operation& op) noexcept {
 // After a send: less than was asked for means that the buffer is full.
 void record_short_send(operation& op) noexcept {
     if (op.result <= 0 || !sends(op)) return;
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
     const std::size_t asked = op.code == opcode::send
                                   ? on.portion_of(static_cast<send_operation&>(op))
                                   : static_cast<message_operation&>(op).size;
@@ -100,7 +100,7 @@ bool io_context::submit(operation& op) noexcept {
     if (op.code == opcode::call) {
         if (begin_call(static_cast<call_operation&>(op))) return false;
     } else {
-        descriptor& on = *static_cast<descriptor_operation&>(op).target;
+        descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
         attach(on);
         if (const error refused = status()) {
             op.result = -static_cast<std::int32_t>(refused.code());
@@ -114,7 +114,7 @@ bool io_context::submit(operation& op) noexcept {
                 others_wait_ = true;
                 return false;
             }
-            static_cast<list_link<descriptor>&>(op).unlink();
+            static_cast<list_link<descriptor_slot>&>(op).unlink();
             record_short_send(op);
         }
     }
@@ -161,7 +161,7 @@ bool io_context::begin(operation& op) noexcept {
     return true;
 }
 
-void io_context::attach(descriptor& it) noexcept {
+void io_context::attach(descriptor_slot& it) noexcept {
     if (it.home == this) [[likely]]
         return;
     expects(it.home == nullptr, "a socket is used on its own loop; release() and adopt() move it");
@@ -219,7 +219,7 @@ void io_context::complete(operation& op, std::int32_t result) noexcept {
     if (op.code == opcode::call) {
         calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
     } else {
-        static_cast<list_link<descriptor>&>(op).unlink();
+        static_cast<list_link<descriptor_slot>&>(op).unlink();
         record_short_send(op);
     }
     // A loop on its own is asked for cancels by its own thread, but for those of calls.
@@ -253,7 +253,7 @@ void io_context::wait_on_the_spot() noexcept {
     take_cancels();
 }
 
-void io_context::detach(descriptor& it) noexcept {
+void io_context::detach(descriptor_slot& it) noexcept {
     expects(may_touch(it), "a socket is closed on its own loop's thread");
     if (!it.pending.empty()) end_pending(it);
     backend_->forget(it);
@@ -261,7 +261,7 @@ void io_context::detach(descriptor& it) noexcept {
     it.home = nullptr;
 }
 
-void io_context::lose(descriptor& it) noexcept {
+void io_context::lose(descriptor_slot& it) noexcept {
     if (fork_count_ == fork_count()) return;  // It is in use here: the number has two owners.
     // The backend is the parent's still, and none of this reaches it.
     it.pending.for_each_shrinking([this](operation& op) {
@@ -274,7 +274,7 @@ void io_context::lose(descriptor& it) noexcept {
 }
 
 // A cancel may take results in, and with them any other operation off the list.
-void io_context::end_pending(descriptor& it) noexcept {
+void io_context::end_pending(descriptor_slot& it) noexcept {
     const current_loop_scope here{*this};
     it.pending.for_each_shrinking([this](operation& op) { cancel(op); });
     while (!it.pending.empty()) wait_on_the_spot();

@@ -65,7 +65,7 @@ public:
 
     /// Drops what it remembers of a descriptor that is about to close or to leave this loop. Nothing
     /// is pending on it.
-    virtual void forget(descriptor& it) noexcept = 0;
+    virtual void forget(descriptor_slot& it) noexcept = 0;
 
     /// Readable, for poll(2), whenever `turn` would have something to deliver.
     [[nodiscard]] virtual int wait_handle() noexcept = 0;

@@ -39,7 +39,7 @@ const sockaddr* raw(const socket_address& address) noexcept {
 }
 
 // accept and connect have no flag for a single try, so the descriptor itself must not block.
-int make_nonblocking(descriptor& it) noexcept {
+int make_nonblocking(descriptor_slot& it) noexcept {
     if (it.nonblocking) return 0;
     const int flags = ::fcntl(it.number, F_GETFL);
     if (flags < 0 || ::fcntl(it.number, F_SETFL, flags | O_NONBLOCK) < 0) return -errno;
@@ -48,7 +48,7 @@ int make_nonblocking(descriptor& it) noexcept {
 }
 
 // Where its maker has not noted it.
-void learn_family(descriptor& it) noexcept {
+void learn_family(descriptor_slot& it) noexcept {
     int family = 0;
     socklen_t size = sizeof family;
     const int failed = ::getsockopt(it.number, SOL_SOCKET, SO_DOMAIN, &family, &size);
@@ -56,7 +56,7 @@ void learn_family(descriptor& it) noexcept {
 }
 
 // recvmsg tells where a Unix-domain socket has ended a read because of descriptors that came with it.
-int receive_local(descriptor& from, std::byte* into, std::size_t size) noexcept {
+int receive_local(descriptor_slot& from, std::byte* into, std::size_t size) noexcept {
     iovec part{into, size};
     msghdr message{};
     message.msg_iov = &part;
@@ -66,7 +66,7 @@ int receive_local(descriptor& from, std::byte* into, std::size_t size) noexcept 
     return result;
 }
 
-int receive(descriptor& from, std::byte* into, std::size_t size) noexcept {
+int receive(descriptor_slot& from, std::byte* into, std::size_t size) noexcept {
     if (from.family == AF_UNSPEC) learn_family(from);
     // Only epoll draws conclusions from it, and only of sockets that it has an eye on.
     const int result = from.family == AF_UNIX && from.registered
@@ -101,7 +101,7 @@ constexpr int unsent_max = 128 * 1024;
 
 constexpr std::size_t large_send = 32 * 1024;
 
-void prepare_for_large_sends(descriptor& on) noexcept {
+void prepare_for_large_sends(descriptor_slot& on) noexcept {
     on.sends_large = true;
     int limit = 0;
     socklen_t room = sizeof limit;
@@ -113,13 +113,13 @@ void prepare_for_large_sends(descriptor& on) noexcept {
 }
 
 int try_send(send_operation& op) noexcept {
-    descriptor& on = *op.target;
+    descriptor_slot& on = *op.target;
     if (op.size >= large_send && !on.sends_large) prepare_for_large_sends(on);
     return outcome(::send(on.number, op.data, on.portion_of(op), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 int try_send(message_operation& op) noexcept {
-    descriptor& on = *op.target;
+    descriptor_slot& on = *op.target;
     if (op.size >= large_send && !on.sends_large) prepare_for_large_sends(on);
     return outcome(::sendmsg(on.number, op.message, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
@@ -207,7 +207,7 @@ std::size_t bytes_received(const operation& op) noexcept {
     return counts_bytes ? static_cast<std::size_t>(op.result) : 0;
 }
 
-bool is_emptied_by_short_read(const descriptor& it) noexcept {
+bool is_emptied_by_short_read(const descriptor_slot& it) noexcept {
     return it.family == AF_INET || it.family == AF_INET6 || (it.family == AF_UNIX && it.uncut);
 }
 

@@ -49,7 +49,7 @@ void pending_operation::abandon() noexcept {
 
 int handle::close() noexcept {
     if (!open()) return -EBADF;
-    descriptor& it = *opened_.of;
+    descriptor_slot& it = *opened_.of;
     if (it.home != nullptr) it.home->detach(it);
     opened_ = {};
     return host_->close(it);
@@ -57,7 +57,7 @@ int handle::close() noexcept {
 
 int handle::release() noexcept {
     if (!open()) return -1;
-    descriptor& it = *opened_.of;
+    descriptor_slot& it = *opened_.of;
     if (it.home != nullptr) it.home->detach(it);
     opened_ = {};
     return host_->release(it);

@@ -23,12 +23,12 @@ int system_host::perform_now(operation& op) noexcept { return perform(op); }
 
 time_point system_host::now() noexcept { return std::chrono::steady_clock::now(); }
 
-descriptor& system_host::enter(int number) noexcept {
+descriptor_slot& system_host::enter(int number) noexcept {
     expects(number >= 0, "a descriptor number");
     const auto index = static_cast<std::size_t>(number);
     expects(index < chunk_size * chunks_max, "descriptor number beyond the table");
 
-    descriptor& it = chunk_at(index / chunk_size)[index % chunk_size];
+    descriptor_slot& it = chunk_at(index / chunk_size)[index % chunk_size];
     if (it.open() && it.forks != fork_count()) forget_closed(it);
     expects(!it.open(), "a descriptor number has one owner");
     expects(it.home == nullptr && it.pending.empty(), "no loop uses what is not open");
@@ -50,18 +50,18 @@ descriptor& system_host::enter(int number) noexcept {
 
 // A child has closed the number, as daemons do with all that they inherit: what its parent did with it
 // is over.
-void system_host::forget_closed(descriptor& it) noexcept {
+void system_host::forget_closed(descriptor_slot& it) noexcept {
     if (it.home != nullptr) it.home->lose(it);
     it.generation.fetch_add(1, std::memory_order_release);
 }
 
-int system_host::close(descriptor& it) noexcept {
+int system_host::close(descriptor_slot& it) noexcept {
     const int number = release(it);
     // EINTR on Linux means closed all the same; retrying could close another owner's (close(2)).
     return ::close(number) == 0 || errno == EINTR ? 0 : -errno;
 }
 
-int system_host::release(descriptor& it) noexcept {
+int system_host::release(descriptor_slot& it) noexcept {
     expects(it.open() && it.pending.empty() && it.home == nullptr, "idle and detached");
     const int number = it.number;
     // A late event for this number must not match its next owner.
@@ -69,11 +69,11 @@ int system_host::release(descriptor& it) noexcept {
     return number;
 }
 
-descriptor* system_host::find(int number, std::uint32_t generation) noexcept {
+descriptor_slot* system_host::find(int number, std::uint32_t generation) noexcept {
     const auto index = static_cast<std::size_t>(number);
     chunk* in = chunks_[index / chunk_size].load(std::memory_order_acquire);
     if (in == nullptr) return nullptr;
-    descriptor& it = (*in)[index % chunk_size];
+    descriptor_slot& it = (*in)[index % chunk_size];
     return it.generation == generation ? &it : nullptr;
 }
 

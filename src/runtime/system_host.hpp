@@ -20,20 +20,20 @@ public:
 
     [[nodiscard]] int perform_now(operation& op) noexcept override;
     [[nodiscard]] time_point now() noexcept override;
-    [[nodiscard]] descriptor& enter(int number) noexcept override;
-    int close(descriptor& it) noexcept override;
-    int release(descriptor& it) noexcept override;
+    [[nodiscard]] descriptor_slot& enter(int number) noexcept override;
+    int close(descriptor_slot& it) noexcept override;
+    int release(descriptor_slot& it) noexcept override;
 
     /// The descriptor an event names, or null if the number means another one by now.
-    [[nodiscard]] descriptor* find(int number, std::uint32_t generation) noexcept;
+    [[nodiscard]] descriptor_slot* find(int number, std::uint32_t generation) noexcept;
 
 private:
     static constexpr std::size_t chunk_size = 1024;
     static constexpr std::size_t chunks_max = 4096;  // Four million descriptors.
-    using chunk = std::array<descriptor, chunk_size>;
+    using chunk = std::array<descriptor_slot, chunk_size>;
 
     [[nodiscard]] chunk& chunk_at(std::size_t index) noexcept;
-    static void forget_closed(descriptor& it) noexcept;
+    static void forget_closed(descriptor_slot& it) noexcept;
 
     std::array<std::atomic<chunk*>, chunks_max> chunks_{};
 };
@@ -52,7 +52,7 @@ private:
 
 /// Whether a short plain receive has just proved that `it`, a stream, has no more bytes: over IP it has, over
 /// a Unix-domain socket where no descriptors have ended it.
-[[nodiscard]] bool is_emptied_by_short_read(const descriptor& it) noexcept;
+[[nodiscard]] bool is_emptied_by_short_read(const descriptor_slot& it) noexcept;
 
 /// What a finished `op` has received, in bytes. Batches of datagrams count as nothing: theirs is a number.
 [[nodiscard]] std::size_t bytes_received(const operation& op) noexcept;

@@ -29,7 +29,7 @@ std::uint64_t data_of(operation& op) noexcept {
 }
 
 // A cancel outlives what it cancels, so it names the descriptor, not the record.
-std::uint64_t data_of(const descriptor& it) noexcept {
+std::uint64_t data_of(const descriptor_slot& it) noexcept {
     return std::uint64_t{it.generation} << 32 |
            std::uint64_t{static_cast<std::uint32_t>(it.number)} << 2 | tag_cancel;
 }
@@ -52,7 +52,7 @@ std::uint32_t waits_for(const operation& op) noexcept {
 }
 
 // The pieces that large messages come in vary; it takes several small ones in a row to make a difference.
-void note_size(descriptor& on, std::size_t received) noexcept {
+void note_size(descriptor_slot& on, std::size_t received) noexcept {
     constexpr std::size_t small_size = 4 * 1024;
     constexpr std::uint8_t small_ones_max = 8;
     if (received >= large_size) {
@@ -62,7 +62,7 @@ void note_size(descriptor& on, std::size_t received) noexcept {
     }
 }
 
-void make_blocking(descriptor& it) noexcept {
+void make_blocking(descriptor_slot& it) noexcept {
     const int status = ::fcntl(it.number, F_GETFL);
     ::fcntl(it.number, F_SETFL, status & ~O_NONBLOCK);
     it.nonblocking = false;
@@ -110,7 +110,7 @@ io_uring_sqe& uring_backend::entry() noexcept {
 }
 
 bool uring_backend::submit(operation& op) noexcept {
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
     if (!on.pending.is_only(op)) {
         on.duplex = true;
         op.in_line = reads_stream(op) && on.pending.find(reads_stream) != &op;
@@ -129,7 +129,7 @@ void uring_backend::arm(operation& op) noexcept {
 
 // Of several requests that wait for one socket the kernel wakes the youngest first, so those of a stream's
 // readers are shown to it one at a time. tests/laws/order_test.cpp.
-void uring_backend::begin_next_in_line(descriptor& on) noexcept {
+void uring_backend::begin_next_in_line(descriptor_slot& on) noexcept {
     while (operation* next = on.pending.find([](const operation& it) { return it.in_line; })) {
         next->in_line = false;
         if (!try_now(*next)) return arm(*next);
@@ -158,20 +158,20 @@ bool uring_backend::try_now(operation& op) noexcept {
         case opcode::connect: {
             // Over IP this is waited for by a poll; here by a thread of the kernel's for each, if the ring
             // is asked.
-            descriptor& on = *static_cast<descriptor_operation&>(op).target;
+            descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
             if (on.family != AF_UNIX) return false;
             op.result = perform(op);
             make_blocking(on);
             return true;
         }
         case opcode::accept: {
-            const descriptor& on = *static_cast<descriptor_operation&>(op).target;
+            const descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
             return on.may_have_more(loop_->busy()) && try_accept(op);
         }
         default: return false;
     }
     op.result = perform(op);
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
     const bool blocked = op.result == -EAGAIN || op.result == -EINTR;
     if (receives_plainly(op)) {
         on.maybe_readable = op.result > 0 && !is_short_read(op);
@@ -269,7 +269,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
 // Large transfers are made by the loop when the socket is ready, a few in a turn, each message while it is in
 // the cache; the ring would make twenty in a row (docs/decisions/0022-warm-reads.md).
 bool uring_backend::prefers_readiness(operation& op) const noexcept {
-    const descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    const descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
     op.by_readiness = op.code == opcode::send
                           ? static_cast<const send_operation&>(op).size >= large_size
                           : on.large > 0 && room_of(op) >= large_size;
@@ -279,7 +279,7 @@ bool uring_backend::prefers_readiness(operation& op) const noexcept {
 // Known to be empty: an attempt before the wait would be in vain, unless the peer is so quick that the
 // bytes are there by the time of the visit, as they were last time.
 void uring_backend::polls_first(operation& op, io_uring_sqe& to) noexcept {
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
     if (tells_nonempty() && !op.retried && !on.prompt) to.ioprio = IORING_RECVSEND_POLL_FIRST;
     on.asked_in = turns_;
 }
@@ -396,7 +396,8 @@ void uring_backend::deliver(const io_uring_cqe& result) noexcept {
 // there, and was to be cancelled, is cancelled again.
 void uring_backend::cancel_again(std::uint64_t data) noexcept {
     const auto number = static_cast<int>(static_cast<std::uint32_t>(data) >> 2);
-    descriptor* it = system_host::instance().find(number, static_cast<std::uint32_t>(data >> 32));
+    descriptor_slot* it =
+        system_host::instance().find(number, static_cast<std::uint32_t>(data >> 32));
     if (it == nullptr || it->home != loop_) return;
     it->pending.for_each_shrinking([this](operation& op) {
         if (op.cancel_requested) cancel(op);
@@ -404,7 +405,7 @@ void uring_backend::cancel_again(std::uint64_t data) noexcept {
 }
 
 void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept {
-    descriptor& on = *static_cast<descriptor_operation&>(op).target;
+    descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
     if (op.code == opcode::receive_lease &&
         !fill(static_cast<lease_operation&>(op), result, flags)) {
         return;
@@ -436,7 +437,7 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
 
 // What a transfer that the ring has ended, or waited for, tells about its socket.
 void uring_backend::take_hints(const operation& op, std::uint32_t flags) const noexcept {
-    descriptor& on = *static_cast<const descriptor_operation&>(op).target;
+    descriptor_slot& on = *static_cast<const descriptor_operation&>(op).target;
     if (receives_plainly(op)) {
         const bool by_ring =
             op.code == opcode::receive ? !op.by_readiness : (flags & IORING_CQE_F_BUFFER) != 0;
@@ -457,7 +458,7 @@ void uring_backend::take_hints(const operation& op, std::uint32_t flags) const n
 // On the spot. The ring could take one connection a turn, and only from a listener that blocks: such a one
 // blocks the loop where another process is quicker. False if there is none.
 bool uring_backend::try_accept(operation& op) noexcept {
-    descriptor& listener = *static_cast<descriptor_operation&>(op).target;
+    descriptor_slot& listener = *static_cast<descriptor_operation&>(op).target;
     op.result = perform(op);
     if (op.result == -EAGAIN || op.result == -EINTR) {
         listener.note_vain_accept();

@@ -37,7 +37,7 @@ public:
     void abandon() noexcept override;
     void leave_to_parent() noexcept override;
     void wake() noexcept override { waker_->wake(); }
-    void forget(descriptor&) noexcept override {}
+    void forget(descriptor_slot&) noexcept override {}
     [[nodiscard]] int wait_handle() noexcept override;
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] bool idle() const noexcept override {
@@ -56,7 +56,7 @@ private:
     [[nodiscard]] int set_up_patiently(backend_choice tier) noexcept;
     [[nodiscard]] io_uring_sqe& entry() noexcept;
     void arm(operation& op) noexcept;
-    void begin_next_in_line(descriptor& on) noexcept;
+    void begin_next_in_line(descriptor_slot& on) noexcept;
     void prepare(operation& op, io_uring_sqe& to) noexcept;
     [[nodiscard]] bool prefers_readiness(operation& op) const noexcept;
     void polls_first(operation& op, io_uring_sqe& to) noexcept;

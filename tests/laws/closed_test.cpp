@@ -509,15 +509,15 @@ TEST_CASE("that a loop has what is not open is a failed check") {
             REQUIRE(::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO) >= 0);
             std::signal(SIGABRT, SIG_DFL);
             io_context io;
-            descriptor& it = system_host::instance().enter(900);
+            descriptor_slot& it = system_host::instance().enter(900);
             static_cast<void>(system_host::instance().release(it));
             body(io, it);
         });
         return report.status == 128 + SIGABRT;
     };
 
-    CHECK(ends_by_abort([](io_context& io, descriptor& it) { io.attach(it); }));
-    CHECK(ends_by_abort([](io_context& io, descriptor& it) {
+    CHECK(ends_by_abort([](io_context& io, descriptor_slot& it) { io.attach(it); }));
+    CHECK(ends_by_abort([](io_context& io, descriptor_slot& it) {
         it.home = &io;
         static_cast<void>(system_host::instance().enter(900));
     }));

@@ -31,17 +31,17 @@ public:
         return op.code == opcode::open_socket ? next_number_++ : 0;
     }
     [[nodiscard]] time_point now() noexcept override { return clock; }
-    [[nodiscard]] descriptor& enter(int number) noexcept override {
-        descriptor& it = table_[number];
+    [[nodiscard]] descriptor_slot& enter(int number) noexcept override {
+        descriptor_slot& it = table_[number];
         it.number = number;
         ++it.generation;
         return it;
     }
-    int close(descriptor& it) noexcept override {
+    int close(descriptor_slot& it) noexcept override {
         closed.push_back(it.number);
         return release(it) >= 0 ? 0 : -EBADF;
     }
-    int release(descriptor& it) noexcept override {
+    int release(descriptor_slot& it) noexcept override {
         ++it.generation;
         return it.number;
     }
@@ -51,7 +51,7 @@ public:
     std::vector<int> closed;
 
 private:
-    std::map<int, descriptor> table_;
+    std::map<int, descriptor_slot> table_;
     int next_number_ = 100;
 };
 
@@ -101,7 +101,7 @@ public:
         ++wakes;
         woken_ = true;
     }
-    void forget(descriptor& it) noexcept override { forgotten.push_back(it.number); }
+    void forget(descriptor_slot& it) noexcept override { forgotten.push_back(it.number); }
     [[nodiscard]] int wait_handle() noexcept override { return -1; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] backend_info info() const noexcept override {

@@ -165,7 +165,7 @@ class reads_in_turn {
 public:
     static constexpr std::size_t count = 500;
 
-    reads_in_turn(io_pool& pool, descriptor& from) : loop_{pool[0]} {
+    reads_in_turn(io_pool& pool, descriptor_slot& from) : loop_{pool[0]} {
         for (std::size_t each = 0; each < count; ++each) reads_.emplace_back(*this, from);
     }
 
@@ -200,7 +200,7 @@ public:
 
 private:
     struct noting_read : receive_operation {
-        noting_read(reads_in_turn& all, descriptor& from)
+        noting_read(reads_in_turn& all, descriptor_slot& from)
             : receive_operation{mutable_buffer{&byte, 1}}, of{all} {
             target = &from;
             run = [](work& item) noexcept {

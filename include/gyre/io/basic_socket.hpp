@@ -72,7 +72,7 @@ protected:
     ~basic_socket() = default;
 
     /// @pre  open.
-    [[nodiscard]] descriptor& slot() const noexcept { return handle_.slot(); }
+    [[nodiscard]] descriptor_slot& slot() const noexcept { return handle_.slot(); }
 
     /// What its operations are made for.
     [[nodiscard]] opening opened() const noexcept { return handle_.opened(); }

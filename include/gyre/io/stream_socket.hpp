@@ -42,14 +42,14 @@ enum class readiness : std::uint8_t { readable, writable };
 inline constexpr std::int32_t nothing_to_transfer = std::numeric_limits<std::int32_t>::min();
 
 /// -EBUSY if a write to `on` is pending, or a message that is written in several.
-[[nodiscard]] std::int32_t busy_if_written(descriptor& on) noexcept;
+[[nodiscard]] std::int32_t busy_if_written(descriptor_slot& on) noexcept;
 
 /// Two writers would mix their bytes: a mistake in the program, and one that shows only when the peer is
 /// slow. So the second is refused (docs/decisions/0009-one-writer.md).
 [[nodiscard]] inline std::int32_t refuse_second_writer(const descriptor_operation& op,
                                                        const io_context& on) noexcept {
     // A socket of another loop must not even be looked at; `io_context::submit` will say so.
-    descriptor& it = *op.target;
+    descriptor_slot& it = *op.target;
     if (it.home != nullptr && it.home != &on) return 0;
     return it.writer == nullptr && it.pending.empty() ? 0 : busy_if_written(it);
 }

@@ -20,7 +20,7 @@ public:
 
     /// Takes ownership of `number`, which must be open and have no other owner.
     handle(host& owner, int number) noexcept : host_{&owner} {
-        descriptor& it = owner.enter(number);
+        descriptor_slot& it = owner.enter(number);
         opened_ = {&it, it.generation.load(std::memory_order_relaxed)};
     }
 
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] opening opened() const noexcept { return opened_; }
 
     /// @pre  open.
-    [[nodiscard]] descriptor& slot() const noexcept {
+    [[nodiscard]] descriptor_slot& slot() const noexcept {
         expects(open(), "the descriptor is open");
         return *opened_.of;
     }

@@ -18,9 +18,9 @@ namespace gyre {
 
 /// What a descriptor number remembers between operations. Lives in the host's table at a stable
 /// address, so sockets may move. Used by the loop it belongs to, in whose list it is.
-struct descriptor : list_link<> {
-    list<operation, descriptor> pending;  ///< Armed operations, oldest first.
-    io_context* home = nullptr;           ///< The loop that uses it; null until first use.
+struct descriptor_slot : list_link<> {
+    list<operation, descriptor_slot> pending;  ///< Armed operations, oldest first.
+    io_context* home = nullptr;                ///< The loop that uses it; null until first use.
     int number = -1;
 
     /// Raised at each opening and closing: odd while open. A number that one thread closes may be opened
@@ -46,7 +46,8 @@ struct descriptor : list_link<> {
     const void* writer =
         nullptr;  ///< The one that a message is being written by; null between messages.
 
-    descriptor* listener = nullptr;  ///< That it was accepted from; null once it has been read.
+    descriptor_slot* listener =
+        nullptr;  ///< That it was accepted from; null once it has been read.
     std::atomic<int> vain_first_reads =
         0;                  ///< Of a listener's connections, less those that were not.
     unsigned accepted = 0;  ///< By a listener.
@@ -65,7 +66,7 @@ struct descriptor : list_link<> {
 
     /// This one was accepted from `it`. Whether its first bytes are there by the time it is read depends on
     /// the peers: where four of five tries are in vain, only every sixteenth is made.
-    void come_from(descriptor& it) noexcept {
+    void come_from(descriptor_slot& it) noexcept {
         constexpr unsigned period = 16;
         family = it.family;
         listener = &it;
@@ -121,7 +122,7 @@ struct descriptor : list_link<> {
 /// One opening of a descriptor number. It ends when that is closed or given away; the next one of the
 /// same number, by whomever, is another. Outlived by copies of it, which then say so.
 struct opening {
-    descriptor* of = nullptr;  ///< In the host's table; null of a handle that has none.
+    descriptor_slot* of = nullptr;  ///< In the host's table; null of a handle that has none.
     std::uint32_t generation = 0;
 
     [[nodiscard]] bool lasts() const noexcept {
@@ -144,13 +145,13 @@ public:
 
     /// Takes charge of an open descriptor number. Any thread. Allocates when numbers are higher than
     /// ever before.
-    [[nodiscard]] virtual descriptor& enter(int number) noexcept = 0;
+    [[nodiscard]] virtual descriptor_slot& enter(int number) noexcept = 0;
 
     /// Closes the number. Nothing may be pending and no loop may know it any more.
-    virtual int close(descriptor& it) noexcept = 0;
+    virtual int close(descriptor_slot& it) noexcept = 0;
 
     /// Gives the number away without closing it, under the same conditions.
-    virtual int release(descriptor& it) noexcept = 0;
+    virtual int release(descriptor_slot& it) noexcept = 0;
 
 protected:
     host() noexcept = default;

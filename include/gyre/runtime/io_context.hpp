@@ -324,13 +324,13 @@ public:
     void complete_call(call_operation& op) noexcept;
 
     /// Makes `it` a descriptor of this loop; a failed check if it is another loop's.
-    void attach(descriptor& it) noexcept;
+    void attach(descriptor_slot& it) noexcept;
 
     /// Ends what is pending on `it` and makes this loop forget it, so that it may close or leave.
-    void detach(descriptor& it) noexcept;
+    void detach(descriptor_slot& it) noexcept;
 
     /// The number of `it`, of this loop's life before a fork, was closed in the child: what was pending ends.
-    void lose(descriptor& it) noexcept;
+    void lose(descriptor_slot& it) noexcept;
 
     /// Whether anything besides the current item is ready to run.
     [[nodiscard]] bool busy() const noexcept { return !ready_.empty(); }
@@ -390,7 +390,7 @@ private:
     [[nodiscard]] bool begin_call(call_operation& op) noexcept;
     void end_early(operation& op) noexcept;
     void wait_on_the_spot() noexcept;
-    void end_pending(descriptor& it) noexcept;
+    void end_pending(descriptor_slot& it) noexcept;
     void post_from_outside(work& item) noexcept;
     void add_guard() noexcept;
     void release_guard() noexcept;
@@ -401,7 +401,7 @@ private:
     void join_pool(pool_member& as) noexcept { member_ = &as; }
     void leave_pool() noexcept { member_ = nullptr; }
     [[nodiscard]] bool runs_elsewhere() const noexcept override;
-    [[nodiscard]] bool may_touch(const descriptor& it) const noexcept;
+    [[nodiscard]] bool may_touch(const descriptor_slot& it) const noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
     std::unique_ptr<loop_backend> replace_backend(chosen_backend next) noexcept;
@@ -419,7 +419,7 @@ private:
     std::unique_ptr<loop_backend> backend_;
     work_queue postponed_;                     // Operations that the next turn begins.
     std::unique_ptr<loop_backend> withdrawn_;  // Kept for the threads that may be waking it.
-    list<descriptor> descriptors_;             // Those this loop has used and that are still open.
+    list<descriptor_slot> descriptors_;        // Those this loop has used and that are still open.
     std::atomic<error> status_;                // Written by this loop, read by any thread.
     static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");
     backend_info info_;

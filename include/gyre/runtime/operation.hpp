@@ -26,7 +26,7 @@ namespace gyre {
 
 class io_context;
 class lease_pool;
-struct descriptor;
+struct descriptor_slot;
 
 enum class opcode : std::uint8_t {
     // Wait for the kernel; cancellable.
@@ -67,14 +67,15 @@ enum class operation_state : std::uint8_t {
 
 /// The header of every one-shot operation. Lives in the awaiter, hence in a coroutine frame; the
 /// backend borrows it from submission until completion.
-struct operation : work, list_link<descriptor> {
+struct operation : work, list_link<descriptor_slot> {
     explicit operation(opcode kind) noexcept : code{kind} {}
 
     /// Whether it is for a descriptor that was opened before it is begun; see submit.hpp.
     static constexpr bool needs_open = false;
 
     // Moves happen before submission only and carry the arguments, never the state.
-    operation(operation&& other) noexcept : work{}, list_link<descriptor>{}, code{other.code} {}
+    operation(operation&& other) noexcept
+        : work{}, list_link<descriptor_slot>{}, code{other.code} {}
 
     operation* cancel_next = nullptr;  ///< Its place among cancels from other loops.
     io_context* home = nullptr;        ///< The loop that issued it and will complete it.
@@ -101,11 +102,12 @@ static_assert(sizeof(operation) <= 64, "the header fits one cache line");
 /// An operation on a descriptor.
 struct descriptor_operation : operation {
     explicit descriptor_operation(opcode kind) noexcept : operation{kind} {}
-    descriptor_operation(opcode kind, descriptor& on) noexcept : operation{kind}, target{&on} {}
+    descriptor_operation(opcode kind, descriptor_slot& on) noexcept
+        : operation{kind}, target{&on} {}
 
     static constexpr bool needs_open = true;
 
-    descriptor* target = nullptr;  // Borrowed; open from submission until completion.
+    descriptor_slot* target = nullptr;  // Borrowed; open from submission until completion.
 };
 
 /// A socket address of any family, out of line of the records that point to it.
@@ -201,7 +203,7 @@ struct open_socket_operation : operation {
 /// Binds, fixes the peer of a datagram socket (`set_peer`), or asks for an address (`local_address`,
 /// `remote_address`, which fill in). Result: 0.
 struct address_operation : descriptor_operation {
-    address_operation(opcode kind, descriptor& on, socket_address& of) noexcept
+    address_operation(opcode kind, descriptor_slot& on, socket_address& of) noexcept
         : descriptor_operation{kind, on}, address{&of} {}
 
     socket_address* address;  // Borrowed.
@@ -209,7 +211,7 @@ struct address_operation : descriptor_operation {
 
 /// Listens with a queue of `number` connections, or shuts down the sides given by SHUT_*. Result: 0.
 struct number_operation : descriptor_operation {
-    number_operation(opcode kind, descriptor& on, int value) noexcept
+    number_operation(opcode kind, descriptor_slot& on, int value) noexcept
         : descriptor_operation{kind, on}, number{value} {}
 
     int number;
@@ -217,7 +219,7 @@ struct number_operation : descriptor_operation {
 
 /// Sets or reads a socket option of `size` bytes at `value`. Result: 0, or the size read.
 struct option_operation : descriptor_operation {
-    option_operation(opcode kind, descriptor& on, int option_level, int option_name, void* at,
+    option_operation(opcode kind, descriptor_slot& on, int option_level, int option_name, void* at,
                      std::uint32_t bytes) noexcept
         : descriptor_operation{kind, on},
           value{at},
@@ -233,7 +235,7 @@ struct option_operation : descriptor_operation {
 
 /// Finds the number of the network interface called `name`. Result: the number, above 0.
 struct interface_operation : descriptor_operation {
-    interface_operation(descriptor& on, const char* of) noexcept
+    interface_operation(descriptor_slot& on, const char* of) noexcept
         : descriptor_operation{opcode::find_interface, on}, name{of} {}
 
     const char* name;  // Borrowed; ends with NUL, at most 15 bytes before it.

@@ -37,7 +37,7 @@ protected:
 
     /// Whether `target` is what it was when the submission was made. If not, it may be another loop's by
     /// now, and not even be looked at.
-    [[nodiscard]] bool still_open(descriptor* target) const noexcept {
+    [[nodiscard]] bool still_open(descriptor_slot* target) const noexcept {
         return opening{target, generation_}.lasts();
     }
 
