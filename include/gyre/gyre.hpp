@@ -14,7 +14,11 @@
 #include <gyre/coro/task.hpp>
 #include <gyre/coro/task_dump.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/descriptor.hpp>
 #include <gyre/io/endpoint.hpp>
+#include <gyre/io/file.hpp>
+#include <gyre/io/file_system.hpp>
+#include <gyre/io/pipe.hpp>
 #include <gyre/io/run.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/io/serve_pool.hpp>

@@ -66,6 +66,14 @@ const char* describe(activity during) noexcept {
         case activity::set_option: return "set option";
         case activity::get_option: return "get option";
         case activity::endpoint: return "endpoint";
+        case activity::synchronize: return "sync";
+        case activity::allocate: return "allocate";
+        case activity::resize: return "resize";
+        case activity::file_status: return "file status";
+        case activity::rename: return "rename";
+        case activity::remove: return "remove";
+        case activity::make_directory: return "make directory";
+        case activity::list_directory: return "list directory";
         case activity::signal: return "signal";
         case activity::call: return "call";
         case activity::start_thread: return "start of a thread";

@@ -3,16 +3,7 @@
 // Questions and settings that are answered at once: see include/gyre/io/basic_socket.hpp.
 #include <gyre/io/basic_socket.hpp>
 
-#include <cerrno>
-
 namespace gyre {
-
-io_result<> basic_socket::close() noexcept {
-    const int failed = handle_.close();
-    if (failed == -EBADF) return error{errc::closed, activity::close};
-    if (failed < 0) return error::from_errno(-failed, activity::close);
-    return {};
-}
 
 io_result<endpoint> basic_socket::local_endpoint() const noexcept {
     return ask(opcode::local_address);
@@ -20,11 +11,6 @@ io_result<endpoint> basic_socket::local_endpoint() const noexcept {
 
 io_result<endpoint> basic_socket::remote_endpoint() const noexcept {
     return ask(opcode::remote_address);
-}
-
-error basic_socket::perform_now(operation& op) const noexcept {
-    op.result = handle_.on().perform_now(op);
-    return error_of(op);
 }
 
 io_result<endpoint> basic_socket::ask(opcode code) const noexcept {

@@ -25,7 +25,7 @@ std::uint64_t key_of(const descriptor_slot& it) noexcept {
 bool reads(const operation& op) noexcept {
     return op.code == opcode::receive || op.code == opcode::receive_scatter ||
            op.code == opcode::receive_lease || op.code == opcode::receive_batch ||
-           op.code == opcode::accept;
+           op.code == opcode::read || op.code == opcode::read_scatter || op.code == opcode::accept;
 }
 
 constexpr std::uint32_t reading = EPOLLIN | EPOLLPRI | EPOLLRDHUP;

@@ -20,6 +20,8 @@
 #include <runtime/timer_queue.hpp>
 #include <runtime/wake_state.hpp>
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -38,6 +40,12 @@ constexpr duration turn_length_max = std::chrono::milliseconds{1};
 // A wait that ends sooner is none: falling asleep and waking up take longer, and the timer's slack comes on
 // top.
 constexpr duration shortest_sleep = std::chrono::microseconds{2};
+
+void stand_for_working_directory(descriptor_slot& it) noexcept {
+    it.number = AT_FDCWD;
+    it.stored = true;
+    it.generation.store(1, std::memory_order_relaxed);
+}
 constexpr std::size_t items_before_first_reading = 16;
 constexpr std::size_t items_per_reading_max = 64;
 
@@ -115,6 +123,7 @@ io_context::io_context(const io_context_options& options)
     info_ = backend_->info();
     backend_->attach(*this);
     wake_->set_backend(*backend_);
+    stand_for_working_directory(working_directory_);
     static_cast<void>(read_clock());
 }
 
@@ -127,6 +136,7 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
     info_ = backend_->info();
     backend_->attach(*this);
     wake_->set_backend(*backend_);
+    stand_for_working_directory(working_directory_);
     static_cast<void>(read_clock());
 }
 
@@ -489,8 +499,10 @@ void io_context::begin_in_child() noexcept {
     withdrawn_.reset();
     waker_ = std::make_shared<waker>();
     replace_backend(choose_backend(options_, waker_));
-    descriptors_.for_each(
-        [](descriptor_slot& on) { on.registered = on.registered_for_writing = false; });
+    descriptors_.for_each([](descriptor_slot& on) {
+        on.registered = on.registered_for_writing = false;
+        on.pending.for_each([](operation& op) { op.on_worker = false; });  // The parent's.
+    });
     if (bound_thread_ != 0) {
         if (const error refusal = backend_->bind_thread()) return withdraw_backend(refusal);
     }
@@ -511,7 +523,7 @@ void io_context::begin_all_anew() noexcept {
     descriptors_.for_each([this](descriptor_slot& on) {
         on.maybe_readable = on.maybe_writable = true;
         on.pending.for_each([this](operation& op) {
-            if (op.postponed) return;
+            if (op.postponed || op.on_worker || !op.pending()) return;
             op.retried = op.in_line = false;
             if (op.cancel_requested) {
                 complete(op, -ECANCELED);

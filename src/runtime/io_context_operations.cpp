@@ -98,7 +98,7 @@ bool io_context::submit(operation& op) noexcept {
     op.state.store(operation_state::armed, std::memory_order_relaxed);
     operations_.add();
     if (op.code == opcode::call) {
-        if (begin_call(static_cast<call_operation&>(op))) return false;
+        if (begin_on_worker(op)) return false;
     } else {
         descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
         attach(on);
@@ -110,7 +110,7 @@ bool io_context::submit(operation& op) noexcept {
                 postpone(op);
                 return false;
             }
-            if (!backend_->submit(op)) {
+            if (!hand_over(op)) {
                 others_wait_ = true;
                 return false;
             }
@@ -124,12 +124,20 @@ bool io_context::submit(operation& op) noexcept {
     return false;
 }
 
+// To what carries it out. True if it is over already.
+bool io_context::hand_over(operation& op) noexcept {
+    const bool by_worker = op.code >= opcode::read && is_file_work(op) && !backend_->takes(op);
+    return by_worker ? !begin_on_worker(op) : backend_->submit(op);
+}
+
 // False if there is no thread to run it: then `op.result` says why.
-bool io_context::begin_call(call_operation& op) noexcept {
+bool io_context::begin_on_worker(operation& op) noexcept {
     calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
+    op.on_worker = true;
     const int failed = workers().submit(op);
     if (failed == 0) return true;
     calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    op.on_worker = false;
     op.result = -failed;
     return false;
 }
@@ -156,7 +164,7 @@ void io_context::begin_postponed() noexcept {
 
 bool io_context::begin(operation& op) noexcept {
     const error refused = status();
-    if (!refused) return backend_->submit(op);
+    if (!refused) return hand_over(op);
     op.result = -static_cast<std::int32_t>(refused.code());
     return true;
 }
@@ -189,8 +197,8 @@ void io_context::cancel(operation& op) noexcept {
 }
 
 void io_context::end_early(operation& op) noexcept {
-    if (op.code == opcode::call) {
-        if (workers().withdraw(static_cast<call_operation&>(op))) complete(op, -ECANCELED);
+    if (op.on_worker) {
+        if (workers().withdraw(op)) complete(op, -ECANCELED);
         return;
     }
     if (op.postponed) {
@@ -216,26 +224,23 @@ void io_context::take_cancels() noexcept {
 
 void io_context::complete(operation& op, std::int32_t result) noexcept {
     op.result = result;
-    if (op.code == opcode::call) {
-        calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
-    } else {
-        static_cast<list_link<descriptor_slot>&>(op).unlink();
-        record_short_send(op);
-    }
+    if (op.on_worker) calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    static_cast<list_link<descriptor_slot>&>(op).unlink();
+    record_short_send(op);
     // A loop on its own is asked for cancels by its own thread, but for those of calls.
-    const bool others_cancel = member_ != nullptr || op.code == opcode::call;
+    const bool others_cancel = member_ != nullptr || op.on_worker;
     if (others_cancel ? mark_done(op) : mark_done_alone(op)) ready_.push(op);
 }
 
-void io_context::complete_call(call_operation& op) noexcept {
-    op.result = 0;
+void io_context::complete_on_worker(operation& op, std::int32_t result) noexcept {
+    op.result = result;
     if (mark_done(op)) post(op);
     // Only now: the destructor waits for the posted item, the message or this count.
     calls_in_flight_.fetch_sub(1, std::memory_order_release);
 }
 
 void io_context::reap(operation& op) noexcept {
-    expects(op.code != opcode::call, "a frame is destroyed while its call runs on a worker");
+    expects(!op.on_worker, "a frame is destroyed while its call runs on a worker");
     if (op.pending()) {
         const current_loop_scope here{*this};
         cancel(op);
@@ -277,7 +282,14 @@ void io_context::lose(descriptor_slot& it) noexcept {
 void io_context::end_pending(descriptor_slot& it) noexcept {
     const current_loop_scope here{*this};
     it.pending.for_each_shrinking([this](operation& op) { cancel(op); });
-    while (!it.pending.empty()) wait_on_the_spot();
+    for (;;) {
+        // What a worker has ended is ready, or on its way to here, and leaves the list by itself only later.
+        it.pending.for_each_shrinking([](operation& op) {
+            if (!op.pending()) static_cast<list_link<descriptor_slot>&>(op).unlink();
+        });
+        if (it.pending.empty()) return;
+        wait_on_the_spot();
+    }
 }
 
 }  // namespace gyre

@@ -80,6 +80,12 @@ public:
     /// kernel has not been told of yet, or deliver what the last one has left.
     [[nodiscard]] virtual bool holds_back() const noexcept { return false; }
 
+    /// Whether it takes `op`, a file's; else a worker does.
+    [[nodiscard]] virtual bool takes(const operation& op) const noexcept {
+        static_cast<void>(op);
+        return false;
+    }
+
     /// See io_context::tries_first.
     [[nodiscard]] virtual bool tries_first() const noexcept { return false; }
 

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The names of operations: see include/gyre/runtime/operation.hpp.
+// The names and kinds of operations: see include/gyre/runtime/operation.hpp.
 #include <gyre/runtime/operation.hpp>
 
 namespace gyre {
+
+bool writes_in_order(const operation& op) noexcept {
+    switch (op.code) {
+        case opcode::send:
+        case opcode::send_gather: return true;
+        case opcode::write:
+            return static_cast<const write_operation&>(op).offset == current_position;
+        case opcode::write_gather:
+            return static_cast<const parts_operation&>(op).offset == current_position;
+        default: return false;
+    }
+}
 
 const char* describe(opcode code) noexcept { return describe(activity_of(code)); }
 
@@ -12,15 +24,31 @@ activity activity_of(opcode code) noexcept {
         case opcode::receive:
         case opcode::receive_scatter:
         case opcode::receive_batch:
-        case opcode::receive_lease: return activity::read;
+        case opcode::receive_lease:
+        case opcode::read:
+        case opcode::read_scatter: return activity::read;
         case opcode::send:
         case opcode::send_gather:
-        case opcode::send_batch: return activity::write;
+        case opcode::send_batch:
+        case opcode::write:
+        case opcode::write_gather: return activity::write;
         case opcode::accept: return activity::accept;
         case opcode::connect:
         case opcode::set_peer: return activity::connect;
         case opcode::wait_ready: return activity::wait;
-        case opcode::open_socket: return activity::open;
+        case opcode::learn_kind: return activity::adopt;
+        case opcode::synchronize: return activity::synchronize;
+        case opcode::allocate: return activity::allocate;
+        case opcode::resize: return activity::resize;
+        case opcode::file_status: return activity::file_status;
+        case opcode::rename: return activity::rename;
+        case opcode::remove: return activity::remove;
+        case opcode::make_directory: return activity::make_directory;
+        case opcode::list_directory: return activity::list_directory;
+        case opcode::open_file:
+        case opcode::open_socket:
+        case opcode::make_pipe:
+        case opcode::duplicate: return activity::open;
         case opcode::bind: return activity::bind;
         case opcode::listen: return activity::listen;
         case opcode::shutdown: return activity::shutdown;

@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -259,6 +260,22 @@ int perform(operation& op) noexcept {
         case opcode::get_option: return get_option(static_cast<option_operation&>(op));
         case opcode::local_address:
         case opcode::remote_address: return address_of(static_cast<address_operation&>(op));
+        case opcode::make_pipe:
+        case opcode::duplicate:
+        case opcode::learn_kind:
+        case opcode::read:
+        case opcode::write:
+        case opcode::read_scatter:
+        case opcode::write_gather:
+        case opcode::synchronize:
+        case opcode::allocate:
+        case opcode::resize:
+        case opcode::open_file:
+        case opcode::file_status:
+        case opcode::rename:
+        case opcode::remove:
+        case opcode::make_directory:
+        case opcode::list_directory: return perform_on_file(op);
         case opcode::call: fail_check("unreachable", "a call runs on a worker, never here");
     }
     fail_check("unreachable", "unknown opcode");

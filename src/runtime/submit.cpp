@@ -34,6 +34,8 @@ void pending_operation::request(stop_level level) noexcept {
 void pending_operation::completed(work::function resume_on_executor) noexcept {
     const environment& given = *op_->env;
     given.chain->leave();
+    // Where a worker has ended it, which may not touch the list.
+    static_cast<list_link<descriptor_slot>&>(*op_).unlink();
     if (given.executor.refers_to(&context_of(given))) {
         gyre::resume(waiter_);
         return;

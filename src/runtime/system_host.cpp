@@ -37,6 +37,7 @@ descriptor_slot& system_host::enter(int number) noexcept {
     it.maybe_readable = it.maybe_writable = true;
     it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
     it.filled = it.sends_large = it.answering = false;
+    it.stored = it.waits_anyway = false;
     it.duplex = it.prompt = it.datagrams = it.crowded = it.uncut = false;
     it.listener = nullptr;
     it.vain_first_reads.store(0, std::memory_order_relaxed);

@@ -41,6 +41,12 @@ private:
 /// Carries out one operation with system calls that never wait; see host::perform_now.
 [[nodiscard]] int perform(operation& op) noexcept;
 
+/// The same for what is not a socket's.
+[[nodiscard]] int perform_on_file(operation& op) noexcept;
+
+/// Whether `op` waits for the device that has a file, and for nothing that poll(2) knows of.
+[[nodiscard]] bool is_file_work(const operation& op) noexcept;
+
 /// Whether `op` receives into one piece of memory, plain or leased.
 [[nodiscard]] bool receives_plainly(const operation& op) noexcept;
 

@@ -8,6 +8,16 @@
 #include <runtime/started_thread.hpp>
 
 namespace gyre {
+namespace {
+
+std::int32_t carry_out(operation& op) noexcept {
+    if (op.code != opcode::call) return op.home->host().perform_now(op);
+    const auto& it = static_cast<const call_operation&>(op);
+    it.function(it.argument);
+    return 0;
+}
+
+}  // namespace
 
 thread_pool::thread_pool(unsigned threads_max, const sigset_t& blocked) noexcept
     : threads_max_{threads_max}, blocked_{blocked} {
@@ -23,7 +33,7 @@ thread_pool::~thread_pool() {
     for (const pthread_t each : threads_) ::pthread_join(each, nullptr);
 }
 
-int thread_pool::submit(call_operation& op) noexcept {
+int thread_pool::submit(operation& op) noexcept {
     {
         const std::lock_guard lock{mutex_};
         // A worker for each: calls may wait for each other, so none must wait behind another one that
@@ -53,7 +63,7 @@ int thread_pool::start_worker() noexcept {
     return 0;
 }
 
-bool thread_pool::withdraw(call_operation& op) noexcept {
+bool thread_pool::withdraw(operation& op) noexcept {
     const std::lock_guard lock{mutex_};
     if (!waiting_.remove(op)) return false;
     --waiting_count_;
@@ -66,12 +76,12 @@ void thread_pool::work_until_closed() noexcept {
         wanted_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
         if (waiting_.empty()) return;
 
-        auto& op = static_cast<call_operation&>(waiting_.pop());
+        auto& op = static_cast<operation&>(waiting_.pop());
         --waiting_count_;
         --idle_;
         lock.unlock();
-        op.function(op.argument);
-        op.home->complete_call(op);
+        const std::int32_t result = carry_out(op);
+        op.home->complete_on_worker(op, result);
         lock.lock();
         ++idle_;
     }

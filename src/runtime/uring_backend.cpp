@@ -5,6 +5,7 @@
 
 #include <gyre/base/check.hpp>
 #include <runtime/system_host.hpp>
+#include <runtime/uring_file_entry.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,8 +29,12 @@ std::uint64_t data_of(operation& op) noexcept {
     return reinterpret_cast<std::uint64_t>(&op) | tag_operation;
 }
 
+// The working directory has no number, and needs one here.
+constexpr std::uint32_t no_number = UINT32_MAX >> 2;
+
 // A cancel outlives what it cancels, so it names the descriptor, not the record.
 std::uint64_t data_of(const descriptor_slot& it) noexcept {
+    if (it.number < 0) return std::uint64_t{no_number} << 2 | tag_cancel;
     return std::uint64_t{it.generation} << 32 |
            std::uint64_t{static_cast<std::uint32_t>(it.number)} << 2 | tag_cancel;
 }
@@ -42,10 +47,16 @@ constexpr int harvests_max = 16;
 constexpr std::size_t large_size = 32 * 1024;
 
 // The readiness that the ring waits for in place of `op`, which is then carried out here; 0 if it does `op`
-// itself. For a batch of datagrams it has no entry; for accepts see try_accept.
+// itself. For a batch of datagrams it has no entry; for accepts see try_accept. Pipes, terminals and the like
+// may be shared with other processes and are not made to block, or not to, for the ring's sake.
 std::uint32_t waits_for(const operation& op) noexcept {
     if (op.code == opcode::receive_batch || op.code == opcode::accept) return POLLIN;
     if (op.code == opcode::send_batch) return POLLOUT;
+    if (op.code >= opcode::read) {
+        if (is_file_work(op)) return 0;
+        const bool reads = op.code == opcode::read || op.code == opcode::read_scatter;
+        return reads ? POLLIN : POLLOUT;
+    }
     if (!op.by_readiness) return 0;
     if (op.code == opcode::send || op.code == opcode::connect) return POLLOUT;
     return op.code == opcode::receive ? POLLIN : 0;
@@ -71,6 +82,7 @@ void make_blocking(descriptor_slot& it) noexcept {
 // Bytes of a stream are in order, and so are its readers; and those who accept.
 bool reads_stream(const operation& op) noexcept {
     if (op.code == opcode::accept) return true;
+    if (op.code == opcode::read || op.code == opcode::read_scatter) return !is_file_work(op);
     if (!receives_plainly(op) && op.code != opcode::receive_scatter) return false;
     return !static_cast<const descriptor_operation&>(op).target->datagrams;
 }
@@ -110,6 +122,10 @@ io_uring_sqe& uring_backend::entry() noexcept {
 }
 
 bool uring_backend::submit(operation& op) noexcept {
+    if (op.code >= opcode::read && is_file_work(op)) {
+        arm(op);
+        return false;
+    }
     descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
     if (!on.pending.is_only(op)) {
         on.duplex = true;
@@ -120,6 +136,8 @@ bool uring_backend::submit(operation& op) noexcept {
     arm(op);
     return false;
 }
+
+bool uring_backend::takes(const operation& op) const noexcept { return has_file_entry(op); }
 
 void uring_backend::arm(operation& op) noexcept {
     prepare(op, entry());
@@ -148,11 +166,15 @@ bool uring_backend::try_now(operation& op) noexcept {
             if (joins_batch(op)) return false;
             break;
         case opcode::send_batch:
+        case opcode::write:
+        case opcode::write_gather:
             if (!static_cast<descriptor_operation&>(op).target->maybe_writable) return false;
             break;
         case opcode::receive:
         case opcode::receive_lease:
         case opcode::receive_batch:
+        case opcode::read:
+        case opcode::read_scatter:
             if (!static_cast<descriptor_operation&>(op).target->maybe_readable) return false;
             break;
         case opcode::connect: {
@@ -179,6 +201,8 @@ bool uring_backend::try_now(operation& op) noexcept {
         on.answering = true;
     } else if (op.code == opcode::receive_batch) {
         on.maybe_readable = op.result > 0 && !is_short_read(op);
+    } else if (op.code == opcode::read || op.code == opcode::read_scatter) {
+        on.maybe_readable = !blocked;
     } else {
         // Full: the rest waits in the ring, and so do later sends until one has gone through there.
         if (blocked) on.maybe_writable = false;
@@ -249,6 +273,23 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
             to.off = it.peer->size;
             return;
         }
+        case opcode::read:
+        case opcode::read_scatter:
+            if (is_file_work(op)) return prepare_file_entry(op, to);
+            return prepare_wait(op, POLLIN, to);
+        case opcode::write:
+        case opcode::write_gather:
+            if (is_file_work(op)) return prepare_file_entry(op, to);
+            return prepare_wait(op, POLLOUT, to);
+        case opcode::synchronize:
+        case opcode::allocate:
+        case opcode::resize:
+        case opcode::open_file:
+        case opcode::file_status:
+        case opcode::rename:
+        case opcode::remove:
+        case opcode::make_directory:
+        case opcode::list_directory: return prepare_file_entry(op, to);
         case opcode::wait_ready:
             return prepare_wait(op, static_cast<wait_ready_operation&>(op).events, to);
         case opcode::open_socket:
@@ -261,6 +302,9 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::find_interface:
         case opcode::local_address:
         case opcode::remote_address:
+        case opcode::make_pipe:
+        case opcode::duplicate:
+        case opcode::learn_kind:
         case opcode::call: break;
     }
     fail_check("unreachable", "answered elsewhere, never by the ring");
@@ -395,9 +439,11 @@ void uring_backend::deliver(const io_uring_cqe& result) noexcept {
 // for a moment, and goes back to waiting if another reader took the bytes. So whatever still waits
 // there, and was to be cancelled, is cancelled again.
 void uring_backend::cancel_again(std::uint64_t data) noexcept {
-    const auto number = static_cast<int>(static_cast<std::uint32_t>(data) >> 2);
+    const std::uint32_t number = static_cast<std::uint32_t>(data) >> 2;
     descriptor_slot* it =
-        system_host::instance().find(number, static_cast<std::uint32_t>(data >> 32));
+        number == no_number ? &loop_->working_directory()
+                            : system_host::instance().find(static_cast<int>(number),
+                                                           static_cast<std::uint32_t>(data >> 32));
     if (it == nullptr || it->home != loop_) return;
     it->pending.for_each_shrinking([this](operation& op) {
         if (op.cancel_requested) cancel(op);
@@ -448,8 +494,11 @@ void uring_backend::take_hints(const operation& op, std::uint32_t flags) const n
                                                         : op.result > 0 && !is_short_read(op);
     } else if (op.code == opcode::receive_batch) {
         on.maybe_readable = op.result > 0 && !is_short_read(op);
+    } else if (op.code == opcode::read || op.code == opcode::read_scatter) {
+        on.maybe_readable = true;
     } else if (op.code == opcode::send || op.code == opcode::send_gather ||
-               op.code == opcode::send_batch) {
+               op.code == opcode::send_batch || op.code == opcode::write ||
+               op.code == opcode::write_gather) {
         on.maybe_writable = true;
         on.answering = false;
     }

@@ -46,6 +46,7 @@ public:
     [[nodiscard]] bool holds_back() const noexcept override {
         return held_back_ || ring_.unsubmitted() > 0;
     }
+    [[nodiscard]] bool takes(const operation& op) const noexcept override;
     [[nodiscard]] backend_info info() const noexcept override { return {tier_, reason_}; }
 
 private:

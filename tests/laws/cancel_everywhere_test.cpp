@@ -7,6 +7,7 @@
 // a descriptor nor a frame. A new awaitable owes this file a row.
 #include <gyre/interop/callbacks.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/pipe.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/io/signals.hpp>
 #include <gyre/io/stream_socket.hpp>
@@ -32,6 +33,7 @@
 #include <support/settle.hpp>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -67,7 +69,20 @@ struct silence {
         auto listening = stream_acceptor::listen(on, endpoint{ipv4::loopback(), 0});
         acceptor = listening.take();
         datagrams = udp_socket::bind(on, endpoint{ipv4::loopback(), 0}).take();
+        open_pipes();
         saturate();
+    }
+
+    // A pipe that has nothing to read, and has no room left.
+    void open_pipes() {
+        for (auto* const ends : {&nothing_in_it, &no_room_in_it}) {
+            auto [failed, reading, writing] = make_pipe(io);
+            REQUIRE_FALSE(failed);
+            *ends = {std::move(reading), std::move(writing)};
+        }
+        const std::vector<char> chunk(4096, 'x');
+        while (::write(no_room_in_it.second.native_handle(), chunk.data(), chunk.size()) > 0) {
+        }
     }
 
     // Connections beyond a listener's queue are left unanswered by the kernel.
@@ -91,6 +106,8 @@ struct silence {
     stream_acceptor acceptor;
     udp_socket datagrams;
     datagram_batch batch{4, 64};
+    std::pair<readable_pipe, writable_pipe> nothing_in_it;
+    std::pair<readable_pipe, writable_pipe> no_room_in_it;
     stream_acceptor unanswering;
     std::vector<stream_socket> queued;
     memory_pipe pipe;
@@ -160,6 +177,16 @@ const std::vector<row>& rows() {
          [](silence& in) -> task<error> {
              const std::array<const_buffer, 1> parts{const_buffer{in.space}};
              const auto put = co_await in.full.client.write_some(const_buffers{parts});
+             co_return put.error();
+         }},
+        {"readable_pipe::read_some",
+         [](silence& in) -> task<error> {
+             const auto got = co_await in.nothing_in_it.first.read_some(in.space);
+             co_return got.error();
+         }},
+        {"writable_pipe::write_some",
+         [](silence& in) -> task<error> {
+             const auto put = co_await in.no_room_in_it.second.write_some(const_buffer{in.space});
              co_return put.error();
          }},
         {"udp_socket::receive",

@@ -18,6 +18,7 @@ namespace gyre {
 enum class errc : std::int32_t {
     ok = 0,
 
+    across_devices = EXDEV,  ///< A rename from one file system to another.
     address_family_not_supported = EAFNOSUPPORT,
     address_in_use = EADDRINUSE,
     address_not_available = EADDRNOTAVAIL,
@@ -30,11 +31,15 @@ enum class errc : std::int32_t {
     connection_reset = ECONNRESET,
     connection_timed_out = ETIMEDOUT,  ///< The kernel's timeout, not `timed_out`.
     destination_required = EDESTADDRREQ,
+    directory_not_empty = ENOTEMPTY,
     file_exists = EEXIST,
+    file_too_large = EFBIG,
     host_down = EHOSTDOWN,
     host_unreachable = EHOSTUNREACH,
+    input_output = EIO,  ///< The device has failed.
     interrupted = EINTR,
     invalid_argument = EINVAL,
+    is_a_directory = EISDIR,
     message_size = EMSGSIZE,
     name_too_long = ENAMETOOLONG,
     network_down = ENETDOWN,
@@ -42,8 +47,10 @@ enum class errc : std::int32_t {
     no_buffer_space = ENOBUFS,
     no_network = ENONET,
     no_protocol_option = ENOPROTOOPT,
+    no_space_on_device = ENOSPC,
     no_such_device = ENODEV,
     no_such_file = ENOENT,
+    not_a_directory = ENOTDIR,
     not_connected = ENOTCONN,
     not_enough_memory = ENOMEM,
     not_supported = EOPNOTSUPP,
@@ -51,6 +58,7 @@ enum class errc : std::int32_t {
     permission_denied = EACCES,
     process_descriptors_exhausted = EMFILE,
     protocol_error = EPROTO,
+    read_only_file_system = EROFS,
     resource_unavailable = EAGAIN,
     system_descriptors_exhausted = ENFILE,
 
@@ -82,6 +90,14 @@ enum class activity : std::uint32_t {
     set_option,
     get_option,
     endpoint,
+    synchronize,
+    allocate,
+    resize,
+    file_status,
+    rename,
+    remove,
+    make_directory,
+    list_directory,
     signal,
     call,
     start_thread,

@@ -92,8 +92,8 @@ public:
             opened(), accept_operation{}, {}, stop_level::drain};
     }
 
-    // Of basic_socket. Here it stops listening: new connections are refused.
-    using basic_socket::close;
+    // Of basic_descriptor. Here it stops listening: new connections are refused.
+    using basic_descriptor::close;
 
     /// Takes ownership of a listening socket that no other code will close, for use on `on`. Connections that
     /// it accepts from now on have `no_delay` set, as those of `listen`.

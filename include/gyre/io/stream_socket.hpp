@@ -15,6 +15,7 @@
 #include <gyre/io/basic_socket.hpp>
 #include <gyre/io/endpoint.hpp>
 #include <gyre/io/socket_options.hpp>
+#include <gyre/io/transfer.hpp>
 #include <gyre/runtime/handle.hpp>
 #include <gyre/runtime/submit.hpp>
 
@@ -32,72 +33,7 @@ class stream_socket;
 /// Which direction of a connection ends.
 enum class shutdown_side : std::uint8_t { receive, send, both };
 
-/// What `stream_socket::wait` waits for.
-enum class readiness : std::uint8_t { readable, writable };
-
 // Implementation: how raw results become results.
-
-/// Ends a transfer of no bytes before it begins: the kernel would wait for bytes it then leaves alone.
-/// No errno value, so that it cannot be mistaken for a failure.
-inline constexpr std::int32_t nothing_to_transfer = std::numeric_limits<std::int32_t>::min();
-
-/// -EBUSY if a write to `on` is pending, or a message that is written in several.
-[[nodiscard]] std::int32_t busy_if_written(descriptor_slot& on) noexcept;
-
-/// Two writers would mix their bytes: a mistake in the program, and one that shows only when the peer is
-/// slow. So the second is refused (docs/decisions/0009-one-writer.md).
-[[nodiscard]] inline std::int32_t refuse_second_writer(const descriptor_operation& op,
-                                                       const io_context& on) noexcept {
-    // A socket of another loop must not even be looked at; `io_context::submit` will say so.
-    descriptor_slot& it = *op.target;
-    if (it.home != nullptr && it.home != &on) return 0;
-    return it.writer == nullptr && it.pending.empty() ? 0 : busy_if_written(it);
-}
-
-/// The right to be the only writer of a descriptor from the first write of a message to its last, also
-/// while none is pending. Used on the descriptor's loop; a closed one has no claims.
-class write_claim {
-public:
-    write_claim() noexcept = default;
-    write_claim(const write_claim&) = delete;
-    write_claim& operator=(const write_claim&) = delete;
-    ~write_claim() { release(); }
-
-    void hold(const descriptor_operation& op, const io_context& on) noexcept;
-    void release() noexcept;
-
-private:
-    opening on_;
-};
-
-/// Of one write of a message: as `Finish`, but among the writes of the claim's holder.
-template <class Finish>
-struct finish_claimed : Finish {
-    finish_claimed(Finish plain, write_claim& of) noexcept : Finish{std::move(plain)}, claim{&of} {}
-
-    template <class Operation>
-    [[nodiscard]] std::int32_t prepare(Operation& op, io_context& on) noexcept {
-        claim->release();  // It must not be in its own way.
-        const std::int32_t failure = Finish::prepare(op, on);
-        if (failure == 0) claim->hold(op, on);
-        return failure;
-    }
-
-    write_claim* claim;
-};
-
-/// Of a read: 0 bytes into a non-empty buffer is the end of the stream.
-struct finish_read {
-    [[nodiscard]] std::int32_t prepare(receive_operation& op, io_context&) const noexcept {
-        return op.size == 0 ? nothing_to_transfer : 0;
-    }
-    [[nodiscard]] io_result<std::size_t> operator()(const receive_operation& op) const noexcept {
-        if (op.result == nothing_to_transfer) return std::size_t{0};
-        if (op.result < 0) return error_of(op);
-        if (op.result == 0 && op.size != 0) return error{errc::eof, activity::read};
-        return static_cast<std::size_t>(op.result);
-    }
-};
 
 /// Of a leased read: owns the block until it is handed out, so that none is ever lost.
 struct finish_lease {
@@ -109,48 +45,6 @@ struct finish_lease {
         if (op.result < 0) return error_of(op);
         if (op.result == 0) return error{errc::eof, activity::read};
         return buffer_lease{*op.pool, op.block, static_cast<std::size_t>(op.result)};
-    }
-};
-
-struct finish_write {
-    [[nodiscard]] std::int32_t prepare(send_operation& op, io_context& on) const noexcept {
-        return op.size == 0 ? nothing_to_transfer : refuse_second_writer(op, on);
-    }
-    [[nodiscard]] io_result<std::size_t> operator()(const send_operation& op) const noexcept {
-        if (op.result == nothing_to_transfer) return std::size_t{0};
-        if (op.result < 0) return error_of(op);
-        return static_cast<std::size_t>(op.result);
-    }
-};
-
-/// Of gather and scatter: holds what sendmsg(2) and recvmsg(2) want to see, opaquely.
-class message_parts {
-public:
-    explicit message_parts(const_buffers from) noexcept;
-    /// Without the first `skipped` bytes, which are all in the first buffer.
-    message_parts(const_buffers from, std::size_t skipped) noexcept;
-    explicit message_parts(mutable_buffers into) noexcept;
-
-    [[nodiscard]] std::int32_t prepare(message_operation& op, io_context&) noexcept;
-    [[nodiscard]] io_result<std::size_t> operator()(const message_operation& op) const noexcept;
-
-private:
-    struct part {
-        void* data;
-        std::size_t size;
-    };
-    static constexpr std::size_t header_words = 7;  // sizeof(msghdr) on every 64-bit Linux.
-
-    std::array<part, buffers_per_call_max> parts_;
-    std::size_t count_ = 0;
-    std::size_t bytes_ = 0;
-    std::array<std::uint64_t, header_words> header_{};
-};
-
-struct finish_wait {
-    [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
-    [[nodiscard]] io_result<> operator()(const wait_ready_operation& op) const noexcept {
-        return error_of(op);
     }
 };
 
@@ -173,7 +67,7 @@ private:
 /// like for whole messages; a stream is rarely of use to several readers, but they are served in their order.
 class stream_socket : public basic_socket {
 public:
-    class message_writer;
+    using message_writer = claimed_writer<stream_socket>;
 
     /// Not open: everything ends with `errc::closed`.
     stream_socket() noexcept = default;
@@ -262,23 +156,14 @@ public:
             opened(), message_operation{opcode::send_gather}, message_parts{from}};
     }
 
-    /// Waits until a read, or a write, would not block. A condition, not a promise: another reader
-    /// may be faster.
-    ///
-    /// Errors:        `errc::closed`; a broken connection counts as ready.
-    /// Cancellation:  `errc::canceled`.
-    /// Threads:       resumes on the caller's executor.
-    /// Cost:          no allocation.
-    [[nodiscard]] submission<wait_ready_operation, finish_wait> wait(readiness what) noexcept;
-
     /// Ends one direction: the peer reads `errc::eof` once it has read what was sent. Outside of
     /// coroutines too.
     /// Errors: `errc::not_connected`, `errc::closed`.
     [[nodiscard]] io_result<> shutdown(shutdown_side side) noexcept;
 
-    // Of basic_socket. Here unread input makes `close` send a reset, which may destroy what the peer has not
-    // read yet: see `close_gracefully`.
-    using basic_socket::close;
+    // Of basic_descriptor. Here unread input makes `close` send a reset, which may destroy what the peer has
+    // not read yet: see `close_gracefully`.
+    using basic_descriptor::close;
 
     /// Ends the connection so that the peer gets everything: shuts the sending side, reads and drops
     /// what still comes until the peer has closed too, then closes.
@@ -296,37 +181,19 @@ public:
     [[nodiscard]] static stream_socket adopt(io_context& on, int number) noexcept {
         return stream_socket{handle{on.host(), number}};
     }
-};
-
-/// Writes one message in as many steps as it takes; meanwhile other writers of the socket end with
-/// `errc::busy`. What `write_all` and `buffered_writer` write by, seldom used directly.
-///
-/// Moves until its first write is awaited. Its writes refer to it, and it to the socket.
-class stream_socket::message_writer {
-public:
-    explicit message_writer(stream_socket& to) noexcept : to_{to} {}
-    message_writer(message_writer&& other) noexcept : to_{other.to_} {}
-
-    /// As those of the socket; the message goes on behind what they have written.
-    [[nodiscard]] auto write_some(const_buffer from GYRE_LIFETIMEBOUND) noexcept {
-        return submission<send_operation, finish_claimed<finish_write>>{
-            to_.opened(), send_operation{from, true}, {finish_write{}, claim_}};
-    }
-
-    /// @param  skipped  Bytes of the first buffer that are not to be written.
-    [[nodiscard]] auto write_some(const_buffers from, std::size_t skipped) noexcept {
-        return submission<message_operation, finish_claimed<message_parts>>{
-            to_.opened(),
-            message_operation{opcode::send_gather},
-            {message_parts{from, skipped}, claim_}};
-    }
-
-    /// The message is over: others may write. Its destructor does the same.
-    void end() noexcept { claim_.release(); }
 
 private:
-    stream_socket& to_;
-    write_claim claim_;
+    friend message_writer;
+
+    [[nodiscard]] auto write_claimed(const_buffer from, write_claim& by) noexcept {
+        return submission<send_operation, finish_claimed<finish_write>>{
+            opened(), send_operation{from, true}, {finish_write{}, by}};
+    }
+    [[nodiscard]] auto write_claimed(const_buffers from, std::size_t skipped,
+                                     write_claim& by) noexcept {
+        return submission<message_operation, finish_claimed<message_parts>>{
+            opened(), message_operation{opcode::send_gather}, {message_parts{from, skipped}, by}};
+    }
 };
 
 /// Names for what a stream socket is used as; the type is one.

@@ -40,6 +40,9 @@ struct descriptor_slot : list_link<> {
     bool nonblocking = false;  ///< O_NONBLOCK is known to be set.
     bool filled = false;       ///< The last send was short: the buffer has no room left.
     std::uint16_t family = 0;  ///< AF_INET, AF_UNIX, ...; 0 until it is asked for.
+    bool stored =
+        false;  ///< A file: has nothing to wait for but its device, of which poll knows nothing.
+    bool waits_anyway = false;  ///< The kernel cannot be asked for a single try (RWF_NOWAIT).
     bool uncut = false;  ///< Of AF_UNIX: the last read was told that no descriptors had ended it.
     bool datagrams = false;  ///< Readers take whole messages, and no order among them is promised.
 

@@ -320,8 +320,8 @@ public:
     /// Called by the backend: `op` is over. It becomes ready unless a foreign cancel points to it.
     void complete(operation& op, std::int32_t result) noexcept;
 
-    /// Called by a worker: the call has run.
-    void complete_call(call_operation& op) noexcept;
+    /// Called by a worker: `op` is over.
+    void complete_on_worker(operation& op, std::int32_t result) noexcept;
 
     /// Makes `it` a descriptor of this loop; a failed check if it is another loop's.
     void attach(descriptor_slot& it) noexcept;
@@ -331,6 +331,9 @@ public:
 
     /// The number of `it`, of this loop's life before a fork, was closed in the child: what was pending ends.
     void lose(descriptor_slot& it) noexcept;
+
+    /// What operations on names are for that are looked up from where the process works.
+    [[nodiscard]] descriptor_slot& working_directory() noexcept { return working_directory_; }
 
     /// Whether anything besides the current item is ready to run.
     [[nodiscard]] bool busy() const noexcept { return !ready_.empty(); }
@@ -387,7 +390,8 @@ private:
     void look_for_work(time_point deadline) noexcept;
     void take_inbox() noexcept;
     void take_cancels() noexcept;
-    [[nodiscard]] bool begin_call(call_operation& op) noexcept;
+    [[nodiscard]] bool hand_over(operation& op) noexcept;
+    [[nodiscard]] bool begin_on_worker(operation& op) noexcept;
     void end_early(operation& op) noexcept;
     void wait_on_the_spot() noexcept;
     void end_pending(descriptor_slot& it) noexcept;
@@ -419,6 +423,7 @@ private:
     std::unique_ptr<loop_backend> backend_;
     work_queue postponed_;                     // Operations that the next turn begins.
     std::unique_ptr<loop_backend> withdrawn_;  // Kept for the threads that may be waking it.
+    descriptor_slot working_directory_;        // Stands for AT_FDCWD; is never closed.
     list<descriptor_slot> descriptors_;        // Those this loop has used and that are still open.
     std::atomic<error> status_;                // Written by this loop, read by any thread.
     static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");

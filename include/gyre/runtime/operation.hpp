@@ -15,10 +15,12 @@
 #include <gyre/base/intrusive.hpp>
 #include <gyre/coro/environment.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+struct iovec;
 struct mmsghdr;
 struct msghdr;
 
@@ -51,6 +53,24 @@ enum class opcode : std::uint8_t {
     find_interface,
     local_address,
     remote_address,
+    make_pipe,
+    duplicate,
+    learn_kind,
+    // Of a file, are carried out by the ring or by a worker; of all else, wait for the kernel.
+    read,
+    read_scatter,
+    write,
+    write_gather,
+    // Of a file or of its name; carried out by the ring or by a worker.
+    synchronize,
+    allocate,
+    resize,
+    open_file,
+    file_status,
+    rename,
+    remove,
+    make_directory,
+    list_directory,
     // Run on a worker thread.
     call
 };
@@ -87,8 +107,9 @@ struct operation : work, list_link<descriptor_slot> {
     bool cancel_requested : 1 = false;  ///< The backend has been asked to end it.
     bool postponed : 1 = false;         ///< The backend has not seen it; the next turn begins it.
     bool by_readiness : 1 =
-        false;                 ///< The kernel was asked to tell of readiness; the call is ours.
-    bool in_line : 1 = false;  ///< The backend begins it when the reader before it was served.
+        false;                   ///< The kernel was asked to tell of readiness; the call is ours.
+    bool in_line : 1 = false;    ///< The backend begins it when the reader before it was served.
+    bool on_worker : 1 = false;  ///< A worker has it, or will; the backend has not.
 
     [[nodiscard]] bool pending() const noexcept {
         const operation_state now = state.load(std::memory_order_relaxed);
@@ -150,6 +171,84 @@ struct send_operation : descriptor_operation {
     bool of_message;  // What is left of a message: its sender comes again for what was not sent.
 };
 
+/// Where a transfer begins that goes on from the last one; of what has no positions, always.
+inline constexpr std::int64_t current_position = -1;
+
+/// Reads up to `size` bytes from `offset` on into `data`. Result: bytes, 0 at the end.
+struct read_operation : descriptor_operation {
+    explicit read_operation(mutable_buffer into, std::int64_t from = current_position) noexcept
+        : descriptor_operation{opcode::read}, data{into.data()}, size{into.size()}, offset{from} {}
+
+    std::byte* data;
+    std::size_t size;
+    std::int64_t offset;  // Bytes from the beginning of the file, or `current_position`.
+};
+
+/// Writes up to `size` bytes to where `offset` says. Result: bytes.
+struct write_operation : descriptor_operation {
+    explicit write_operation(const_buffer from, std::int64_t to = current_position) noexcept
+        : descriptor_operation{opcode::write},
+          data{from.data()},
+          offset{to},
+          size{static_cast<std::uint32_t>(std::min(from.size(), size_max))} {}
+
+    static constexpr std::size_t size_max = INT32_MAX;  // More is written in several.
+
+    const std::byte* data;
+    std::int64_t offset;
+    std::uint32_t size;
+    bool durable = false;  // Not over before the bytes are on the device (RWF_DSYNC); files only.
+};
+
+/// The same with several buffers. Result: bytes.
+struct parts_operation : descriptor_operation {
+    explicit parts_operation(opcode kind, std::int64_t at = current_position) noexcept
+        : descriptor_operation{kind}, offset{at} {}
+
+    iovec* parts = nullptr;  // Borrowed; set before submission, points into the awaiter.
+    std::uint32_t count = 0;
+    std::size_t size = 0;  // Bytes in all buffers together.
+    std::int64_t offset;
+    bool durable = false;  // As above.
+};
+
+/// Of a file: brings what was written to the device (`synchronize`; the whole file, or a range of it), has
+/// room set aside (`allocate`), or sets its size (`resize`). Result: 0.
+struct extent_operation : descriptor_operation {
+    explicit extent_operation(opcode kind) noexcept : descriptor_operation{kind} {}
+
+    std::int64_t offset = 0;
+    std::int64_t size = 0;
+    /// `synchronize`: how; `allocate`: FALLOC_FL_*.
+    int mode = 0;
+
+    static constexpr int everything = 0;  ///< fsync(2)
+    static constexpr int data = 1;        ///< fdatasync(2)
+    static constexpr int range = 2;       ///< sync_file_range(2), and waits for it
+};
+
+/// Of a name, looked up from the directory that is the `target`. Result: 0; of `open_file` a descriptor
+/// number, close-on-exec; of `list_directory`, which is for the target itself, bytes, 0 at the end.
+struct path_operation : descriptor_operation {
+    explicit path_operation(opcode kind) noexcept : descriptor_operation{kind} {}
+
+    static constexpr bool needs_open =
+        false;  // Names are looked up without an open directory, too.
+
+    const char* path = nullptr;   // Borrowed; ends with NUL. Empty: the target itself.
+    const char* other = nullptr;  // Borrowed: the new name of `rename`.
+    int flags = 0;                // O_*, RENAME_*, AT_*.
+    unsigned mode = 0;            // Permissions; of `list_directory`, bytes of `found`.
+    void* found = nullptr;  // Borrowed: what a struct statx, or directory entries, are written to.
+};
+
+/// The same for the target itself, which is open.
+struct itself_operation : path_operation {
+    explicit itself_operation(opcode kind) noexcept : path_operation{kind} { path = ""; }
+
+    static constexpr bool needs_open = true;
+};
+
 /// Reads into, or writes from, several buffers described by `message`. Result: bytes.
 struct message_operation : descriptor_operation {
     explicit message_operation(opcode kind) noexcept : descriptor_operation{kind} {}
@@ -200,6 +299,23 @@ struct open_socket_operation : operation {
     int type;
 };
 
+/// Makes a pipe. Result: 0, and both `numbers` are set, close-on-exec: what is written to the second is read
+/// from the first.
+struct make_pipe_operation : operation {
+    explicit make_pipe_operation(bool blocks) noexcept
+        : operation{opcode::make_pipe}, blocking{blocks} {}
+
+    int numbers[2] = {-1, -1};
+    bool blocking;  // Without O_NONBLOCK.
+};
+
+/// Opens what `number` is once more. Result: another number, close-on-exec.
+struct duplicate_operation : operation {
+    explicit duplicate_operation(int of) noexcept : operation{opcode::duplicate}, number{of} {}
+
+    int number;
+};
+
 /// Binds, fixes the peer of a datagram socket (`set_peer`), or asks for an address (`local_address`,
 /// `remote_address`, which fill in). Result: 0.
 struct address_operation : descriptor_operation {
@@ -207,6 +323,12 @@ struct address_operation : descriptor_operation {
         : descriptor_operation{kind, on}, address{&of} {}
 
     socket_address* address;  // Borrowed.
+};
+
+/// Finds out whether the descriptor is a file's, and notes it there. Result: 0.
+struct learn_kind_operation : descriptor_operation {
+    explicit learn_kind_operation(descriptor_slot& of) noexcept
+        : descriptor_operation{opcode::learn_kind, of} {}
 };
 
 /// Listens with a queue of `number` connections, or shuts down the sides given by SHUT_*. Result: 0.
@@ -256,8 +378,12 @@ static_assert(sizeof(receive_operation) <= 96 && sizeof(send_operation) <= 96 &&
                   sizeof(lease_operation) <= 96 && sizeof(message_operation) <= 96 &&
                   sizeof(accept_operation) <= 96 && sizeof(batch_operation) <= 96 &&
                   sizeof(connect_operation) <= 96 && sizeof(option_operation) <= 96 &&
-                  sizeof(call_operation) <= 96,
+                  sizeof(call_operation) <= 96 && sizeof(read_operation) <= 96 &&
+                  sizeof(write_operation) <= 96,
               "an operation is paid for in every frame that awaits one");
+
+/// Whether bytes that it writes have an order among others: two of these at once would mix theirs.
+[[nodiscard]] bool writes_in_order(const operation& op) noexcept;
 
 /// The system call's name for people: "read", "accept"; static storage.
 [[nodiscard]] const char* describe(opcode code) noexcept;

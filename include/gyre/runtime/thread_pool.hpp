@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A few threads for what must not run on a loop: blocking libraries, heavy computation.
+// A few threads for what must not run on a loop: blocking libraries, heavy computation, files.
 //
-// Loops hand it `call` operations and get each back as a completion; no thread waits for another.
+// Loops hand it operations and get each back as a completion; no thread waits for another.
 // call.hpp is the awaitable on top of it.
 #pragma once
 
@@ -32,10 +32,10 @@ public:
     /// Returns 0, or what pthread_create(3) says if there is no worker and none could be started; then
     /// nothing was queued. Where there are some, `op` waits for one of these.
     /// Cost: a lock, and a thread while more calls wait than workers do.
-    [[nodiscard]] int submit(call_operation& op) noexcept;
+    [[nodiscard]] int submit(operation& op) noexcept;
 
     /// Takes `op` back if it has not begun. True if it will not run.
-    [[nodiscard]] bool withdraw(call_operation& op) noexcept;
+    [[nodiscard]] bool withdraw(operation& op) noexcept;
 
 private:
     [[nodiscard]] int start_worker() noexcept;

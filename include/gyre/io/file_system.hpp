@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What is done to names: asking, renaming, removing, listing, and replacing what one stands for.
+//
+// Each is an operation of the loop's, so that a slow disk holds up no other coroutine; std::filesystem has
+// the same as calls that block. file.hpp is for what is in a file.
+#pragma once
+
+#include <gyre/base/buffer.hpp>
+#include <gyre/base/result.hpp>
+#include <gyre/coro/task.hpp>
+#include <gyre/io/basic_descriptor.hpp>
+#include <gyre/io/file.hpp>
+#include <gyre/runtime/submit.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gyre {
+
+// Implementation: keeps one name or two until the operation is over.
+class finish_names {
+public:
+    finish_names(std::string path, std::string other) noexcept
+        : path_{std::move(path)}, other_{std::move(other)} {}
+
+    [[nodiscard]] std::int32_t prepare(path_operation& op, io_context& on) noexcept;
+    [[nodiscard]] io_result<> operator()(const path_operation& op) const noexcept {
+        return error_of(op);
+    }
+
+private:
+    std::string path_;
+    std::string other_;
+};
+
+using names_submission = submission<path_operation, finish_names>;
+
+// All of these: relative names begin where the process works.
+// Errors:        what the file system says: `errc::no_such_file`, `errc::permission_denied`,
+//                `errc::not_a_directory`, `errc::name_too_long`, `errc::read_only_file_system`, ...;
+//                `errc::invalid_argument` for names with a NUL.
+// Cancellation:  `errc::canceled` if it has not begun; one that has is waited for.
+// Threads:       resumes on the caller's executor.
+// Cost:          no allocation but for the name; as a file's operations.
+
+/// What the file system knows of what is called `path`, and not of what a symbolic link at its end leads to
+/// if that is not `followed`.
+[[nodiscard]] inline auto status_of(std::string path, bool followed = true) noexcept {
+    return submission<path_operation, finish_status>{path_operation{opcode::file_status},
+                                                     finish_status{std::move(path), followed}};
+}
+
+/// Gives what is called `from` the name `to`, in one step: others see the one or the other. What had that
+/// name loses it, unless it is a directory that holds something (rename(2)).
+/// Errors: `errc::across_devices` between two file systems.
+[[nodiscard]] names_submission rename_file(std::string from, std::string to) noexcept;
+
+/// The same only if nothing is called `to`. Errors: `errc::file_exists`.
+[[nodiscard]] names_submission rename_new(std::string from, std::string to) noexcept;
+
+/// Takes the name away; the file goes with its last name, when the last program has closed it.
+/// Errors: `errc::is_a_directory`.
+[[nodiscard]] names_submission remove_file(std::string path) noexcept;
+
+/// Errors: `errc::directory_not_empty`.
+[[nodiscard]] names_submission remove_directory(std::string path) noexcept;
+
+/// Makes a directory in one that exists. Errors: `errc::file_exists`.
+[[nodiscard]] names_submission make_directory(
+    std::string path, std::filesystem::perms permissions = std::filesystem::perms::all) noexcept;
+
+/// One name in a directory.
+struct directory_entry {
+    std::string_view name;  ///< Borrowed from the directory until its next `next`.
+    file_kind kind =
+        file_kind::unknown;  ///< `unknown` where the file system does not say: ask `status_of`.
+    std::uint64_t inode = 0;
+};
+
+/// An open directory, whose entries are read one by one in no order; "." and ".." are left out.
+///
+///     auto opened = co_await directory::open("/var/log");
+///     if (!opened.ok()) co_return opened.error();
+///     directory logs = opened.take();
+///     for (;;) {
+///         const auto [error, entry] = co_await logs.next();
+///         if (error) break;   // errc::eof: that was all
+///     }
+///
+/// What is made or removed meanwhile may be met or not; everything else is met once.
+class directory : public basic_descriptor {
+public:
+    /// Not open: everything ends with `errc::closed`.
+    directory() noexcept = default;
+
+    /// Errors: as above, `errc::not_a_directory`.
+    [[nodiscard]] static task<io_result<directory>> open(std::string path);
+
+    /// The next entry; `errc::eof` behind the last.
+    /// Cost:  an operation for each 32 KiB of entries, some 500 of them, whose memory is allocated once.
+    [[nodiscard]] task<io_result<directory_entry>> next();
+
+private:
+    explicit directory(handle open) noexcept;
+
+    static constexpr std::size_t space_size = 32 * 1024;
+
+    std::unique_ptr<std::byte[]> space_;
+    std::size_t begin_ = 0;  // Of the entries in `space_` that were not handed out.
+    std::size_t end_ = 0;
+};
+
+/// Makes `path` stand for `content`, or leaves it as it was: at no time, not even behind a crash of the
+/// machine, is there a part of one (rename(2), and fsync(2) of the file and of its directory). The new file
+/// is made beside it as "PATH.XXXXXXXX.new", and removed where a step fails.
+///
+/// @param  content      Borrowed until completion.
+/// @param  permissions  Of the new file, less the process's umask.
+///
+/// Errors:        of any step; `path` is as it was, unless only the last one failed: the sync of the
+///                directory.
+/// Cancellation:  `errc::canceled`; `path` is as it was.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          six operations, two of which wait for the device.
+[[nodiscard]] task<io_result<>> replace_file(
+    std::string path, const_buffer content,
+    std::filesystem::perms permissions = static_cast<std::filesystem::perms>(0666));
+
+}  // namespace gyre

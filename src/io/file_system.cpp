@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Names and directories: see include/gyre/io/file_system.hpp.
+#include <gyre/io/file_system.hpp>
+
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/timeout.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace gyre {
+namespace {
+
+names_submission name_operation(opcode what, std::string path, std::string other = {},
+                                int flags = 0, unsigned mode = 0) noexcept {
+    path_operation op{what};
+    op.flags = flags;
+    op.mode = mode;
+    return names_submission{std::move(op), finish_names{std::move(path), std::move(other)}};
+}
+
+// The head of an entry as getdents64(2) writes it; its name follows, and ends with NUL.
+struct raw_entry {
+    std::uint64_t inode;
+    std::int64_t cookie;
+    std::uint16_t size;
+    std::uint8_t type;
+};
+constexpr std::size_t name_offset = offsetof(raw_entry, type) + sizeof(raw_entry::type);
+
+file_kind kind_of(std::uint8_t type) noexcept {
+    switch (type) {
+        case DT_REG: return file_kind::regular;
+        case DT_DIR: return file_kind::directory;
+        case DT_LNK: return file_kind::symbolic_link;
+        case DT_FIFO: return file_kind::pipe;
+        case DT_SOCK: return file_kind::socket;
+        case DT_CHR: return file_kind::character_device;
+        case DT_BLK: return file_kind::block_device;
+        default: return file_kind::unknown;
+    }
+}
+
+// Of an open of a directory, and of reading its entries.
+struct finish_directory {
+    explicit finish_directory(std::string of) noexcept : path{std::move(of)} {}
+
+    [[nodiscard]] std::int32_t prepare(path_operation& op, io_context& on) noexcept {
+        if (path.find('\0') != std::string::npos) return -EINVAL;
+        system = &on.host();
+        op.target = &on.working_directory();
+        op.path = path.c_str();
+        op.flags = O_RDONLY | O_DIRECTORY;
+        return 0;
+    }
+    [[nodiscard]] io_result<handle> operator()(const path_operation& op) noexcept {
+        if (const error failed = error_of(op)) return failed;
+        return handle{*system, op.result};
+    }
+
+    std::string path;
+    host* system = nullptr;
+};
+
+struct finish_listing {
+    [[nodiscard]] std::int32_t prepare(path_operation&, io_context&) const noexcept { return 0; }
+    [[nodiscard]] io_result<std::size_t> operator()(const path_operation& op) const noexcept {
+        return outcome_of_read(op, 1);
+    }
+};
+
+task<io_result<handle>> open_directory(std::string path) {
+    submission<path_operation, finish_directory> opening_it{path_operation{opcode::open_file},
+                                                            finish_directory{std::move(path)}};
+    io_result<handle> opened = co_await opening_it;
+    co_return opened;
+}
+
+// So that a name that was made or changed is there behind a crash (fsync(2)).
+task<io_result<>> sync_directory_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    io_result<handle> opened = co_await open_directory(std::move(parent));
+    if (!opened.ok()) co_return opened.error();
+    file directory{opened.take()};
+    const io_result<> synced = co_await directory.sync_all();
+    co_return synced;
+}
+
+// Not guessed by others: what has the name already is left alone, and another one is tried.
+std::string name_beside(const std::string& path) {
+    static std::atomic<std::uint32_t> next =
+        static_cast<std::uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    std::array<char, 8> digits{'0', '0', '0', '0', '0', '0', '0', '0'};
+    constexpr int hexadecimal = 16;
+    std::to_chars(digits.data(), digits.data() + digits.size(),
+                  next.fetch_add(0x9E3779B9U, std::memory_order_relaxed), hexadecimal);
+    return path + '.' + std::string{digits.data(), digits.size()} + ".new";
+}
+
+task<io_result<>> write_out(file& to, const_buffer content) {
+    const io_result<std::size_t> written = co_await write_all(to, content);
+    if (!written.ok()) co_return written.error();
+    const io_result<> synced = co_await to.sync_all();
+    if (!synced.ok()) co_return synced.error();
+    co_return to.close();
+}
+
+}  // namespace
+
+std::int32_t finish_names::prepare(path_operation& op, io_context& on) noexcept {
+    if (path_.find('\0') != std::string::npos || other_.find('\0') != std::string::npos)
+        return -EINVAL;
+    op.target = &on.working_directory();
+    op.path = path_.c_str();
+    op.other = other_.c_str();
+    return 0;
+}
+
+names_submission rename_file(std::string from, std::string to) noexcept {
+    return name_operation(opcode::rename, std::move(from), std::move(to));
+}
+
+names_submission rename_new(std::string from, std::string to) noexcept {
+    return name_operation(opcode::rename, std::move(from), std::move(to), RENAME_NOREPLACE);
+}
+
+names_submission remove_file(std::string path) noexcept {
+    return name_operation(opcode::remove, std::move(path));
+}
+
+names_submission remove_directory(std::string path) noexcept {
+    return name_operation(opcode::remove, std::move(path), {}, AT_REMOVEDIR);
+}
+
+names_submission make_directory(std::string path, std::filesystem::perms permissions) noexcept {
+    return name_operation(opcode::make_directory, std::move(path), {}, 0,
+                          static_cast<unsigned>(permissions));
+}
+
+directory::directory(handle open) noexcept
+    : basic_descriptor{std::move(open)}, space_{std::make_unique<std::byte[]>(space_size)} {
+    slot().stored = true;
+}
+
+task<io_result<directory>> directory::open(std::string path) {
+    io_result<handle> opened = co_await open_directory(std::move(path));
+    if (!opened.ok()) co_return opened.error();
+    co_return directory{opened.take()};
+}
+
+task<io_result<directory_entry>> directory::next() {
+    for (;;) {
+        if (begin_ == end_) {
+            itself_operation op{opcode::list_directory};
+            op.found = space_.get();
+            op.mode = static_cast<unsigned>(space_size);
+            submission<itself_operation, finish_listing> listing{opened(), std::move(op)};
+            const io_result<std::size_t> listed = co_await listing;
+            if (!listed.ok()) co_return listed.error();
+            begin_ = 0;
+            end_ = listed.value();
+        }
+        raw_entry head{};
+        std::memcpy(&head, space_.get() + begin_, name_offset);
+        const auto* const name = reinterpret_cast<const char*>(space_.get() + begin_ + name_offset);
+        begin_ += head.size;
+        const std::string_view called{name};
+        if (called == "." || called == "..") continue;
+        co_return directory_entry{called, kind_of(head.type), head.inode};
+    }
+}
+
+task<io_result<>> replace_file(std::string path, const_buffer content,
+                               std::filesystem::perms permissions) {
+    file_options fresh{file_access::write};
+    fresh.create = fresh.exclusive = true;
+    fresh.permissions = permissions;
+    std::string temporary;
+    io_result<file> made;
+    constexpr int names_max = 16;
+    for (int tried = 0; tried < names_max; ++tried) {
+        temporary = name_beside(path);
+        made = co_await file::open(temporary, fresh);
+        if (made.error() != errc::file_exists) break;
+    }
+    if (!made.ok()) co_return made.error();
+
+    file to = made.take();
+    io_result<> outcome = co_await write_out(to, content);
+    if (outcome.ok()) outcome = co_await rename_file(temporary, path);
+    if (!outcome.ok()) {
+        static_cast<void>(to.close());
+        // Also where a stop has ended it: nothing is to be left behind.
+        constexpr duration patience = std::chrono::seconds{5};
+        static_cast<void>(co_await shielded(remove_file(temporary), patience));
+        co_return outcome;
+    }
+    const io_result<> synced = co_await sync_directory_of(path);
+    co_return synced;
+}
+
+}  // namespace gyre

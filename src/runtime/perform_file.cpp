@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The system calls for files, for pipes and for whatever else is no socket: see perform.cpp.
+//
+// What can be waited for is tried here; a file's operations are carried out to their end, by a worker.
+#include <runtime/system_host.hpp>
+
+#include <gyre/base/check.hpp>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+
+namespace gyre {
+namespace {
+
+template <class Result>
+int outcome(Result returned) noexcept {
+    return returned < 0 ? -errno : static_cast<int>(returned);
+}
+
+// A flag of pwritev2 that Debian 12's headers lack.
+constexpr int rwf_nosignal = 0x100;  // Linux 6.18
+
+constexpr unsigned whole_range =
+    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+/// While it lives, a write into a pipe without a reader raises no SIGPIPE on this thread.
+class no_broken_pipe_signal {
+public:
+    no_broken_pipe_signal() noexcept {
+        ::sigemptyset(&pipe_);
+        ::sigaddset(&pipe_, SIGPIPE);
+        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    no_broken_pipe_signal(const no_broken_pipe_signal&) = delete;
+    no_broken_pipe_signal& operator=(const no_broken_pipe_signal&) = delete;
+    ~no_broken_pipe_signal() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+    /// A write has failed: takes back the signal that it has raised. One that the program has blocked by
+    /// itself, and that was pending before, is the same one: nothing tells them apart.
+    void take_back() const noexcept {
+        constexpr timespec at_once{};
+        if (::sigismember(&before_, SIGPIPE) == 0) ::sigtimedwait(&pipe_, nullptr, &at_once);
+    }
+
+private:
+    sigset_t pipe_;
+    sigset_t before_;
+};
+
+// Old kernels know the flag for nothing (EOPNOTSUPP), and then the signal is held back the long way.
+std::atomic<bool> signal_is_refusable = true;
+
+int write_silently(descriptor_slot& to, const iovec* parts, int count, std::int64_t offset,
+                   int flags) noexcept {
+    if (signal_is_refusable.load(std::memory_order_relaxed)) {
+        const int result =
+            outcome(::pwritev2(to.number, parts, count, offset, flags | rwf_nosignal));
+        if (result != -EOPNOTSUPP && result != -EINVAL) return result;
+        signal_is_refusable.store(false, std::memory_order_relaxed);
+    }
+    const no_broken_pipe_signal held_back;
+    const int result = outcome(::pwritev2(to.number, parts, count, offset, flags));
+    if (result == -EPIPE) held_back.take_back();
+    return result;
+}
+
+bool ready_now(const descriptor_slot& it, short events) noexcept {
+    pollfd state{it.number, events, 0};
+    return ::poll(&state, 1, 0) > 0;
+}
+
+// O_NONBLOCK is a property of what is open, and of a terminal or a pipe that may be shared with other
+// processes, which would be surprised. So each call is asked not to wait, or made when poll says that it
+// need not.
+int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
+    if (from.stored || from.nonblocking) {
+        return outcome(::preadv2(from.number, parts, count, offset, 0));
+    }
+    if (!from.waits_anyway) {
+        const int result =
+            outcome(::preadv2(from.number, parts, count, current_position, RWF_NOWAIT));
+        if (result != -EOPNOTSUPP) return result;
+        from.waits_anyway = true;
+    }
+    if (!ready_now(from, POLLIN)) return -EAGAIN;
+    return outcome(::readv(from.number, parts, count));
+}
+
+// A pipe that is ready has room for PIPE_BUF bytes (pipe(7)); of what has more to write, that is a part.
+int write_parts(descriptor_slot& to, const iovec* parts, int count, std::int64_t offset,
+                bool durable) noexcept {
+    if (to.stored)
+        return outcome(::pwritev2(to.number, parts, count, offset, durable ? RWF_DSYNC : 0));
+    if (to.nonblocking) return write_silently(to, parts, count, current_position, 0);
+    if (!to.waits_anyway) {
+        const int result = write_silently(to, parts, count, current_position, RWF_NOWAIT);
+        if (result != -EOPNOTSUPP) return result;
+        to.waits_anyway = true;
+    }
+    if (!ready_now(to, POLLOUT)) return -EAGAIN;
+    iovec first =
+        *std::find_if(parts, parts + count - 1, [](const iovec& it) { return it.iov_len > 0; });
+    first.iov_len = std::min<std::size_t>(first.iov_len, PIPE_BUF);
+    return write_silently(to, &first, 1, current_position, 0);
+}
+
+int try_read(read_operation& op) noexcept {
+    const iovec part{op.data, op.size};
+    return read_parts(*op.target, &part, 1, op.offset);
+}
+
+int try_write(write_operation& op) noexcept {
+    const iovec part{const_cast<std::byte*>(op.data), op.size};
+    return write_parts(*op.target, &part, 1, op.offset, op.durable);
+}
+
+int try_parts(parts_operation& op) noexcept {
+    const int count = static_cast<int>(op.count);
+    return op.code == opcode::read_scatter
+               ? read_parts(*op.target, op.parts, count, op.offset)
+               : write_parts(*op.target, op.parts, count, op.offset, op.durable);
+}
+
+int make_pipe(make_pipe_operation& op) noexcept {
+    return outcome(::pipe2(op.numbers, O_CLOEXEC | (op.blocking ? 0 : O_NONBLOCK)));
+}
+
+// What cannot be waited for is a file, whatever it is called: directories and disks are, too.
+int learn_kind(descriptor_slot& it) noexcept {
+    struct stat found{};
+    if (::fstat(it.number, &found) < 0) return -errno;
+    it.stored = S_ISREG(found.st_mode) || S_ISBLK(found.st_mode) || S_ISDIR(found.st_mode);
+    const int flags = ::fcntl(it.number, F_GETFL);
+    if (flags < 0) return -errno;
+    it.nonblocking = (flags & O_NONBLOCK) != 0;
+    return 0;
+}
+
+int synchronize(const extent_operation& op) noexcept {
+    const int number = op.target->number;
+    switch (op.mode) {
+        case extent_operation::everything: return outcome(::fsync(number));
+        case extent_operation::data: return outcome(::fdatasync(number));
+        default: return outcome(::sync_file_range(number, op.offset, op.size, whole_range));
+    }
+}
+
+int open_file(const path_operation& op) noexcept {
+    return outcome(::openat(op.target->number, op.path, op.flags | O_CLOEXEC | O_NOCTTY, op.mode));
+}
+
+int file_status(const path_operation& op) noexcept {
+    return outcome(::statx(op.target->number, op.path, op.flags, STATX_BASIC_STATS | STATX_BTIME,
+                           static_cast<struct statx*>(op.found)));
+}
+
+int rename(const path_operation& op) noexcept {
+    const int at = op.target->number;
+    return outcome(::renameat2(at, op.path, at, op.other, static_cast<unsigned>(op.flags)));
+}
+
+int list_directory(const path_operation& op) noexcept {
+    return outcome(::syscall(SYS_getdents64, op.target->number, op.found, op.mode));
+}
+
+int perform_once(operation& op) noexcept {
+    switch (op.code) {
+        case opcode::make_pipe: return make_pipe(static_cast<make_pipe_operation&>(op));
+        case opcode::duplicate: {
+            // Not 0 to 2, which the program may have closed, and may mean to open again.
+            const int number = static_cast<duplicate_operation&>(op).number;
+            return outcome(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+        }
+        case opcode::learn_kind: return learn_kind(*static_cast<learn_kind_operation&>(op).target);
+        case opcode::read: return try_read(static_cast<read_operation&>(op));
+        case opcode::write: return try_write(static_cast<write_operation&>(op));
+        case opcode::read_scatter:
+        case opcode::write_gather: return try_parts(static_cast<parts_operation&>(op));
+        case opcode::synchronize: return synchronize(static_cast<extent_operation&>(op));
+        case opcode::allocate: {
+            const auto& it = static_cast<const extent_operation&>(op);
+            return outcome(::fallocate(it.target->number, it.mode, it.offset, it.size));
+        }
+        case opcode::resize: {
+            const auto& it = static_cast<const extent_operation&>(op);
+            return outcome(::ftruncate(it.target->number, it.size));
+        }
+        case opcode::open_file: return open_file(static_cast<path_operation&>(op));
+        case opcode::file_status: return file_status(static_cast<path_operation&>(op));
+        case opcode::rename: return rename(static_cast<path_operation&>(op));
+        case opcode::remove: {
+            const auto& it = static_cast<const path_operation&>(op);
+            return outcome(::unlinkat(it.target->number, it.path, it.flags));
+        }
+        case opcode::make_directory: {
+            const auto& it = static_cast<const path_operation&>(op);
+            return outcome(::mkdirat(it.target->number, it.path, it.mode));
+        }
+        case opcode::list_directory: return list_directory(static_cast<path_operation&>(op));
+        default: fail_check("unreachable", "a socket's operation");
+    }
+}
+
+}  // namespace
+
+bool is_file_work(const operation& op) noexcept {
+    if (op.code < opcode::read || op.code == opcode::call) return false;
+    return op.code > opcode::write_gather ||
+           static_cast<const descriptor_operation&>(op).target->stored;
+}
+
+// A file is not given up because of a signal (signal(7) lets the devices of some file systems say so).
+int perform_on_file(operation& op) noexcept {
+    for (;;) {
+        const int result = perform_once(op);
+        if (result != -EINTR || !is_file_work(op)) return result;
+    }
+}
+
+}  // namespace gyre

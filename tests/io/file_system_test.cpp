@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/io/file_system.hpp promises of names.
+#include <gyre/io/file_system.hpp>
+
+#include <gyre/sync/timeout.hpp>
+#include <support/harness.hpp>
+#include <support/scratch_directory.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::size_t entries_of(const scratch_directory& it) {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator{it.path()})
+        ++count;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("a status is of the name's file, through a link or of the link itself") {
+    on_every_backend([](io_context&) -> task<> {
+        const scratch_directory home;
+        static_cast<void>(home.put("it", "content"));
+        REQUIRE(::symlink("it", (home / "link").c_str()) == 0);
+
+        const auto plain = co_await status_of(home / "it");
+        CHECK(plain.value().size == 7);
+        CHECK(plain.value().kind == file_kind::regular);
+        const auto through = co_await status_of(home / "link");
+        CHECK(through.value().inode == plain.value().inode);
+        const auto itself = co_await status_of(home / "link", false);
+        CHECK(itself.value().kind == file_kind::symbolic_link);
+        const auto folder = co_await status_of(home.path().string());
+        CHECK(folder.value().kind == file_kind::directory);
+        const auto missing = co_await status_of(home / "missing");
+        CHECK(missing.error() == errc::no_such_file);
+        const auto nothing = co_await status_of("");
+        CHECK(nothing.error() == errc::no_such_file);
+    });
+}
+
+TEST_CASE("names are given, given away and taken") {
+    on_every_backend([](io_context&) -> task<> {
+        const scratch_directory home;
+        static_cast<void>(home.put("a", "A"));
+        static_cast<void>(home.put("b", "B"));
+
+        const auto kept = co_await rename_new(home / "a", home / "b");
+        CHECK(kept.error() == errc::file_exists);
+        CHECK((co_await rename_file(home / "a", home / "b")).ok());
+        CHECK(home.get("b") == "A");
+        CHECK((co_await rename_new(home / "b", home / "c")).ok());
+        CHECK((co_await make_directory(home / "folder")).ok());
+        const auto twice = co_await make_directory(home / "folder");
+        CHECK(twice.error() == errc::file_exists);
+        CHECK((co_await rename_file(home / "c", home / "folder/c")).ok());
+        const auto full = co_await remove_directory(home / "folder");
+        CHECK(full.error() == errc::directory_not_empty);
+        CHECK((co_await remove_file(home / "folder/c")).ok());
+        CHECK((co_await remove_directory(home / "folder")).ok());
+        const auto gone = co_await remove_file(home / "folder/c");
+        CHECK(gone.error() == errc::no_such_file);
+        const auto cut = co_await remove_file(std::string{"a\0b", 3});
+        CHECK(cut.error() == errc::invalid_argument);
+        CHECK(entries_of(home) == 0);
+    });
+}
+
+TEST_CASE("a directory's entries are met once each, however many there are") {
+    const scratch_directory home;
+    constexpr int files = 2000;  // More than one call of the kernel's yields.
+    for (int each = 0; each < files; ++each) {
+        static_cast<void>(home.put("file with a long name, number " + std::to_string(each), ""));
+    }
+    std::filesystem::create_directory(home.path() / "folder");
+    REQUIRE(::mkfifo((home / "fifo").c_str(), 0600) == 0);
+    on_every_backend([&](io_context&) -> task<> {
+        auto opened = co_await directory::open(home.path().string());
+        REQUIRE(opened.ok());
+        directory it = opened.take();
+        std::map<std::string, file_kind> met;
+        for (;;) {
+            const auto next = co_await it.next();
+            if (!next.ok()) {
+                CHECK(next.error() == errc::eof);
+                break;
+            }
+            CHECK(met.emplace(next.value().name, next.value().kind).second);
+        }
+
+        CHECK(met.size() == files + 2);
+        CHECK(met.at("folder") == file_kind::directory);
+        CHECK(met.at("fifo") == file_kind::pipe);
+        CHECK(met.at("file with a long name, number 1999") == file_kind::regular);
+    });
+}
+
+TEST_CASE("what is no directory is not opened as one") {
+    on_every_backend([](io_context&) -> task<> {
+        const scratch_directory home;
+        const auto file = co_await directory::open(home.put("it", ""));
+        CHECK(file.error() == errc::not_a_directory);
+        directory closed;
+        const auto next = co_await closed.next();
+        CHECK(next.error() == errc::closed);
+    });
+}
+
+TEST_CASE("a file is replaced whole, keeps its name throughout, and leaves nothing beside it") {
+    on_every_backend([](io_context&) -> task<> {
+        const scratch_directory home;
+        static_cast<void>(home.put("state", "old"));
+
+        CHECK((co_await replace_file(home / "state", bytes_of("new state"))).ok());
+        CHECK(home.get("state") == "new state");
+        CHECK((co_await replace_file(home / "first", bytes_of("made"))).ok());
+        CHECK(home.get("first") == "made");
+        CHECK(entries_of(home) == 2);
+
+        const auto nowhere = co_await replace_file(home / "missing/state", bytes_of("lost"));
+        CHECK(nowhere.error() == errc::no_such_file);
+        std::filesystem::create_directory(home.path() / "folder");
+        static_cast<void>(home.put("folder/inside", ""));
+        const auto folder = co_await replace_file(home / "folder", bytes_of("lost"));
+        CHECK(folder.error() == errc::is_a_directory);
+        CHECK(entries_of(home) == 3);
+    });
+}
+
+TEST_CASE("a replacement that is stopped leaves the old content, and nothing beside it") {
+    on_every_backend([](io_context&) -> task<> {
+        const scratch_directory home;
+        const std::string large(4 << 20, 'x');
+        static_cast<void>(home.put("state", "old"));
+
+        const auto stopped =
+            co_await with_timeout(duration{1}, replace_file(home / "state", bytes_of(large)));
+
+        CHECK(stopped.error() == errc::timed_out);
+        CHECK(home.get("state") == "old");
+        CHECK(entries_of(home) == 1);
+    });
+}
