@@ -19,6 +19,7 @@
 #include <gyre/io/file.hpp>
 #include <gyre/io/file_system.hpp>
 #include <gyre/io/pipe.hpp>
+#include <gyre/io/process.hpp>
 #include <gyre/io/run.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/io/serve_pool.hpp>

@@ -76,6 +76,7 @@ const char* describe(activity during) noexcept {
         case activity::list_directory: return "list directory";
         case activity::signal: return "signal";
         case activity::call: return "call";
+        case activity::start_process: return "start of a process";
         case activity::start_thread: return "start of a thread";
         case activity::ring_setup: return "io_uring set-up";
         case activity::epoll_setup: return "epoll set-up";

@@ -6,6 +6,7 @@
 namespace gyre {
 
 descriptor::descriptor(handle open) noexcept : basic_descriptor{std::move(open)} {
+    if (!is_open()) return;
     learn_kind_operation op{slot()};
     static_cast<void>(perform_now(op));  // Of an open one it succeeds.
 }

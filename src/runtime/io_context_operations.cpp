@@ -97,7 +97,7 @@ bool io_context::submit(operation& op) noexcept {
     op.home = this;
     op.state.store(operation_state::armed, std::memory_order_relaxed);
     operations_.add();
-    if (op.code == opcode::call) {
+    if (op.code >= opcode::spawn_process) {
         if (begin_on_worker(op)) return false;
     } else {
         descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;

@@ -57,6 +57,10 @@ activity activity_of(opcode code) noexcept {
         case opcode::find_interface: return activity::get_option;
         case opcode::local_address:
         case opcode::remote_address: return activity::endpoint;
+        case opcode::spawn_process: return activity::start_process;
+        case opcode::reap_process: return activity::wait;
+        case opcode::signal_process: return activity::signal;
+        case opcode::disown_process: return activity::close;
         case opcode::call: return activity::call;
     }
     return activity::unknown;

@@ -276,6 +276,10 @@ int perform(operation& op) noexcept {
         case opcode::remove:
         case opcode::make_directory:
         case opcode::list_directory: return perform_on_file(op);
+        case opcode::spawn_process: return spawn_process(static_cast<spawn_operation&>(op));
+        case opcode::reap_process: return reap_process(static_cast<reap_operation&>(op));
+        case opcode::signal_process: return signal_process(static_cast<signal_operation&>(op));
+        case opcode::disown_process: return disown_process(static_cast<disown_operation&>(op));
         case opcode::call: fail_check("unreachable", "a call runs on a worker, never here");
     }
     fail_check("unreachable", "unknown opcode");

@@ -217,7 +217,7 @@ int perform_once(operation& op) noexcept {
 }  // namespace
 
 bool is_file_work(const operation& op) noexcept {
-    if (op.code < opcode::read || op.code == opcode::call) return false;
+    if (op.code < opcode::read || op.code >= opcode::spawn_process) return false;
     return op.code > opcode::write_gather ||
            static_cast<const descriptor_operation&>(op).target->stored;
 }

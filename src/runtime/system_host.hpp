@@ -44,6 +44,12 @@ private:
 /// The same for what is not a socket's.
 [[nodiscard]] int perform_on_file(operation& op) noexcept;
 
+/// Starts a program, and takes what became of it: see perform_process.cpp.
+[[nodiscard]] int spawn_process(spawn_operation& op) noexcept;
+[[nodiscard]] int reap_process(reap_operation& op) noexcept;
+[[nodiscard]] int signal_process(const signal_operation& op) noexcept;
+[[nodiscard]] int disown_process(const disown_operation& op) noexcept;
+
 /// Whether `op` waits for the device that has a file, and for nothing that poll(2) knows of.
 [[nodiscard]] bool is_file_work(const operation& op) noexcept;
 

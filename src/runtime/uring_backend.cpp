@@ -305,6 +305,10 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::make_pipe:
         case opcode::duplicate:
         case opcode::learn_kind:
+        case opcode::reap_process:
+        case opcode::signal_process:
+        case opcode::disown_process:
+        case opcode::spawn_process:
         case opcode::call: break;
     }
     fail_check("unreachable", "answered elsewhere, never by the ring");
@@ -446,7 +450,8 @@ void uring_backend::cancel_again(std::uint64_t data) noexcept {
                                                            static_cast<std::uint32_t>(data >> 32));
     if (it == nullptr || it->home != loop_) return;
     it->pending.for_each_shrinking([this](operation& op) {
-        if (op.cancel_requested) cancel(op);
+        // A file's request that waits for the device is nowhere to be found, and ends by itself.
+        if (op.cancel_requested && !is_file_work(op)) cancel(op);
     });
 }
 

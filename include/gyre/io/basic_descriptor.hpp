@@ -69,6 +69,8 @@ protected:
     /// @pre  open.
     [[nodiscard]] descriptor_slot& slot() const noexcept { return handle_.slot(); }
 
+    [[nodiscard]] host& on() const noexcept { return handle_.on(); }
+
     /// What its operations are made for.
     [[nodiscard]] opening opened() const noexcept { return handle_.opened(); }
 

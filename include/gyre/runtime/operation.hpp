@@ -56,6 +56,9 @@ enum class opcode : std::uint8_t {
     make_pipe,
     duplicate,
     learn_kind,
+    reap_process,
+    signal_process,
+    disown_process,
     // Of a file, are carried out by the ring or by a worker; of all else, wait for the kernel.
     read,
     read_scatter,
@@ -72,6 +75,7 @@ enum class opcode : std::uint8_t {
     make_directory,
     list_directory,
     // Run on a worker thread.
+    spawn_process,
     call
 };
 
@@ -361,6 +365,53 @@ struct interface_operation : descriptor_operation {
         : descriptor_operation{opcode::find_interface, on}, name{of} {}
 
     const char* name;  // Borrowed; ends with NUL, at most 15 bytes before it.
+};
+
+/// A program to be started, as posix_spawn(3) wants to see it. All of it is borrowed.
+struct program_image {
+    const char* path = nullptr;
+    bool searched = true;                ///< In PATH, if `path` has no slash.
+    char* const* arguments = nullptr;    ///< The first is the program's name; ends with null.
+    char* const* environment = nullptr;  ///< Ends with null; null for this process's own.
+    const char* directory = nullptr;     ///< Null for this process's own.
+    int streams[3] = {0, 1, 2};          ///< Numbers here that become its standard streams.
+    int group = -1;                      ///< Of processes: 0 for one of its own, -1 for ours.
+    bool session = false;                ///< One of its own, without our terminal.
+};
+
+/// Starts `image` in a child of its own. Result: a descriptor of the process (pidfd_open(2)), close-on-exec.
+struct spawn_operation : operation {
+    spawn_operation() noexcept : operation{opcode::spawn_process} {}
+
+    const program_image* image = nullptr;  // Borrowed; set before submission.
+    int id = -1;                           // Of the process, beside the result.
+};
+
+/// Sends signal `number` to the process that the target is the descriptor of, or to `group`. Result: 0.
+struct signal_operation : descriptor_operation {
+    signal_operation(descriptor_slot& to, int what, int to_group = 0) noexcept
+        : descriptor_operation{opcode::signal_process, to}, number{what}, group{to_group} {}
+
+    int number;
+    int group;  // Of processes; 0: the process.
+};
+
+/// Takes a descriptor of a process that has no owner any more: it is closed when the process has ended,
+/// which is looked at when others are started or disowned. Result: 0.
+struct disown_operation : operation {
+    explicit disown_operation(int of) noexcept : operation{opcode::disown_process}, number{of} {}
+
+    int number;  // Owned from now on.
+};
+
+/// Takes the exit status of the process that the target is the descriptor of. Result: 0; -EAGAIN while it
+/// runs.
+struct reap_operation : descriptor_operation {
+    explicit reap_operation(descriptor_slot& of) noexcept
+        : descriptor_operation{opcode::reap_process, of} {}
+
+    int code = 0;    // Of siginfo_t: CLD_EXITED, CLD_KILLED, CLD_DUMPED.
+    int status = 0;  // The exit status, or the signal.
 };
 
 /// Runs `function(argument)` on a worker thread. Result: 0, or -ECANCELED if it never began.

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// From options to a child, and from its end to a value: see include/gyre/io/process.hpp.
+#include <gyre/io/process.hpp>
+
+#include <gyre/io/file.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace gyre {
+namespace {
+
+bool has_nul(const std::string& text) noexcept { return text.find('\0') != std::string::npos; }
+
+bool is_assignment(const std::string& text) noexcept {
+    const std::size_t sign = text.find('=');
+    return sign != 0 && sign != std::string::npos && !has_nul(text);
+}
+
+bool is_valid(const std::string& program, const process_options& how) noexcept {
+    if (program.empty() || has_nul(program) || has_nul(how.directory)) return false;
+    if (std::any_of(how.arguments.begin(), how.arguments.end(), has_nul)) return false;
+    return !how.environment ||
+           std::all_of(how.environment->begin(), how.environment->end(), is_assignment);
+}
+
+// As exec(3) wants them, which does not write through them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    all.reserve(texts.size() + 1);
+    for (std::string& each : texts) all.push_back(each.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+/// What a child's streams are made of: its ends, which are closed here when it has them, and ours.
+struct stream_ends {
+    std::array<int, 3> numbers{0, 1, 2};
+    std::array<handle, 3> childs;
+    std::array<handle, 3> ours;
+    std::array<file, 3> nulls;
+};
+
+error open_pipe(io_context& on, std::size_t stream, stream_ends& ends) noexcept {
+    constexpr bool blocking = true;  // Most programs expect it.
+    make_pipe_operation op{blocking};
+    op.result = on.host().perform_now(op);
+    if (const error failed = error_of(op)) return failed;
+    const bool child_reads = stream == 0;
+    ends.childs[stream] = handle{on.host(), op.numbers[child_reads ? 0 : 1]};
+    ends.ours[stream] = handle{on.host(), op.numbers[child_reads ? 1 : 0]};
+    ends.numbers[stream] = ends.childs[stream].number();
+    return {};
+}
+
+task<error> open_null(std::size_t stream, stream_ends& ends) {
+    io_result<file> opened =
+        co_await file::open("/dev/null", file_options{file_access::read_write});
+    if (!opened.ok()) co_return opened.error();
+    ends.nulls[stream] = opened.take();
+    ends.numbers[stream] = ends.nulls[stream].native_handle();
+    co_return error{};
+}
+
+struct context_awaiter {
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<>, const environment* given) noexcept {
+        found = &context_of(*given);
+        return false;
+    }
+    [[nodiscard]] io_context* await_resume() const noexcept { return found; }
+
+    io_context* found = nullptr;
+};
+
+task<error> open_streams(io_context& on, const process_options& how, stream_ends& ends) {
+    const std::array wanted{how.input, how.output, how.error};
+    for (std::size_t stream = 0; stream < wanted.size(); ++stream) {
+        error failed;
+        switch (wanted[stream].what()) {
+            case child_stream::kind::inherited: break;
+            case child_stream::kind::null: failed = co_await open_null(stream, ends); break;
+            case child_stream::kind::pipe: failed = open_pipe(on, stream, ends); break;
+            case child_stream::kind::number: ends.numbers[stream] = wanted[stream].number(); break;
+            case child_stream::kind::output: ends.numbers[stream] = ends.numbers[1]; break;
+        }
+        if (failed) co_return failed;
+    }
+    co_return error{};
+}
+
+// Of a process that has ended by now or will: it is not waited for longer than a kill takes.
+constexpr duration kill_patience = std::chrono::seconds{10};
+
+task<io_result<>> feed(process& to, const_buffer input) {
+    const io_result<std::size_t> written = co_await write_all(to.input(), input);
+    static_cast<void>(to.input().close());
+    // A program need not read all that it is given.
+    if (!written.ok() && written.error() != errc::broken_pipe) co_return written.error();
+    co_return io_result<>{};
+}
+
+task<io_result<>> keep(readable_pipe& from, std::string& into, std::size_t bytes_max) {
+    std::array<std::byte, 4096> space;
+    for (;;) {
+        const io_result<std::size_t> got = co_await from.read_some(space);
+        if (got.error() == errc::eof) co_return io_result<>{};
+        if (!got.ok()) co_return got.error();
+        if (got.value() > bytes_max - into.size())
+            co_return error{errc::limit_exceeded, activity::read};
+        into += text_of(std::span{space}.first(got.value()));
+    }
+}
+
+}  // namespace
+
+/// Makes the process of what has been spawned, so that it has an owner from the first moment on.
+struct finish_spawn {
+    [[nodiscard]] std::int32_t prepare(spawn_operation& op, io_context& on) noexcept {
+        op.image = image;
+        system = &on.host();
+        return 0;
+    }
+    [[nodiscard]] io_result<process> operator()(const spawn_operation& op) noexcept {
+        if (const error failed = error_of(op)) return failed;
+        return process{handle{*system, op.result}, op.id, image->group == 0 || image->session};
+    }
+
+    const program_image* image;
+    host* system = nullptr;
+};
+
+std::string exit_status::message() const {
+    if (signal_ == 0) return "exited with " + std::to_string(code_);
+    const char* name = ::sigabbrev_np(signal_);
+    std::string text = "killed by ";
+    text += name != nullptr ? "SIG" + std::string{name} : "signal " + std::to_string(signal_);
+    return core_dumped_ ? text + ", core dumped" : text;
+}
+
+process& process::operator=(process&& other) noexcept {
+    if (this == &other) return *this;
+    let_go(true);
+    basic_descriptor::operator=(std::move(other));
+    input_ = std::move(other.input_);
+    output_ = std::move(other.output_);
+    error_ = std::move(other.error_);
+    id_ = std::exchange(other.id_, -1);
+    leads_group_ = other.leads_group_;
+    ended_ = std::exchange(other.ended_, std::nullopt);
+    return *this;
+}
+
+process::~process() { let_go(true); }
+
+void process::detach() noexcept {
+    let_go(false);
+    input_ = {};
+    output_ = {};
+    error_ = {};
+}
+
+void process::let_go(bool killed) noexcept {
+    if (!is_open()) return;
+    id_ = -1;
+    if (ended_) {
+        static_cast<void>(basic_descriptor::close());
+        return;
+    }
+    if (killed) static_cast<void>(signal(SIGKILL));
+    host& system = on();
+    disown_operation op{basic_descriptor::release()};
+    op.result = system.perform_now(op);
+}
+
+task<io_result<process>> process::start(std::string program, process_options options) {
+    if (!is_valid(program, options)) {
+        co_return gyre::error{errc::invalid_argument, activity::start_process};
+    }
+    io_context& on = *co_await context_awaiter{};
+    stream_ends ends;
+    const gyre::error failed = co_await open_streams(on, options, ends);
+    if (failed) co_return failed;
+
+    program_image image;
+    options.arguments.insert(options.arguments.begin(), program);
+    std::vector<char*> arguments = pointers_to(options.arguments);
+    std::vector<char*> variables;
+    if (options.environment) variables = pointers_to(*options.environment);
+    image.path = program.c_str();
+    image.arguments = arguments.data();
+    if (options.environment) image.environment = variables.data();
+    if (!options.directory.empty()) image.directory = options.directory.c_str();
+    std::copy(ends.numbers.begin(), ends.numbers.end(), image.streams);
+    if (options.own_group) image.group = 0;
+    image.session = options.own_session;
+
+    submission<spawn_operation, finish_spawn> spawning{spawn_operation{}, finish_spawn{&image}};
+    io_result<process> started = co_await spawning;
+    if (!started.ok()) co_return started.error();
+    process child = started.take();
+    child.input_ = writable_pipe{std::move(ends.ours[0])};
+    child.output_ = readable_pipe{std::move(ends.ours[1])};
+    child.error_ = readable_pipe{std::move(ends.ours[2])};
+    co_return child;
+}
+
+io_result<> process::take_status() noexcept {
+    reap_operation op{slot()};
+    if (const gyre::error failed = perform_now(op)) return failed;
+    const bool by_itself = op.code == CLD_EXITED;
+    ended_ = by_itself ? exit_status::exited(op.status)
+                       : exit_status::killed(op.status, op.code == CLD_DUMPED);
+    return {};
+}
+
+task<io_result<exit_status>> process::wait() {
+    for (;;) {
+        if (ended_) co_return *ended_;
+        if (!is_open()) co_return gyre::error{errc::closed, activity::wait};
+        const io_result<> taken = take_status();
+        if (taken.ok()) continue;
+        if (taken.error() != errc::resource_unavailable) co_return taken.error();
+        const io_result<> ready = co_await basic_descriptor::wait(readiness::readable);
+        if (!ready.ok()) co_return ready.error();
+    }
+}
+
+task<io_result<exit_status>> process::terminate(duration grace) {
+    static_cast<void>(signal(SIGTERM));
+    io_result<exit_status> ended = co_await with_timeout(grace, wait());
+    if (ended.error() == errc::timed_out || ended.error() == errc::canceled) {
+        static_cast<void>(signal(SIGKILL));
+        ended = co_await shielded(wait(), kill_patience);
+    }
+    co_return ended;
+}
+
+io_result<> process::signal(int number) noexcept {
+    if (!is_open()) return gyre::error{errc::closed, activity::signal};
+    signal_operation op{slot(), number};
+    return perform_now(op);
+}
+
+io_result<> process::signal_group(int number) noexcept {
+    if (!is_open()) return gyre::error{errc::closed, activity::signal};
+    if (!leads_group_) return gyre::error{errc::invalid_argument, activity::signal};
+    // Once it is reaped, its number may be another group's.
+    if (ended_) return gyre::error{errc::no_such_process, activity::signal};
+    signal_operation op{slot(), number, id_};
+    return perform_now(op);
+}
+
+task<io_result<process_output>> run_process(std::string program, process_options options,
+                                            const_buffer input, std::size_t kept_bytes_max) {
+    options.input = options.output = options.error = child_stream::piped();
+    io_result<process> started = co_await process::start(std::move(program), std::move(options));
+    if (!started.ok()) co_return started.error();
+    process child = started.take();
+    process_output said;
+    const auto ended =
+        co_await when_all(feed(child, input), keep(child.output(), said.output, kept_bytes_max),
+                          keep(child.error(), said.error, kept_bytes_max));
+    for (const gyre::error failed :
+         {std::get<0>(ended).error(), std::get<1>(ended).error(), std::get<2>(ended).error()}) {
+        if (failed && failed != errc::canceled) co_return failed;
+    }
+    const io_result<exit_status> status = co_await child.wait();
+    if (!status.ok()) co_return status.error();
+    said.status = status.value();
+    co_return said;
+}
+
+}  // namespace gyre

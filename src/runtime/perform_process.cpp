@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How a program is started and its end is taken: see perform.cpp.
+//
+// posix_spawn(3) suspends the calling thread, and no other, until the program runs or has failed to (vfork,
+// without a copy of our memory), so a worker calls it. The child has nothing of ours but what it is given.
+#include <runtime/system_host.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <vector>
+
+namespace gyre {
+namespace {
+
+constexpr int streams = 3;
+
+/// posix_spawn's two lists; the first step that fails ends them.
+class spawn_steps {
+public:
+    spawn_steps() noexcept {
+        note(::posix_spawn_file_actions_init(&actions_));
+        note(::posix_spawnattr_init(&attributes_));
+    }
+    spawn_steps(const spawn_steps&) = delete;
+    spawn_steps& operator=(const spawn_steps&) = delete;
+    ~spawn_steps() {
+        ::posix_spawn_file_actions_destroy(&actions_);
+        ::posix_spawnattr_destroy(&attributes_);
+        for (const int each : copies_) {
+            if (each >= 0) ::close(each);
+        }
+    }
+
+    // What a stream is to be may be another stream's number, so all are moved out of the way first.
+    void redirect(const int (&from)[streams]) noexcept {
+        for (int stream = 0; stream < streams; ++stream) {
+            if (from[stream] == stream) continue;
+            const auto index = static_cast<std::size_t>(stream);
+            copies_[index] = ::fcntl(from[stream], F_DUPFD_CLOEXEC, streams);
+            if (copies_[index] < 0) return note(errno);
+        }
+        for (int stream = 0; stream < streams; ++stream) {
+            const int copy = copies_[static_cast<std::size_t>(stream)];
+            if (copy >= 0) note(::posix_spawn_file_actions_adddup2(&actions_, copy, stream));
+        }
+        // Also what other libraries have opened without FD_CLOEXEC.
+        note(::posix_spawn_file_actions_addclosefrom_np(&actions_, streams));
+    }
+
+    void work_in(const char* directory) noexcept {
+        if (directory != nullptr)
+            note(::posix_spawn_file_actions_addchdir_np(&actions_, directory));
+    }
+
+    // Nothing of what this program, or this thread, does with signals.
+    void set_attributes(const program_image& image) noexcept {
+        sigset_t none;
+        sigset_t all;
+        ::sigemptyset(&none);
+        ::sigfillset(&all);
+        short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+        if (image.session) flags |= POSIX_SPAWN_SETSID;
+        if (image.group >= 0 && !image.session) flags |= POSIX_SPAWN_SETPGROUP;
+        note(::posix_spawnattr_setsigmask(&attributes_, &none));
+        note(::posix_spawnattr_setsigdefault(&attributes_, &all));
+        note(::posix_spawnattr_setpgroup(&attributes_, image.group));
+        note(::posix_spawnattr_setflags(&attributes_, flags));
+    }
+
+    [[nodiscard]] int start(const program_image& image, pid_t& id) noexcept {
+        if (failed_ != 0) return failed_;
+        auto* const spawn = image.searched ? &::posix_spawnp : &::posix_spawn;
+        return spawn(&id, image.path, &actions_, &attributes_, image.arguments,
+                     image.environment != nullptr ? image.environment : environ);
+    }
+
+private:
+    void note(int failed) noexcept {
+        if (failed_ == 0) failed_ = failed;
+    }
+
+    posix_spawn_file_actions_t actions_{};
+    posix_spawnattr_t attributes_{};
+    std::array<int, streams> copies_{-1, -1, -1};
+    int failed_ = 0;
+};
+
+constexpr auto by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4.
+
+// Whether the process has been taken off the kernel's table, by us or by another part of the program.
+bool is_reaped(int process) noexcept {
+    siginfo_t found{};
+    const int failed =
+        ::waitid(by_descriptor, static_cast<id_t>(process), &found, WEXITED | WNOHANG);
+    return failed != 0 || found.si_pid != 0;
+}
+
+/// Processes without an owner, which would stay as zombies if nobody looked at them. Any thread.
+class orphans {
+public:
+    void add(int process) noexcept {
+        const std::lock_guard lock{mutex_};
+        processes_.push_back(process);
+    }
+
+    void sweep() noexcept {
+        const std::lock_guard lock{mutex_};
+        std::erase_if(processes_, [](int each) { return is_reaped(each) && ::close(each) == 0; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<int> processes_;
+};
+
+orphans& all_orphans() noexcept {
+    static auto* const it = new orphans;  // Used by threads that may end after main.
+    return *it;
+}
+
+}  // namespace
+
+int disown_process(const disown_operation& op) noexcept {
+    if (!is_reaped(op.number)) {
+        all_orphans().add(op.number);
+    } else {
+        ::close(op.number);
+    }
+    all_orphans().sweep();
+    return 0;
+}
+
+int signal_process(const signal_operation& op) noexcept {
+    const long failed =
+        op.group > 0 ? ::kill(-op.group, op.number)
+                     : ::syscall(SYS_pidfd_send_signal, op.target->number, op.number, nullptr, 0);
+    return failed < 0 ? -errno : 0;
+}
+
+int spawn_process(spawn_operation& op) noexcept {
+    all_orphans().sweep();
+    spawn_steps steps;
+    steps.redirect(op.image->streams);
+    steps.work_in(op.image->directory);
+    steps.set_attributes(*op.image);
+    pid_t id = -1;
+    if (const int failed = steps.start(*op.image, id); failed != 0) return -failed;
+
+    // Until it is reaped, which only we may do, the number is nobody else's.
+    const auto number = static_cast<int>(::syscall(SYS_pidfd_open, id, 0));
+    if (number < 0) {
+        const int failed = errno;
+        ::kill(id, SIGKILL);
+        ::waitpid(id, nullptr, 0);
+        return -failed;
+    }
+    op.id = id;
+    return number;
+}
+
+int reap_process(reap_operation& op) noexcept {
+    siginfo_t found{};
+    const auto process = static_cast<id_t>(op.target->number);
+    if (::waitid(by_descriptor, process, &found, WEXITED | WNOHANG) < 0) return -errno;
+    if (found.si_pid == 0) return -EAGAIN;
+    op.code = found.si_code;
+    op.status = found.si_status;
+    return 0;
+}
+
+}  // namespace gyre
