@@ -18,6 +18,8 @@
 #include <gyre/io/endpoint.hpp>
 #include <gyre/io/file.hpp>
 #include <gyre/io/file_system.hpp>
+#include <gyre/io/file_watch.hpp>
+#include <gyre/io/inherited_descriptors.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/process.hpp>
 #include <gyre/io/run.hpp>

@@ -74,6 +74,7 @@ const char* describe(activity during) noexcept {
         case activity::remove: return "remove";
         case activity::make_directory: return "make directory";
         case activity::list_directory: return "list directory";
+        case activity::watch: return "watch";
         case activity::signal: return "signal";
         case activity::call: return "call";
         case activity::start_process: return "start of a process";

@@ -15,8 +15,17 @@
 #include <cerrno>
 #include <cstring>
 
+extern char** environ;  // environ(7): declared by no header of the standard library.
+
 namespace gyre {
 namespace {
+
+std::vector<std::string> own_environment() {
+    std::vector<std::string> all;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each)
+        all.emplace_back(*each);
+    return all;
+}
 
 bool has_nul(const std::string& text) noexcept { return text.find('\0') != std::string::npos; }
 
@@ -25,11 +34,31 @@ bool is_assignment(const std::string& text) noexcept {
     return sign != 0 && sign != std::string::npos && !has_nul(text);
 }
 
+// Names are listed with colons between them (sd_listen_fds(3)).
+bool is_passable(const passed_descriptor& it) noexcept {
+    return it.number >= 0 && !has_nul(it.name) && it.name.find(':') == std::string::npos;
+}
+
 bool is_valid(const std::string& program, const process_options& how) noexcept {
+    if (!std::all_of(how.passed.begin(), how.passed.end(), is_passable)) return false;
     if (program.empty() || has_nul(program) || has_nul(how.directory)) return false;
     if (std::any_of(how.arguments.begin(), how.arguments.end(), has_nul)) return false;
     return !how.environment ||
            std::all_of(how.environment->begin(), how.environment->end(), is_assignment);
+}
+
+// The child is told how many it has, and what they are called.
+void announce_passed(process_options& how) {
+    if (!how.environment) how.environment = own_environment();
+    std::erase_if(*how.environment,
+                  [](const std::string& each) { return each.starts_with("LISTEN_"); });
+    std::string names;
+    for (const passed_descriptor& each : how.passed) {
+        if (&each != &how.passed.front()) names += ':';
+        names += each.name;
+    }
+    how.environment->push_back("LISTEN_FDS=" + std::to_string(how.passed.size()));
+    how.environment->push_back("LISTEN_FDNAMES=" + names);
 }
 
 // As exec(3) wants them, which does not write through them.
@@ -193,13 +222,16 @@ task<io_result<process>> process::start(std::string program, process_options opt
     program_image image;
     options.arguments.insert(options.arguments.begin(), program);
     std::vector<char*> arguments = pointers_to(options.arguments);
+    if (!options.passed.empty()) announce_passed(options);
     std::vector<char*> variables;
     if (options.environment) variables = pointers_to(*options.environment);
     image.path = program.c_str();
     image.arguments = arguments.data();
     if (options.environment) image.environment = variables.data();
     if (!options.directory.empty()) image.directory = options.directory.c_str();
-    std::copy(ends.numbers.begin(), ends.numbers.end(), image.streams);
+    std::vector<int> numbers{ends.numbers.begin(), ends.numbers.end()};
+    for (const passed_descriptor& each : options.passed) numbers.push_back(each.number);
+    image.descriptors = numbers;
     if (options.own_group) image.group = 0;
     image.session = options.own_session;
 

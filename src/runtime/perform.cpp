@@ -263,6 +263,9 @@ int perform(operation& op) noexcept {
         case opcode::make_pipe:
         case opcode::duplicate:
         case opcode::learn_kind:
+        case opcode::open_watch:
+        case opcode::add_watch:
+        case opcode::remove_watch:
         case opcode::read:
         case opcode::write:
         case opcode::read_scatter:

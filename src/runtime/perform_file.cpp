@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -180,11 +181,19 @@ int perform_once(operation& op) noexcept {
     switch (op.code) {
         case opcode::make_pipe: return make_pipe(static_cast<make_pipe_operation&>(op));
         case opcode::duplicate: {
-            // Not 0 to 2, which the program may have closed, and may mean to open again.
-            const int number = static_cast<duplicate_operation&>(op).number;
-            return outcome(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+            const auto& it = static_cast<const duplicate_operation&>(op);
+            return outcome(::fcntl(it.number, F_DUPFD_CLOEXEC, it.least));
         }
         case opcode::learn_kind: return learn_kind(*static_cast<learn_kind_operation&>(op).target);
+        case opcode::open_watch: return outcome(::inotify_init1(IN_CLOEXEC));
+        case opcode::add_watch: {
+            const auto& it = static_cast<const watch_operation&>(op);
+            return outcome(::inotify_add_watch(it.target->number, it.path, it.events));
+        }
+        case opcode::remove_watch: {
+            const auto& it = static_cast<const watch_operation&>(op);
+            return outcome(::inotify_rm_watch(it.target->number, it.watch));
+        }
         case opcode::read: return try_read(static_cast<read_operation&>(op));
         case opcode::write: return try_write(static_cast<write_operation&>(op));
         case opcode::read_scatter:

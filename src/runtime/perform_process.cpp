@@ -13,15 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <mutex>
 #include <vector>
 
 namespace gyre {
 namespace {
-
-constexpr int streams = 3;
 
 /// posix_spawn's two lists; the first step that fails ends them.
 class spawn_steps {
@@ -35,25 +32,24 @@ public:
     ~spawn_steps() {
         ::posix_spawn_file_actions_destroy(&actions_);
         ::posix_spawnattr_destroy(&attributes_);
-        for (const int each : copies_) {
-            if (each >= 0) ::close(each);
-        }
+        for (const moved& each : copies_) ::close(each.copy);
     }
 
-    // What a stream is to be may be another stream's number, so all are moved out of the way first.
-    void redirect(const int (&from)[streams]) noexcept {
-        for (int stream = 0; stream < streams; ++stream) {
-            if (from[stream] == stream) continue;
-            const auto index = static_cast<std::size_t>(stream);
-            copies_[index] = ::fcntl(from[stream], F_DUPFD_CLOEXEC, streams);
-            if (copies_[index] < 0) return note(errno);
+    // What one is to be may be the number of another, so all are moved out of the way first.
+    void pass(std::span<const int> from) noexcept {
+        const auto count = static_cast<int>(from.size());
+        for (int target = 0; target < count; ++target) {
+            const int number = from[static_cast<std::size_t>(target)];
+            if (number == target && target <= STDERR_FILENO)
+                continue;  // As they are, even if closed.
+            const int copy = ::fcntl(number, F_DUPFD_CLOEXEC, count);
+            if (copy < 0) return note(errno);
+            copies_.push_back({copy, target});
         }
-        for (int stream = 0; stream < streams; ++stream) {
-            const int copy = copies_[static_cast<std::size_t>(stream)];
-            if (copy >= 0) note(::posix_spawn_file_actions_adddup2(&actions_, copy, stream));
-        }
+        for (const moved& each : copies_)
+            note(::posix_spawn_file_actions_adddup2(&actions_, each.copy, each.target));
         // Also what other libraries have opened without FD_CLOEXEC.
-        note(::posix_spawn_file_actions_addclosefrom_np(&actions_, streams));
+        note(::posix_spawn_file_actions_addclosefrom_np(&actions_, count));
     }
 
     void work_in(const char* directory) noexcept {
@@ -84,13 +80,18 @@ public:
     }
 
 private:
+    struct moved {
+        int copy;
+        int target;
+    };
+
     void note(int failed) noexcept {
         if (failed_ == 0) failed_ = failed;
     }
 
     posix_spawn_file_actions_t actions_{};
     posix_spawnattr_t attributes_{};
-    std::array<int, streams> copies_{-1, -1, -1};
+    std::vector<moved> copies_;
     int failed_ = 0;
 };
 
@@ -149,7 +150,7 @@ int signal_process(const signal_operation& op) noexcept {
 int spawn_process(spawn_operation& op) noexcept {
     all_orphans().sweep();
     spawn_steps steps;
-    steps.redirect(op.image->streams);
+    steps.pass(op.image->descriptors);
     steps.work_in(op.image->directory);
     steps.set_attributes(*op.image);
     pid_t id = -1;

@@ -305,6 +305,9 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::make_pipe:
         case opcode::duplicate:
         case opcode::learn_kind:
+        case opcode::open_watch:
+        case opcode::add_watch:
+        case opcode::remove_watch:
         case opcode::reap_process:
         case opcode::signal_process:
         case opcode::disown_process:

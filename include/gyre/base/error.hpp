@@ -100,6 +100,7 @@ enum class activity : std::uint32_t {
     remove,
     make_directory,
     list_directory,
+    watch,
     signal,
     call,
     start_process,

@@ -63,6 +63,12 @@ private:
     int number_ = -1;
 };
 
+/// A descriptor that a child is given besides its streams.
+struct passed_descriptor {
+    int number = -1;   ///< Open here; borrowed until the process has started.
+    std::string name;  ///< For the child to tell several apart by; without colons.
+};
+
 /// How a program is started.
 struct process_options {
     process_options() noexcept = default;
@@ -80,6 +86,11 @@ struct process_options {
     child_stream input;
     child_stream output;
     child_stream error;
+
+    /// Such as listeners, which the child then has as 3, 4, ... and learns of as systemd's services do
+    /// (LISTEN_FDS and LISTEN_FDNAMES; inherited_descriptors.hpp takes them over). LISTEN_PID is not set,
+    /// because the child's number is not known before it runs.
+    std::vector<passed_descriptor> passed;
 
     /// In a group of its own, so that a signal from the terminal is not sent to it as well, and
     /// `process::signal_group` reaches its children, too.

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 struct iovec;
 struct mmsghdr;
@@ -59,6 +60,9 @@ enum class opcode : std::uint8_t {
     reap_process,
     signal_process,
     disown_process,
+    open_watch,
+    add_watch,
+    remove_watch,
     // Of a file, are carried out by the ring or by a worker; of all else, wait for the kernel.
     read,
     read_scatter,
@@ -313,11 +317,14 @@ struct make_pipe_operation : operation {
     bool blocking;  // Without O_NONBLOCK.
 };
 
-/// Opens what `number` is once more. Result: another number, close-on-exec.
+/// Opens what `number` is once more. Result: another number, at least `least`, close-on-exec.
 struct duplicate_operation : operation {
-    explicit duplicate_operation(int of) noexcept : operation{opcode::duplicate}, number{of} {}
+    // Not 0 to 2 by itself, which the program may have closed, and may mean to open again.
+    explicit duplicate_operation(int of, int from = 3) noexcept
+        : operation{opcode::duplicate}, number{of}, least{from} {}
 
     int number;
+    int least;
 };
 
 /// Binds, fixes the peer of a datagram socket (`set_peer`), or asks for an address (`local_address`,
@@ -374,7 +381,7 @@ struct program_image {
     char* const* arguments = nullptr;    ///< The first is the program's name; ends with null.
     char* const* environment = nullptr;  ///< Ends with null; null for this process's own.
     const char* directory = nullptr;     ///< Null for this process's own.
-    int streams[3] = {0, 1, 2};          ///< Numbers here that become its standard streams.
+    std::span<const int> descriptors;    ///< Numbers here that become 0, 1, 2, ... there.
     int group = -1;                      ///< Of processes: 0 for one of its own, -1 for ours.
     bool session = false;                ///< One of its own, without our terminal.
 };
@@ -394,6 +401,24 @@ struct signal_operation : descriptor_operation {
 
     int number;
     int group;  // Of processes; 0: the process.
+};
+
+/// Opens a watch over files (inotify_init1(2)). Result: its descriptor number, close-on-exec.
+struct open_watch_operation : operation {
+    open_watch_operation() noexcept : operation{opcode::open_watch} {}
+};
+
+/// Has the target, such a watch, tell of what happens to `path`, or no more of number `watch`. Result: a
+/// number, or 0.
+struct watch_operation : descriptor_operation {
+    watch_operation(descriptor_slot& in, const char* of, std::uint32_t what) noexcept
+        : descriptor_operation{opcode::add_watch, in}, path{of}, events{what} {}
+    watch_operation(descriptor_slot& in, int number) noexcept
+        : descriptor_operation{opcode::remove_watch, in}, watch{number} {}
+
+    const char* path = nullptr;  // Borrowed; ends with NUL.
+    std::uint32_t events = 0;    // IN_*
+    int watch = -1;
 };
 
 /// Takes a descriptor of a process that has no owner any more: it is closed when the process has ended,

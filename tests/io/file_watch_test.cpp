@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/io/file_watch.hpp promises.
+#include <gyre/io/file_watch.hpp>
+
+#include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
+#include <support/harness.hpp>
+#include <support/scratch_directory.hpp>
+#include <support/settle.hpp>
+#include <support/skip.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+task<file_change> next_of(file_watch& from) {
+    const io_result<file_change> next = co_await from.next();
+    CHECK(next.ok());
+    co_return next.value();
+}
+
+// How many changes the kernel keeps for a set.
+int queued_changes_max() {
+    int most = 0;
+    std::ifstream{"/proc/sys/fs/inotify/max_queued_events"} >> most;
+    return most;
+}
+
+}  // namespace
+
+TEST_CASE("what happens in a directory is told with its name, waited for, and in order") {
+    on_every_backend([](io_context& io) -> task<> {
+        const scratch_directory home;
+        auto opened = file_watch::open(io);
+        file_watch watch = opened.take();
+        const auto all = file_event::created | file_event::written_and_closed |
+                         file_event::moved_away | file_event::moved_here | file_event::removed;
+        const int number = watch.add(home.path().string(), all).value();
+        const auto act = [&]() -> task<io_result<>> {
+            co_await settle();
+            static_cast<void>(home.put("a", "content"));
+            std::filesystem::rename(home / "a", home / "b");
+            std::filesystem::remove(home / "b");
+            std::filesystem::create_directory(home / "folder");
+            co_return io_result<>{};
+        };
+
+        auto first = co_await when_all(watch.next(), act());
+
+        const file_change created = std::get<0>(first).value();
+        CHECK(created.is(file_event::created));
+        CHECK(created.watch == number);
+        CHECK(created.name == "a");
+        CHECK_FALSE(created.of_directory);
+        CHECK((co_await next_of(watch)).is(file_event::written_and_closed));
+        const file_change away = co_await next_of(watch);
+        const std::string old_name{away.name};
+        const file_change here = co_await next_of(watch);
+        CHECK(away.what == file_event::moved_away);
+        CHECK(here.what == file_event::moved_here);
+        CHECK(old_name == "a");
+        CHECK(here.name == "b");
+        CHECK(away.cookie == here.cookie);
+        CHECK(away.cookie != 0);
+        const file_change removed = co_await next_of(watch);
+        CHECK(removed.is(file_event::removed));
+        CHECK(removed.name == "b");
+        const file_change folder = co_await next_of(watch);
+        CHECK(folder.is(file_event::created));
+        CHECK(folder.of_directory);
+    });
+}
+
+TEST_CASE("a file tells of itself, and that its watch has ended with it") {
+    on_every_backend([](io_context& io) -> task<> {
+        const scratch_directory home;
+        const std::string path = home.put("it", "1");
+        auto opened = file_watch::open(io);
+        file_watch watch = opened.take();
+        CHECK(watch.add(path, file_event::modified | file_event::itself_removed).ok());
+
+        static_cast<void>(home.put("it", "2"));
+        const file_change modified = co_await next_of(watch);
+        CHECK(modified.is(file_event::modified));
+        CHECK(modified.name.empty());
+        std::filesystem::remove(path);
+        file_change next = co_await next_of(watch);
+        while (next.is(file_event::modified)) next = co_await next_of(watch);
+        CHECK(next.is(file_event::itself_removed));
+        CHECK((co_await next_of(watch)).is(file_event::watch_ended));
+    });
+}
+
+TEST_CASE("a watch that is removed tells no more, and refusals say why") {
+    on_every_backend([](io_context& io) -> task<> {
+        const scratch_directory home;
+        auto opened = file_watch::open(io);
+        file_watch watch = opened.take();
+        const int number = watch.add(home.path().string(), file_event::created).value();
+        CHECK(watch.add(home / "missing", file_event::created).error() == errc::no_such_file);
+        CHECK(watch.add(home.path().string(), file_event::none).error() == errc::invalid_argument);
+        CHECK(watch.add(std::string{"a\0b", 3}, file_event::created).error() ==
+              errc::invalid_argument);
+
+        CHECK(watch.remove(number).ok());
+        CHECK(watch.remove(number).error() == errc::invalid_argument);
+        static_cast<void>(home.put("unseen", ""));
+        CHECK((co_await next_of(watch)).is(file_event::watch_ended));
+        const auto nothing = co_await with_timeout(1ms, watch.next());
+        CHECK(nothing.error() == errc::timed_out);
+
+        CHECK(watch.close().ok());
+        CHECK(watch.add(home.path().string(), file_event::created).error() == errc::closed);
+        CHECK(watch.remove(number).error() == errc::closed);
+        const auto closed = co_await watch.next();
+        CHECK(closed.error() == errc::closed);
+    });
+}
+
+TEST_CASE("changes that were lost are told of") {
+    const int most = queued_changes_max();
+    constexpr int bearable = 100'000;
+    if (most == 0 || most > bearable) return skip("the kernel keeps too many changes to fill");
+    on_every_backend([&](io_context& io) -> task<> {
+        const scratch_directory home;
+        auto opened = file_watch::open(io);
+        file_watch watch = opened.take();
+        CHECK(watch.add(home.path().string(), file_event::moved_here).ok());
+        // Equal changes in a row would count as one.
+        std::string name = home.put("0", "");
+        for (int each = 1; each <= most + 1; ++each) {
+            const std::string next = home / std::to_string(each);
+            std::filesystem::rename(name, next);
+            name = next;
+        }
+
+        int heard = 0;
+        file_change change = co_await next_of(watch);
+        for (; !change.is(file_event::overflow); ++heard) change = co_await next_of(watch);
+
+        CHECK(heard == most);
+        CHECK(change.watch == -1);
+    });
+}
