@@ -85,6 +85,27 @@ TEST_CASE("leaving no list, or leaving twice, does nothing") {
     CHECK(line.empty());
 }
 
+TEST_CASE("a list moves behind another one as a whole") {
+    person a{1}, b{2}, c{3};
+    list<person> line;
+    list<person> others;
+    line.append(others);
+    CHECK(line.empty());
+    others.push_back(b);
+    others.push_back(c);
+
+    line.append(others);
+    CHECK(others.empty());
+    CHECK(names(line) == std::vector{2, 3});
+    others.push_back(a);
+    line.append(others);
+
+    CHECK(names(line) == std::vector{2, 3, 1});
+    c.leave();
+    CHECK(names(line) == std::vector{2, 1});
+    clear(line);
+}
+
 TEST_CASE("an element may leave while it is visited") {
     person a{1}, b{2}, c{3};
     list<person> line;

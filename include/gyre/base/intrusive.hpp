@@ -73,6 +73,18 @@ public:
         return first;
     }
 
+    /// Moves all of `other` behind what is here.
+    void append(list& other) noexcept {
+        if (other.empty()) return;
+        link* const first = other.head_.next_;
+        link* const last = other.head_.previous_;
+        first->previous_ = head_.previous_;
+        last->next_ = &head_;
+        head_.previous_->next_ = first;
+        head_.previous_ = last;
+        other.head_.next_ = other.head_.previous_ = &other.head_;
+    }
+
     /// Calls `visit(element)` for each; the element visited may leave the list meanwhile.
     template <class Visitor>
     void for_each(Visitor&& visit) {
