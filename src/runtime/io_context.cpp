@@ -451,7 +451,14 @@ void io_context::release_guard() noexcept { wake_->release_guard(); }
 expected_post io_context::expect_post(bool outside) noexcept { return wake_->expect_post(outside); }
 void io_context::posted_as_expected(expected_post it) noexcept { wake_->posted_as_expected(it); }
 void io_context::post_from_outside(work& item) noexcept { wake_->post(item); }
+void io_context::wake_for_enqueued() noexcept { wake_->wake_as_first(); }
 void io_context::set_wake_hook(wake_hook* hook) noexcept { wake_->set_hook(hook); }
+
+sleeper* io_context::enqueue(work& item) noexcept {
+    if (running_here != this) return wake_->push(item) ? this : nullptr;
+    ready_.push(item);
+    return nullptr;
+}
 
 void io_context::take_inbox() noexcept {
     wake_->take_inbox([this](work& item) noexcept {

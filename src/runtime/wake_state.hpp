@@ -31,6 +31,10 @@ public:
         if (inbox_.push(item)) wake_as_first();
     }
 
+    /// The same in two halves. True if the caller is to call `wake_as_first`, until when this lives.
+    [[nodiscard]] bool push(work& item) noexcept { return inbox_.push(item); }
+    void wake_as_first() noexcept;
+
     /// The same for a message that asks for the end of `op`.
     void post_cancel(operation& op) noexcept {
         if (cancels_.push(op)) wake_as_first();
@@ -127,7 +131,6 @@ public:
 
 private:
     void wake() noexcept;
-    void wake_as_first() noexcept;
     [[nodiscard]] bool call_hook() noexcept;
 
     mpsc_stack<work, &work::next> inbox_;

@@ -8,12 +8,20 @@ namespace gyre {
 // The inbox is null while the strand is at rest. The poster that changes that posts the strand
 // below; until it rests again, the list ends in `busy`, so that later posters see that it will look
 // again.
-void strand::post(work& item) noexcept {
+bool strand::push(work& item) noexcept {
     work* newest = inbox_.load(std::memory_order_relaxed);
     do item.next = newest;
     while (!inbox_.compare_exchange_weak(newest, &item, std::memory_order_acq_rel,
                                          std::memory_order_relaxed));
-    if (newest == nullptr) below_.post(*this);
+    return newest == nullptr;
+}
+
+void strand::post(work& item) noexcept {
+    if (push(item)) below_.post(*this);
+}
+
+sleeper* strand::enqueue(work& item) noexcept {
+    return push(item) ? below_.enqueue(*this) : nullptr;
 }
 
 void strand::take_inbox() noexcept {

@@ -13,6 +13,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+
 using namespace gyre;
 using namespace gyre::testing;
 
@@ -68,6 +70,52 @@ TEST_CASE("a reference posts to the executor that it refers to") {
     CHECK(one.posted == 0);
     CHECK(other.posted == 1);
     CHECK(loop.run() == 1);
+}
+
+TEST_CASE("what knows no post in two halves is posted to in one") {
+    manual_loop io;
+    counting_executor counting{io};
+    const executor_ref to{counting};
+    work item{[](work&) noexcept {}};
+
+    sleeper* const asleep = to.enqueue(item);
+
+    CHECK(asleep == nullptr);
+    CHECK(counting.posted == 1);
+    CHECK(io.run() == 1);
+}
+
+TEST_CASE("of a post in two halves the second wakes the loop, and the first one hands over") {
+    io_context io;
+    strand order{io};
+    static int ran = 0;
+    const work::function count = [](work&) noexcept { ++ran; };
+    for (const executor_ref to : {executor_ref{io}, executor_ref{order}}) {
+        ran = 0;
+        work first{count}, second{count}, third{count}, taken_back{count};
+        const std::uint64_t wakeups = io.counters().wakeups;
+
+        sleeper* const asleep = to.enqueue(first);
+        sleeper* const told_already = to.enqueue(second);
+        static_cast<void>(to.enqueue(taken_back));
+        to.retract(taken_back);
+        CHECK(asleep == &io);
+        CHECK(told_already == nullptr);
+        CHECK(io.counters().wakeups == wakeups);
+        asleep->wake_for_enqueued();
+        CHECK(io.counters().wakeups == wakeups + 1);
+        CHECK(ran == 0);
+        io.poll();
+        CHECK(ran == 2);
+
+        // From its own thread nothing sleeps.
+        io.post([&] {
+            CHECK(to.enqueue(third) == nullptr);
+            CHECK(ran == 2);
+        });
+        io.poll();
+        CHECK(ran == 3);
+    }
 }
 
 TEST_CASE("references are equal when they mean the same object") {

@@ -22,7 +22,7 @@ class root;
 
 /// What every coroutine on a loop can count on: its clock, its timers, its roots, its fair share.
 /// `io_context` is the one implementation.
-class loop {
+class loop : public sleeper {
 public:
     /// When the clock was last read, which a turn does now and then: cheap, and old by as much as the
     /// items since have taken. For what is only compared with the loop's own timers.
@@ -56,7 +56,7 @@ public:
     /// Makes `item` ready. Any thread.
     virtual void post(work& item) noexcept = 0;
 
-    /// Takes back an item that was posted on this thread and has not run. Linear; for destructors.
+    /// Takes back an item that was posted and has not run. The loop's thread only. Linear; for destructors.
     virtual void retract(work& item) noexcept = 0;
 
     /// Fires `t` at `deadline`, which may have passed. Idle or armed; re-arming to a later moment
@@ -71,6 +71,11 @@ public:
     [[nodiscard]] bool may_touch_here() const noexcept {
         return running_here == this || !runs_elsewhere();
     }
+
+    /// Whether the calling thread is inside of a loop, which must not be held up. For checks. Any thread.
+    [[nodiscard]] static bool any_runs_here() noexcept { return running_here != nullptr; }
+
+    void wake_for_enqueued() noexcept override {}
 
     /// The coroutines that nothing awaits; `launch` adds them. The loop's thread only.
     [[nodiscard]] list<root>& roots() noexcept { return roots_; }

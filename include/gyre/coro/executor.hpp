@@ -10,10 +10,25 @@
 #include <gyre/coro/work.hpp>
 
 #include <concepts>
+#include <cstdint>
 
 namespace gyre {
 
 class loop;
+
+/// What sleeps until something is posted: a loop, a thread that blocks.
+class sleeper {
+public:
+    /// The second half of a post, whose first half was `enqueue`: called once for each `enqueue` that has
+    /// returned this, soon and without a lock. Any thread. The sleeper lives until it returns.
+    virtual void wake_for_enqueued() noexcept = 0;
+
+protected:
+    sleeper() noexcept = default;
+    sleeper(const sleeper&) = default;
+    sleeper& operator=(const sleeper&) = default;
+    ~sleeper() = default;
+};
 
 /// Takes work and runs it later, once.
 ///
@@ -30,6 +45,9 @@ concept post_target = requires(Target& target, work& item) {
 /// timers and operations coroutines on this executor use. `retract(item)`, on the thread of that loop, takes
 /// back what was posted and has not run; it may be linear. An io_pool is no executor: what it begins stays on
 /// one of its loops, and that one is.
+///
+/// It may have `sleeper* enqueue(item)`, too: a post in two halves, for callers under a lock, which they had
+/// better not hold while a thread is woken. When it returns the item is where `retract` finds it. Any thread.
 template <class Executor>
 concept executor = post_target<Executor> && requires(Executor& target, work& item) {
     { target.home() } noexcept -> std::same_as<loop&>;
@@ -45,18 +63,30 @@ public:
     template <post_target Target>
         requires(!std::same_as<Target, executor_ref> && !std::same_as<Target, const executor_ref>)
     executor_ref(Target& target) noexcept
-        : target_{&target}, act_{[](void* it, work& item, action what) noexcept {
+        : target_{&target}, act_{[](void* it, work& item, action what) noexcept -> sleeper* {
+              auto& to = *static_cast<Target*>(it);
               if (what == action::post) [[likely]] {
-                  static_cast<Target*>(it)->post(item);
+                  to.post(item);
+              } else if (what == action::enqueue) {
+                  if constexpr (requires { to.enqueue(item); }) return to.enqueue(item);
+                  to.post(item);
               } else if constexpr (executor<Target>) {
-                  static_cast<Target*>(it)->retract(item);
+                  to.retract(item);
               } else {
                   fail_check("unreachable", "what is no executor has nothing to retract");
               }
+              return nullptr;
           }} {}
 
     /// @pre  refers to an executor, or to what stands for one.
     void post(work& item) const noexcept { act_(target_, item, action::post); }
+
+    /// Posts, but leaves it to the caller to wake what it returns, if that is anything: its
+    /// `wake_for_enqueued` is to be called once the caller's lock is free again. Any thread.
+    /// @pre  refers to an executor, or to what stands for one.
+    [[nodiscard]] sleeper* enqueue(work& item) const noexcept {
+        return act_(target_, item, action::enqueue);
+    }
 
     /// Takes back what was posted to it and has not run, on the thread of its loop. For destructors.
     /// @pre  refers to an executor.
@@ -70,10 +100,10 @@ public:
     }
 
 private:
-    enum class action : bool { post, retract };
+    enum class action : std::uint8_t { post, enqueue, retract };
 
     void* target_ = nullptr;
-    void (*act_)(void*, work&, action) noexcept = nullptr;
+    sleeper* (*act_)(void*, work&, action) noexcept = nullptr;
 };
 
 }  // namespace gyre

@@ -169,6 +169,10 @@ public:
         }
     }
 
+    /// The same in two halves; see `executor`.
+    [[nodiscard]] sleeper* enqueue(work& item) noexcept;
+    void wake_for_enqueued() noexcept override;
+
     /// Runs `function()` on the loop. Any thread. `function` must not throw; it is moved into a block
     /// from the frame cache.
     template <class Function>

@@ -37,6 +37,9 @@ public:
     /// the first of a burst.
     void post(work& item) noexcept;
 
+    /// The same in two halves; see `executor`.
+    [[nodiscard]] sleeper* enqueue(work& item) noexcept;
+
     /// Takes back what was posted and has not run; on the loop's thread. Linear.
     void retract(work& item) noexcept;
 
@@ -46,6 +49,7 @@ private:
     static constexpr int items_per_turn = 64;  // Then others on the executor below have their turn.
 
     static void run_some(work& item) noexcept;
+    [[nodiscard]] bool push(work& item) noexcept;
     void take_inbox() noexcept;
 
     executor_ref below_;
