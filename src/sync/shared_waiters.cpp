@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Waiting and waking between loops: see include/gyre/sync/shared_waiters.hpp.
+#include <gyre/sync/shared_waiters.hpp>
+
+namespace gyre {
+
+// Once it is not in the queue the executor has it, and keeps it, since this is its own loop's thread.
+shared_waiter::wait_state shared_waiter::abandon() noexcept {
+    if (!away_) return wait_state::none;
+    away_ = false;
+    const bool was_waiting = leave_queue();
+    if (!was_waiting) env_->executor.retract(*this);
+    env_->chain->leave();
+    return was_waiting || outcome_ ? wait_state::waiting : wait_state::woken;
+}
+
+// Whether it was still there; false also of one that has never waited.
+bool shared_waiter::leave_queue() noexcept {
+    if (queue_ == nullptr) return false;
+    const std::lock_guard hold{queue_->lock_};
+    if (!linked()) return false;
+    unlink();
+    withdraw();
+    return true;
+}
+
+// A thread that blocks has no loop, and no turn to share.
+bool shared_waiter::go_on(std::coroutine_handle<> handle, const environment& given,
+                          error outcome) noexcept {
+    outcome_ = outcome;
+    if (given.loop == nullptr || given.loop->spend()) return false;
+    handle_ = handle;
+    env_ = &given;
+    away_ = true;
+    given.executor.post(*this);
+    return true;
+}
+
+void shared_waiter::wait_in(shared_waiters& queue, std::coroutine_handle<> handle,
+                            const environment& given) noexcept {
+    handle_ = handle;
+    env_ = &given;
+    queue_ = &queue;
+    away_ = true;
+    given.chain->enter(*this);
+    queue.queue_.push_back(*this);
+}
+
+void shared_waiter::request(stop_level level) noexcept {
+    if (level < stop_level::stop) return;
+    if (!leave_queue()) return;  // It was woken, and is on its way.
+    outcome_ = errc::canceled;
+    env_->executor.post(*this);
+}
+
+sleeper* shared_waiter::end(error outcome) noexcept {
+    outcome_ = outcome;
+    unlink();
+    return env_->executor.enqueue(*this);
+}
+
+void shared_waiter::go_on_there(work& item) noexcept {
+    auto& self = static_cast<shared_waiter&>(item);
+    self.away_ = false;
+    self.env_->chain->leave();
+    gyre::resume(self.handle_);
+}
+
+void shared_waiters::wake_all(std::unique_lock<spin_lock>& hold, error outcome) noexcept {
+    list<shared_waiter, shared_waiters>
+        these;  // Those who come meanwhile have not waited for this.
+    these.append(queue_);
+    for (bool last = false; !last;) {
+        wake_list woken;
+        while (!these.empty() && !woken.full()) woken.add(these.front().end(outcome));
+        last = these.empty();
+        hold.unlock();
+        woken.wake();
+        if (!last) hold.lock();
+    }
+}
+
+}  // namespace gyre
