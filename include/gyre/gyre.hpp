@@ -39,6 +39,7 @@
 #include <gyre/stream/concepts.hpp>
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/sync/channel.hpp>
+#include <gyre/sync/child.hpp>
 #include <gyre/sync/condition.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/generator.hpp>

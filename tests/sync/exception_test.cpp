@@ -262,3 +262,27 @@ TEST_CASE("an exception comes back from another executor") {
         CHECK(caught == "strand");
     });
 }
+
+TEST_CASE("an exception of a child with a handle stops the group, and is rethrown by both") {
+    on_every_backend([](io_context&) -> task<> {
+        event unset;
+        error sibling;
+        std::string through_handle;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(wait_until_stopped(unset, sibling));
+            child<int> job = group.spawn_child(throw_later("of a job"));
+            const auto waits = [&]() -> task<int> {
+                const int result = co_await job.result();
+                co_return result;
+            };
+            through_handle = co_await caught_from(waits());
+        };
+
+        const auto runs = [&]() -> task<> { co_await with_group(body); };
+        const std::string caught = co_await caught_from(runs());
+
+        CHECK(through_handle == "of a job");
+        CHECK(caught == "of a job");
+        CHECK(sibling == errc::canceled);
+    });
+}

@@ -31,6 +31,9 @@ public:
         if (held_) std::rethrow_exception(std::exchange(held_, nullptr));
     }
 
+    /// Another slot with the same exception, for whoever is told of it as well.
+    [[nodiscard]] exception_slot share() const noexcept { return *this; }
+
     /// Gives up what it holds; null if that is nothing.
     [[nodiscard]] std::exception_ptr take() noexcept { return std::exchange(held_, nullptr); }
 
@@ -59,6 +62,7 @@ public:
     [[noreturn]] void capture() noexcept { std::terminate(); }
     void keep_first(exception_slot&) noexcept {}
     void rethrow_if_any() noexcept {}
+    [[nodiscard]] exception_slot share() const noexcept { return {}; }
     [[nodiscard]] std::exception_ptr take() noexcept { return nullptr; }
     [[nodiscard]] bool empty() const noexcept { return true; }
 };

@@ -36,6 +36,37 @@ private:
     result_slot<Result>& ended_;
 };
 
+/// Keeps what a task has yielded, or the exception that it ended with, until somebody asks.
+template <class Result>
+class kept_outcome {
+public:
+    void operator()(task_outcome<Result> outcome) noexcept {
+        run_catching(failure_, [&] {
+            if constexpr (std::is_void_v<Result>) {
+                outcome.get();
+            } else {
+                value_.emplace(outcome.get());
+            }
+        });
+    }
+
+    /// The value; rethrows the exception. Once.
+    [[nodiscard]] Result take() {
+        failure_.rethrow_if_any();
+        if constexpr (!std::is_void_v<Result>) {
+            expects(value_.has_value(), "the loop was stopped before the task had ended");
+            return std::move(*value_);
+        }
+    }
+    [[nodiscard]] const exception_slot& failure() const noexcept { return failure_; }
+
+private:
+    struct none {};
+
+    std::optional<std::conditional_t<std::is_void_v<Result>, none, Result>> value_;
+    [[no_unique_address]] exception_slot failure_;
+};
+
 /// A handler for roots with no result worth reading; a user's exception ends the process.
 struct or_terminate {
     template <class Result>

@@ -13,7 +13,6 @@
 
 #include <chrono>
 #include <concepts>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -79,34 +78,6 @@ template <program_result Result>
 int run_until_signal(task<Result> main, const run_options& options = {});
 
 // Implementation
-
-/// Keeps a task's value until the loop has come to rest.
-template <class Result>
-class kept_outcome {
-public:
-    void operator()(task_outcome<Result> outcome) noexcept {
-        run_catching(failure_, [&] {
-            if constexpr (std::is_void_v<Result>) {
-                outcome.get();
-            } else {
-                value_.emplace(outcome.get());
-            }
-        });
-    }
-    Result take() {
-        failure_.rethrow_if_any();
-        if constexpr (!std::is_void_v<Result>) {
-            expects(value_.has_value(), "the loop was stopped before the task had ended");
-            return std::move(*value_);
-        }
-    }
-
-private:
-    struct none {};
-
-    std::optional<std::conditional_t<std::is_void_v<Result>, none, Result>> value_;
-    [[no_unique_address]] exception_slot failure_;
-};
 
 template <class Result>
 Result run(task<Result> main, const io_context_options& options) {

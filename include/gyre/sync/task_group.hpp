@@ -11,6 +11,7 @@
 #include <gyre/coro/branch.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/task_function.hpp>
+#include <gyre/sync/child.hpp>
 #include <gyre/sync/waiters.hpp>
 
 #include <concepts>
@@ -66,7 +67,8 @@ public:
     void spawn(task<Result>) {
         static_assert(sizeof(task<Result>) == 0,
                       "a child that yields a value is spawned with a function that takes it: "
-                      "spawn(child, on_exit); only task<> and task<io_result<>> need none");
+                      "spawn(child, on_exit), or with a handle: spawn_child(child); only task<> "
+                      "and task<io_result<>> need neither");
     }
 
     /// Starts `child`, whose value goes to `on_exit(value)`, called on the loop's thread. What instead takes
@@ -86,6 +88,23 @@ public:
     template <task_function Function, class OnExit>
     void spawn(Function coroutine, OnExit on_exit) {
         spawn(call_and_keep(std::move(coroutine)), std::move(on_exit));
+    }
+
+    /// Starts `coroutine` and returns a handle of it, to stop it alone and to have its result: child.hpp.
+    ///
+    ///     child<io_result<report>> job = group.spawn_child(analyse(input));
+    ///     if (outdated) job.request_stop();
+    ///     auto [error, found] = co_await job.result();
+    ///
+    /// @param  coroutine  Owned. A task of anything, or a function that makes one, which is kept.
+    /// @pre    fewer than `children_max` children.
+    template <class Result>
+    child<Result> spawn_child(task<Result> coroutine) {
+        return child<Result>{start(coroutine, report<Result>{{env().loop}, this})};
+    }
+    template <task_function Function>
+    auto spawn_child(Function coroutine) {
+        return spawn_child(call_and_keep(std::move(coroutine)));
     }
 
     /// The same unless the bound is reached; false then, and `child` is destroyed unstarted.
@@ -152,8 +171,26 @@ private:
     template <class Task, class OnExit>
     class spawned;
 
+    // Returns `on_exit` as the child's record keeps it.
     template <class Result, class OnExit>
-    void start(task<Result>& it, OnExit on_exit);
+    OnExit& start(task<Result>& it, OnExit on_exit);
+
+    // Where a child with a handle leaves its result: there, or here if the handle has gone.
+    template <class Result>
+    struct report : child<Result>::link {
+        task_group* group;
+
+        void operator()(task_outcome<Result> ended) {
+            if (this->handle != nullptr) {
+                exception_slot failed = this->handle->end(ended).share();
+                if (!failed.empty()) group->keep_failure(failed);
+            } else if constexpr (std::is_same_v<Result, io_result<>>) {
+                group->note(ended.get().error());
+            } else {
+                static_cast<void>(ended.get());
+            }
+        }
+    };
 
     error first_error_;
     std::size_t children_ = 0;
@@ -178,6 +215,7 @@ public:
           group_{group},
           it_{std::move(it)},
           on_exit_{std::move(on_exit)} {
+        if constexpr (requires { on_exit_.chain = &chain; }) on_exit_.chain = &chain;
         group_.enter(chain);
         chain.top = it_.node();
         open(group_.env(), group_.inherited());
@@ -188,6 +226,8 @@ public:
     static void operator delete(void* memory, std::size_t size) noexcept {
         frame_cache::release(memory, size);
     }
+
+    [[nodiscard]] OnExit& on_exit() noexcept { return on_exit_; }
 
 private:
     using result = typename Task::result_type;
@@ -221,11 +261,12 @@ private:
 };
 
 template <class Result, class OnExit>
-void task_group::start(task<Result>& it, OnExit on_exit) {
+OnExit& task_group::start(task<Result>& it, OnExit on_exit) {
     expects(env().loop->may_touch_here(), "a group's children are spawned on its loop");
     expects(children_ < options_.children_max, "the group is full; try_spawn tells");
     ++children_;
-    new spawned<task<Result>, OnExit>{*this, it, std::move(on_exit)};
+    auto* record = new spawned<task<Result>, OnExit>{*this, it, std::move(on_exit)};
+    return record->on_exit();
 }
 
 /// What `with_group` runs.
