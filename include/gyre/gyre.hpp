@@ -48,6 +48,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/task_set.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>

@@ -6,6 +6,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/task_set.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>
@@ -284,5 +285,24 @@ TEST_CASE("an exception of a child with a handle stops the group, and is rethrow
         CHECK(through_handle == "of a job");
         CHECK(caught == "of a job");
         CHECK(sibling == errc::canceled);
+    });
+}
+
+TEST_CASE("an exception of a child in a set stops the group, and whoever waits hears the end") {
+    on_every_backend([](io_context&) -> task<> {
+        error heard;
+        const auto body = [&](task_group& group) -> task<> {
+            task_set<int> set{group, 1};
+            set.spawn(throw_later("of a set"));
+            const io_result<int> next = co_await set.next();
+            heard = next.error();
+            CHECK(set.empty());
+        };
+        const auto runs = [&]() -> task<> { co_await with_group(body); };
+
+        const std::string caught = co_await caught_from(runs());
+
+        CHECK(caught == "of a set");
+        CHECK(heard == errc::eof);
     });
 }

@@ -168,6 +168,8 @@ protected:
     group_options options_;
 
 private:
+    template <class Result>
+    friend class task_set;
     template <class Task, class OnExit>
     class spawned;
 
