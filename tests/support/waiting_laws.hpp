@@ -42,6 +42,10 @@ error outcome_of(const any_result<Results...>& all) {
     return std::get<0>(all.results).error();
 }
 template <class Result>
+error outcome_of(const any_in_result<Result>& all) {
+    return all.results.front().error();
+}
+template <class Result>
 error outcome_of(const std::vector<Result>& all) {
     return all.front().error();
 }

@@ -173,6 +173,21 @@ struct waits_for_any : needs_no_loop {
     event second;
 };
 
+struct waits_for_any_in_vector : needs_no_loop {
+    static constexpr const char* name = "when_any of a vector";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() {
+        std::vector<task<io_result<>>> waits;
+        for (event* each : {&first, &second}) waits.push_back(wait_in_task(*each));
+        return when_any(std::move(waits));
+    }
+    void wake() { first.set(); }
+
+    event first;
+    event second;
+};
+
 struct waits_in_task : needs_no_loop {
     static constexpr const char* name = "task";
     using needs_no_loop::needs_no_loop;
@@ -247,6 +262,7 @@ const std::array everything{
     subject<waits_for_all>(),
     subject<waits_for_all_in_vector>(),
     subject<waits_for_any>(),
+    subject<waits_for_any_in_vector>(),
     subject<waits_in_task>(),
     subject<waits_for_group>(),
     subject<waits_on_strand>(),

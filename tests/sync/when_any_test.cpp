@@ -12,6 +12,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -150,6 +151,58 @@ TEST_CASE("any of something moves before it starts, and disappears if it is neve
     on_every_backend(test);
 
     CHECK(witness.use_count() == 1);
+}
+
+TEST_CASE("of a vector, too, the first to end wins, and every result comes back") {
+    on_every_backend([](io_context&) -> task<> {
+        channel<int> values{1};
+        std::vector<channel<int>::receive_awaiter> waits;
+        channel<int> others{1};
+        for (int each = 0; each < 3; ++each) waits.push_back(others.receive());
+        waits.push_back(values.receive());
+        const auto sends = [&]() -> task<> {
+            co_await settle();
+            int value = 7;
+            CHECK(values.try_send(value));
+            CHECK(others.try_send(value));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(sends());
+            const auto first = co_await when_any(std::move(waits));
+
+            CHECK(first.winner == 3);
+            REQUIRE(first.results.size() == 4);
+            CHECK(first.results[3].value() == 7);
+            CHECK(first.results[0].value() == 7);
+            CHECK(first.results[1].error() == errc::canceled);
+            CHECK(first.results[2].error() == errc::canceled);
+        };
+
+        co_await with_group(body);
+    });
+}
+
+TEST_CASE("of a vector of tasks one that ends at once wins, and those behind it begin stopped") {
+    on_every_backend([](io_context&) -> task<> {
+        event unset;
+        int stopped = 0;
+        const auto waits = [&]() -> task<int> {
+            const io_result<> waited = co_await unset.wait();
+            if (waited.error() == errc::canceled) ++stopped;
+            co_return 1;
+        };
+        const auto ends = []() -> task<int> { co_return 2; };
+        std::vector<task<int>> each;
+        each.push_back(waits());
+        each.push_back(ends());
+        each.push_back(waits());
+
+        const auto first = co_await when_any(std::move(each));
+
+        CHECK(first.winner == 1);
+        CHECK(first.results == std::vector{1, 2, 1});
+        CHECK(stopped == 2);
+    });
 }
 
 TEST_CASE("results that are tuples or only move come back as they are, also of a race") {

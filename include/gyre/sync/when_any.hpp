@@ -3,12 +3,15 @@
 // Several things at once, waiting for the first.
 //
 // Losers are stopped and awaited, and their results are returned too: a read that lost may have read
-// bytes all the same, and a caller who never learns of them has lost data.
+// bytes all the same, and a caller who never learns of them has lost data. Where losers should go on
+// instead, and be asked again, task_set.hpp yields them one by one.
 #pragma once
 
+#include <gyre/base/check.hpp>
 #include <gyre/coro/branch.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -25,51 +28,76 @@ struct any_result {
     std::tuple<Results...> results;  ///< In order; losers usually hold `errc::canceled`.
 };
 
-/// Made by `when_any(first, second, ...)`.
-template <awaitable... Awaitables>
-class [[nodiscard]] any_of final : public fork_point {
+/// The same of a vector of awaitables of one type.
+template <class Result>
+struct any_in_result {
+    any_in_result(std::size_t index, std::vector<Result> all) noexcept
+        : winner{index}, results{std::move(all)} {}
+
+    std::size_t winner;           ///< The index of the branch that ended first.
+    std::vector<Result> results;  ///< In order; losers usually hold `errc::canceled`.
+};
+
+/// What the fixed and the counted form share: the first end stops the other branches.
+template <class Self>
+class any_fork : public fork_point {
 public:
-    static_assert(sizeof...(Awaitables) > 0, "when_any needs at least one awaitable");
-
-    explicit any_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
-    any_of(any_of&& other) noexcept : branches_{std::move(other.branches_)} {}
-
     [[nodiscard]] const char* waiting_for() const noexcept override { return "any branch"; }
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
         open(waiter, *given);
-        std::apply([this](auto&... each) { (this->start(each), ...); }, branches_);
+        static_cast<Self&>(*this).for_each_branch([this](auto& each) {
+            enter(each.chain);
+            each.start(static_cast<Self&>(*this), env(), inherited());
+        });
         return suspend();
-    }
-
-    [[nodiscard]] any_result<branch_result<Awaitables>...> await_resume() {
-        failure_.rethrow_if_any();
-        return {winner_, std::apply(
-                             [](auto&... each) {
-                                 return std::tuple<branch_result<Awaitables>...>{each.take()...};
-                             },
-                             branches_)};
     }
 
     template <class Branch>
     void branch_ended(Branch& ended) noexcept {
         if (winner_ == none) {
-            winner_ = index_of(ended);
+            winner_ = static_cast<Self&>(*this).index_of(ended);
             stop_branches(stop_level::stop);
         }
         failure_.keep_first(ended.failure());
         leave(ended.chain);
     }
 
-private:
-    static constexpr std::size_t none = sizeof...(Awaitables);
+protected:
+    [[nodiscard]] std::size_t winner() const noexcept { return winner_; }
+    void rethrow_first() { failure_.rethrow_if_any(); }
 
-    template <class Branch>
-    void start(Branch& each) noexcept {
-        enter(each.chain);
-        each.start(*this, env(), inherited());
+private:
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+    std::size_t winner_ = none;
+    [[no_unique_address]] exception_slot failure_;
+};
+
+/// Made by `when_any(first, second, ...)`.
+template <awaitable... Awaitables>
+class [[nodiscard]] any_of final : public any_fork<any_of<Awaitables...>> {
+public:
+    static_assert(sizeof...(Awaitables) > 0, "when_any needs at least one awaitable");
+
+    explicit any_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
+    any_of(any_of&& other) noexcept : branches_{std::move(other.branches_)} {}
+
+    [[nodiscard]] any_result<branch_result<Awaitables>...> await_resume() {
+        this->rethrow_first();
+        return {this->winner(),
+                std::apply(
+                    [](auto&... each) {
+                        return std::tuple<branch_result<Awaitables>...>{each.take()...};
+                    },
+                    branches_)};
+    }
+
+    template <class Visitor>
+    void for_each_branch(Visitor visit) {
+        std::apply([&](auto&... each) { (visit(each), ...); }, branches_);
     }
 
     template <class Branch>
@@ -84,9 +112,40 @@ private:
         return index;
     }
 
+private:
     std::tuple<branch<Awaitables, any_of>...> branches_;
-    std::size_t winner_ = none;
-    [[no_unique_address]] exception_slot failure_;
+};
+
+/// Made by `when_any(vector)`.
+template <awaitable Awaitable>
+class [[nodiscard]] any_in final : public any_fork<any_in<Awaitable>> {
+public:
+    explicit any_in(std::vector<Awaitable> each) {
+        expects(!each.empty(), "when_any needs at least one awaitable");
+        branches_.reserve(each.size());
+        for (Awaitable& it : each) branches_.emplace_back(std::move(it));
+    }
+    any_in(any_in&& other) noexcept : branches_{std::move(other.branches_)} {}
+
+    [[nodiscard]] any_in_result<branch_result<Awaitable>> await_resume() {
+        this->rethrow_first();
+        std::vector<branch_result<Awaitable>> results;
+        results.reserve(branches_.size());
+        for (auto& each : branches_) results.push_back(each.take());
+        return {this->winner(), std::move(results)};
+    }
+
+    template <class Visitor>
+    void for_each_branch(Visitor visit) {
+        for (auto& each : branches_) visit(each);
+    }
+
+    [[nodiscard]] std::size_t index_of(const branch<Awaitable, any_in>& wanted) const noexcept {
+        return static_cast<std::size_t>(&wanted - branches_.data());
+    }
+
+private:
+    std::vector<branch<Awaitable, any_in>> branches_;
 };
 
 /// Awaits `each` at the same time until the first ends, stops the others, and waits for them.
@@ -104,13 +163,12 @@ template <awaitable... Awaitables>
     return any_of<Awaitables...>{std::move(each)...};
 }
 
-/// Not provided, unlike for `when_all`; the message says what to do.
+/// The same for a number known only at run time; two allocations.
+///
+/// @pre  `each` is not empty: nothing would ever end.
 template <awaitable Awaitable>
-any_of<Awaitable> when_any(std::vector<Awaitable> each) {
-    static_assert(sizeof(Awaitable) == 0,
-                  "when_any takes awaitables one by one; of a vector, spawn each into a group "
-                  "(with_group) and let the first that ends call its request_stop()");
-    return when_any(std::move(each.front()));
+[[nodiscard]] any_in<Awaitable> when_any(std::vector<Awaitable> each) {
+    return any_in<Awaitable>{std::move(each)};
 }
 
 }  // namespace gyre
