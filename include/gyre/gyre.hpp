@@ -41,9 +41,13 @@
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/child.hpp>
 #include <gyre/sync/condition.hpp>
+#include <gyre/sync/deadline.hpp>
+#include <gyre/sync/debounce.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/generator.hpp>
+#include <gyre/sync/interval.hpp>
 #include <gyre/sync/mutex.hpp>
+#include <gyre/sync/rate_limiter.hpp>
 #include <gyre/sync/semaphore.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/strand.hpp>

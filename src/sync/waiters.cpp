@@ -13,10 +13,11 @@ constexpr const char* used_elsewhere =
 
 }  // namespace
 
-waiter::~waiter() {
-    if (!linked()) return;
+bool waiter::leave_queue() noexcept {
+    if (!linked()) return false;
     list_link<waiters>::unlink();
     back_.env().chain->leave();
+    return true;
 }
 
 bool waiter::stopped_before(const environment& given) noexcept {

@@ -39,7 +39,7 @@ protected:
     explicit waiter(const char* name, stop_level ends_at = stop_level::stop) noexcept
         : name_{name}, ends_at_{ends_at} {}
     waiter(waiter&& other) noexcept : waiter{other.name_, other.ends_at_} {}
-    ~waiter();
+    ~waiter() { leave_queue(); }
 
     /// Whether the chain was stopped before the wait began; the outcome is set then.
     [[nodiscard]] bool stopped_before(const environment& given) noexcept;
@@ -54,6 +54,9 @@ protected:
                                const environment& given) noexcept;
 
     [[nodiscard]] error outcome() const noexcept { return outcome_; }
+
+    /// For destructors: its frame is gone, so it waits no longer. Whether it did.
+    bool leave_queue() noexcept;
 
 private:
     friend class waiters;
