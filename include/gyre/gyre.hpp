@@ -20,6 +20,8 @@
 #include <gyre/io/file_system.hpp>
 #include <gyre/io/file_watch.hpp>
 #include <gyre/io/inherited_descriptors.hpp>
+#include <gyre/io/ip_address.hpp>
+#include <gyre/io/ip_network.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/process.hpp>
 #include <gyre/io/run.hpp>

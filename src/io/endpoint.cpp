@@ -5,11 +5,11 @@
 
 #include <gyre/base/check.hpp>
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
@@ -45,16 +45,6 @@ bool parse_number(std::string_view text, Number& into) noexcept {
     return failure == std::errc{} && rest == end && !text.empty();
 }
 
-// inet_pton wants a terminated string; no address is longer than this.
-template <std::size_t Size>
-bool parse_address(int family, std::string_view text,
-                   std::array<std::uint8_t, Size>& into) noexcept {
-    std::array<char, INET6_ADDRSTRLEN> terminated{};
-    if (text.size() >= terminated.size() || text.find('\0') != std::string_view::npos) return false;
-    text.copy(terminated.data(), text.size());
-    return ::inet_pton(family, terminated.data(), into.data()) == 1;
-}
-
 io_result<endpoint> parse_v6(std::string_view text) noexcept {
     const std::size_t bracket = text.rfind("]:");
     if (bracket == std::string_view::npos) return malformed;
@@ -77,22 +67,6 @@ io_result<endpoint> parse_v4(std::string_view text) noexcept {
 
 }  // namespace
 
-io_result<ipv4> ipv4::parse(std::string_view text) noexcept {
-    ipv4 it;
-    if (!parse_address(AF_INET, text, it.bytes)) return malformed;
-    return it;
-}
-
-io_result<ipv6> ipv6::parse(std::string_view text) noexcept {
-    ipv6 it;
-    if (const std::size_t percent = text.find('%'); percent != std::string_view::npos) {
-        if (!parse_number(text.substr(percent + 1), it.zone)) return malformed;
-        text = text.substr(0, percent);
-    }
-    if (!parse_address(AF_INET6, text, it.bytes)) return malformed;
-    return it;
-}
-
 endpoint::endpoint(const ipv4& address, std::uint16_t port) noexcept {
     sockaddr_in it{};
     it.sin_family = AF_INET;
@@ -109,6 +83,9 @@ endpoint::endpoint(const ipv6& address, std::uint16_t port) noexcept {
     std::memcpy(&it.sin6_addr, address.bytes.data(), address.bytes.size());
     raw_ = pack(it);
 }
+
+endpoint::endpoint(const ip_address& address, std::uint16_t port) noexcept
+    : endpoint{address.is_v4() ? endpoint{address.v4(), port} : endpoint{address.v6(), port}} {}
 
 io_result<endpoint> endpoint::local(std::string_view path) noexcept {
     sockaddr_un it{};
@@ -186,21 +163,15 @@ std::string endpoint::path() const {
     return {it.sun_path, size};
 }
 
+ip_address endpoint::address() const noexcept {
+    return kind() == family::v4 ? ip_address{v4()} : ip_address{v6()};
+}
+
 std::string endpoint::to_string() const {
-    std::array<char, INET6_ADDRSTRLEN> text{};
     switch (kind()) {
-        case family::v4: {
-            const auto it = view<sockaddr_in>(raw_);
-            ::inet_ntop(AF_INET, &it.sin_addr, text.data(), text.size());
-            return std::string{text.data()} + ':' + std::to_string(port());
-        }
-        case family::v6: {
-            const auto it = view<sockaddr_in6>(raw_);
-            ::inet_ntop(AF_INET6, &it.sin6_addr, text.data(), text.size());
-            const std::string zone =
-                it.sin6_scope_id != 0 ? '%' + std::to_string(it.sin6_scope_id) : "";
-            return '[' + std::string{text.data()} + zone + "]:" + std::to_string(port());
-        }
+        case family::v4: return std::string{v4().to_text().view()} + ':' + std::to_string(port());
+        case family::v6:
+            return '[' + std::string{v6().to_text().view()} + "]:" + std::to_string(port());
         case family::local: {
             std::string name = path();
             if (name.starts_with('@')) name.insert(0, "./");  // A file, and to be read back as one.
@@ -212,9 +183,29 @@ std::string endpoint::to_string() const {
     return {};
 }
 
+std::size_t endpoint::hash() const noexcept {
+    address_hash mixed;
+    for (std::size_t each = 0; each < raw_.size; ++each) {
+        mixed.add(static_cast<std::uint64_t>(raw_.data[each]));
+    }
+    return mixed.value();
+}
+
 bool operator==(const endpoint& left, const endpoint& right) noexcept {
     return left.raw_.size == right.raw_.size &&
            std::memcmp(left.raw_.data, right.raw_.data, left.raw_.size) == 0;
+}
+
+std::strong_ordering operator<=>(const endpoint& left, const endpoint& right) noexcept {
+    const endpoint::family kind = left.kind();
+    if (kind != right.kind()) return kind <=> right.kind();
+    if (kind == endpoint::family::v4 || kind == endpoint::family::v6) {
+        if (left.address() != right.address()) return left.address() <=> right.address();
+        if (left.port() != right.port()) return left.port() <=> right.port();
+    }
+    const std::size_t shorter = std::min(left.raw_.size, right.raw_.size);
+    const int order = std::memcmp(left.raw_.data, right.raw_.data, shorter);
+    return order != 0 ? order <=> 0 : left.raw_.size <=> right.raw_.size;
 }
 
 }  // namespace gyre

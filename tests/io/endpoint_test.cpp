@@ -8,8 +8,11 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -104,6 +107,35 @@ TEST_CASE("endpoints differ by family, address, zone, port and path") {
     CHECK_FALSE(endpoint::local("/run/a").value() == endpoint::local("/run/b").value());
     CHECK_FALSE(endpoint::local("/run/a").value() == endpoint::local("/run/aa").value());
     CHECK_FALSE(endpoint::local("it").value() == endpoint::local("\0it"sv).value());
+}
+
+TEST_CASE("endpoints have an order, by family, address, port or path, and hashes") {
+    std::vector<endpoint> all;
+    for (const char* text : {"unix:/b", "[::1]:80", "10.0.0.2:9", "unix:/a", "10.0.0.10:1",
+                             "10.0.0.2:256", "[::]:80", "unix:/aa"}) {
+        all.push_back(endpoint::parse(text).value());
+    }
+    const std::unordered_set<endpoint> set{all.begin(), all.end()};
+
+    std::ranges::sort(all);
+
+    std::string order;
+    for (const endpoint& each : all) order += each.to_string() + ' ';
+    CHECK(order ==
+          "10.0.0.2:9 10.0.0.2:256 10.0.0.10:1 [::]:80 [::1]:80 unix:/a unix:/aa unix:/b ");
+    CHECK(set.size() == all.size());
+    CHECK(set.contains(endpoint::parse("10.0.0.2:9").value()));
+    CHECK_FALSE(set.contains(endpoint::parse("10.0.0.2:10").value()));
+}
+
+TEST_CASE("an endpoint is made of an address of either kind, and has it") {
+    const ip_address v4 = ipv4::loopback();
+    const ip_address v6 = ip_address::parse("fe80::1%2").value();
+
+    CHECK(endpoint{v4, 80} == endpoint{ipv4::loopback(), 80});
+    CHECK(endpoint{v6, 80}.to_string() == "[fe80::1%2]:80");
+    CHECK(endpoint{v4, 80}.address() == v4);
+    CHECK(endpoint{v6, 80}.address() == v6);
 }
 
 TEST_CASE("text that is no endpoint is malformed") {

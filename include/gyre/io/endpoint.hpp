@@ -2,48 +2,21 @@
 //
 // Where a socket is, or is to be: an address and a port, or a path.
 //
-// A value of the size the kernel wants, so that it is handed over as it is; text goes in and out here
-// and nowhere else.
+// A value of the size the kernel wants, so that it is handed over as it is. ip_address.hpp has the
+// addresses alone.
 #pragma once
 
 #include <gyre/base/result.hpp>
+#include <gyre/io/ip_address.hpp>
 #include <gyre/runtime/operation.hpp>
 
-#include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace gyre {
-
-/// An IPv4 address; bytes in network order.
-struct ipv4 {
-    std::array<std::uint8_t, 4> bytes{};
-
-    [[nodiscard]] static constexpr ipv4 any() noexcept { return {}; }
-    [[nodiscard]] static constexpr ipv4 loopback() noexcept { return {{127, 0, 0, 1}}; }
-
-    /// Dotted decimal, "192.0.2.1". Errors: `errc::malformed`.
-    [[nodiscard]] static io_result<ipv4> parse(std::string_view text) noexcept;
-
-    friend bool operator==(const ipv4&, const ipv4&) = default;
-};
-
-/// An IPv6 address; bytes in network order, and the zone of a link-local one (0: none).
-struct ipv6 {
-    std::array<std::uint8_t, 16> bytes{};
-    std::uint32_t zone = 0;
-
-    [[nodiscard]] static constexpr ipv6 any() noexcept { return {}; }
-    [[nodiscard]] static constexpr ipv6 loopback() noexcept {
-        return {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0};
-    }
-
-    /// RFC 4291 text, optionally with a numeric zone: "fe80::1%2". Errors: `errc::malformed`.
-    [[nodiscard]] static io_result<ipv6> parse(std::string_view text) noexcept;
-
-    friend bool operator==(const ipv6&, const ipv6&) = default;
-};
 
 /// An address of any family that a socket can have. Value type; null by default.
 class endpoint {
@@ -53,6 +26,7 @@ public:
     endpoint() noexcept = default;
     endpoint(const ipv4& address, std::uint16_t port) noexcept;
     endpoint(const ipv6& address, std::uint16_t port) noexcept;
+    endpoint(const ip_address& address, std::uint16_t port) noexcept;
 
     /// A Unix-domain socket at `path` in the file system; a leading NUL means the abstract name space. The
     /// path stays when the listener is closed, and the next one fails with `errc::address_in_use`: the
@@ -72,6 +46,7 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 unless IPv4 or IPv6.
     [[nodiscard]] ipv4 v4() const noexcept;             ///< @pre  kind() == family::v4.
     [[nodiscard]] ipv6 v6() const noexcept;             ///< @pre  kind() == family::v6.
+    [[nodiscard]] ip_address address() const noexcept;  ///< @pre  IPv4 or IPv6.
     [[nodiscard]] std::string path() const;             ///< Empty unless local and named.
 
     /// What `parse` reads back, unless it is null or an unnamed local one. Allocates.
@@ -80,10 +55,22 @@ public:
     [[nodiscard]] const socket_address& raw() const noexcept { return raw_; }
     [[nodiscard]] int address_family() const noexcept;  ///< AF_*, for socket(2).
 
+    [[nodiscard]] std::size_t hash() const noexcept;
+
     friend bool operator==(const endpoint& left, const endpoint& right) noexcept;
+
+    /// By family, then by address, zone and port, or by path.
+    friend std::strong_ordering operator<=>(const endpoint& left, const endpoint& right) noexcept;
 
 private:
     socket_address raw_;  // Invariant: bytes from `size` on are zero.
 };
 
 }  // namespace gyre
+
+template <>
+struct std::hash<gyre::endpoint> {
+    [[nodiscard]] std::size_t operator()(const gyre::endpoint& it) const noexcept {
+        return it.hash();
+    }
+};
