@@ -49,9 +49,9 @@ io_result<stream_acceptor> stream_acceptor::listen(io_context& on, const endpoin
     open.result = on.host().perform_now(open);
     if (const error failed = error_of(open)) return failed;
 
-    handle socket{on.host(), open.result};
-    socket.slot().family = static_cast<std::uint16_t>(open.family);
-    socket_steps steps{on.host(), socket.slot()};
+    stream_acceptor made{handle{on.host(), open.result}};
+    made.slot().family = static_cast<std::uint16_t>(open.family);
+    socket_steps steps{on.host(), made.slot()};
     if (local.kind() != endpoint::family::local) {
         // Accepted sockets inherit it on Linux, which saves a call for each of them.
         steps.set(no_delay::level(), no_delay::name(), 1);
@@ -61,9 +61,15 @@ io_result<stream_acceptor> stream_acceptor::listen(io_context& on, const endpoin
     if (local.kind() == endpoint::family::v6) {
         steps.set(v6_only::level(), v6_only::name(), options.v6_only ? 1 : 0);
     }
-    steps.bind(local).listen(options.backlog_connections_max);
+    steps.use_device(options.device).call(options.setup, made);
+    if (options.stale_path_removed) {
+        steps.bind_over_stale_path(local);
+    } else {
+        steps.bind(local);
+    }
+    steps.listen(options.backlog_connections_max);
     if (steps.failure()) return steps.failure();
-    return stream_acceptor{std::move(socket)};
+    return made;
 }
 
 stream_acceptor stream_acceptor::adopt(io_context& on, int number) noexcept {

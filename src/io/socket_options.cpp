@@ -38,4 +38,10 @@ int reset_on_close::name() noexcept { return SO_LINGER; }
 int user_timeout::level() noexcept { return IPPROTO_TCP; }
 int user_timeout::name() noexcept { return TCP_USER_TIMEOUT; }
 
+int late_port::level() noexcept { return IPPROTO_IP; }
+int late_port::name() noexcept { return IP_BIND_ADDRESS_NO_PORT; }
+
+int bind_to_device::level() noexcept { return SOL_SOCKET; }
+int bind_to_device::name() noexcept { return SO_BINDTODEVICE; }
+
 }  // namespace gyre

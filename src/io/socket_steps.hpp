@@ -3,9 +3,15 @@
 // The steps from a new socket to one that can be used; the first that fails ends them.
 #pragma once
 
+#include <gyre/io/basic_socket.hpp>
 #include <gyre/io/endpoint.hpp>
+#include <gyre/io/socket_options.hpp>
 #include <gyre/runtime/host.hpp>
 #include <gyre/runtime/submit.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
 
 namespace gyre {
 
@@ -18,10 +24,45 @@ public:
         option_operation op{opcode::set_option, socket_, level, name, &value, sizeof value};
         return step(op);
     }
+
+    /// Sends and receives through the network interface of this name only; empty: through any.
+    socket_steps& use_device(const std::string& device) noexcept {
+        constexpr std::size_t size_max = 15;
+        if (failure_ || device.empty()) return *this;
+        // The kernel would cut these, and perhaps find another one.
+        if (device.size() > size_max) failure_ = {errc::name_too_long, activity::set_option};
+        if (device.find('\0') != device.npos)
+            failure_ = {errc::no_such_device, activity::set_option};
+        if (failure_) return *this;
+        std::string name = device;
+        option_operation op{
+            opcode::set_option,     socket_,     bind_to_device::level(),
+            bind_to_device::name(), name.data(), static_cast<std::uint32_t>(name.size())};
+        return step(op);
+    }
+
+    /// Lets the program do what it likes to the socket.
+    socket_steps& call(const socket_setup& setup, basic_socket& socket) {
+        if (failure_ || !setup) return *this;
+        failure_ = setup(socket).error();
+        return *this;
+    }
+
     socket_steps& bind(const endpoint& local) noexcept {
         socket_address address = local.raw();
         address_operation op{opcode::bind, socket_, address};
         return step(op);
+    }
+
+    /// Once more if the path was in use, and by nothing that still listens.
+    socket_steps& bind_over_stale_path(const endpoint& local) noexcept {
+        bind(local);
+        if (failure_ != error{errc::address_in_use} || local.kind() != endpoint::family::local)
+            return *this;
+        failure_ = {};
+        socket_address address = local.raw();
+        address_operation op{opcode::remove_stale_path, socket_, address};
+        return step(op).bind(local);
     }
     socket_steps& listen(int backlog) noexcept {
         number_operation op{opcode::listen, socket_, backlog};

@@ -4,6 +4,7 @@
 #include <gyre/io/stream_socket.hpp>
 
 #include <gyre/sync/timeout.hpp>
+#include <io/socket_steps.hpp>
 
 #include <sys/socket.h>
 
@@ -12,20 +13,24 @@
 
 namespace gyre {
 
-std::int32_t finish_connect::prepare(connect_operation& op, io_context& on) noexcept {
-    const endpoint::family kind = peer_.kind();
+namespace {
+
+// Opens what `op` connects to `peer`. 0 or -errno.
+std::int32_t open_for_connect(connect_operation& op, const endpoint& peer, io_context& on,
+                              handle& into) noexcept {
+    const endpoint::family kind = peer.kind();
     if (kind == endpoint::family::none) return -EINVAL;
 
     // A try needs it, and here it takes no call of its own; a ring would only be disturbed.
     const bool tried = on.tries_first() || kind == endpoint::family::local;
-    open_socket_operation open{peer_.address_family(), SOCK_STREAM | (tried ? SOCK_NONBLOCK : 0)};
+    open_socket_operation open{peer.address_family(), SOCK_STREAM | (tried ? SOCK_NONBLOCK : 0)};
     const int number = on.host().perform_now(open);
     if (number < 0) return number;
-    socket_ = handle{on.host(), number};
-    op.target = &socket_.slot();
+    into = handle{on.host(), number};
+    op.target = &into.slot();
     op.target->nonblocking = tried;
     op.target->family = static_cast<std::uint16_t>(open.family);
-    op.peer = &peer_.raw();
+    op.peer = &peer.raw();
     if (kind == endpoint::family::local) return 0;
 
     int enabled = 1;
@@ -34,12 +39,43 @@ std::int32_t finish_connect::prepare(connect_operation& op, io_context& on) noex
     return std::min(on.host().perform_now(quick), 0);
 }
 
+}  // namespace
+
+std::int32_t finish_connect::prepare(connect_operation& op, io_context& on) noexcept {
+    return open_for_connect(op, peer_, on, socket_);
+}
+
 io_result<stream_socket> finish_connect::operator()(const connect_operation& op) noexcept {
     if (const error failed = error_of(op)) {
         socket_.close();
         return failed;
     }
     return stream_socket{std::move(socket_)};
+}
+
+std::int32_t finish_prepared_connect::prepare(connect_operation& op, io_context& on) noexcept {
+    handle open;
+    if (const std::int32_t failed = open_for_connect(op, peer_, on, open); failed < 0)
+        return failed;
+    socket_ = stream_socket{std::move(open)};
+    socket_steps steps{on.host(), socket_.slot()};
+    if (options_.address_reused) steps.set(reuse_address::level(), reuse_address::name(), 1);
+    steps.use_device(options_.device).call(options_.setup, socket_);
+    const endpoint& local = options_.local;
+    if (local.kind() != endpoint::family::none) {
+        const bool numbered = local.kind() != endpoint::family::local;
+        if (numbered && local.port() == 0) steps.set(late_port::level(), late_port::name(), 1);
+        steps.bind(local);
+    }
+    return -static_cast<std::int32_t>(steps.failure().code());
+}
+
+io_result<stream_socket> finish_prepared_connect::operator()(const connect_operation& op) noexcept {
+    if (const error failed = error_of(op)) {
+        static_cast<void>(socket_.close());
+        return failed;
+    }
+    return std::move(socket_);
 }
 
 io_result<> stream_socket::shutdown(shutdown_side side) noexcept {

@@ -52,7 +52,8 @@ activity activity_of(opcode code) noexcept {
         case opcode::open_socket:
         case opcode::make_pipe:
         case opcode::duplicate: return activity::open;
-        case opcode::bind: return activity::bind;
+        case opcode::bind:
+        case opcode::remove_stale_path: return activity::bind;
         case opcode::listen: return activity::listen;
         case opcode::shutdown: return activity::shutdown;
         case opcode::set_option: return activity::set_option;

@@ -17,9 +17,13 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -183,6 +187,20 @@ int find_interface(interface_operation& op) noexcept {
     return failed < 0 ? failed : request.ifr_ifindex;
 }
 
+// A listener that has gone leaves its file, which refuses connections. What does anything else stays.
+int remove_stale_path(const address_operation& op) noexcept {
+    sockaddr_un local{};
+    std::memcpy(&local, op.address->data, std::min<std::size_t>(op.address->size, sizeof local));
+    struct stat found{};
+    const char* path = local.sun_path;
+    if (*path == '\0' || ::lstat(path, &found) != 0 || !S_ISSOCK(found.st_mode)) return -EADDRINUSE;
+    const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (probe < 0) return -errno;
+    const int answer = outcome(::connect(probe, raw(*op.address), op.address->size));
+    ::close(probe);
+    return answer == -ECONNREFUSED ? outcome(::unlink(path)) : -EADDRINUSE;
+}
+
 }  // namespace
 
 bool receives_plainly(const operation& op) noexcept {
@@ -257,6 +275,8 @@ int perform(operation& op) noexcept {
             return outcome(::connect(it.target->number, raw(*it.address), it.address->size));
         }
         case opcode::find_interface: return find_interface(static_cast<interface_operation&>(op));
+        case opcode::remove_stale_path:
+            return remove_stale_path(static_cast<const address_operation&>(op));
         case opcode::get_option: return get_option(static_cast<option_operation&>(op));
         case opcode::local_address:
         case opcode::remote_address: return address_of(static_cast<address_operation&>(op));

@@ -19,6 +19,7 @@
 #include <array>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@
 using namespace gyre;
 using namespace gyre::testing;
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 
 namespace {
 
@@ -487,25 +489,133 @@ TEST_CASE("listening on an address that has a listener is refused as in use") {
     });
 }
 
-TEST_CASE("a path that exists is in use, until it is removed") {
+TEST_CASE("a path on which nothing listens any more is taken over, and no other") {
     on_every_backend([](io_context& io) -> task<> {
         const std::string path = temporary_path();
         ::unlink(path.c_str());
         const endpoint local = endpoint::local(path).value();
+        listen_options careful;
+        careful.stale_path_removed = false;
         local_acceptor first = local_acceptor::listen(io, local).take();
         CHECK(where(first) == local);
+        const std::size_t before = open_descriptors();
 
         const io_result<local_acceptor> second = local_acceptor::listen(io, local);
         static_cast<void>(first.close());
-        const io_result<local_acceptor> third = local_acceptor::listen(io, local);
+        const io_result<local_acceptor> left_alone = local_acceptor::listen(io, local, careful);
+        io_result<local_acceptor> third = local_acceptor::listen(io, local);
+        const io_result<stream_socket> connected = co_await stream_socket::connect(local);
+        CHECK(second.error() == errc::address_in_use);
+        CHECK(second.error().during() == activity::bind);
+        CHECK(left_alone.error() == errc::address_in_use);
+        CHECK(third.ok());
+        CHECK(connected.ok());
+        static_cast<void>(third.take().close());
+        CHECK(open_descriptors() == before);  // The connection instead of the first listener.
         ::unlink(path.c_str());
-        const io_result<local_acceptor> fourth = local_acceptor::listen(io, local);
+    });
+}
+
+TEST_CASE("a listener whose queue is full is not taken for one that has gone") {
+    on_every_backend([](io_context& io) -> task<> {
+        const std::string path = temporary_path();
         ::unlink(path.c_str());
+        const endpoint local = endpoint::local(path).value();
+        listen_options narrow;
+        narrow.backlog_connections_max = 0;
+        const local_acceptor first = local_acceptor::listen(io, local, narrow).take();
+        std::vector<stream_socket> queued;
+        io_result<stream_socket> one = co_await stream_socket::connect(local);
+        while (one.ok()) {
+            queued.push_back(one.take());
+            one = co_await stream_socket::connect(local);
+        }
+        CHECK(one.error() == errc::no_buffer_space);
+
+        const io_result<local_acceptor> second = local_acceptor::listen(io, local);
 
         CHECK(second.error() == errc::address_in_use);
-        CHECK(third.error() == errc::address_in_use);
-        CHECK(fourth.ok());
+        ::unlink(path.c_str());
+    });
+}
+
+TEST_CASE("what is no stale socket is never removed") {
+    on_every_backend([](io_context& io) -> task<> {
+        const std::string path = temporary_path();
+        ::unlink(path.c_str());
+        const endpoint local = endpoint::local(path).value();
+        const auto kept = [&] {
+            const io_result<local_acceptor> refused = local_acceptor::listen(io, local);
+            CHECK(refused.error() == errc::address_in_use);
+            return std::filesystem::exists(std::filesystem::symlink_status(path));
+        };
+        std::ofstream{path} << "text";
+        CHECK(kept());
+        ::unlink(path.c_str());
+        std::filesystem::create_symlink("/nowhere/at/all", path);
+        CHECK(kept());
+        ::unlink(path.c_str());
+        // Datagrams have no listener, and are received all the same.
+        const int datagrams = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        REQUIRE(::bind(datagrams, reinterpret_cast<const sockaddr*>(local.raw().data),
+                       local.raw().size) == 0);
+        CHECK(kept());
+        ::close(datagrams);
+        ::unlink(path.c_str());
+
+        const endpoint abstract = endpoint::parse("unix:@gyre stale path test").value();
+        const local_acceptor first = local_acceptor::listen(io, abstract).take();
+        const io_result<local_acceptor> second = local_acceptor::listen(io, abstract);
+        CHECK(second.error() == errc::address_in_use);
         co_return;
+    });
+}
+
+TEST_CASE("a program may set what it likes between socket and bind, and give up") {
+    on_every_backend([](io_context& io) -> task<> {
+        bool bound_before = true;
+        listen_options options;
+        options.setup = [&](basic_socket& fresh) -> io_result<> {
+            bound_before = fresh.local_endpoint().value().port() != 0;
+            return fresh.set_option(receive_buffer{{8192}});
+        };
+        const tcp_acceptor acceptor = listen_anywhere(io, options);
+        CHECK_FALSE(bound_before);
+        CHECK(acceptor.get_option<receive_buffer>().value().bytes == 2 * 8192);
+
+        const std::size_t before = open_descriptors();
+        options.setup = [](basic_socket&) -> io_result<> { return errc::permission_denied; };
+        const io_result<tcp_acceptor> refused = tcp_acceptor::listen(io, any_port, options);
+        CHECK(refused.error() == errc::permission_denied);
+        CHECK(open_descriptors() == before);
+        co_return;
+    });
+}
+
+TEST_CASE("a listener may keep to one network interface") {
+    on_every_backend([](io_context& io) -> task<> {
+        listen_options options;
+        options.device = "lo";
+        io_result<tcp_acceptor> loopback = tcp_acceptor::listen(io, any_port, options);
+        options.device = "no_such_device";
+        const io_result<tcp_acceptor> nowhere = tcp_acceptor::listen(io, any_port, options);
+        options.device = "a_name_that_is_too_long";
+        const io_result<tcp_acceptor> too_long = tcp_acceptor::listen(io, any_port, options);
+        options.device = "lo\0x"s;
+        const io_result<tcp_acceptor> cut = tcp_acceptor::listen(io, any_port, options);
+
+        REQUIRE(loopback.ok());
+        const tcp_acceptor acceptor = loopback.take();
+        std::array<char, 16> name{};
+        socklen_t size = name.size();
+        REQUIRE(::getsockopt(acceptor.native_handle(), SOL_SOCKET, SO_BINDTODEVICE, name.data(),
+                             &size) == 0);
+        CHECK(std::string{name.data()} == "lo");
+        const io_result<stream_socket> connected = co_await stream_socket::connect(where(acceptor));
+        CHECK(connected.ok());
+        CHECK(nowhere.error() == errc::no_such_device);
+        CHECK(too_long.error() == errc::name_too_long);
+        CHECK(cut.error() == errc::no_such_device);
     });
 }
 

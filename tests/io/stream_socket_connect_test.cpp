@@ -86,6 +86,91 @@ TEST_CASE("connecting to a path without a listener says why it failed") {
     });
 }
 
+TEST_CASE("a connection comes from the address and the port that it was given") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = tcp_acceptor::listen(io, {ipv4::loopback(), 0}).take();
+        const endpoint where = acceptor.local_endpoint().value();
+        connect_options options;
+        options.local = endpoint{ipv4{{127, 0, 0, 77}}, 0};
+
+        io_result<stream_socket> any_port = co_await stream_socket::connect(where, options);
+        REQUIRE(any_port.ok());
+        const stream_socket first = any_port.take();
+        const endpoint from = first.local_endpoint().value();
+        CHECK(from.v4() == ipv4{{127, 0, 0, 77}});
+        CHECK(from.port() != 0);
+        CHECK(first.get_option<no_delay>().value().on);
+
+        options.local = from;
+        const std::size_t before = open_descriptors();
+        const auto taken = co_await stream_socket::connect(where, options);
+        options.local = endpoint{ipv4{{192, 0, 2, 1}}, 0};
+        const auto foreign = co_await stream_socket::connect(where, options);
+        options.local = endpoint{ipv6::loopback(), 0};
+        const auto other_family = co_await stream_socket::connect(where, options);
+        CHECK(taken.error() == errc::address_in_use);
+        CHECK(foreign.error() == errc::address_not_available);
+        CHECK_FALSE(other_family.ok());
+        CHECK_FALSE(foreign.value().is_open());
+        CHECK(open_descriptors() == before);
+    });
+}
+
+TEST_CASE("one port of a source address serves several peers, since it is chosen late") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor one = tcp_acceptor::listen(io, {ipv4::loopback(), 0}).take();
+        connect_options options;
+        options.local = endpoint{ipv4{{127, 0, 0, 77}}, 0};
+
+        io_result<stream_socket> connected =
+            co_await stream_socket::connect(one.local_endpoint().value(), options);
+
+        REQUIRE(connected.ok());
+        CHECK(connected.value().get_option<late_port>().value().on);
+    });
+}
+
+TEST_CASE("a Unix-domain client may have a name") {
+    on_every_backend([](io_context& io) -> task<> {
+        const endpoint where = endpoint::parse("unix:@gyre connect test").value();
+        stream_acceptor acceptor = stream_acceptor::listen(io, where).take();
+        connect_options options;
+        options.local = endpoint::parse("unix:@gyre connect test, client").value();
+
+        io_result<stream_socket> connected = co_await stream_socket::connect(where, options);
+        auto [failed, accepted, from] = co_await acceptor.accept_from();
+
+        CHECK(connected.ok());
+        CHECK_FALSE(failed);
+        CHECK(from == options.local);
+    });
+}
+
+TEST_CASE("a client may set what it likes before it connects, keep to an interface, and give up") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = tcp_acceptor::listen(io, {ipv4::loopback(), 0}).take();
+        const endpoint where = acceptor.local_endpoint().value();
+        connect_options options;
+        options.device = "lo";
+        options.setup = [](basic_socket& fresh) {
+            return fresh.set_option(receive_buffer{{8192}});
+        };
+        const io_result<stream_socket> prepared = co_await stream_socket::connect(where, options);
+        REQUIRE(prepared.ok());
+        CHECK(prepared.value().get_option<receive_buffer>().value().bytes == 2 * 8192);
+
+        const std::size_t before = open_descriptors();
+        options.setup = [](basic_socket&) -> io_result<> { return errc::limit_exceeded; };
+        const io_result<stream_socket> refused = co_await stream_socket::connect(where, options);
+        options.setup = nullptr;
+        options.device = "no_such_device";
+        const io_result<stream_socket> nowhere = co_await stream_socket::connect(where, options);
+        CHECK(refused.error() == errc::limit_exceeded);
+        CHECK(nowhere.error() == errc::no_such_device);
+        CHECK(open_descriptors() == before);
+    });
+}
+
 TEST_CASE("sockets over IPv6 and over abstract names carry data like any other") {
     on_every_backend([](io_context& io) -> task<> {
         for (const char* text : {"[::1]:0", "unix:@gyre stream socket test"}) {

@@ -8,6 +8,7 @@
 #include <gyre/io/basic_socket.hpp>
 #include <gyre/io/stream_socket.hpp>
 
+#include <string>
 #include <utility>
 
 namespace gyre {
@@ -22,6 +23,17 @@ struct listen_options {
     /// IPV6_V6ONLY: an IPv6 listener takes no IPv4 clients, so another one may have the same port there.
     /// False is said to the kernel, too, whatever its default is.
     bool v6_only = false;
+
+    /// Whether the file of a Unix-domain socket is removed on which nothing listens any more, as after a
+    /// crash. A listener that is between its bind and its listen looks the same, so two programs that start
+    /// at once on one path may both believe that they have it.
+    bool stale_path_removed = true;
+
+    /// The network interface that connections must come through (socket(7), SO_BINDTODEVICE); empty: any.
+    std::string device;
+
+    /// Called when the options above are set, and before the socket is bound.
+    socket_setup setup;
 };
 
 /// Of an accept: owns the accepted socket until it is handed out, so that none is ever lost.

@@ -13,9 +13,16 @@
 #include <gyre/runtime/submit.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 namespace gyre {
+
+class basic_socket;
+
+/// What a program does to a socket that is open and not bound yet: to set options that have no field of their
+/// own. An error ends the making of the socket. Must not close it.
+using socket_setup = std::function<io_result<>(basic_socket& fresh)>;
 
 /// A socket of any kind, or none. Never made by itself.
 ///

@@ -29,8 +29,7 @@ public:
     endpoint(const ip_address& address, std::uint16_t port) noexcept;
 
     /// A Unix-domain socket at `path` in the file system; a leading NUL means the abstract name space. The
-    /// path stays when the listener is closed, and the next one fails with `errc::address_in_use`: the
-    /// program removes it, before it listens and afterwards.
+    /// path stays when the listener is closed; the next listener removes it (`listen_options`).
     /// Errors: `errc::name_too_long` past 107 bytes, `errc::invalid_argument` if empty or if there is a
     /// NUL in a path.
     [[nodiscard]] static io_result<endpoint> local(std::string_view path) noexcept;

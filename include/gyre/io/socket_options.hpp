@@ -119,6 +119,20 @@ struct user_timeout {
     }
 };
 
+/// Let the kernel choose the port of a bound source address only when it connects, so that one port may serve
+/// connections to several peers (ip(7), IP_BIND_ADDRESS_NO_PORT).
+struct late_port : switch_option<late_port> {
+    [[nodiscard]] static int level() noexcept;
+    [[nodiscard]] static int name() noexcept;
+};
+
+/// Where the name of the one network interface to use is set (socket(7), SO_BINDTODEVICE). It is text, and
+/// so no option of the kind above: see connect_options and listen_options.
+struct bind_to_device {
+    [[nodiscard]] static int level() noexcept;
+    [[nodiscard]] static int name() noexcept;
+};
+
 static_assert(socket_option<no_delay> && socket_option<receive_buffer> &&
               socket_option<reset_on_close> && socket_option<user_timeout>);
 

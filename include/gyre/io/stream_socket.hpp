@@ -24,11 +24,29 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace gyre {
 
+class finish_prepared_connect;
 class stream_socket;
+
+/// What is done to a socket before it connects.
+struct connect_options {
+    connect_options() noexcept = default;
+
+    /// The address that it comes from; null: what the kernel chooses. With port 0 the kernel chooses the port
+    /// when it connects.
+    endpoint local;
+    bool address_reused = false;  ///< SO_REUSEADDR: a port of `local` that is in TIME-WAIT.
+
+    /// The network interface that it must use (socket(7), SO_BINDTODEVICE); empty: any.
+    std::string device;
+
+    /// Called when the socket is open, and before it is bound.
+    socket_setup setup;
+};
 
 /// Which direction of a connection ends.
 enum class shutdown_side : std::uint8_t { receive, send, both };
@@ -89,6 +107,14 @@ public:
         return submission<connect_operation, finish_connect>{connect_operation{},
                                                              finish_connect{peer}};
     }
+
+    /// The same from a certain address or network interface, or with options set before.
+    ///
+    /// @param  options  Owned.
+    /// Errors:          as above; of the steps before it too, as in `errc::address_not_available`,
+    ///                  `errc::address_in_use`, `errc::no_such_device`, or what `setup` has returned.
+    [[nodiscard]] static submission<connect_operation, finish_prepared_connect> connect(
+        const endpoint& peer, connect_options options) noexcept;
 
     /// Reads what is there, at least one byte, at most `into.size()`.
     ///
@@ -184,6 +210,7 @@ public:
 
 private:
     friend message_writer;
+    friend class finish_prepared_connect;
 
     [[nodiscard]] auto write_claimed(const_buffer from, write_claim& by) noexcept {
         return submission<send_operation, finish_claimed<finish_write>>{
@@ -195,6 +222,27 @@ private:
             opened(), message_operation{opcode::send_gather}, {message_parts{from, skipped}, by}};
     }
 };
+
+/// Of a connect with options: the same, with what is to be done in between.
+class finish_prepared_connect {
+public:
+    finish_prepared_connect(const endpoint& peer, connect_options options) noexcept
+        : peer_{peer}, options_{std::move(options)} {}
+
+    [[nodiscard]] std::int32_t prepare(connect_operation& op, io_context& on) noexcept;
+    [[nodiscard]] io_result<stream_socket> operator()(const connect_operation& op) noexcept;
+
+private:
+    endpoint peer_;
+    connect_options options_;
+    stream_socket socket_;
+};
+
+inline submission<connect_operation, finish_prepared_connect> stream_socket::connect(
+    const endpoint& peer, connect_options options) noexcept {
+    return submission<connect_operation, finish_prepared_connect>{
+        connect_operation{}, finish_prepared_connect{peer, std::move(options)}};
+}
 
 /// Names for what a stream socket is used as; the type is one.
 using tcp_socket = stream_socket;

@@ -52,6 +52,7 @@ enum class opcode : std::uint8_t {
     get_option,
     set_peer,
     find_interface,
+    remove_stale_path,
     local_address,
     remote_address,
     make_pipe,
@@ -328,7 +329,8 @@ struct duplicate_operation : operation {
 };
 
 /// Binds, fixes the peer of a datagram socket (`set_peer`), or asks for an address (`local_address`,
-/// `remote_address`, which fill in). Result: 0.
+/// `remote_address`, which fill in). Removes the file of a Unix-domain socket that nothing listens on
+/// (`remove_stale_path`), else -EADDRINUSE. Result: 0.
 struct address_operation : descriptor_operation {
     address_operation(opcode kind, descriptor_slot& on, socket_address& of) noexcept
         : descriptor_operation{kind, on}, address{&of} {}
