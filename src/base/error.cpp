@@ -42,6 +42,9 @@ const char* describe(errc code) noexcept {
         case errc::backend_unavailable: return "required backend unavailable";
         case errc::broken_promise: return "dropped without an answer";
         case errc::foreign: return "failure of another library";
+        case errc::host_not_found: return "no such host or service";
+        case errc::no_data: return "no such record";
+        case errc::server_failure: return "name server failure";
         default: break;
     }
     // strerrordesc_np is static and thread-safe, unlike strerror; null for numbers it does not know.
@@ -82,6 +85,7 @@ const char* describe(activity during) noexcept {
         case activity::ring_setup: return "io_uring set-up";
         case activity::epoll_setup: return "epoll set-up";
         case activity::wakeup_setup: return "loop set-up";
+        case activity::resolve: return "resolve";
     }
     return "";
 }

@@ -7,9 +7,12 @@
 #include <gyre/runtime/io_context.hpp>
 #include <runtime/fork_count.hpp>
 
+#include <fcntl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 namespace gyre {
@@ -22,6 +25,35 @@ system_host& system_host::instance() noexcept {
 int system_host::perform_now(operation& op) noexcept { return perform(op); }
 
 time_point system_host::now() noexcept { return std::chrono::steady_clock::now(); }
+
+std::uint64_t system_host::entropy() noexcept {
+    std::uint64_t bits = 0;
+    // So few bytes come whole and without waiting, once the machine has gathered some (getrandom(2)).
+    const ssize_t got = ::getrandom(&bits, sizeof bits, GRND_NONBLOCK);
+    if (got != sizeof bits) bits = static_cast<std::uint64_t>(now().time_since_epoch().count());
+    return bits;
+}
+
+int system_host::read_settings(const char* path, std::string& into) noexcept {
+    constexpr std::size_t size_max = std::size_t{16} << 20;
+    into.clear();
+    const int number = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (number < 0) return -errno;
+    int failed = 0;
+    for (std::array<char, 4096> piece; failed == 0;) {
+        const ssize_t got = ::read(number, piece.data(), piece.size());
+        if (got == 0) break;
+        if (got < 0) {
+            failed = errno == EINTR ? 0 : -errno;
+        } else if (into.size() + static_cast<std::size_t>(got) > size_max) {
+            failed = -EFBIG;
+        } else {
+            into.append(piece.data(), static_cast<std::size_t>(got));
+        }
+    }
+    ::close(number);
+    return failed;
+}
 
 descriptor_slot& system_host::enter(int number) noexcept {
     expects(number >= 0, "a descriptor number");

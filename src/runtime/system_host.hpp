@@ -20,6 +20,8 @@ public:
 
     [[nodiscard]] int perform_now(operation& op) noexcept override;
     [[nodiscard]] time_point now() noexcept override;
+    [[nodiscard]] std::uint64_t entropy() noexcept override;
+    [[nodiscard]] int read_settings(const char* path, std::string& into) noexcept override;
     [[nodiscard]] descriptor_slot& enter(int number) noexcept override;
     int close(descriptor_slot& it) noexcept override;
     int release(descriptor_slot& it) noexcept override;

@@ -30,6 +30,8 @@ public:
         performed.push_back(op.code);
         return op.code == opcode::open_socket ? next_number_++ : 0;
     }
+    [[nodiscard]] std::uint64_t entropy() noexcept override { return 1; }
+    [[nodiscard]] int read_settings(const char*, std::string&) noexcept override { return -ENOENT; }
     [[nodiscard]] time_point now() noexcept override { return clock; }
     [[nodiscard]] descriptor_slot& enter(int number) noexcept override {
         descriptor_slot& it = table_[number];

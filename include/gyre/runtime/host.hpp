@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace gyre {
 
@@ -145,6 +146,13 @@ public:
 
     /// Reads the clock.
     [[nodiscard]] virtual time_point now() noexcept = 0;
+
+    /// Bits that nobody can predict, to draw jitter and shares of a load from. Any thread.
+    [[nodiscard]] virtual std::uint64_t entropy() noexcept = 0;
+
+    /// Reads the settings file at `path` into `into`, on the spot. Any thread. Returns 0 or -errno: -EFBIG
+    /// past 16 MiB.
+    [[nodiscard]] virtual int read_settings(const char* path, std::string& into) noexcept = 0;
 
     /// Takes charge of an open descriptor number. Any thread. Allocates when numbers are higher than
     /// ever before.
