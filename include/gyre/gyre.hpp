@@ -24,6 +24,7 @@
 #include <gyre/io/ip_network.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/process.hpp>
+#include <gyre/io/resolver.hpp>
 #include <gyre/io/run.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/io/serve_pool.hpp>

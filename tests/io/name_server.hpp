@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/resolver.hpp>
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -117,6 +118,19 @@ public:
     }
 
     [[nodiscard]] endpoint where() const { return datagrams_.local_endpoint().value(); }
+
+    /// What asks this server and looks into no files.
+    [[nodiscard]] resolver_options options() const {
+        resolver_options made;
+        made.servers = {where()};
+        made.hosts_file.clear();
+        made.settings_file = "/dev/null";
+        made.search.emplace();
+        made.dots_min = 1;
+        made.timeout = std::chrono::seconds{20};
+        made.tries = 1;
+        return made;
+    }
 
     [[nodiscard]] const std::vector<dns_question>& asked() const noexcept { return asked_; }
     [[nodiscard]] std::size_t times_asked(std::string_view name, record_type type) const {

@@ -8,6 +8,7 @@
 #include <gyre/interop/callbacks.hpp>
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/pipe.hpp>
+#include <gyre/io/resolver.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/io/signals.hpp>
 #include <gyre/io/stream_socket.hpp>
@@ -98,6 +99,15 @@ struct silence {
                       where.raw().size);
             queued.push_back(stream_socket::adopt(io, number));
         }
+    }
+
+    // For names: a server that is a socket which nobody reads.
+    resolver_options asks_nobody() const {
+        resolver_options made;
+        made.servers = {datagrams.local_endpoint().value()};
+        made.settings_file = "/dev/null";
+        made.timeout = 1h;
+        return made;
     }
 
     io_context& io;
@@ -280,6 +290,19 @@ const std::vector<row>& rows() {
              static_cast<void>(in);
              co_await with_group(body);
              co_return failed;
+         }},
+        {"resolver::resolve, of one family",
+         [](silence& in) -> task<error> {
+             const resolver names{in.asks_nobody()};
+             const auto found =
+                 co_await names.resolve("it.test", 80, resolve_options{endpoint::family::v4});
+             co_return found.error();
+         }},
+        {"resolver::resolve, of both families",
+         [](silence& in) -> task<error> {
+             const resolver names{in.asks_nobody()};
+             const auto found = co_await names.resolve("it.test", 80);
+             co_return found.error();
          }},
         {"sleep_for",
          [](silence&) -> task<error> {
