@@ -14,6 +14,7 @@
 #include <gyre/coro/task.hpp>
 #include <gyre/coro/task_dump.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/backoff.hpp>
 #include <gyre/io/descriptor.hpp>
 #include <gyre/io/endpoint.hpp>
 #include <gyre/io/file.hpp>
