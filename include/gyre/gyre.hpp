@@ -15,6 +15,7 @@
 #include <gyre/coro/task_dump.hpp>
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/backoff.hpp>
+#include <gyre/io/connect_to.hpp>
 #include <gyre/io/descriptor.hpp>
 #include <gyre/io/endpoint.hpp>
 #include <gyre/io/file.hpp>

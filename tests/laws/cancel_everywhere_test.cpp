@@ -7,6 +7,7 @@
 // a descriptor nor a frame. A new awaitable owes this file a row.
 #include <gyre/interop/callbacks.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/connect_to.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/resolver.hpp>
 #include <gyre/io/serve.hpp>
@@ -303,6 +304,19 @@ const std::vector<row>& rows() {
              const resolver names{in.asks_nobody()};
              const auto found = co_await names.resolve("it.test", 80);
              co_return found.error();
+         }},
+        {"connect_to, the name",
+         [](silence& in) -> task<error> {
+             connect_to_options options;
+             options.names = resolver{in.asks_nobody()};
+             const auto connected = co_await connect_to("it.test", 80, options);
+             co_return connected.error();
+         }},
+        {"connect_to, an address",
+         [](silence& in) -> task<error> {
+             const endpoint where = in.unanswering.local_endpoint().value();
+             const auto connected = co_await connect_to(std::vector<endpoint>{where, where});
+             co_return connected.error();
          }},
         {"sleep_for",
          [](silence&) -> task<error> {

@@ -155,6 +155,35 @@ TEST_CASE("tcp_client says why it cannot connect, and how it is used") {
     CHECK(nonsense.wait() == 2);
 }
 
+TEST_CASE(
+    "happy_eyeballs connects by name, says to which address, and tries as often as it is told") {
+    std::string unused;
+    {
+        program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
+        const endpoint where = server.listening_on();
+        unused = std::to_string(where.port());
+
+        // "localhost" is ::1 as well, where nobody listens.
+        program client{GYRE_HAPPY_EYEBALLS, {"localhost", unused}};
+
+        CHECK(client.next_line().starts_with("connected to " + where.to_string() + " in "));
+        CHECK(client.wait() == 0);
+        ends_well(server);
+    }
+    program refused{GYRE_HAPPY_EYEBALLS, {"localhost", unused, "2"}};
+    program unnamed{GYRE_HAPPY_EYEBALLS, {"it.invalid", "http"}};
+
+    CHECK(refused.rest_of_output() ==
+          "localhost: connect: Connection refused\n"
+          "localhost: connect: Connection refused\n"
+          "gyre: connect: Connection refused\n");
+    CHECK(refused.wait() == 1);
+    CHECK(unnamed.rest_of_output() ==
+          "it.invalid: resolve: no such host or service\n"
+          "gyre: resolve: no such host or service\n");
+    CHECK(unnamed.wait() == 1);
+}
+
 TEST_CASE("in the chat each line reaches all members, who hear as well who comes and goes") {
     for (const backend_choice backend : backends_under_test()) {
         const std::string name = describe(backend);

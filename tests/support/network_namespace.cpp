@@ -17,4 +17,9 @@ bool enter_network(const std::string& path) noexcept {
     return entered;
 }
 
+bool enter_new_network() noexcept {
+    // Who is not root may have one as root of a user namespace, where that is allowed.
+    return ::unshare(CLONE_NEWNET) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+}
+
 }  // namespace gyre::testing
