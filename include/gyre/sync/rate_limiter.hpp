@@ -80,8 +80,8 @@ private:
     void serve() noexcept;
 
     loop& on_;
-    // What the bucket holds is counted in units of which a nanosecond brings `gain_`, and a token is `price_`:
-    // both whole numbers, so that nothing is rounded.
+    // What the bucket holds is counted in units of which a nanosecond brings `gain_`, and a token is
+    // `price_`: both whole numbers, so that nothing is rounded.
     const std::uint64_t gain_;
     const std::uint64_t price_;
     const std::uint64_t burst_;
