@@ -44,10 +44,10 @@ bool is_a_number(std::string_view text) noexcept {
 // What looks like an address and is none must not be asked for: "127.1" means loopback to some programs,
 // and no name ends in digits alone (RFC 3696 2).
 bool is_a_name(std::string_view text) noexcept {
-    if (text.empty() || text.find_first_of(std::string_view{":%/ \t\r\n\0", 8}) != text.npos)
-        return false;
-    const std::size_t dot = text.rfind('.');
-    return !is_a_number(dot == std::string_view::npos ? text : text.substr(dot + 1));
+    constexpr std::string_view never_in_names{":%/ \t\r\n\0", 8};
+    if (text.empty() || text.find_first_of(never_in_names) != text.npos) return false;
+    if (text.size() > 1 && text.ends_with('.')) text.remove_suffix(1);
+    return !is_a_number(text.substr(text.rfind('.') + 1));  // All of it where there is no dot.
 }
 
 // RFC 2782: of equal priority, each time one is drawn by its weight from those that are left.

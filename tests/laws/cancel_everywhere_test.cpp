@@ -315,7 +315,8 @@ const std::vector<row>& rows() {
         {"connect_to, an address",
          [](silence& in) -> task<error> {
              const endpoint where = in.unanswering.local_endpoint().value();
-             const auto connected = co_await connect_to(std::vector<endpoint>{where, where});
+             const std::vector<endpoint> peers{where};
+             const auto connected = co_await connect_to(peers);
              co_return connected.error();
          }},
         {"sleep_for",
