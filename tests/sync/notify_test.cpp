@@ -92,6 +92,28 @@ TEST_CASE("a notification of a frame that is destroyed before it goes on is anot
     });
 }
 
+TEST_CASE("a notification of all that a destroyed frame had is no later one's") {
+    on_every_backend([](io_context& io) -> task<> {
+        notify on;
+        std::vector<int> order;
+        stop_chain chain;
+        const environment given{executor_ref{io}, &io, &chain};
+        callback_frame frame{[](callback_frame*) {}};
+        std::optional<notify::wait_awaiter> first{std::in_place, on};
+        CHECK(first->await_suspend(frame.handle(), &given));
+        on.notify_all();
+        first.reset();
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note(on, order, 2));
+            co_await settle();
+            CHECK(order.empty());
+            group.request_stop();
+        };
+
+        co_await with_group(body);
+    });
+}
+
 TEST_CASE("a thread is notified by a coroutine, and a coroutine by a thread, in turns") {
     with_every_backend([](const io_context_options& options) {
         constexpr int rounds = 200;

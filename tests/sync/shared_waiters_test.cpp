@@ -254,6 +254,34 @@ TEST_CASE("storm: of a stop on the waiter's loop and a wake from another thread 
     });
 }
 
+TEST_CASE("storm: a frame is destroyed while another thread wakes it") {
+    on_every_backend([](io_context& io) -> task<> {
+        constexpr int rounds = 5000;
+        gate at;
+        std::atomic<bool> over = false;
+        std::thread waker{[&] {
+            while (!over) at.let_one_pass();
+        }};
+        strand order{io};
+        stop_chain chain;
+        const environment on_loop{executor_ref{io}, &io, &chain};
+        const environment on_strand{executor_ref{order}, &io, &chain};
+        hand_made_frame frame;
+        for (int round = 0; round < rounds; ++round) {
+            const environment& given = round % 2 == 0 ? on_loop : on_strand;
+            gate::wait_awaiter waiting = at.wait();
+            static_cast<void>(waiting.await_suspend(frame.handle(), &given));
+        }
+        over = true;
+        waker.join();
+        co_await settle();
+
+        CHECK(frame.resumptions == 0);
+        CHECK(at.empty());
+        CHECK(chain.pending() == nullptr);
+    });
+}
+
 TEST_CASE("storm: a loop ends beside threads that wake its coroutines") {
     with_every_backend([](const io_context_options& options) {
         constexpr int rounds = 100;

@@ -24,18 +24,23 @@ public:
         explicit wait_awaiter(notify& on) noexcept : shared_waiter{"notify"}, on_{on} {}
         wait_awaiter(wait_awaiter&&) noexcept = default;
         ~wait_awaiter() {
-            if (abandon() == wait_state::woken) on_.notify_one();  // Another one's, then.
+            // What was for one is for another one then.
+            if (abandon() == wait_state::woken && alone_) on_.notify_one();
         }
 
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
-            return wait_unless(on_.waiting_, handle, *given,
-                               [this](wake_list&) { return std::exchange(on_.pending_, false); });
+            return wait_unless(on_.waiting_, handle, *given, [this](wake_list&) {
+                return alone_ = std::exchange(on_.pending_, false);
+            });
         }
         io_result<> await_resume() const noexcept { return outcome(); }
 
     private:
+        friend class notify;
+
         notify& on_;
+        bool alone_ = false;  // Notified as one, not with all.
     };
 
     /// Waits until notified. A notification that came before is taken at once.
@@ -60,6 +65,7 @@ public:
         if (waiting_.empty()) {
             pending_ = true;
         } else {
+            static_cast<wait_awaiter&>(waiting_.front()).alone_ = true;
             waiting_.wake_one(woken);
         }
     }
