@@ -3,10 +3,14 @@
 // What gyre/sync/semaphore.hpp promises. How its waits end when stopped: waiting_laws_test.cpp.
 #include <gyre/sync/semaphore.hpp>
 
+#include <gyre/coro/resume.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 using namespace gyre;
@@ -121,5 +125,78 @@ TEST_CASE("an acquire for intake is ended by a drain") {
         co_await with_group(body);
 
         CHECK(taken.error() == errc::canceled);
+    });
+}
+
+TEST_CASE("permits of a loop give themselves back, all or in parts") {
+    semaphore doors{5};
+    {
+        semaphore::permits held = doors.try_acquire_permits(4);
+        CHECK(held.count() == 4);
+        CHECK(doors.try_acquire_permits(2).count() == 0);
+        held.split(1).release();
+        CHECK(doors.available() == 2);
+        held.split(1).forget();
+        const semaphore::permits moved = std::move(held);
+        CHECK(moved.count() == 2);
+    }
+    CHECK(doors.available() == 4);
+}
+
+TEST_CASE("several permits are waited for in turn, and those behind go on if the first gives up") {
+    on_every_backend([](io_context&) -> task<> {
+        semaphore doors{2};
+        std::vector<std::size_t> order;
+        const auto take = [&](std::size_t count) -> task<> {
+            auto taken = co_await doors.acquire_permits(count);
+            if (!taken.ok()) co_return;
+            order.push_back(count);
+            const semaphore::permits held = taken.take();
+            co_await yield();
+        };
+        const auto gives_up = [&](task_group& group) -> task<> {
+            group.spawn(take(9));
+            co_await settle();
+            group.request_stop();
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            semaphore::permits held = doors.try_acquire_permits(1);
+            group.spawn(take(2));
+            group.spawn(take(1));
+            co_await settle();
+            CHECK(order.empty());  // One is left, but not for those who come later.
+            held.release();
+            co_await settle();
+            CHECK(order == std::vector<std::size_t>{2, 1});
+            group.spawn([&]() -> task<> { co_await with_group(gives_up); });
+            group.spawn(take(1));
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector<std::size_t>{2, 1, 1});
+        CHECK(doors.available() == 2);
+    });
+}
+
+TEST_CASE("a frame that is destroyed while it waits for permits lets those behind it go on") {
+    on_every_backend([](io_context& io) -> task<> {
+        semaphore doors{1};
+        std::vector<int> order;
+        stop_chain chain;
+        const environment given{executor_ref{io}, &io, &chain};
+        callback_frame frame{[](callback_frame*) {}};
+        const auto body = [&](task_group& group) -> task<> {
+            std::optional<semaphore::acquire_permits_awaiter> first{std::in_place, doors, 2U};
+            CHECK(first->await_suspend(frame.handle(), &given));
+            group.spawn(take_and_note(doors, order, 1));
+            co_await settle();
+            CHECK(order.empty());
+            first.reset();
+        };
+
+        co_await with_group(body);
+
+        CHECK(order == std::vector{1});
     });
 }
