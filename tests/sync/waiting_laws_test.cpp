@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws of waiting_laws.hpp, asked of everything in sync/ that waits.
+#include <gyre/sync/barrier.hpp>
+#include <gyre/sync/broadcast.hpp>
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/condition.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/generator.hpp>
+#include <gyre/sync/latch.hpp>
 #include <gyre/sync/mutex.hpp>
+#include <gyre/sync/notify.hpp>
+#include <gyre/sync/once.hpp>
+#include <gyre/sync/oneshot.hpp>
 #include <gyre/sync/semaphore.hpp>
+#include <gyre/sync/shared_channel.hpp>
+#include <gyre/sync/shared_mutex.hpp>
+#include <gyre/sync/shared_semaphore.hpp>
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/sync/watch.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>
 
@@ -112,6 +122,160 @@ struct waits_to_receive : needs_no_loop {
     }
 
     channel<std::unique_ptr<int>> it{1};
+};
+
+struct waits_to_send_between_loops : needs_no_loop {
+    static constexpr const char* name = "shared channel send";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.send(std::make_unique<int>(7)); }
+    void wake() { static_cast<void>(it.try_receive()); }
+
+    shared_channel<std::unique_ptr<int>> it{0};
+};
+
+struct waits_to_receive_between_loops : needs_no_loop {
+    static constexpr const char* name = "shared channel receive";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.receive(); }
+    void wake() {
+        auto value = std::make_unique<int>(7);
+        static_cast<void>(it.try_send(value));
+    }
+
+    shared_channel<std::unique_ptr<int>> it{1};
+};
+
+struct waits_to_receive_many : needs_no_loop {
+    static constexpr const char* name = "shared channel receive_many";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.receive_many(some); }
+    void wake() {
+        int value = 7;
+        static_cast<void>(it.try_send(value));
+    }
+
+    std::array<int, 3> some{};
+    shared_channel<int> it{1};
+};
+
+struct waits_for_notification : needs_no_loop {
+    static constexpr const char* name = "notify";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.wait(); }
+    void wake() { it.notify_one(); }
+
+    notify it;
+};
+
+struct waits_for_oneshot : needs_no_loop {
+    static constexpr const char* name = "oneshot";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.receiver.receive(); }
+    void wake() { static_cast<void>(it.sender.send(7)); }
+
+    oneshot<int> it = make_oneshot<int>();
+};
+
+struct waits_for_change : needs_no_loop {
+    static constexpr const char* name = "watch";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.changed(1); }
+    void wake() { it.set(8); }
+
+    watch<int> it{7};
+};
+
+struct waits_for_broadcast : needs_no_loop {
+    static constexpr const char* name = "broadcast";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return by.receive(); }
+    void wake() { it.send(7); }
+
+    broadcast<int> it{1};
+    broadcast<int>::receiver by = it.subscribe();
+};
+
+struct waits_for_shared_permits : needs_no_loop {
+    static constexpr const char* name = "shared semaphore";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.acquire(2); }
+    void wake() { it.release(); }
+
+    shared_semaphore it{1};
+};
+
+struct waits_to_write : needs_no_loop {
+    static constexpr const char* name = "shared mutex";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.lock(); }
+    void wake() { held.unlock(); }
+
+    shared_mutex it;
+    shared_mutex::shared_guard held = it.try_lock_shared();
+};
+
+struct waits_to_read : needs_no_loop {
+    static constexpr const char* name = "shared mutex, reading";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.lock_shared(); }
+    void wake() { held.unlock(); }
+
+    shared_mutex it;
+    shared_mutex::guard held = it.try_lock();
+};
+
+struct waits_for_latch : needs_no_loop {
+    static constexpr const char* name = "latch";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() { return it.wait(); }
+    void wake() { it.count_down(); }
+
+    latch it{1};
+};
+
+struct waits_for_others : needs_no_loop {
+    static constexpr const char* name = "barrier";
+    explicit waits_for_others(io_context& io) : needs_no_loop{io}, home{io} {}
+
+    auto wait() { return it.arrive_and_wait(); }
+    void wake() {
+        stop_chain chain;
+        const environment given{executor_ref{home}, &home, &chain};
+        callback_frame frame{[](callback_frame*) {}};
+        barrier::arrive_awaiter last = it.arrive_and_wait();
+        // Alone, since the other one was stopped, it would wait; then it gives up.
+        static_cast<void>(last.await_suspend(frame.handle(), &given));
+    }
+
+    io_context& home;
+    barrier it{2};
+};
+
+struct waits_for_once : needs_no_loop {
+    static constexpr const char* name = "once";
+    using needs_no_loop::needs_no_loop;
+
+    auto wait() {
+        return it.call([this]() -> task<io_result<>> {
+            const io_result<> waited = co_await until.wait();
+            co_return waited;
+        });
+    }
+    void wake() { until.set(); }
+
+    event until;
+    once it;
 };
 
 struct waits_with_timeout : needs_no_loop {
@@ -257,6 +421,19 @@ const std::array everything{
     subject<waits_to_send>(),
     subject<waits_for_room>(),
     subject<waits_to_receive>(),
+    subject<waits_to_send_between_loops>(),
+    subject<waits_to_receive_between_loops>(),
+    subject<waits_to_receive_many>(),
+    subject<waits_for_notification>(),
+    subject<waits_for_oneshot>(),
+    subject<waits_for_change>(),
+    subject<waits_for_broadcast>(),
+    subject<waits_for_shared_permits>(),
+    subject<waits_to_write>(),
+    subject<waits_to_read>(),
+    subject<waits_for_latch>(),
+    subject<waits_for_others>(),
+    subject<waits_for_once>(),
     subject<waits_with_timeout>(),
     subject<waits_with_nested_limits>(),
     subject<waits_for_all>(),
