@@ -19,16 +19,25 @@
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/buffered.hpp>
 #include <gyre/stream/memory_pipe.hpp>
+#include <gyre/sync/barrier.hpp>
+#include <gyre/sync/broadcast.hpp>
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/condition.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/generator.hpp>
+#include <gyre/sync/latch.hpp>
 #include <gyre/sync/mutex.hpp>
+#include <gyre/sync/notify.hpp>
+#include <gyre/sync/oneshot.hpp>
 #include <gyre/sync/semaphore.hpp>
+#include <gyre/sync/shared_channel.hpp>
+#include <gyre/sync/shared_mutex.hpp>
+#include <gyre/sync/shared_semaphore.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/sync/watch.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>
 #include <support/harness.hpp>
@@ -129,6 +138,19 @@ struct silence {
     condition never_notified;
     channel<int> nothing_sent{1};
     channel<int> never_received{0};
+    shared_channel<int> nothing_sent_anywhere{1};
+    shared_channel<int> never_received_anywhere{0};
+    notify never_notified_anywhere;
+    oneshot<int> never_answered = make_oneshot<int>();
+    watch<int> never_changed{1};
+    broadcast<int> never_broadcast{1};
+    broadcast<int>::receiver never_heard = never_broadcast.subscribe();
+    shared_semaphore none_anywhere{0};
+    shared_mutex written;
+    shared_mutex::guard writing = written.try_lock();
+    latch never_open{1};
+    barrier never_full{2};
+    std::array<int, 2> some{};
     strand line;
     std::deque<callback<int>> uncalled;
     std::array<std::byte, 64> space{};
@@ -359,6 +381,66 @@ const std::vector<row>& rows() {
              const auto notified = co_await in.never_notified.wait(held);
              CHECK(held.owns());
              co_return notified.error();
+         }},
+        {"shared_channel::send",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.never_received_anywhere.send(1);
+             co_return ended.error();
+         }},
+        {"shared_channel::receive",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.nothing_sent_anywhere.receive();
+             co_return ended.error();
+         }},
+        {"shared_channel::receive_many",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.nothing_sent_anywhere.receive_many(in.some);
+             co_return ended.error();
+         }},
+        {"notify::wait",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.never_notified_anywhere.wait();
+             co_return ended.error();
+         }},
+        {"oneshot_receiver::receive",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.never_answered.receiver.receive();
+             co_return ended.error();
+         }},
+        {"watch::changed",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.never_changed.changed(1);
+             co_return ended.error();
+         }},
+        {"broadcast::receiver::receive",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.never_heard.receive();
+             co_return ended.error();
+         }},
+        {"shared_semaphore::acquire",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.none_anywhere.acquire();
+             co_return ended.error();
+         }},
+        {"shared_mutex::lock",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.written.lock();
+             co_return ended.error();
+         }},
+        {"shared_mutex::lock_shared",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.written.lock_shared();
+             co_return ended.error();
+         }},
+        {"latch::wait",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.never_open.wait();
+             co_return ended.error();
+         }},
+        {"barrier::arrive_and_wait",
+         [](silence& in) -> task<error> {
+             const auto ended = co_await in.never_full.arrive_and_wait();
+             co_return ended.error();
          }},
         {"channel::send",
          [](silence& in) -> task<error> {
