@@ -187,6 +187,9 @@ public:
     /// Errors: `errc::not_connected`, `errc::closed`.
     [[nodiscard]] io_result<> shutdown(shutdown_side side) noexcept;
 
+    /// The name that streams of every kind have for it (stream/concepts.hpp).
+    [[nodiscard]] io_result<> shutdown_send() noexcept { return shutdown(shutdown_side::send); }
+
     // Of basic_descriptor. Here unread input makes `close` send a reset, which may destroy what the peer has
     // not read yet: see `close_gracefully`.
     using basic_descriptor::close;

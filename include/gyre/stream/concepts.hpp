@@ -12,6 +12,7 @@
 #include <gyre/coro/awaitable.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace gyre {
 
@@ -37,5 +38,23 @@ concept lease_stream = read_stream<Stream> && requires(Stream& stream) {
 
 template <class Stream>
 concept duplex_stream = read_stream<Stream> && write_stream<Stream>;
+
+/// A sink whose direction ends by itself: the peer reads `errc::eof` after what was written, and what it
+/// sends still arrives.
+template <class Stream>
+concept half_closing_stream =
+    write_stream<Stream> && requires(Stream& stream) { stream.shutdown_send(); };
+
+/// Ends the sending direction of a stream; nothing, successfully, if it has no end of its own.
+///
+/// Errors: those of `of.shutdown_send()`.
+template <class Stream>
+io_result<> end_sending(Stream& of) noexcept {
+    if constexpr (half_closing_stream<Stream>) {
+        if constexpr (std::is_void_v<decltype(of.shutdown_send())>) of.shutdown_send();
+        else return of.shutdown_send();
+    }
+    return {};
+}
 
 }  // namespace gyre
