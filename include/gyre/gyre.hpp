@@ -40,6 +40,7 @@
 #include <gyre/runtime/remote_task.hpp>
 #include <gyre/runtime/sharded.hpp>
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/any_stream.hpp>
 #include <gyre/stream/buffered.hpp>
 #include <gyre/stream/concepts.hpp>
 #include <gyre/stream/memory_pipe.hpp>

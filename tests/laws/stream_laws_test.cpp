@@ -5,6 +5,8 @@
 // gyre/stream/concepts.hpp states them; a protocol written against that concept works on a pipe in
 // memory, on a Unix-domain socket and on TCP because all of them obey what stands here.
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/any_stream.hpp>
+#include <gyre/stream/buffered.hpp>
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -12,11 +14,13 @@
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_any.hpp>
 
+#include <support/disposable.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <random>
 #include <string>
 #include <utility>
@@ -32,7 +36,6 @@ namespace {
 struct over_memory {
     static constexpr const char* name = "memory pipe";
     explicit over_memory(io_context&) : pipe{64}, near{pipe.first}, far{pipe.second} {}
-    static void end_sending(memory_stream& of) { of.shutdown_send(); }
 
     memory_pipe pipe;
     memory_stream& near;
@@ -43,7 +46,6 @@ struct over_socket {
     explicit over_socket(socket_pair made) : ends{std::move(made)} {}
     over_socket(const over_socket&) = delete;
     over_socket& operator=(const over_socket&) = delete;
-    static void end_sending(stream_socket& of) { CHECK(of.shutdown(shutdown_side::send).ok()); }
 
     socket_pair ends;
     stream_socket& near = ends.client;
@@ -60,20 +62,79 @@ struct over_tcp : over_socket {
     explicit over_tcp(io_context& io) : over_socket{connected_pair(io)} {}
 };
 
-/// Asks a law, a callable `task<>(connection&)`, of each kind on each backend.
+/// The near end is read through a buffer of a few bytes; what is written goes directly.
+class buffered_end {
+public:
+    explicit buffered_end(memory_stream& end) : end_{end}, reader_{end, 16} {}
+
+    [[nodiscard]] auto read_some(read_space into) noexcept { return reader_.read_some(into); }
+    [[nodiscard]] auto write_some(const_buffer from) { return end_.write_some(from); }
+    void shutdown_send() noexcept { end_.shutdown_send(); }
+    void close() noexcept { end_.close(); }
+
+private:
+    memory_stream& end_;
+    buffered_reader<memory_stream> reader_;
+};
+
+struct over_buffered {
+    static constexpr const char* name = "buffered reader of a memory pipe";
+    explicit over_buffered(io_context&) : pipe{64}, near{pipe.first}, far{pipe.second} {}
+
+    memory_pipe pipe;
+    buffered_end near;
+    buffered_end far;
+};
+
+/// Both ends of a connection of another kind, erased.
+struct over_any {
+    template <class Stream>
+    over_any(Stream&& one, Stream&& other) : near{std::move(one)}, far{std::move(other)} {}
+
+    any_stream near;
+    any_stream far;
+};
+
+struct over_any_memory : over_any {
+    static constexpr const char* name = "any_stream of a memory pipe";
+    explicit over_any_memory(io_context&, memory_pipe pipe = memory_pipe{64})
+        : over_any{std::move(pipe.first), std::move(pipe.second)} {}
+};
+
+struct over_any_socket : over_any {
+    static constexpr const char* name = "any_stream of a TCP socket";
+    explicit over_any_socket(io_context& io) : over_any_socket{connected_pair(io)} {}
+    explicit over_any_socket(socket_pair ends)
+        : over_any{std::move(ends.client), std::move(ends.server)} {}
+};
+
+/// Asks a law, a callable `task<>(connection&)` that may want the `io_context&` as well, of each kind on
+/// each backend.
 template <class Law>
 void on_every_stream(const Law& law) {
     const auto ask = [&]<class Connection>() {
         INFO(Connection::name);
         const auto test = [&](io_context& io) -> task<> {
             Connection connection{io};
-            co_await law(connection);
+            if constexpr (std::invocable<const Law&, Connection&, io_context&>) {
+                co_await law(connection, io);
+            } else {
+                co_await law(connection);
+            }
         };
         on_every_backend(test);
     };
     ask.template operator()<over_memory>();
     ask.template operator()<over_local>();
     ask.template operator()<over_tcp>();
+    ask.template operator()<over_buffered>();
+    ask.template operator()<over_any_memory>();
+    ask.template operator()<over_any_socket>();
+}
+
+template <class Stream>
+void finish(Stream& of) {
+    CHECK(end_sending(of).ok());
 }
 
 std::string random_text(std::mt19937& random, std::size_t size) {
@@ -162,7 +223,7 @@ TEST_CASE("a stream: bytes arrive in order, whatever sizes are read and written"
         std::string at_near;
         const auto writes = [&](auto& to, const std::string& text) -> task<> {
             co_await write_in_pieces(to, random, text);
-            connection.end_sending(to);
+            finish(to);
         };
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(writes(connection.near, there));
@@ -183,7 +244,7 @@ TEST_CASE("a stream: the end comes after the bytes, with none, and comes again")
     on_every_stream([](auto& connection) -> task<> {
         std::array<std::byte, 16> space;
         co_await send_text(connection.near, "last");
-        connection.end_sending(connection.near);
+        finish(connection.near);
 
         const io_result<std::size_t> bytes = co_await connection.far.read_some(space);
         CHECK(bytes.ok());
@@ -208,7 +269,7 @@ TEST_CASE("a stream: a read that waits is ended by the end") {
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(reads());
             co_await settle();
-            connection.end_sending(connection.near);
+            finish(connection.near);
         };
 
         co_await with_group(body);
@@ -222,7 +283,7 @@ TEST_CASE("a stream: each direction ends by itself") {
     on_every_stream([](auto& connection) -> task<> {
         std::array<std::byte, 4> space;
         std::string answer;
-        connection.end_sending(connection.near);
+        finish(connection.near);
 
         const io_result<std::size_t> end = co_await connection.far.read_some(space);
         co_await send_text(connection.far, "answer");
@@ -345,7 +406,7 @@ TEST_CASE("a stream: whenever reads and writes are stopped, no byte is lost or d
                 at += put.value();
                 if (random() % 4 == 0) static_cast<void>(co_await sleep_for(moment()));
             }
-            connection.end_sending(connection.near);
+            finish(connection.near);
         };
         const auto reads = [&]() -> task<> {
             std::array<std::byte, 64> space;
@@ -381,7 +442,7 @@ TEST_CASE("a stream: a read that loses a race reports what it has read") {
                 go.set();
                 co_await yield();
             }
-            connection.end_sending(connection.near);
+            finish(connection.near);
         };
         const auto reads = [&]() -> task<> {
             std::array<std::byte, 4> space;
@@ -419,5 +480,91 @@ TEST_CASE("a stream: a drain ends neither reads nor writes") {
         co_await with_group(body);
 
         CHECK(received == "still");
+    });
+}
+
+namespace {
+
+template <class Stream>
+disposable read_in_frame(Stream& from, mutable_buffer into) {
+    static_cast<void>(co_await from.read_some(into));
+    FAIL_CHECK("resumed after its end");
+}
+
+// Writes until it is destroyed.
+template <class Stream>
+disposable write_in_frame(Stream& to, const std::string& text, std::size_t& sent) {
+    for (;;) {
+        const io_result<std::size_t> put = co_await to.write_some(bytes_of(text));
+        CHECK(put.ok());
+        sent += put.value();
+    }
+}
+
+void begin(const disposable& it, const environment& surroundings) {
+    it.frame.promise().env = &surroundings;
+    gyre::resume(it.frame);
+}
+
+}  // namespace
+
+TEST_CASE("a stream: a coroutine destroyed while it reads takes no byte with it") {
+    on_every_stream([](auto& connection, io_context& io) -> task<> {
+        stop_chain chain;
+        const environment surroundings{io, &io, &chain};
+        std::array<std::byte, 4> space{};
+        std::string received;
+        const disposable reader = read_in_frame(connection.far, space);
+        begin(reader, surroundings);
+        co_await settle();
+
+        reader.frame.destroy();
+        co_await send_text(connection.near, "abcd");
+        co_await receive_text(connection.far, received, 4);
+
+        CHECK(chain.pending() == nullptr);
+        CHECK(received == "abcd");
+        CHECK(space == std::array<std::byte, 4>{});
+    });
+}
+
+TEST_CASE("a stream: a peer that reads nothing makes writes wait, and another may go on for them") {
+    on_every_stream([](auto& connection, io_context& io) -> task<> {
+        stop_chain chain;
+        const environment surroundings{io, &io, &chain};
+        const std::string text(256 * 1024, 'x');
+        std::size_t sent = 0;
+        std::size_t received = 0;
+        const disposable writer = write_in_frame(connection.near, text, sent);
+        begin(writer, surroundings);
+        // As long as it is ready to go on, it is not pending.
+        for (std::size_t before = 1; chain.pending() == nullptr || before != sent;) {
+            before = sent;
+            co_await settle();
+        }
+
+        writer.frame.destroy();
+        CHECK(chain.pending() == nullptr);
+        const auto writes = [&]() -> task<> {
+            co_await send_text(connection.near, "end");
+            finish(connection.near);
+        };
+        const auto reads = [&]() -> task<> {
+            std::vector<std::byte> space(64 * 1024);
+            for (;;) {
+                const io_result<std::size_t> got = co_await connection.far.read_some(space);
+                if (!got.ok()) break;
+                received += got.value();
+            }
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(writes());
+            group.spawn(reads());
+            co_return;
+        };
+        co_await with_group(body);
+
+        CHECK(sent > 0);
+        CHECK(received == sent + 3);
     });
 }
