@@ -44,6 +44,7 @@
 #include <gyre/stream/buffered.hpp>
 #include <gyre/stream/concepts.hpp>
 #include <gyre/stream/memory_pipe.hpp>
+#include <gyre/stream/split.hpp>
 #include <gyre/sync/barrier.hpp>
 #include <gyre/sync/broadcast.hpp>
 #include <gyre/sync/channel.hpp>
