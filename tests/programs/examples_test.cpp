@@ -184,6 +184,44 @@ TEST_CASE(
     CHECK(unnamed.wait() == 1);
 }
 
+TEST_CASE("port_forwarder carries both directions whole, and the end of each") {
+    std::string input;
+    for (int line = 0; line < 50'000; ++line) input += std::to_string(line) + '\n';
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
+        program forwarder{GYRE_PORT_FORWARDER,
+                          {"127.0.0.1:0", server.listening_on().to_string()},
+                          {{"GYRE_BACKEND", name}}};
+
+        program client{GYRE_TCP_CLIENT, {forwarder.listening_on().to_string()}, {}, input};
+        const std::string answer = client.rest_of_output();
+
+        CHECK((answer == input));
+        CHECK(client.wait() == 0);
+        ends_well(forwarder);
+        ends_well(server);
+    }
+}
+
+TEST_CASE("port_forwarder closes a connection whose target refuses, and says how it is used") {
+    std::string unused;
+    {
+        program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
+        unused = server.listening_on().to_string();
+        ends_well(server);
+    }
+    program forwarder{GYRE_PORT_FORWARDER, {"127.0.0.1:0", unused}};
+    program nonsense{GYRE_PORT_FORWARDER, {"127.0.0.1:0"}};
+    person client{forwarder.listening_on()};
+
+    CHECK(client.sees_the_end());
+    CHECK(nonsense.rest_of_output() == "usage: port_forwarder ADDRESS:PORT TARGET_ADDRESS:PORT\n");
+    CHECK(nonsense.wait() == 2);
+    ends_well(forwarder);
+}
+
 TEST_CASE("in the chat each line reaches all members, who hear as well who comes and goes") {
     for (const backend_choice backend : backends_under_test()) {
         const std::string name = describe(backend);

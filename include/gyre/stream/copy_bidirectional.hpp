@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Two connections joined to one, as every proxy and port forwarder does.
+//
+// Each direction ends by itself: the end of one stream becomes the end of what is sent to the other,
+// which may still answer. `copy` in algorithms.hpp is one direction of this.
+#pragma once
+
+#include <gyre/base/buffer.hpp>
+#include <gyre/base/check.hpp>
+#include <gyre/base/lease.hpp>
+#include <gyre/base/result.hpp>
+#include <gyre/base/time.hpp>
+#include <gyre/coro/task.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/concepts.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+namespace gyre {
+
+/// Bytes that a copy in both directions has handed over.
+struct copied_both_ways {
+    std::uint64_t first_to_second = 0;
+    std::uint64_t second_to_first = 0;
+};
+
+struct copy_options {
+    copy_options() noexcept = default;
+
+    /// How long both directions together may transfer nothing before the copy ends.
+    duration silence_max = duration::max();
+
+    /// Bytes of memory for a direction whose source lends none, at least 1; allocated once.
+    std::size_t bytes_at_once = std::size_t{32} * 1024;
+};
+
+/// Implementation: one direction. What it has copied is counted in `copied` at every moment.
+template <read_stream From, write_stream To>
+task<io_result<>> copy_one_way(From& from, To& to, std::uint64_t& copied, idle_timeout& silence,
+                               std::size_t bytes_at_once) {
+    const std::unique_ptr<std::byte[]> space{lease_stream<From> ? nullptr
+                                                                : new std::byte[bytes_at_once]};
+    for (;;) {
+        error failure;
+        buffer_lease lease;
+        const_buffer piece;
+        if constexpr (lease_stream<From>) {
+            io_result<buffer_lease> got = co_await from.read();
+            failure = got.error();
+            lease = got.take();
+            piece = lease.bytes();
+        } else {
+            const io_result<std::size_t> got =
+                co_await from.read_some(mutable_buffer{space.get(), bytes_at_once});
+            failure = got.error();
+            piece = {space.get(), got.value()};
+        }
+        if (failure == errc::eof) break;
+        if (failure) co_return failure;
+
+        silence.push_back();
+        const io_result<std::size_t> put = co_await write_all(to, piece);
+        copied += put.value();
+        if (!put.ok()) co_return put.error();
+        silence.push_back();
+    }
+    co_return end_sending(to);
+}
+
+/// Implementation: both at once; the first failure ends the other, and is the one reported.
+template <duplex_stream First, duplex_stream Second>
+task<io_result<>> copy_two_ways(First& first, Second& second, copied_both_ways& copied,
+                                idle_timeout& silence, std::size_t bytes_at_once) {
+    const auto both = co_await when_all(
+        copy_one_way(first, second, copied.first_to_second, silence, bytes_at_once),
+        copy_one_way(second, first, copied.second_to_first, silence, bytes_at_once));
+    const error there = std::get<0>(both).error();
+    const error back = std::get<1>(both).error();
+    const bool there_was_stopped = there == errc::canceled && back;
+    co_return there && !there_was_stopped ? there : back;
+}
+
+/// Copies each stream into the other until both have ended.
+///
+/// The end of one is passed on at once (`end_sending`), while the other may still send.
+///
+/// @param  first, second  Borrowed; the copy is the only reader and writer of both. They are not closed.
+/// @return The bytes handed over in each direction, valid in every case; ok when both have ended.
+///
+/// Errors:        those of either stream, but `errc::eof`; `errc::timed_out` if both were silent for
+///                `options.silence_max`, also where one has ended and the other does not follow. A
+///                failure of one direction ends the other.
+/// Cancellation:  `errc::canceled`; bytes read and not yet written are lost, so only close follows.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          four frames; a buffer for each direction whose source lends no memory.
+template <duplex_stream First, duplex_stream Second>
+task<io_result<copied_both_ways>> copy_bidirectional(First& first, Second& second,
+                                                     copy_options options = copy_options{}) {
+    copied_both_ways copied;
+    idle_timeout silence{options.silence_max};
+    io_result<> ended;
+    expects(options.bytes_at_once > 0, "a copy needs space");
+    if (options.silence_max == duration::max()) {
+        ended = co_await copy_two_ways(first, second, copied, silence, options.bytes_at_once);
+    } else {
+        ended = co_await with_idle_timeout(
+            silence, copy_two_ways(first, second, copied, silence, options.bytes_at_once));
+    }
+    co_return io_result<copied_both_ways>{ended.error(), copied};
+}
+
+}  // namespace gyre

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Two streams joined to one: what arrives, how it ends, and what is counted when it fails.
+#include <gyre/stream/copy_bidirectional.hpp>
+
+#include <gyre/stream/memory_pipe.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+
+#include <support/harness.hpp>
+#include <support/settle.hpp>
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <utility>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A client and a server, and the two ends in the middle that are joined.
+struct joint {
+    explicit joint(std::size_t capacity) : client{capacity}, server{capacity} {}
+
+    task<> forward(copy_options options = copy_options{}) {
+        ended = co_await copy_bidirectional(client.second, server.first, options);
+        over = true;
+    }
+
+    memory_pipe client;
+    memory_pipe server;
+    io_result<copied_both_ways> ended;
+    bool over = false;
+};
+
+task<> send(memory_stream& to, std::string text) {
+    const io_result<std::size_t> put = co_await write_all(to, bytes_of(text));
+    CHECK(put.ok());
+    to.shutdown_send();
+}
+
+task<> receive(memory_stream& from, std::string& text) {
+    std::array<std::byte, 64> space;
+    for (;;) {
+        const io_result<std::size_t> got = co_await from.read_some(space);
+        if (!got.ok()) break;
+        text += text_of(std::span{space}.first(got.value()));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("both directions arrive whole through little memory, with their ends and their counts") {
+    on_every_backend([](io_context&) -> task<> {
+        joint it{7};
+        const std::string question(1000, 'q');
+        const std::string answer(3000, 'a');
+        std::string at_server;
+        std::string at_client;
+        copy_options options;
+        options.bytes_at_once = 5;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(it.forward(options));
+            group.spawn(send(it.client.first, question));
+            group.spawn(send(it.server.second, answer));
+            group.spawn(receive(it.server.second, at_server));
+            group.spawn(receive(it.client.first, at_client));
+            co_return;
+        };
+
+        co_await with_group(body);
+
+        CHECK(at_server == question);
+        CHECK(at_client == answer);
+        CHECK(it.ended.ok());
+        CHECK(it.ended.value().first_to_second == 1000);
+        CHECK(it.ended.value().second_to_first == 3000);
+    });
+}
+
+TEST_CASE("the end of one side is passed on while the other still answers") {
+    on_every_backend([](io_context&) -> task<> {
+        joint it{64};
+        std::string at_server;
+        std::string at_client;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(it.forward());
+            co_await send(it.client.first, "question");
+            co_await receive(it.server.second, at_server);
+            CHECK(at_server == "question");
+            CHECK_FALSE(it.over);
+            co_await send(it.server.second, "answer");
+            co_await receive(it.client.first, at_client);
+        };
+
+        co_await with_group(body);
+
+        CHECK(at_client == "answer");
+        CHECK(it.ended.ok());
+    });
+}
+
+TEST_CASE("a side that fails ends the copy with its error, and with what was copied") {
+    on_every_backend([](io_context&) -> task<> {
+        joint it{64};
+        std::array<std::byte, 3> space;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(it.forward());
+            const auto put = co_await write_all(it.client.first, bytes_of("abc"));
+            CHECK(put.ok());
+            const auto got = co_await read_exactly(it.server.second, space);
+            CHECK(got.ok());
+            it.server.second.close();
+            const auto more = co_await write_all(it.client.first, bytes_of("lost"));
+            CHECK(more.ok());
+        };
+
+        co_await with_group(body);
+
+        CHECK(it.ended.error() == errc::broken_pipe);
+        CHECK(it.ended.value().first_to_second == 3);
+        CHECK(it.ended.value().second_to_first == 0);
+    });
+}
+
+TEST_CASE("silence of both sides ends the copy, and one that speaks keeps it") {
+    on_every_backend([](io_context&) -> task<> {
+        joint it{64};
+        std::array<std::byte, 1> space;
+        copy_options options;
+        options.silence_max = 200ms;
+        std::chrono::steady_clock::time_point last_word;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(it.forward(options));
+            for (int word = 0; word < 5; ++word) {
+                static_cast<void>(co_await sleep_for(60ms));
+                const auto put = co_await write_all(it.client.first, bytes_of("x"));
+                CHECK(put.ok());
+                last_word = std::chrono::steady_clock::now();
+                const auto got = co_await read_exactly(it.server.second, space);
+                CHECK(got.ok());
+            }
+            co_await group.join();
+        };
+
+        co_await with_group(body);
+
+        CHECK(it.ended.error() == errc::timed_out);
+        CHECK(it.ended.value().first_to_second == 5);
+        CHECK(std::chrono::steady_clock::now() - last_word >= 190ms);
+    });
+}
+
+TEST_CASE("a half that ended does not keep a silent other side for ever") {
+    on_every_backend([](io_context&) -> task<> {
+        joint it{64};
+        copy_options options;
+        options.silence_max = 1ms;
+        const auto body = [&](task_group& group) -> task<> {
+            it.client.first.shutdown_send();
+            co_await it.forward(options);
+            static_cast<void>(group);
+        };
+
+        co_await with_group(body);
+
+        CHECK(it.ended.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("a stop ends both directions, with what was copied") {
+    on_every_backend([](io_context&) -> task<> {
+        joint it{64};
+        std::array<std::byte, 3> space;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(it.forward());
+            const auto put = co_await write_all(it.client.first, bytes_of("abc"));
+            CHECK(put.ok());
+            const auto got = co_await read_exactly(it.server.second, space);
+            CHECK(got.ok());
+            co_await settle();
+            group.request_stop();
+            co_await group.join();
+        };
+
+        co_await with_group(body);
+
+        CHECK(it.ended.error() == errc::canceled);
+        CHECK(it.ended.value().first_to_second == 3);
+    });
+}
