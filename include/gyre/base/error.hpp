@@ -64,18 +64,18 @@ enum class errc : std::int32_t {
     resource_unavailable = EAGAIN,
     system_descriptors_exhausted = ENFILE,
 
-    canceled = 4096,      ///< A stop, a drain or the closing of its socket ended the operation.
-    timed_out,            ///< `with_timeout` or one of its like ended it, or no name server answered.
-    eof,                  ///< The peer finished; nothing follows.
-    closed,               ///< Our own side was closed: a channel, a socket before it was begun on.
-    limit_exceeded,       ///< A bound set by the program was reached.
-    malformed,            ///< Text or bytes that do not follow their grammar.
+    canceled = 4096,  ///< A stop, a drain or the closing of its socket ended the operation.
+    timed_out,        ///< `with_timeout` or one of its like ended it, or no name server answered.
+    eof,              ///< The peer finished; nothing follows.
+    closed,           ///< Our own side was closed: a channel, a socket before it was begun on.
+    limit_exceeded,   ///< A bound set by the program was reached.
+    malformed,        ///< Text or bytes that do not follow their grammar.
     backend_unavailable,  ///< The required backend cannot run here.
     broken_promise,       ///< A callback was destroyed without having been called.
     foreign,              ///< A failure of another library that has no code here; ask that library.
     host_not_found,       ///< There is no host, or no service, of this name.
     no_data,              ///< The name exists, but has no address of the family, or no such record.
-    server_failure        ///< Name servers could not be reached, failed or refused; later they may not.
+    server_failure  ///< Name servers could not be reached, failed or refused; later they may not.
 };
 
 /// What was being done when it went wrong; only for messages, never compared.
