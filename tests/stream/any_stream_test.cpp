@@ -204,12 +204,15 @@ TEST_CASE("an erased stream that is assigned to ends its old connection first") 
         erased_pipe other{4};
         std::array<std::byte, 4> space;
 
+        auto made_before = old.first.read_some(space);
         old.first = std::move(other.first);
         const auto ended = co_await old.second.read_some(space);
         const auto written = co_await old.first.write_some(bytes_of("hi"));
         const auto got = co_await other.second.read_some(space);
+        const auto late = co_await made_before;
 
         CHECK(ended.error() == errc::eof);
+        CHECK(late.error() == errc::closed);
         CHECK(written.ok());
         CHECK(got.value() == 2);
     });

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -123,6 +124,26 @@ TEST_CASE("a side that fails ends the copy with its error, and with what was cop
         CHECK(it.ended.error() == errc::broken_pipe);
         CHECK(it.ended.value().first_to_second == 3);
         CHECK(it.ended.value().second_to_first == 0);
+    });
+}
+
+TEST_CASE("the error is that of the direction that failed, not of the one it ended") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto silent = std::make_shared<memory_channel>(8);
+        const auto refusing = std::make_shared<memory_channel>(8);
+        memory_stream first{silent, refusing};
+        memory_pipe second{8};
+        refusing->end_reading();
+        const auto put = co_await second.second.write_some(bytes_of("x"));
+        CHECK(put.ok());
+
+        const auto ended = co_await copy_bidirectional(first, second.first);
+        const auto swapped_put = co_await second.second.write_some(bytes_of("x"));
+        CHECK(swapped_put.ok());
+        const auto swapped = co_await copy_bidirectional(second.first, first);
+
+        CHECK(ended.error() == errc::broken_pipe);
+        CHECK(swapped.error() == errc::broken_pipe);
     });
 }
 
