@@ -60,6 +60,10 @@ task<io_result<file_change>> file_watch::next() {
         begin_ = 0;
         end_ = got.value();
     }
+    co_return take_change();
+}
+
+file_change file_watch::take_change() noexcept {
     inotify_event head{};
     const std::byte* const at = space_.get() + begin_;
     std::memcpy(&head, at, sizeof head);
@@ -71,7 +75,7 @@ task<io_result<file_change>> file_watch::next() {
     change.cookie = head.cookie;
     // Padded with NULs.
     if (head.len > 0) change.name = reinterpret_cast<const char*>(at + sizeof head);
-    co_return change;
+    return change;
 }
 
 }  // namespace gyre

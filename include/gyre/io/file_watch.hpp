@@ -96,6 +96,8 @@ public:
 private:
     explicit file_watch(handle open);
 
+    [[nodiscard]] file_change take_change() noexcept;
+
     static constexpr std::size_t space_size = 4096;
 
     std::unique_ptr<std::byte[]> space_;
