@@ -32,7 +32,7 @@ public:
     void add(std::vector<endpoint> some) override {
         if (waiting_.empty()) known_at_ = on_.read_clock();
         waiting_.insert(waiting_.end(), some.begin(), some.end());
-        waiting_ = in_order_of_preference(on_, std::move(waiting_));
+        waiting_ = in_order_of_preference(on_, waiting_);
         changed_.set();
     }
     void add_in_order(std::vector<endpoint> all) {

@@ -94,9 +94,11 @@ std::optional<ip_address> source_of(io_context& on, const endpoint& peer) noexce
 
 void order_destinations(std::vector<destination>& all) {
     std::vector<std::pair<decltype(rank_of(all.front())), std::size_t>> ranks;
+    ranks.reserve(all.size());
     for (const destination& each : all) ranks.emplace_back(rank_of(each), ranks.size());
     std::ranges::sort(ranks);
     std::vector<destination> ordered;
+    ordered.reserve(all.size());
     for (const auto& [rank, place] : ranks) ordered.push_back(all[place]);
     all = std::move(ordered);
 }
@@ -108,8 +110,9 @@ std::vector<destination> find_sources(io_context& on, std::span<const endpoint> 
     return all;
 }
 
-std::vector<endpoint> in_order_of_preference(io_context& on, std::vector<endpoint> peers) {
+std::vector<endpoint> in_order_of_preference(io_context& on, const std::vector<endpoint>& peers) {
     std::vector<endpoint> ordered;
+    ordered.reserve(peers.size());
     for (const endpoint& each : peers) {
         if (std::ranges::find(ordered, each) == ordered.end()) ordered.push_back(each);
     }

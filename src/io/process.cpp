@@ -9,13 +9,12 @@
 #include <gyre/sync/when_all.hpp>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-extern char** environ;  // environ(7): declared by no header of the standard library.
 
 namespace gyre {
 namespace {
@@ -73,7 +72,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 /// What a child's streams are made of: its ends, which are closed here when it has them, and ours.
 struct stream_ends {
     std::array<int, 3> numbers{0, 1, 2};
-    std::array<handle, 3> childs;
+    std::array<handle, 3> theirs;
     std::array<handle, 3> ours;
     std::array<file, 3> nulls;
 };
@@ -84,9 +83,9 @@ error open_pipe(io_context& on, std::size_t stream, stream_ends& ends) noexcept 
     op.result = on.host().perform_now(op);
     if (const error failed = error_of(op)) return failed;
     const bool child_reads = stream == 0;
-    ends.childs[stream] = handle{on.host(), op.numbers[child_reads ? 0 : 1]};
+    ends.theirs[stream] = handle{on.host(), op.numbers[child_reads ? 0 : 1]};
     ends.ours[stream] = handle{on.host(), op.numbers[child_reads ? 1 : 0]};
-    ends.numbers[stream] = ends.childs[stream].number();
+    ends.numbers[stream] = ends.theirs[stream].number();
     return {};
 }
 
@@ -178,7 +177,7 @@ std::string exit_status::message() const {
 process& process::operator=(process&& other) noexcept {
     if (this == &other) return *this;
     let_go(true);
-    basic_descriptor::operator=(std::move(other));
+    basic_descriptor::operator=(std::move(static_cast<basic_descriptor&>(other)));
     input_ = std::move(other.input_);
     output_ = std::move(other.output_);
     error_ = std::move(other.error_);

@@ -45,7 +45,7 @@ bool is_a_number(std::string_view text) noexcept {
 // and no name ends in digits alone (RFC 3696 2).
 bool is_a_name(std::string_view text) noexcept {
     constexpr std::string_view never_in_names{":%/ \t\r\n\0", 8};
-    if (text.empty() || text.find_first_of(never_in_names) != text.npos) return false;
+    if (text.empty() || text.find_first_of(never_in_names) != std::string_view::npos) return false;
     if (text.size() > 1 && text.ends_with('.')) text.remove_suffix(1);
     return !is_a_number(text.substr(text.rfind('.') + 1));  // All of it where there is no dot.
 }
@@ -94,7 +94,7 @@ io_result<ip_address> parse_with_interface(io_context& on, std::string_view text
     if (percent == std::string_view::npos) return failure(errc::malformed);
     const io_result<ipv6> plain = ipv6::parse(text.substr(0, percent));
     const std::string_view zone = text.substr(percent + 1);
-    if (!plain.ok() || zone.empty() || zone.find('\0') != zone.npos)
+    if (!plain.ok() || zone.empty() || zone.find('\0') != std::string_view::npos)
         return failure(errc::malformed);
     io_result<udp_socket> asked = udp_socket::bind(on, endpoint{ipv6::any(), 0});
     if (!asked.ok()) return asked.error();
@@ -183,7 +183,11 @@ public:
         const bool as_it_is_first = std::ranges::count(name, '.') >= dots_min;
         std::vector<std::string> made;
         if (as_it_is_first) made.push_back(name);
-        for (const std::string& each : domains) made.push_back(name + '.' + each);
+        for (const std::string& each : domains) {
+            std::string longer = name;
+            longer.append(1, '.').append(each);
+            made.push_back(std::move(longer));
+        }
         if (!as_it_is_first) made.push_back(name);
         return made;
     }
@@ -214,6 +218,7 @@ task<error> ask_for_addresses(dns_query query, std::uint16_t port, found_address
     std::vector<socket_address> raw = answered.take().addresses;
     if (raw.size() > addresses_max) raw.resize(addresses_max);
     std::vector<endpoint> some;
+    some.reserve(raw.size());
     for (const socket_address& each : raw) some.emplace_back(endpoint{each}.address(), port);
     to.add(std::move(some));
     co_return error{};
@@ -300,7 +305,7 @@ task<io_result<std::vector<endpoint>>> resolver::resolve_by(std::shared_ptr<stat
     const io_result<> outcome =
         co_await find_by(std::move(self), std::move(host), std::move(service), options, found);
     if (!outcome.ok()) co_return outcome.error();
-    co_return in_order_of_preference(*io_context::current(), std::move(found.all));
+    co_return in_order_of_preference(*io_context::current(), found.all);
 }
 
 task<io_result<std::vector<service_target>>> resolver::resolve_service_by(

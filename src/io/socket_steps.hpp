@@ -31,7 +31,7 @@ public:
         if (failure_ || device.empty()) return *this;
         // The kernel would cut these, and perhaps find another one.
         if (device.size() > size_max) failure_ = {errc::name_too_long, activity::set_option};
-        if (device.find('\0') != device.npos)
+        if (device.find('\0') != std::string::npos)
             failure_ = {errc::no_such_device, activity::set_option};
         if (failure_) return *this;
         std::string name = device;

@@ -27,14 +27,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace gyre {
 namespace {
-
-template <class Result>
-int outcome(Result returned) noexcept {
-    return returned < 0 ? -errno : static_cast<int>(returned);
-}
 
 sockaddr* raw(socket_address& address) noexcept {
     return reinterpret_cast<sockaddr*>(address.data);
@@ -123,6 +119,17 @@ int try_send(send_operation& op) noexcept {
     return outcome(::send(on.number, op.data, on.portion_of(op), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
+int try_receive(message_operation& op) noexcept {
+    return outcome(::recvmsg(op.target->number, op.message, MSG_DONTWAIT));
+}
+
+int try_batch(batch_operation& op) noexcept {
+    const int number = op.target->number;
+    if (op.code == opcode::receive_batch)
+        return outcome(::recvmmsg(number, op.messages, op.count, MSG_DONTWAIT, nullptr));
+    return outcome(::sendmmsg(number, op.messages, op.count, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
 int try_send(message_operation& op) noexcept {
     descriptor_slot& on = *op.target;
     if (op.size >= large_send && !on.sends_large) prepare_for_large_sends(on);
@@ -164,6 +171,16 @@ int try_wait(wait_ready_operation& op) noexcept {
 
 int open_socket(open_socket_operation& op) noexcept {
     return outcome(::socket(op.family, op.type | SOCK_CLOEXEC, 0));
+}
+
+template <class Call>
+int use_address(Call* call, const address_operation& op) noexcept {
+    return outcome(call(op.target->number, raw(std::as_const(*op.address)), op.address->size));
+}
+
+template <class Call>
+int use_number(Call* call, const number_operation& op) noexcept {
+    return outcome(call(op.target->number, op.number));
 }
 
 int address_of(address_operation& op) noexcept {
@@ -235,44 +252,21 @@ int perform(operation& op) noexcept {
         case opcode::receive: return try_receive(static_cast<receive_operation&>(op));
         case opcode::send: return try_send(static_cast<send_operation&>(op));
         case opcode::receive_lease: return try_receive(static_cast<lease_operation&>(op));
-        case opcode::receive_scatter: {
-            auto& it = static_cast<message_operation&>(op);
-            return outcome(::recvmsg(it.target->number, it.message, MSG_DONTWAIT));
-        }
+        case opcode::receive_scatter: return try_receive(static_cast<message_operation&>(op));
         case opcode::send_gather: return try_send(static_cast<message_operation&>(op));
-        case opcode::receive_batch: {
-            auto& it = static_cast<batch_operation&>(op);
-            return outcome(
-                ::recvmmsg(it.target->number, it.messages, it.count, MSG_DONTWAIT, nullptr));
-        }
-        case opcode::send_batch: {
-            auto& it = static_cast<batch_operation&>(op);
-            return outcome(
-                ::sendmmsg(it.target->number, it.messages, it.count, MSG_DONTWAIT | MSG_NOSIGNAL));
-        }
+        case opcode::receive_batch:
+        case opcode::send_batch: return try_batch(static_cast<batch_operation&>(op));
         case opcode::accept: return try_accept(static_cast<accept_operation&>(op));
         case opcode::connect: return try_connect(static_cast<connect_operation&>(op));
         case opcode::wait_ready: return try_wait(static_cast<wait_ready_operation&>(op));
         case opcode::open_socket: return open_socket(static_cast<open_socket_operation&>(op));
-        case opcode::bind: {
-            auto& it = static_cast<address_operation&>(op);
-            return outcome(::bind(it.target->number, raw(*it.address), it.address->size));
-        }
-        case opcode::listen: {
-            auto& it = static_cast<number_operation&>(op);
-            return outcome(::listen(it.target->number, it.number));
-        }
-        case opcode::shutdown: {
-            auto& it = static_cast<number_operation&>(op);
-            return outcome(::shutdown(it.target->number, it.number));
-        }
+        case opcode::bind: return use_address(&::bind, static_cast<address_operation&>(op));
+        case opcode::set_peer: return use_address(&::connect, static_cast<address_operation&>(op));
+        case opcode::listen: return use_number(&::listen, static_cast<number_operation&>(op));
+        case opcode::shutdown: return use_number(&::shutdown, static_cast<number_operation&>(op));
         case opcode::set_option: {
             auto& it = static_cast<option_operation&>(op);
             return outcome(::setsockopt(it.target->number, it.level, it.name, it.value, it.size));
-        }
-        case opcode::set_peer: {
-            auto& it = static_cast<address_operation&>(op);
-            return outcome(::connect(it.target->number, raw(*it.address), it.address->size));
         }
         case opcode::find_interface: return find_interface(static_cast<interface_operation&>(op));
         case opcode::remove_stale_path:

@@ -26,11 +26,6 @@
 namespace gyre {
 namespace {
 
-template <class Result>
-int outcome(Result returned) noexcept {
-    return returned < 0 ? -errno : static_cast<int>(returned);
-}
-
 // A flag of pwritev2 that Debian 12's headers lack.
 constexpr int rwf_nosignal = 0x100;  // Linux 6.18
 

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 
 namespace gyre {
 
@@ -39,6 +40,12 @@ private:
 
     std::array<std::atomic<chunk*>, chunks_max> chunks_{};
 };
+
+/// What a system call has returned, or -errno.
+template <class Result>
+[[nodiscard]] int outcome(Result returned) noexcept {
+    return returned < 0 ? -errno : static_cast<int>(returned);
+}
 
 /// Carries out one operation with system calls that never wait; see host::perform_now.
 [[nodiscard]] int perform(operation& op) noexcept;

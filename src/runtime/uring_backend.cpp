@@ -73,6 +73,27 @@ void note_size(descriptor_slot& on, std::size_t received) noexcept {
     }
 }
 
+void prepare_send(const send_operation& op, io_uring_sqe& to) noexcept {
+    to.opcode = IORING_OP_SEND;
+    to.addr = reinterpret_cast<std::uint64_t>(op.data);
+    to.len = static_cast<std::uint32_t>(op.target->portion_of(op));
+    to.msg_flags = MSG_NOSIGNAL;
+}
+
+void prepare_message(const message_operation& op, io_uring_sqe& to) noexcept {
+    const bool reading = op.code == opcode::receive_scatter;
+    to.opcode = reading ? IORING_OP_RECVMSG : IORING_OP_SENDMSG;
+    to.addr = reinterpret_cast<std::uint64_t>(op.message);
+    to.len = 1;
+    to.msg_flags = reading ? 0 : MSG_NOSIGNAL;
+}
+
+void prepare_connect(const connect_operation& op, io_uring_sqe& to) noexcept {
+    to.opcode = IORING_OP_CONNECT;
+    to.addr = reinterpret_cast<std::uint64_t>(op.peer->data);
+    to.off = op.peer->size;
+}
+
 void make_blocking(descriptor_slot& it) noexcept {
     const int status = ::fcntl(it.number, F_GETFL);
     ::fcntl(it.number, F_SETFL, status & ~O_NONBLOCK);
@@ -220,59 +241,37 @@ bool uring_backend::joins_batch(const operation& op) const noexcept {
     return it.size <= size_max && it.target->answering && !it.target->duplex;
 }
 
+void uring_backend::prepare_receive(operation& op, io_uring_sqe& to) noexcept {
+    const bool leased = op.code == opcode::receive_lease;
+    if (prefers_readiness(op) || (leased && !lets_kernel_choose(static_cast<lease_operation&>(op))))
+        return prepare_wait(op, POLLIN, to);
+    to.opcode = IORING_OP_RECV;
+    to.len = static_cast<std::uint32_t>(std::min<std::size_t>(room_of(op), INT32_MAX));
+    if (leased) {
+        to.flags = IOSQE_BUFFER_SELECT;
+        to.buf_group = buffer_ring::group;
+    } else {
+        to.addr = reinterpret_cast<std::uint64_t>(static_cast<receive_operation&>(op).data);
+    }
+    polls_first(op, to);
+}
+
 void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
     to.user_data = data_of(op);
     to.fd = static_cast<descriptor_operation&>(op).target->number;
     switch (op.code) {
-        case opcode::receive: {
-            auto& it = static_cast<receive_operation&>(op);
-            if (prefers_readiness(op)) return prepare_wait(op, POLLIN, to);
-            to.opcode = IORING_OP_RECV;
-            to.addr = reinterpret_cast<std::uint64_t>(it.data);
-            to.len = static_cast<std::uint32_t>(std::min<std::size_t>(it.size, INT32_MAX));
-            polls_first(op, to);
-            return;
-        }
-        case opcode::receive_lease: {
-            auto& it = static_cast<lease_operation&>(op);
-            if (prefers_readiness(op) || !lets_kernel_choose(it))
-                return prepare_wait(op, POLLIN, to);
-            to.opcode = IORING_OP_RECV;
-            to.flags = IOSQE_BUFFER_SELECT;
-            to.buf_group = buffer_ring::group;
-            to.len = static_cast<std::uint32_t>(it.size);
-            polls_first(op, to);
-            return;
-        }
-        case opcode::send: {
-            auto& it = static_cast<send_operation&>(op);
+        case opcode::receive:
+        case opcode::receive_lease: return prepare_receive(op, to);
+        case opcode::send:
             if (prefers_readiness(op)) return prepare_wait(op, POLLOUT, to);
-            to.opcode = IORING_OP_SEND;
-            to.addr = reinterpret_cast<std::uint64_t>(it.data);
-            to.len = static_cast<std::uint32_t>(it.target->portion_of(it));
-            to.msg_flags = MSG_NOSIGNAL;
-            return;
-        }
+            return prepare_send(static_cast<const send_operation&>(op), to);
         case opcode::receive_scatter:
-        case opcode::send_gather: {
-            auto& it = static_cast<message_operation&>(op);
-            const bool reading = op.code == opcode::receive_scatter;
-            to.opcode = reading ? IORING_OP_RECVMSG : IORING_OP_SENDMSG;
-            to.addr = reinterpret_cast<std::uint64_t>(it.message);
-            to.len = 1;
-            to.msg_flags = reading ? 0 : MSG_NOSIGNAL;
-            return;
-        }
+        case opcode::send_gather:
+            return prepare_message(static_cast<const message_operation&>(op), to);
         case opcode::receive_batch: return prepare_wait(op, POLLIN, to);
         case opcode::send_batch: return prepare_wait(op, POLLOUT, to);
         case opcode::accept: return prepare_wait(op, POLLIN, to);
-        case opcode::connect: {
-            auto& it = static_cast<connect_operation&>(op);
-            to.opcode = IORING_OP_CONNECT;
-            to.addr = reinterpret_cast<std::uint64_t>(it.peer->data);
-            to.off = it.peer->size;
-            return;
-        }
+        case opcode::connect: return prepare_connect(static_cast<const connect_operation&>(op), to);
         case opcode::read:
         case opcode::read_scatter:
             if (is_file_work(op)) return prepare_file_entry(op, to);

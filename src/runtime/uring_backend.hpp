@@ -60,6 +60,7 @@ private:
     void begin_next_in_line(descriptor_slot& on) noexcept;
     void prepare(operation& op, io_uring_sqe& to) noexcept;
     [[nodiscard]] bool prefers_readiness(operation& op) const noexcept;
+    void prepare_receive(operation& op, io_uring_sqe& to) noexcept;
     void polls_first(operation& op, io_uring_sqe& to) noexcept;
     void prepare_wait(operation& op, std::uint32_t events, io_uring_sqe& to) noexcept;
     [[nodiscard]] bool lets_kernel_choose(const lease_operation& op) noexcept;

@@ -326,11 +326,7 @@ TEST_CASE("a copy through pipes of any size, and through sockets, is faithful") 
         std::string received(sent.size(), '\0');
         const auto writes = [&]() -> task<> {
             co_await write_text(from, sent);
-            if constexpr (requires { from.shutdown_send(); }) {
-                from.shutdown_send();
-            } else {
-                CHECK(from.shutdown(shutdown_side::send).ok());
-            }
+            CHECK(end_sending(from).ok());
         };
         const auto copies = [&]() -> task<> {
             const io_result<std::uint64_t> copied = co_await copy(middle, middle_out);

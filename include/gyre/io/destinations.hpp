@@ -34,7 +34,7 @@ void order_destinations(std::vector<destination>& all);
 /// Both: `peers` in the order in which they should be tried, each once. Of a single one the kernel is not
 /// asked.
 [[nodiscard]] std::vector<endpoint> in_order_of_preference(io_context& on,
-                                                           std::vector<endpoint> peers);
+                                                           const std::vector<endpoint>& peers);
 
 /// Takes one of IPv6 and one of IPv4 in turn (RFC 8305 4), each family in the order it has, beginning with
 /// the first. For connections that are tried one after another.

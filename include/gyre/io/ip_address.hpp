@@ -248,7 +248,7 @@ public:
             if (!skip(':')) return false;
             gap = 0;
         }
-        while (!at_end() && !next_is('%')) {
+        while (!at_zone_or_end()) {
             const std::size_t begun = at_;
             std::uint32_t group = 0;
             if (count == groups_size || !number(16, 4, 0xffff, group)) return false;
@@ -258,14 +258,8 @@ public:
                 break;
             }
             put(into, count++, group);
-            if (at_end() || next_is('%')) break;
-            if (!skip(':')) return false;
-            if (!skip(':')) {
-                if (at_end() || next_is('%')) return false;  // A single colon ends nothing.
-                continue;
-            }
-            if (gap != none) return false;
-            gap = count;
+            if (at_zone_or_end()) break;
+            if (!colons(count, gap)) return false;
         }
         return gap == none ? count == groups_size : open_gap(into, gap, count);
     }
@@ -273,6 +267,19 @@ public:
 private:
     static constexpr std::size_t none = SIZE_MAX;
     static constexpr std::size_t groups_size = 8;
+
+    [[nodiscard]] constexpr bool at_zone_or_end() const noexcept {
+        return at_end() || next_is('%');
+    }
+
+    // Between two groups: one, or the two of the gap, which is then behind `count` groups.
+    [[nodiscard]] constexpr bool colons(std::size_t count, std::size_t& gap) noexcept {
+        if (!skip(':')) return false;
+        if (!skip(':')) return !at_zone_or_end();  // A single colon ends nothing.
+        if (gap != none) return false;
+        gap = count;
+        return true;
+    }
 
     [[nodiscard]] static constexpr std::uint32_t digit(char from) noexcept {
         if (from >= '0' && from <= '9') return static_cast<std::uint32_t>(from - '0');
@@ -371,7 +378,7 @@ constexpr address_text ipv6::to_text() const noexcept {
             at += gap_size;
             continue;
         }
-        if (at > 0 && !(shortened && at == gap + gap_size)) made.add(':');
+        if (at > 0 && (!shortened || at != gap + gap_size)) made.add(':');
         made.add_number(group(at++), 16);
     }
     if (is_v4_mapped()) {

@@ -289,7 +289,7 @@ public:
     group_scope(Body body, const group_options& options) noexcept
         : task_group{options}, body_{std::move(body)} {}
     group_scope(group_scope&& other) noexcept
-        : task_group{std::move(other)}, body_{std::move(other.body_)} {}
+        : task_group{std::move(static_cast<task_group&>(other))}, body_{std::move(other.body_)} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
