@@ -205,7 +205,7 @@ class address_reader {
 public:
     constexpr explicit address_reader(std::string_view text) noexcept : text_{text} {}
 
-    [[nodiscard]] constexpr bool at_end() const noexcept { return at_ == text_.size(); }
+    [[nodiscard]] constexpr bool at_end() const noexcept { return at_ >= text_.size(); }
     [[nodiscard]] constexpr bool next_is(char wanted) const noexcept {
         return !at_end() && text_[at_] == wanted;
     }
