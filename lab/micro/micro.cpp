@@ -217,7 +217,7 @@ void print_sizes() {
         "bytes: operation header %zu, receive %zu, option %zu, descriptor %zu, stream_socket %zu, "
         "io_context %zu\n",
         sizeof(gyre::operation), sizeof(gyre::receive_operation), sizeof(gyre::option_operation),
-        sizeof(gyre::descriptor), sizeof(gyre::stream_socket), sizeof(io_context));
+        sizeof(gyre::descriptor_slot), sizeof(gyre::stream_socket), sizeof(io_context));
     std::printf(
         "bytes: task promise %zu (task<int> %zu), frame of an empty coroutine %zu, of one read "
         "%zu\n",

@@ -294,24 +294,25 @@ TEST_CASE("storm: a loop ends beside threads that wake its coroutines") {
                 ready.arrive_and_wait();
                 while (!over) at.let_one_pass();
             }};
-            {
-                io_context io{options};
-                const auto wait = [&]() -> task<> {
-                    error outcome;
-                    while (!outcome) {
-                        outcome = co_await pass(at);
-                    }
-                    ++ended;
-                };
-                const auto on_strand = [&]() -> task<> {
-                    strand order{io};
-                    co_await on(order, wait());
-                };
-                for (int each = 0; each < 3; ++each) launch(io, wait(), or_terminate{});
-                for (int each = 0; each < 3; ++each) launch(io, on_strand(), or_terminate{});
-                ready.arrive_and_wait();
-                for (int turn = 0; turn < round; ++turn) io.run_one();
-            }
+            const auto wait = [&]() -> task<> {
+                error outcome;
+                while (!outcome) {
+                    outcome = co_await pass(at);
+                }
+                ++ended;
+            };
+            std::optional<io_context> io;
+            io_context* loop = nullptr;  // Also while it ends.
+            const auto on_strand = [&]() -> task<> {
+                strand order{*loop};
+                co_await on(order, wait());
+            };
+            loop = &io.emplace(options);
+            for (int each = 0; each < 3; ++each) launch(*io, wait(), or_terminate{});
+            for (int each = 0; each < 3; ++each) launch(*io, on_strand(), or_terminate{});
+            ready.arrive_and_wait();
+            for (int turn = 0; turn < round; ++turn) io->run_one();
+            io.reset();
             over = true;
             waker.join();
             CHECK(ended == 6);
