@@ -11,7 +11,6 @@
 #include <linux/fs.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -97,12 +96,10 @@ task<io_result<>> sync_directory_of(const std::string& path) {
 
 // Not guessed by others: what has the name already is left alone, and another one is tried.
 std::string name_beside(const std::string& path) {
-    static std::atomic<std::uint32_t> next =
-        static_cast<std::uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    const auto chosen = static_cast<std::uint32_t>(io_context::current()->host().entropy());
     std::array<char, 8> digits{'0', '0', '0', '0', '0', '0', '0', '0'};
     constexpr int hexadecimal = 16;
-    std::to_chars(digits.data(), digits.data() + digits.size(),
-                  next.fetch_add(0x9E3779B9U, std::memory_order_relaxed), hexadecimal);
+    std::to_chars(digits.data(), digits.data() + digits.size(), chosen, hexadecimal);
     return path + '.' + std::string{digits.data(), digits.size()} + ".new";
 }
 

@@ -98,17 +98,6 @@ task<error> open_null(std::size_t stream, stream_ends& ends) {
     co_return error{};
 }
 
-struct context_awaiter {
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
-    [[nodiscard]] bool await_suspend(std::coroutine_handle<>, const environment* given) noexcept {
-        found = &context_of(*given);
-        return false;
-    }
-    [[nodiscard]] io_context* await_resume() const noexcept { return found; }
-
-    io_context* found = nullptr;
-};
-
 task<error> open_streams(io_context& on, const process_options& how, stream_ends& ends) {
     const std::array wanted{how.input, how.output, how.error};
     for (std::size_t stream = 0; stream < wanted.size(); ++stream) {
@@ -198,8 +187,9 @@ void process::detach() noexcept {
 
 void process::let_go(bool killed) noexcept {
     if (!is_open()) return;
-    id_ = -1;
-    if (ended_) {
+    // In a forked process it is no child, and none of its business.
+    const bool runs = !ended_ && take_status().error() == errc::resource_unavailable;
+    if (!runs) {
         static_cast<void>(basic_descriptor::close());
         return;
     }
@@ -213,7 +203,7 @@ task<io_result<process>> process::start(std::string program, process_options opt
     if (!is_valid(program, options)) {
         co_return gyre::error{errc::invalid_argument, activity::start_process};
     }
-    io_context& on = *co_await context_awaiter{};
+    io_context& on = *io_context::current();
     stream_ends ends;
     const gyre::error failed = co_await open_streams(on, options, ends);
     if (failed) co_return failed;

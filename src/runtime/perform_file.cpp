@@ -65,10 +65,12 @@ int write_silently(descriptor_slot& to, const iovec* parts, int count, std::int6
         const int result =
             outcome(::pwritev2(to.number, parts, count, offset, flags | rwf_nosignal));
         if (result != -EOPNOTSUPP && result != -EINVAL) return result;
-        signal_is_refusable.store(false, std::memory_order_relaxed);
     }
     const no_broken_pipe_signal held_back;
     const int result = outcome(::pwritev2(to.number, parts, count, offset, flags));
+    // The same again would mean another flag, or the call.
+    if (result != -EOPNOTSUPP && result != -EINVAL)
+        signal_is_refusable.store(false, std::memory_order_relaxed);
     if (result == -EPIPE) held_back.take_back();
     return result;
 }
@@ -82,6 +84,7 @@ bool ready_now(const descriptor_slot& it, short events) noexcept {
 // processes, which would be surprised. So each call is asked not to wait, or made when poll says that it
 // need not.
 int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
+    if (!from.stored && offset != current_position) return -ESPIPE;
     if (from.stored || from.nonblocking) {
         return outcome(::preadv2(from.number, parts, count, offset, 0));
     }
@@ -98,6 +101,7 @@ int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_
 // A pipe that is ready has room for PIPE_BUF bytes (pipe(7)); of what has more to write, that is a part.
 int write_parts(descriptor_slot& to, const iovec* parts, int count, std::int64_t offset,
                 bool durable) noexcept {
+    if (!to.stored && offset != current_position) return -ESPIPE;
     if (to.stored)
         return outcome(::pwritev2(to.number, parts, count, offset, durable ? RWF_DSYNC : 0));
     if (to.nonblocking) return write_silently(to, parts, count, current_position, 0);

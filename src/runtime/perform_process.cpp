@@ -105,6 +105,12 @@ bool is_reaped(int process) noexcept {
     return failed != 0 || found.si_pid != 0;
 }
 
+// Not if another part of the program has reaped it, or the kernel, because the program ignores SIGCHLD.
+bool is_own_child(pid_t id) noexcept {
+    siginfo_t found{};
+    return ::waitid(P_PID, static_cast<id_t>(id), &found, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 /// Processes without an owner, which would stay as zombies if nobody looked at them. Any thread.
 class orphans {
 public:
@@ -115,7 +121,11 @@ public:
 
     void sweep() noexcept {
         const std::lock_guard lock{mutex_};
-        std::erase_if(processes_, [](int each) { return is_reaped(each) && ::close(each) == 0; });
+        std::erase_if(processes_, [](int each) {
+            const bool reaped = is_reaped(each);
+            if (reaped) ::close(each);  // Whatever it says, the number is not ours any more.
+            return reaped;
+        });
     }
 
 private:
@@ -156,12 +166,14 @@ int spawn_process(spawn_operation& op) noexcept {
     pid_t id = -1;
     if (const int failed = steps.start(*op.image, id); failed != 0) return -failed;
 
-    // Until it is reaped, which only we may do, the number is nobody else's.
+    // Until it is reaped its number is no other process's.
     const auto number = static_cast<int>(::syscall(SYS_pidfd_open, id, 0));
     if (number < 0) {
         const int failed = errno;
-        ::kill(id, SIGKILL);
-        ::waitpid(id, nullptr, 0);
+        if (is_own_child(id)) {
+            ::kill(id, SIGKILL);
+            ::waitpid(id, nullptr, 0);
+        }
         return -failed;
     }
     op.id = id;

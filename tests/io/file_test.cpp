@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <random>
 #include <string>
@@ -316,6 +317,10 @@ TEST_CASE("what a disk or a peer keeps waiting keeps no other coroutine waiting"
             const auto sent = co_await out.write_some(bytes_of("through"));
             co_return sent;
         };
+        const auto nowhere = co_await in.read_some_at(7, space);
+        CHECK(nowhere.error() == static_cast<errc>(ESPIPE));
+        const auto nowhere_either = co_await out.write_some_at(7, bytes_of("lost"));
+        CHECK(nowhere_either.error() == static_cast<errc>(ESPIPE));
         const auto passed = co_await when_all(in.read_some(space), later());
         CHECK(text(std::span{space}.first(std::get<0>(passed).value())) == "through");
     });

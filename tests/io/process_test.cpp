@@ -296,6 +296,29 @@ TEST_CASE("a process that goes out of scope takes its child with it, and leaves 
     });
 }
 
+TEST_CASE("a forked process that has a copy of it does not end its parent's child") {
+    on_every_backend([](io_context&) -> task<> {
+        process_options how = shell("read line; exit 5");
+        how.input = child_stream::piped();
+        auto started = co_await process::start("sh", how);
+        process child = started.take();
+        const int copy = ::fork();
+        if (copy == 0) {
+            {
+                const process dropped = std::move(child);
+            }
+            ::_exit(0);
+        }
+        int status = -1;
+        CHECK(::waitpid(copy, &status, 0) == copy);
+        CHECK(status == 0);
+
+        CHECK(child.input().close().ok());
+        const auto ended = co_await child.wait();
+        CHECK(ended.value() == exit_status::exited(5));
+    });
+}
+
 TEST_CASE("a detached process goes on, and leaves no zombie") {
     on_every_backend([](io_context&) -> task<> {
         const scratch_directory home;

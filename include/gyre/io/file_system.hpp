@@ -125,7 +125,7 @@ private:
 ///
 /// Errors:        of any step; `path` is as it was, unless only the last one failed: the sync of the
 ///                directory.
-/// Cancellation:  `errc::canceled`; `path` is as it was.
+/// Cancellation:  `errc::canceled`; the same.
 /// Threads:       resumes on the caller's executor.
 /// Cost:          six operations, two of which wait for the device.
 [[nodiscard]] task<io_result<>> replace_file(
