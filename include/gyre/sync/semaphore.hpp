@@ -17,7 +17,7 @@ class semaphore {
 public:
     using permits = held_permits<semaphore>;
 
-    explicit semaphore(std::size_t permits) noexcept : permits_{permits} {}
+    explicit semaphore(std::size_t count) noexcept : permits_{count} {}
 
     /// Waits for a permit; what it yields then is up to the derived class.
     class permit_waiter : public waiter {
