@@ -13,6 +13,8 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/task.hpp>
 #include <gyre/coro/task_dump.hpp>
+#include <gyre/coro/task_locals.hpp>
+#include <gyre/coro/this_task.hpp>
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/backoff.hpp>
 #include <gyre/io/connect_to.hpp>

@@ -4,6 +4,7 @@
 #include <gyre/coro/task_dump.hpp>
 
 #include <gyre/coro/launch.hpp>
+#include <gyre/coro/task_locals.hpp>
 
 #include <chrono>
 
@@ -14,22 +15,26 @@ class dump {
 public:
     explicit dump(time_point now) noexcept : now_{now} {}
 
-    void chain(const stop_chain& line, int depth) {
+    /// `known` is the name that a coroutine around it was shown with.
+    void chain(const stop_chain& line, int depth, const std::string* known = nullptr) {
         for (const task_node* node = line.top; node != nullptr; node = node->awaiting) {
-            coroutine(*node, depth++);
+            coroutine(*node, depth++, known);
         }
-        if (stop_target* leaf = line.pending()) pending(*leaf, depth);
+        if (stop_target* leaf = line.pending()) pending(*leaf, depth, known);
     }
 
     [[nodiscard]] std::string take() noexcept { return std::move(text_); }
 
 private:
-    void coroutine(const task_node& node, int depth) {
+    void coroutine(const task_node& node, int depth, const std::string*& known) {
         indent(depth);
         if (node.env == nullptr || node.where.line() == 0) {
             text_ += "(not suspended yet)\n";
             return;
         }
+        const std::string* name = task_name.find(node.env->locals);
+        if (name != nullptr && name != known) text_ += '"' + *name + "\" ";
+        known = name;
         text_ += node.where.function_name();
         text_ += " at ";
         text_ += node.where.file_name();
@@ -39,13 +44,13 @@ private:
         text_ += ", " + std::to_string(waited.count()) + " ms\n";
     }
 
-    void pending(stop_target& leaf, int depth) {
+    void pending(stop_target& leaf, int depth, const std::string* known) {
         indent(depth);
         text_ += "waiting for ";
         text_ += leaf.waiting_for();
         text_ += '\n';
         if (list<stop_chain>* branches = leaf.branches()) {
-            branches->for_each([&](const stop_chain& branch) { chain(branch, depth + 1); });
+            branches->for_each([&](const stop_chain& branch) { chain(branch, depth + 1, known); });
         }
     }
 

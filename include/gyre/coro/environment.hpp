@@ -18,6 +18,7 @@
 
 namespace gyre {
 
+class local_frame;
 class root;
 
 /// What every coroutine on a loop can count on: its clock, its timers, its roots, its fair share.
@@ -116,9 +117,10 @@ private:
 
 /// Lives at least as long as every coroutine that was given a pointer to it.
 struct environment {
-    executor_ref executor;        ///< Where the coroutine is resumed.
-    gyre::loop* loop = nullptr;   ///< Clock, timers, operations.
-    stop_chain* chain = nullptr;  ///< What can stop the coroutine.
+    executor_ref executor;                ///< Where the coroutine is resumed.
+    gyre::loop* loop = nullptr;           ///< Clock, timers, operations.
+    stop_chain* chain = nullptr;          ///< What can stop the coroutine.
+    const local_frame* locals = nullptr;  ///< What is bound to it: task_locals.hpp.
 };
 
 }  // namespace gyre

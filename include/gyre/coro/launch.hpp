@@ -101,6 +101,9 @@ protected:
     /// coroutine stays. Carries out what was asked for meanwhile.
     void settle(executor_ref where, gyre::loop& home) noexcept;
 
+    /// Before the start: it has what is bound there, which outlives it.
+    void inherit(const local_frame* locals) noexcept { env_.locals = locals; }
+
     /// On the loop's thread: joins and leaves the loop's list of roots.
     void enlist() noexcept;
     void retire() noexcept;

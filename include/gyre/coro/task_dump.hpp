@@ -13,7 +13,7 @@
 namespace gyre {
 
 /// One line per pending coroutine, indented by depth: function, file, line, how long it has been
-/// waiting, and what the innermost one is waiting for.
+/// waiting, and what the innermost one is waiting for. Names stand in front, where they begin.
 ///
 /// Threads:  the loop's own thread, or none running it.
 /// Cost:     linear in the number of pending coroutines; allocates the text.

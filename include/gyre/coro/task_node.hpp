@@ -11,16 +11,19 @@
 #include <gyre/coro/frame_allocator.hpp>
 #include <gyre/coro/resume.hpp>
 
+#include <concepts>
+#include <coroutine>
 #include <source_location>
 
 namespace gyre {
 
 template <class Result>
 class task;
+class locals_scope;
 
 /// The untyped part of a promise. Belongs to the thread that runs the coroutine.
 struct task_node {
-    const environment* env = nullptr;  ///< Set when it starts; outlives it.
+    const environment* env = nullptr;  ///< Set when it starts; outlives what it awaits.
     task_node* awaiting = nullptr;     ///< The coroutine it awaits; null in front of a leaf.
     std::source_location where;        ///< Its last co_await.
     time_point since{};                ///< When that began, by the loop's clock.
@@ -51,6 +54,13 @@ struct task_node {
         begin(location);
         awaiting = child.node();
         return child_await<task<Result>>{child, *this};
+    }
+
+    /// Changes `env`, as long as `scope` lives: see task_locals.hpp.
+    template <std::derived_from<locals_scope> Scope>
+    [[nodiscard]] std::suspend_never await_transform(Scope& scope) noexcept {
+        scope.open(*this);
+        return {};
     }
 
     /// Not provided; the message says what to do.

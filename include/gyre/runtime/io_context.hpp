@@ -468,4 +468,9 @@ private:
     return static_cast<io_context&>(*env.loop);
 }
 
+/// The same of `this_task::loop`.
+[[nodiscard]] inline io_context& context_of(loop& it) noexcept {
+    return static_cast<io_context&>(it);
+}
+
 }  // namespace gyre

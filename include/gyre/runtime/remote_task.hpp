@@ -76,6 +76,7 @@ private:
               from_{from},
               it_{std::move(it)} {
             chain.top = it_.node();
+            this->inherit(from.parent_->locals);
         }
 
         static void* operator new(std::size_t size) noexcept { return frame_cache::allocate(size); }
