@@ -3,6 +3,7 @@
 // How programs end: see include/gyre/io/run.hpp.
 #include <gyre/io/run.hpp>
 
+#include <gyre/coro/task_dump.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 
@@ -15,6 +16,10 @@ program::program(const run_options& options) noexcept : options_{options}, loop_
     io_result<signal_set> opened = signal_set::open(loop_, {SIGINT, SIGTERM});
     signals_status_ = opened.error();
     signals_ = opened.take();
+    if (options.dump_signal == 0) return;
+    io_result<signal_set> for_dumps = signal_set::open(loop_, {options.dump_signal});
+    if (!signals_status_) signals_status_ = for_dumps.error();
+    dump_signals_ = for_dumps.take();
 }
 
 bool program::can_run() const noexcept {
@@ -32,6 +37,7 @@ void program::run_watched(stop_handle target) {
     } else {
         signals_.exit_on_second();
         watcher_ = launch(loop_, watch(std::move(target)), or_terminate{});
+        if (options_.dump_signal != 0) dumper_ = launch(loop_, dump_at_signals(), or_terminate{});
     }
     loop_.run();
 }
@@ -43,6 +49,14 @@ task<> program::watch(stop_handle target) {
 
     const io_result<> grace_over = co_await sleep_for(options_.grace);
     if (grace_over.ok()) target.request_stop();
+}
+
+task<> program::dump_at_signals() {
+    for (;;) {
+        const io_result<int> signal = co_await dump_signals_.wait();
+        if (!signal.ok()) co_return;
+        std::fprintf(stderr, "gyre: waiting coroutines:\n%s", dump_tasks(loop_).c_str());
+    }
 }
 
 int program::exit_status(error failed) noexcept {

@@ -57,7 +57,7 @@ int with_errors_read(child_process& me, const std::function<int()>& body) {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0 || ::dup2(ends[1], STDERR_FILENO) < 0) return -1;
     const int status = body();
-    std::array<char, 512> space{};
+    std::array<char, 4096> space{};
     const ssize_t size = ::read(ends[0], space.data(), space.size());
     me.say(std::string_view{space.data(), static_cast<std::size_t>(size)});
     return status;
@@ -267,4 +267,32 @@ TEST_CASE("a server under run_until_signal ends with status 0 on a signal") {
             return run_until_signal(main(), options);
         },
         [](const program_end& it) { CHECK(it.text == "status 0\n"); });
+}
+
+TEST_CASE("a program that was asked for it prints who waits for what at a signal, and goes on") {
+    check_programs(
+        [](const run_options& options, child_process& me) {
+            run_options with = options;
+            with.dump_signal = SIGUSR1;
+            const auto raises = []() -> task<int> {
+                event unset;
+                const auto waits = [&]() -> task<> { static_cast<void>(co_await unset.wait()); };
+                const auto body = [&](task_group& group) -> task<> {
+                    group.spawn(waits());
+                    co_await settle();
+                    static_cast<void>(::raise(SIGUSR1));
+                    co_await settle();
+                    unset.set();
+                };
+                co_await with_group(body);
+                co_return 7;
+            };
+            return with_errors_read(me, [&] { return run_until_signal(raises(), with); });
+        },
+        [](const program_end& it) {
+            CHECK(it.status == 0);
+            CHECK(says(it, "gyre: waiting coroutines:"));
+            CHECK(says(it, "waiting for event"));
+            CHECK(says(it, "status 7"));
+        });
 }

@@ -23,6 +23,10 @@ struct run_options {
 
     /// How long sessions may go on after the first signal before they are stopped.
     duration grace = std::chrono::seconds{5};
+
+    /// The signal, such as SIGUSR1, at which `run_until_signal` prints which coroutine waits for what
+    /// (task_dump.hpp) to standard error, each time. None by default: programs may use any themselves.
+    int dump_signal = 0;
     io_context_options loop;
 };
 
@@ -41,19 +45,25 @@ public:
     void run_watched(stop_handle target);
 
     /// To be called when the target has ended.
-    void target_ended() noexcept { watcher_.request_stop(); }
+    void target_ended() noexcept {
+        watcher_.request_stop();
+        dumper_.request_stop();
+    }
 
     /// The status a process ends with after `failed`, which is reported to standard error.
     [[nodiscard]] static int exit_status(error failed) noexcept;
 
 private:
     [[nodiscard]] task<> watch(stop_handle target);
+    [[nodiscard]] task<> dump_at_signals();
 
     run_options options_;
     io_context loop_;
     signal_set signals_;
-    error signals_status_;
+    signal_set dump_signals_;
+    error signals_status_;  // Of either set.
     stop_handle watcher_;
+    stop_handle dumper_;
 };
 
 /// What a program's task may yield: nothing, its exit status, or an error.
