@@ -83,7 +83,7 @@ inline void open_market(order_entry_host& on,
     constexpr gyre::time_point now{std::chrono::hours{1}};
     if (session != session_id::none)
         return to.answer(to.participants()[number(session) - 1u], question, now, queries_until);
-    segment_pool memory{{}};
+    segment_pool memory{{.bytes_max = 2 * segment_bytes_usual}};
     release_list<participant> none;
     const participant watcher{{.what = told::all}, {.session = "W"}, memory, none};
     return to.answer(watcher, question, now, queries_until);
