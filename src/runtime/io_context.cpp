@@ -377,12 +377,11 @@ void io_context::turn(time_point limit) noexcept {
 // What timers make ready takes turns with what waits already, which may be hundreds of turns: neither has to
 // wait for all of the other.
 void io_context::fire_timers() noexcept {
-    work_queue waiting;
-    waiting.append(ready_);
+    aside_.append(ready_);
     timers_->advance(now_);
-    if (waiting.empty()) return;
-    due_.append(ready_);
-    ready_.append(waiting);
+    if (!aside_.empty()) due_.append(ready_);
+    ready_.append(aside_);
+    if (ready_.empty()) ready_.append(due_);
 }
 
 work& io_context::next_of_both() noexcept {
@@ -469,7 +468,8 @@ void io_context::take_inbox() noexcept {
 
 void io_context::retract(work& item) noexcept {
     take_inbox();
-    if (!ready_.remove(item)) due_.remove(item);
+    const bool found = ready_.remove(item) || due_.remove(item) || aside_.remove(item);
+    audit([found] { return found; }, "what is retracted was posted here, and has not run");
     if (ready_.empty()) ready_.append(due_);
 }
 

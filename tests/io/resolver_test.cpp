@@ -666,6 +666,28 @@ TEST_CASE("a time-out of the caller ends a query") {
                 });
 }
 
+TEST_CASE("a time-out may end a query whose answer is there already") {
+    on_every_backend([](io_context&) -> task<> {
+        resolver_options how;
+        how.servers = {endpoint{ipv4::loopback(), 1}};  // Refused, so ready at once.
+        how.hosts_file = "";
+        const resolver names{how};
+        const auto busy = []() -> task<> {
+            co_await yield();  // The query has been sent by now.
+            const auto end = std::chrono::steady_clock::now() + 30ms;
+            while (std::chrono::steady_clock::now() < end) {
+            }
+        };
+
+        const auto [found, other] =
+            co_await when_all(with_timeout(15ms, names.resolve("host.example.", 80)), busy());
+
+        // Where the query is served first, it has failed.
+        CHECK_FALSE(found.ok());
+        static_cast<void>(other);
+    });
+}
+
 TEST_CASE("a query that is stopped before it begins asks nobody") {
     with_server(dual_stack, [](name_server& server) -> task<> {
         const resolver names{server.options()};

@@ -440,6 +440,7 @@ private:
     receive_pool* received_into_ = nullptr;  // Made on first use; may outlive the loop.
     std::atomic<std::uint64_t> bound_thread_ = 0;  // The name of the one that runs it; first 0.
     work_queue due_;         // By timers, while others wait in `ready_`: empty where that is.
+    work_queue aside_;       // What was in `ready_`, while timers fire; they may retract it.
     bool due_next_ = false;  // The next item is one of these.
     bool never_runs_ = false;
     bool inherited_ =
