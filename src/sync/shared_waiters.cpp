@@ -67,18 +67,13 @@ void shared_waiter::go_on_there(work& item) noexcept {
     gyre::resume(self.handle_);
 }
 
+// Under one hold of the lock: between two, one that was not told yet might be stopped, though what it waited for
+// has come, or be the last and destroy the owner. So sleepers are kept on the stack, 16 in each call.
 void shared_waiters::wake_all(std::unique_lock<spin_lock>& hold, error outcome) noexcept {
-    list<shared_waiter, shared_waiters>
-        these;  // Those who come meanwhile have not waited for this.
-    these.append(queue_);
-    for (bool last = false; !last;) {
-        wake_list woken;
-        while (!these.empty() && !woken.full()) woken.add(these.front().end(outcome));
-        last = these.empty();
-        hold.unlock();
-        woken.wake();
-        if (!last) hold.lock();
-    }
+    wake_list woken;
+    while (!queue_.empty() && !woken.full()) wake_one(woken, outcome);
+    if (queue_.empty()) return hold.unlock();
+    wake_all(hold, outcome);
 }
 
 }  // namespace gyre

@@ -138,3 +138,24 @@ TEST_CASE("a thread that is alone at a barrier waits until its deadline") {
     CHECK(alone.error() == errc::timed_out);
     CHECK(at_once.value());
 }
+
+TEST_CASE("a round that has ended has ended for all, time-outs at that moment included") {
+    constexpr int others = 24;  // More than are woken at once.
+    for (int round = 0; round < 60; ++round) {
+        barrier at{others + 1};
+        std::atomic<int> through = 0;
+        std::vector<std::thread> all;
+        const auto moment = std::chrono::steady_clock::now() + 2ms;
+        for (int each = 0; each < others; ++each) {
+            all.emplace_back([&, each] {
+                const auto until = moment + std::chrono::microseconds{5 * each};
+                through += at.arrive_and_wait_blocking(until).ok() ? 1 : 0;
+            });
+        }
+        std::this_thread::sleep_until(moment - 30us);
+        const bool whole = at.arrive_and_wait_blocking(moment + 200us).ok();
+        for (std::thread& each : all) each.join();
+
+        CHECK(through == (whole ? others : 0));
+    }
+}

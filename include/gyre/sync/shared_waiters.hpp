@@ -149,8 +149,8 @@ public:
         woken.add(queue_.front().end(outcome));
     }
 
-    /// Ends every wait that has begun. Lets go of the lock, and takes it again only while some of these still
-    /// wait, since the last of them may destroy the owner.
+    /// Ends every wait, lets go of the lock, and wakes who sleeps. Afterwards the owner may be gone: the last
+    /// of these may destroy it.
     void wake_all(std::unique_lock<spin_lock>& hold, error outcome = {}) noexcept;
 
 private:
