@@ -13,7 +13,7 @@ time_point interval::take(time_point now) noexcept {
         case missed_ticks::burst: break;
         case missed_ticks::delay: next_ = deadline_after(now, period_); break;
         case missed_ticks::skip:
-            next_ = deadline_after(now, period_ - (now - due) % period_);
+            next_ = deadline_after(now, period_ - time_left(now, due) % period_);
             break;
     }
     return due;

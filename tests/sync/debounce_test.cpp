@@ -143,6 +143,21 @@ TEST_CASE("a wait that was stopped leaves its signs to the next one") {
     CHECK(it.told == std::vector<duration>{23ms});
 }
 
+TEST_CASE("what is told on the spot is not told again when a stopped wait would have heard it") {
+    listener it;
+    it.listen();
+    it.changes.touch();
+    it.pass(3);
+    it.stop.request_stop();
+    it.loop.run();
+    it.loop.let_pass(7ms);
+
+    it.listen();
+    it.pass(40);
+
+    CHECK(it.told == std::vector<duration>{10ms});
+}
+
 TEST_CASE("a wait for quiet is stopped as any other, and not by a drain") {
     check_stopped_before_start<waits_for_quiet>();
     check_stopped_while_pending<waits_for_quiet>();

@@ -29,6 +29,25 @@ task<int> throw_later(const char* what) {
     throw std::runtime_error{what};
 }
 
+/// Leaves the coroutine that made it, and refuses to go on from there.
+struct unmovable_once_made {
+    unmovable_once_made() = default;
+    explicit unmovable_once_made(bool refuses) : refuses_{refuses} {}
+    unmovable_once_made(unmovable_once_made&& other) noexcept : refuses_{other.refuses_} {}
+    unmovable_once_made& operator=(unmovable_once_made&& other) {
+        if (other.refuses_) throw std::runtime_error{"stays"};
+        return *this;
+    }
+
+private:
+    bool refuses_ = false;
+};
+
+task<unmovable_once_made> make_unmovable() {
+    co_await settle();
+    co_return unmovable_once_made{true};
+}
+
 task<> throw_at_once(const char* what) {
     throw std::runtime_error{what};
     co_return;
@@ -304,5 +323,23 @@ TEST_CASE("an exception of a child in a set stops the group, and whoever waits h
 
         CHECK(caught == "of a set");
         CHECK(heard == errc::eof);
+    });
+}
+
+TEST_CASE("a result that cannot be moved into its set stops the group, and is not counted") {
+    on_every_backend([](io_context&) -> task<> {
+        std::size_t left = 99;
+        const auto body = [&](task_group& group) -> task<> {
+            task_set<unmovable_once_made> set{group, 2};
+            set.spawn(make_unmovable());
+            CHECK_FALSE((co_await set.next()).ok());
+            left = set.size();
+        };
+        const auto runs = [&]() -> task<> { co_await with_group(body); };
+
+        const std::string caught = co_await caught_from(runs());
+
+        CHECK(caught == "stays");
+        CHECK(left == 0);
     });
 }

@@ -135,6 +135,20 @@ TEST_CASE("the first tick is when it was said to be, or a period after the first
     loop.run();
 }
 
+TEST_CASE("an interval that began before all time has missed ticks, and goes on") {
+    manual_loop loop;
+    interval every{time_point::min(), 10ms, missed_ticks::skip};
+    ticks seen;
+    const stop_handle stop = launch(loop, take_ticks(loop, every, seen), or_terminate{});
+    loop.run();
+    for (int each = 0; each < 25; ++each) loop.advance(1ms);
+
+    CHECK(seen.taken.size() >= 3);
+    CHECK(seen.taken[2] - seen.taken[1] == 10ms);
+    stop.request_stop();
+    loop.run();
+}
+
 TEST_CASE("a wait that is canceled leaves its tick to the next one, and a reset begins anew") {
     manual_loop loop;
     interval every{10ms};

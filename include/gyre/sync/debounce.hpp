@@ -54,6 +54,7 @@ public:
             if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
             if (of_.at_ <= of_.on_.read_clock()) {
                 of_.at_ = never;
+                of_.on_.disarm(of_);  // A wait that was stopped leaves it armed.
                 return go_on(handle, *given);
             }
             if (of_.pending()) of_.on_.arm(of_, of_.at_);

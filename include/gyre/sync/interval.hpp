@@ -31,7 +31,7 @@ public:
     explicit interval(duration period, missed_ticks missed = missed_ticks::burst) noexcept
         : interval{never, period, missed} {}
 
-    /// The first tick is at `first`, which may have passed.
+    /// The first tick is at `first`, which may have passed; of `never`, as above.
     interval(time_point first, duration period, missed_ticks missed = missed_ticks::burst) noexcept
         : next_{first}, period_{period}, missed_{missed} {
         expects(period > duration::zero(), "an interval has a period");

@@ -147,11 +147,12 @@ private:
 
     void keep(value result) {
         if (receivers_.empty()) {
-            results_[(first_ + ready_++) % results_.size()] = std::move(result);
+            results_[(first_ + ready_) % results_.size()] = std::move(result);
+            ++ready_;
             return;
         }
-        --size_;
         static_cast<next_awaiter&>(receivers_.front()).value_ = std::move(result);
+        --size_;
         receivers_.wake_one();
     }
 
