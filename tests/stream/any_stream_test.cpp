@@ -141,6 +141,23 @@ TEST_CASE("between two steps of a message an erased stream still refuses others"
     });
 }
 
+TEST_CASE("writing nothing takes an erased stream from no message") {
+    on_every_backend([](io_context&) -> task<> {
+        erased_pipe pipe{8};
+        any_stream::message_writer one{pipe.first};
+        any_stream::message_writer other{pipe.first};
+        CHECK((co_await one.write_some(bytes_of("ab"))).ok());
+
+        const auto nothing = co_await other.write_some(const_buffer{});
+        const auto refused = co_await other.write_some(bytes_of("xy"));
+        const auto more = co_await one.write_some(bytes_of("cd"));
+
+        CHECK(nothing.ok());
+        CHECK(refused.error() == errc::busy);
+        CHECK(more.ok());
+    });
+}
+
 TEST_CASE("several buffers reach a stream that gathers as one call, and others one by one") {
     on_every_backend([](io_context&) -> task<> {
         std::vector<std::size_t> calls;

@@ -334,11 +334,9 @@ public:
         erased_stream& to = *on_.get();
         const bool others_message = to.message != nullptr && to.message != message_;
         const const_buffers list = to_write();
-        if ((to.writing || others_message) && !list.empty()) {
-            return refuse(errc::busy, waiter, *given);
-        }
-        if (message_ != nullptr) to.message = message_;
         if (list.empty()) return finish(waiter, *given);
+        if (to.writing || others_message) return refuse(errc::busy, waiter, *given);
+        if (message_ != nullptr) to.message = message_;
         pending_ = to.begin_write(list, skipped_, outcome_, waiter, given);
         to.writing = pending_;
         return pending_;
