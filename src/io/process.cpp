@@ -71,7 +71,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 /// What a child's streams are made of: its ends, which are closed here when it has them, and ours.
 struct stream_ends {
-    std::array<int, 3> numbers{0, 1, 2};
+    std::array<int, 3> numbers{inherited_stream, inherited_stream, inherited_stream};
     std::array<handle, 3> theirs;
     std::array<handle, 3> ours;
     std::array<file, 3> nulls;
@@ -107,7 +107,10 @@ task<error> open_streams(io_context& on, const process_options& how, stream_ends
             case child_stream::kind::null: failed = co_await open_null(stream, ends); break;
             case child_stream::kind::pipe: failed = open_pipe(on, stream, ends); break;
             case child_stream::kind::number: ends.numbers[stream] = wanted[stream].number(); break;
-            case child_stream::kind::output: ends.numbers[stream] = ends.numbers[1]; break;
+            case child_stream::kind::output:
+                ends.numbers[stream] =
+                    ends.numbers[1] == inherited_stream ? STDOUT_FILENO : ends.numbers[1];
+                break;
         }
         if (failed) co_return failed;
     }
@@ -292,7 +295,7 @@ task<io_result<process_output>> run_process(std::string program, process_options
                           keep(child.error(), said.error, kept_bytes_max));
     for (const gyre::error failed :
          {std::get<0>(ended).error(), std::get<1>(ended).error(), std::get<2>(ended).error()}) {
-        if (failed && failed != errc::canceled) co_return failed;
+        if (failed) co_return failed;
     }
     const io_result<exit_status> status = co_await child.wait();
     if (!status.ok()) co_return status.error();

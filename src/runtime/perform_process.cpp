@@ -40,8 +40,7 @@ public:
         const auto count = static_cast<int>(from.size());
         for (int target = 0; target < count; ++target) {
             const int number = from[static_cast<std::size_t>(target)];
-            if (number == target && target <= STDERR_FILENO)
-                continue;  // As they are, even if closed.
+            if (number == inherited_stream) continue;
             const int copy = ::fcntl(number, F_DUPFD_CLOEXEC, count);
             if (copy < 0) return note(errno);
             copies_.push_back({copy, target});
@@ -151,20 +150,31 @@ int disown_process(const disown_operation& op) noexcept {
 }
 
 int signal_process(const signal_operation& op) noexcept {
-    const long failed =
-        op.group > 0 ? ::kill(-op.group, op.number)
-                     : ::syscall(SYS_pidfd_send_signal, op.target->number, op.number, nullptr, 0);
-    return failed < 0 ? -errno : 0;
+    const auto send = [&op](int number, unsigned how) noexcept {
+        return outcome(static_cast<int>(
+            ::syscall(SYS_pidfd_send_signal, op.target->number, number, nullptr, how)));
+    };
+    if (op.group <= 0) return send(op.number, 0);
+    constexpr unsigned whole_group = 1U << 2;  // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9.
+    if (const int sent = send(op.number, whole_group); sent != -EINVAL) return sent;
+    // The number is the group's as long as its leader is not reaped, by whomever.
+    if (const int gone = send(0, 0); gone < 0) return gone;
+    return outcome(::kill(-op.group, op.number));
 }
 
 int spawn_process(spawn_operation& op) noexcept {
     all_orphans().sweep();
+    // Where there is no room for its descriptor, it is not to run at all.
+    const int room = outcome(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+    if (room < 0) return room;
     spawn_steps steps;
     steps.pass(op.image->descriptors);
     steps.work_in(op.image->directory);
     steps.set_attributes(*op.image);
     pid_t id = -1;
-    if (const int failed = steps.start(*op.image, id); failed != 0) return -failed;
+    const int refused = steps.start(*op.image, id);
+    ::close(room);
+    if (refused != 0) return -refused;
 
     // Until it is reaped its number is no other process's.
     const auto number = static_cast<int>(::syscall(SYS_pidfd_open, id, 0));

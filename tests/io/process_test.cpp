@@ -8,12 +8,14 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/child.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -388,6 +390,68 @@ TEST_CASE("a wait that is stopped can be begun again, and a program that says to
                                                         return forever;
                                                     }()));
         CHECK(given_up.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("streams of a child reach it though ours are closed and have lent it their numbers") {
+    for (const backend_choice each : backends_under_test()) {
+        const child_report report = in_child([&](child_process& me) {
+            io_context_options options;
+            options.backend = each;
+            io_context io{options};
+            const auto program = [&]() -> task<> {
+                ::close(STDIN_FILENO);
+                auto ended = co_await run_process("/bin/cat", {}, bytes_of("hello"));
+                me.check(ended.ok() && ended.take().output == "hello", "what cat was given");
+            };
+            launch(io, program(), or_terminate{});
+            io.run();
+        });
+        CHECK_MESSAGE(report.passed(), report.text);
+    }
+}
+
+TEST_CASE("a run that is stopped is not told as ended, though its program has") {
+    on_every_backend([](io_context&) -> task<> {
+        // What the shell leaves behind has the output open.
+        const auto cut = co_await with_timeout(
+            300ms, run_process("/bin/sh", shell("echo begin; (sleep 1; echo end) &")));
+
+        CHECK(cut.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("a start that fails for want of a descriptor has run nothing") {
+    const scratch_directory home;
+    on_every_backend([&](io_context&) -> task<> {
+        rlimit before{};
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+        const rlimit fewer{64, before.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &fewer) == 0);
+        std::vector<int> taken;
+        for (int each; (each = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0;)
+            taken.push_back(each);
+
+        process_options how = shell("echo x > ran");
+        how.directory = home.path();
+        int refused = 0;
+        for (bool started = false; !started && !taken.empty();) {
+            io_result<process> child = co_await process::start("/bin/sh", how);
+            started = child.ok();
+            if (started) {
+                process running = child.take();
+                CHECK((co_await running.wait()).value() == exit_status::exited(0));
+            } else {
+                ++refused;
+                CHECK(child.error() == errc::process_descriptors_exhausted);
+            }
+            CHECK(std::filesystem::remove(home / "ran") == started);
+            ::close(taken.back());
+            taken.pop_back();
+        }
+        for (const int each : taken) ::close(each);
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+        CHECK(refused > 0);
     });
 }
 

@@ -185,7 +185,8 @@ public:
     [[nodiscard]] task<io_result<exit_status>> terminate(duration grace);
 
     /// Sends it a signal. Never another process, even if it has ended. Outside of coroutines too.
-    /// Errors: `errc::no_such_process` once it has ended, `errc::closed`.
+    /// Errors: `errc::no_such_process` once its end was waited for, `errc::closed`. Before that a process
+    ///         that has ended takes signals without effect (kill(2)).
     io_result<> signal(int number) noexcept;
 
     /// The same for all of the group that it leads. Errors: as above; `errc::invalid_argument` if it was

@@ -326,6 +326,7 @@ struct duplicate_operation : operation {
 
     int number;
     int least;
+    bool through_exec = false;  // Only what an exec has left open; else -EBADF.
 };
 
 /// Binds, fixes the peer of a datagram socket (`set_peer`), or asks for an address (`local_address`,
@@ -376,6 +377,9 @@ struct interface_operation : descriptor_operation {
     const char* name;  // Borrowed; ends with NUL, at most 15 bytes before it.
 };
 
+/// For a stream of a child's that is ours, open or not.
+inline constexpr int inherited_stream = -1;
+
 /// A program to be started, as posix_spawn(3) wants to see it. All of it is borrowed.
 struct program_image {
     const char* path = nullptr;
@@ -383,9 +387,10 @@ struct program_image {
     char* const* arguments = nullptr;    ///< The first is the program's name; ends with null.
     char* const* environment = nullptr;  ///< Ends with null; null for this process's own.
     const char* directory = nullptr;     ///< Null for this process's own.
-    std::span<const int> descriptors;    ///< Numbers here that become 0, 1, 2, ... there.
-    int group = -1;                      ///< Of processes: 0 for one of its own, -1 for ours.
-    bool session = false;                ///< One of its own, without our terminal.
+    /// Numbers here that become 0, 1, 2, ... there; `inherited_stream`: as it is, even if closed.
+    std::span<const int> descriptors;
+    int group = -1;        ///< Of processes: 0 for one of its own, -1 for ours.
+    bool session = false;  ///< One of its own, without our terminal.
 };
 
 /// Starts `image` in a child of its own. Result: a descriptor of the process (pidfd_open(2)), close-on-exec.
