@@ -156,6 +156,7 @@ task<io_result<directory>> directory::open(std::string path) {
 
 task<io_result<directory_entry>> directory::next() {
     for (;;) {
+        if (!is_open()) co_return error{errc::closed, activity::list_directory};
         if (begin_ == end_) {
             itself_operation op{opcode::list_directory};
             op.found = space_.get();

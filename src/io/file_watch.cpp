@@ -52,6 +52,7 @@ io_result<> file_watch::remove(int watch) noexcept {
 }
 
 task<io_result<file_change>> file_watch::next() {
+    if (!is_open()) co_return error{errc::closed, activity::read};
     if (begin_ == end_) {
         const mutable_buffer space{space_.get(), space_size};
         submission<read_operation, finish_read> reading{opened(), read_operation{space}};

@@ -52,7 +52,9 @@ int thread_pool::submit(operation& op) noexcept {
 int thread_pool::start_worker() noexcept {
     const auto body = [](void* pool) -> void* {
         auto& self = *static_cast<thread_pool*>(pool);
-        ::pthread_sigmask(SIG_SETMASK, &self.blocked_, nullptr);
+        sigset_t blocked = self.blocked_;
+        ::sigaddset(&blocked, SIGXFSZ);  // A write beyond RLIMIT_FSIZE says EFBIG as well.
+        ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
         self.work_until_closed();
         return nullptr;
     };

@@ -471,6 +471,8 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     const std::uint32_t ready = waits_for(op);
     if (ready != 0 && result > 0 && !carry_out(op, result, ready)) return;
     --in_flight_;
+    // What a cancel has broken off in a file system that may be interrupted: ERESTARTSYS and its like.
+    if (result <= -512 && result >= -516) result = -ECANCELED;
     if (op.code == opcode::receive_lease && !op.by_readiness) {
         --leases_in_flight_;
         if (result > 0) leased_bytes_ += static_cast<std::size_t>(result);

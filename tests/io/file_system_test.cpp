@@ -106,6 +106,20 @@ TEST_CASE("a directory's entries are met once each, however many there are") {
     });
 }
 
+TEST_CASE("a directory that is closed, or was moved from, has no next entry") {
+    const scratch_directory home;
+    for (const char* const name : {"one", "two", "three"}) static_cast<void>(home.put(name, ""));
+    on_every_backend([&](io_context&) -> task<> {
+        directory first = (co_await directory::open(home.path())).take();
+        CHECK((co_await first.next()).ok());
+        directory second = std::move(first);
+        CHECK((co_await first.next()).error() == errc::closed);
+        CHECK((co_await second.next()).ok());
+        static_cast<void>(second.close());
+        CHECK((co_await second.next()).error() == errc::closed);
+    });
+}
+
 TEST_CASE("what is no directory is not opened as one") {
     on_every_backend([](io_context&) -> task<> {
         const scratch_directory home;

@@ -3,6 +3,7 @@
 // What gyre/io/file.hpp promises, on rings and on workers.
 #include <gyre/io/file.hpp>
 
+#include <gyre/io/file_system.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/buffered.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -14,11 +15,13 @@
 #include <support/settle.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -33,6 +36,21 @@ static_assert(duplex_stream<file> && duplex_stream<file::cursor>);
 namespace {
 
 std::string text(std::span<const std::byte> bytes) { return std::string{text_of(bytes)}; }
+
+// What files may grow to, while it lives.
+struct file_size_limit {
+    explicit file_size_limit(std::size_t most) : bytes{most} {
+        REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+        const rlimit limited{most, before.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
+    }
+    file_size_limit(const file_size_limit&) = delete;
+    file_size_limit& operator=(const file_size_limit&) = delete;
+    ~file_size_limit() { ::setrlimit(RLIMIT_FSIZE, &before); }
+
+    std::size_t bytes;
+    rlimit before{};
+};
 
 // Reads all that is left.
 task<std::string> rest_of(file& it) {
@@ -95,6 +113,26 @@ TEST_CASE("a file is made, written in order, and read in order up to its end") {
         CHECK(all == "one and parts");
         const auto refused = co_await in.write_some(bytes_of("x"));
         CHECK(refused.error() == errc::bad_descriptor);
+    });
+}
+
+TEST_CASE("opening a FIFO waits for nobody") {
+    const scratch_directory home;
+    const std::string name = home / "fifo";
+    REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+    on_every_backend([&](io_context&) -> task<> {
+        const auto alone = co_await file::open(name, file_options{file_access::write});
+        CHECK(alone.error() == errc::no_such_device_or_address);
+        file reader = (co_await file::open(name)).take();
+        file writer = (co_await file::open(name, file_options{file_access::write})).take();
+
+        std::array<std::byte, 8> space;
+        const auto nothing = co_await with_timeout(1ms, reader.read_some(space));
+        CHECK((co_await writer.write_some(bytes_of("said"))).value() == 4);
+        const auto said = co_await reader.read_some(space);
+
+        CHECK(nothing.error() == errc::timed_out);
+        CHECK(text(std::span{space}.first(said.value())) == "said");
     });
 }
 
@@ -263,6 +301,34 @@ TEST_CASE("a device that is full says so") {
         file full = opened.take();
         const auto written = co_await full.write_some(bytes_of("x"));
         CHECK(written.error() == errc::no_space_on_device);
+    });
+}
+
+TEST_CASE("writes in order that meet a limit keep what is there, and say how far they came") {
+    const file_size_limit limit{1024 * 1024};
+    const scratch_directory home;
+    std::vector<std::byte> numbers(1536 * 1024);
+    for (std::size_t at = 0; at < numbers.size(); at += sizeof(std::uint32_t)) {
+        const auto number = static_cast<std::uint32_t>(at);
+        std::memcpy(&numbers[at], &number, sizeof number);
+    }
+    on_every_backend([&](io_context&) -> task<> {
+        file written = (co_await file::open(home / "log", file_options::writing())).take();
+        const auto all = co_await write_all(written, numbers);
+        CHECK(all.error() == errc::file_too_large);
+        CHECK(all.value() == limit.bytes);
+        const std::string kept = home.get("log");
+        REQUIRE(kept.size() == limit.bytes);
+        CHECK(std::memcmp(kept.data(), numbers.data(), kept.size()) == 0);
+
+        static_cast<void>(home.put("settings", "old"));
+        const io_result<> replaced = co_await replace_file(home / "settings", numbers);
+        CHECK(replaced.error() == errc::file_too_large);
+        CHECK(home.get("settings") == "old");
+
+        CHECK((co_await written.write_some_at(limit.bytes, numbers)).error() ==
+              errc::file_too_large);
+        CHECK((co_await written.resize(2 * limit.bytes)).error() == errc::file_too_large);
     });
 }
 

@@ -124,6 +124,23 @@ TEST_CASE("a watch that is removed tells no more, and refusals say why") {
     });
 }
 
+TEST_CASE("a watch that is closed, or was moved from, tells of no change") {
+    const scratch_directory home;
+    on_every_backend([&](io_context& io) -> task<> {
+        file_watch first = file_watch::open(io).take();
+        CHECK(first.add(home.path(), file_event::created).ok());
+        for (const char* const name : {"one", "two", "three"})
+            static_cast<void>(home.put(name, ""));
+        CHECK((co_await first.next()).ok());
+        file_watch second = std::move(first);
+        CHECK((co_await first.next()).error() == errc::closed);
+        CHECK((co_await second.next()).ok());
+        static_cast<void>(second.close());
+        CHECK((co_await second.next()).error() == errc::closed);
+        for (const char* const name : {"one", "two", "three"}) std::filesystem::remove(home / name);
+    });
+}
+
 TEST_CASE("changes that were lost are told of") {
     const int most = queued_changes_max();
     constexpr int bearable = 100'000;

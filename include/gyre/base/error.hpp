@@ -50,6 +50,7 @@ enum class errc : std::int32_t {
     no_protocol_option = ENOPROTOOPT,
     no_space_on_device = ENOSPC,
     no_such_device = ENODEV,
+    no_such_device_or_address = ENXIO,
     no_such_file = ENOENT,
     no_such_process = ESRCH,
     not_a_directory = ENOTDIR,

@@ -168,14 +168,15 @@ struct finish_advancing : Finish {
 ///
 /// Whatever waits here:
 /// Errors:        what the device and the file system say: `errc::no_space_on_device`,
-///                `errc::input_output`, ...; `errc::closed` if it was closed before it was awaited.
+///                `errc::input_output`, ...; `errc::file_too_large` beyond RLIMIT_FSIZE, without a
+///                SIGXFSZ; `errc::closed` if it was closed before it was awaited.
 ///                io_result says which call met it.
 /// Cancellation:  `errc::canceled` if it has not begun; an operation that has is waited for, and its result
 ///                reported.
 /// Threads:       resumes on the caller's executor.
-/// Cost:          no allocation. On io_uring an entry; the kernel's own workers where it would block. On
-///                epoll a worker of the loop (`io_context_options::worker_threads_max`): tens of
-///                microseconds.
+/// Cost:          no allocation. At positions, and what is no transfer: on io_uring an entry; the kernel's own
+///                workers where it would block. In order, and on epoll, a worker of the loop
+///                (`io_context_options::worker_threads_max`): tens of microseconds.
 class file : public descriptor {
 public:
     /// Not open: everything ends with `errc::closed`.
@@ -184,12 +185,14 @@ public:
     /// Takes charge of what is open.
     explicit file(handle open) noexcept : descriptor{std::move(open)} {}
 
-    /// Opens the file called `path`; relative names begin where the process works.
+    /// Opens the file called `path`; relative names begin where the process works. Never waits for a peer:
+    /// a FIFO is opened at once to be read, and to be written if there is a reader (fifo(7)).
     ///
     /// @param  path  Without NUL.
     ///
     /// Errors:  `errc::no_such_file`, `errc::permission_denied`, `errc::file_exists`,
-    ///          `errc::is_a_directory`, `errc::invalid_argument` (`direct` where the file system has no
+    ///          `errc::is_a_directory`, `errc::no_such_device_or_address` (a FIFO to be written that
+    ///          has no reader), `errc::invalid_argument` (`direct` where the file system has no
     ///          such thing, among others), ...
     [[nodiscard]] static auto open(std::string path, const file_options& how = {}) noexcept {
         return submission<path_operation, finish_open>{path_operation{opcode::open_file},

@@ -22,7 +22,7 @@ namespace gyre {
 class thread_pool {
 public:
     /// @param  threads_max  At least 1; how many calls may run at the same time.
-    /// @param  blocked      The signals that are blocked while they run.
+    /// @param  blocked      The signals that are blocked while they run; SIGXFSZ is as well.
     thread_pool(unsigned threads_max, const sigset_t& blocked) noexcept;
     thread_pool(const thread_pool&) = delete;
     thread_pool& operator=(const thread_pool&) = delete;
