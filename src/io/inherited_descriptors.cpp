@@ -50,6 +50,7 @@ io_result<std::vector<inherited_descriptor>> take_inherited_descriptors(io_conte
     for (int each = 0; each < count; ++each) {
         // Beyond all that was announced, so that no copy is taken for one of these.
         duplicate_operation op{first_number + each, first_number + count};
+        op.through_exec = true;  // An old announcement may name what was opened since.
         op.result = on.host().perform_now(op);
         if (const error failed = error_of(op)) return failed;
         all.push_back({std::string{take_name(names)}, descriptor::adopt(on, op.result)});

@@ -81,13 +81,11 @@ bool ready_now(const descriptor_slot& it, short events) noexcept {
 }
 
 // O_NONBLOCK is a property of what is open, and of a terminal or a pipe that may be shared with other
-// processes, which would be surprised. So each call is asked not to wait, or made when poll says that it
-// need not.
+// processes, which would be surprised, or may clear it. So each call is asked not to wait, or made when poll says
+// that it need not.
 int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
     if (!from.stored && offset != current_position) return -ESPIPE;
-    if (from.stored || from.nonblocking) {
-        return outcome(::preadv2(from.number, parts, count, offset, 0));
-    }
+    if (from.stored) return outcome(::preadv2(from.number, parts, count, offset, 0));
     if (!from.waits_anyway) {
         const int result =
             outcome(::preadv2(from.number, parts, count, current_position, RWF_NOWAIT));
@@ -104,7 +102,6 @@ int write_parts(descriptor_slot& to, const iovec* parts, int count, std::int64_t
     if (!to.stored && offset != current_position) return -ESPIPE;
     if (to.stored)
         return outcome(::pwritev2(to.number, parts, count, offset, durable ? RWF_DSYNC : 0));
-    if (to.nonblocking) return write_silently(to, parts, count, current_position, 0);
     if (!to.waits_anyway) {
         const int result = write_silently(to, parts, count, current_position, RWF_NOWAIT);
         if (result != -EOPNOTSUPP) return result;
@@ -143,9 +140,6 @@ int learn_kind(descriptor_slot& it) noexcept {
     struct stat found{};
     if (::fstat(it.number, &found) < 0) return -errno;
     it.stored = S_ISREG(found.st_mode) || S_ISBLK(found.st_mode) || S_ISDIR(found.st_mode);
-    const int flags = ::fcntl(it.number, F_GETFL);
-    if (flags < 0) return -errno;
-    it.nonblocking = (flags & O_NONBLOCK) != 0;
     return 0;
 }
 
@@ -181,6 +175,7 @@ int perform_once(operation& op) noexcept {
         case opcode::make_pipe: return make_pipe(static_cast<make_pipe_operation&>(op));
         case opcode::duplicate: {
             const auto& it = static_cast<const duplicate_operation&>(op);
+            if (it.through_exec && ::fcntl(it.number, F_GETFD) != 0) return -EBADF;
             return outcome(::fcntl(it.number, F_DUPFD_CLOEXEC, it.least));
         }
         case opcode::learn_kind: return learn_kind(*static_cast<learn_kind_operation&>(op).target);

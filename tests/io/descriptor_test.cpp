@@ -286,6 +286,22 @@ TEST_CASE("whether a descriptor blocks is left as it was") {
     }
 }
 
+TEST_CASE("a descriptor that another process lets block keeps only its own reader waiting") {
+    on_every_backend([](io_context& io) -> task<> {
+        int ends[2];
+        REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+        descriptor reader = descriptor::adopt(io, ends[0]);
+        descriptor writer = descriptor::adopt(io, ends[1]);
+        REQUIRE(::fcntl(ends[0], F_SETFL, 0) == 0);
+        std::array<std::byte, 8> space;
+
+        const auto nothing = co_await with_timeout(1ms, reader.read_some(space));
+
+        CHECK(nothing.error() == errc::timed_out);
+        CHECK(writer.is_open());
+    });
+}
+
 TEST_CASE("a duplicate's end is not the original's") {
     on_every_backend([](io_context& io) -> task<> {
         const raw_pipe made{0};

@@ -83,6 +83,10 @@ TEST_CASE("what was announced to another process, or wrongly, is left alone") {
         }
         announce("90", "", 0);
         me.check(take_inherited_descriptors(io).error() == errc::bad_descriptor, "not open");
+        const int own = ::fcntl(3, F_DUPFD_CLOEXEC, 5);
+        announce(std::to_string(own - 2), "", 0);
+        me.check(take_inherited_descriptors(io).error() == errc::bad_descriptor, "our own");
+        me.check(::fcntl(own, F_GETFD) >= 0, "our own is open still");
         me.check(::fcntl(3, F_GETFD) >= 0 && ::fcntl(4, F_GETFD) >= 0, "they are open still");
         me.check(std::getenv("LISTEN_FDS") != nullptr, "the announcement is there still");
     });

@@ -26,8 +26,8 @@ struct inherited_descriptor {
 ///
 /// Once, and before there are threads: it changes the environment (setenv(3)). Outside of coroutines too.
 ///
-/// Errors: `errc::malformed` announcements; `errc::bad_descriptor` if one is not open: then all are
-///         left alone.
+/// Errors: `errc::malformed` announcements; `errc::bad_descriptor` if one is not open, or was opened by
+///         this program, which shows by its FD_CLOEXEC: then all are left alone.
 [[nodiscard]] io_result<std::vector<inherited_descriptor>> take_inherited_descriptors(
     io_context& on);
 
