@@ -356,42 +356,6 @@ TEST_CASE("past the cache, aligned blocks come back as they were") {
     });
 }
 
-TEST_CASE("what a disk or a peer keeps waiting keeps no other coroutine waiting") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        const std::string fifo = home / "fifo";
-        REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-        bool others_ran = false;
-        const auto open_other_end = [&]() -> task<io_result<file>> {
-            const auto slept = co_await sleep_for(1ms);
-            CHECK(slept.ok());
-            others_ran = true;
-            file_options how{file_access::write};
-            io_result<file> opened = co_await file::open(fifo, how);
-            co_return opened;
-        };
-
-        // Opening one end of a named pipe waits for the other (fifo(7)).
-        auto both = co_await when_all(file::open(fifo), open_other_end());
-
-        CHECK(others_ran);
-        file in = std::get<0>(both).take();
-        file out = std::get<1>(both).take();
-        std::array<std::byte, 8> space;
-        const auto later = [&]() -> task<io_result<std::size_t>> {
-            co_await settle();
-            const auto sent = co_await out.write_some(bytes_of("through"));
-            co_return sent;
-        };
-        const auto nowhere = co_await in.read_some_at(7, space);
-        CHECK(nowhere.error() == static_cast<errc>(ESPIPE));
-        const auto nowhere_either = co_await out.write_some_at(7, bytes_of("lost"));
-        CHECK(nowhere_either.error() == static_cast<errc>(ESPIPE));
-        const auto passed = co_await when_all(in.read_some(space), later());
-        CHECK(text(std::span{space}.first(std::get<0>(passed).value())) == "through");
-    });
-}
-
 TEST_CASE("a stop ends a file's operation that has not begun, and loses nothing of one that has") {
     on_every_backend([](io_context&) -> task<> {
         const scratch_directory home;
@@ -433,6 +397,27 @@ TEST_CASE("closing waits for the device, and what is made for a closed file does
         CHECK(synced.error() == errc::closed);
         const auto asked = co_await it.status();
         CHECK(asked.error() == errc::closed);
+    });
+}
+
+TEST_CASE("closing files while workers end their operations loses no wake-up") {
+    on_every_backend([](io_context& io) -> task<> {
+        const scratch_directory home;
+        const auto resize = [](file& it) -> task<> {
+            const io_result<> resized = co_await it.resize(100);
+            CHECK((resized.ok() || resized.error() == errc::canceled));
+        };
+        for (int round = 0; round < 1000; ++round) {
+            std::array<file, 4> some;
+            for (std::size_t each = 0; each < some.size(); ++each) {
+                const std::string name = home / std::to_string(each);
+                some[each] = (co_await file::open(name, file_options::updating())).take();
+            }
+            for (file& each : some) launch(io, resize(each), or_terminate{});
+            co_await yield();
+            for (file& each : some) CHECK(each.close().ok());
+            co_await yield();
+        }
     });
 }
 

@@ -93,7 +93,7 @@ struct directory_entry {
 ///         if (error) break;   // errc::eof: that was all
 ///     }
 ///
-/// What is made or removed meanwhile may be met or not; everything else is met once.
+/// What is made or removed meanwhile may be met or not; everything else is met once. Must outlive its `next`.
 class directory : public basic_descriptor {
 public:
     /// Not open: everything ends with `errc::closed`.

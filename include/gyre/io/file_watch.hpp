@@ -62,6 +62,7 @@ struct file_change {
 ///
 /// The kernel keeps as many changes for it as /proc/sys/fs/inotify/max_queued_events says; where more come
 /// than are read there is one `overflow`. A directory is watched alone, without those in it.
+/// Must outlive its `next`.
 class file_watch : public basic_descriptor {
 public:
     /// Not open: everything ends with `errc::closed`.

@@ -143,7 +143,7 @@ private:
 /// reaped when the next process is started or let go.
 ///
 /// A program that ignores SIGCHLD, or whose handler waits for all children, takes the statuses away from
-/// here: `wait` then ends with `errc::no_child_process`.
+/// here: `wait` then ends with `errc::no_child_process`. Must outlive its `wait` and `terminate`.
 class process : private basic_descriptor {
 public:
     /// None: everything ends with `errc::closed`.
