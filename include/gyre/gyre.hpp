@@ -69,6 +69,7 @@
 #include <gyre/sync/shared_mutex.hpp>
 #include <gyre/sync/shared_semaphore.hpp>
 #include <gyre/sync/sleep.hpp>
+#include <gyre/sync/stop_token.hpp>
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/task_set.hpp>
