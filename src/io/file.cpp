@@ -13,8 +13,8 @@
 namespace gyre {
 namespace {
 
-// A FIFO would have the open wait for a peer, which neither a worker nor the ring could be called back from. Files
-// do not know O_NONBLOCK.
+// A FIFO would have the open wait for a peer, which neither a worker nor the ring could be called back from.
+// Files do not know O_NONBLOCK.
 int flags_of(const file_options& how) noexcept {
     constexpr std::array access{O_RDONLY, O_WRONLY, O_RDWR};
     int flags = access[static_cast<std::size_t>(how.access)] | O_NONBLOCK;

@@ -249,8 +249,8 @@ void io_context::reap(operation& op) noexcept {
     retract(op);
 }
 
-// For a completion, for a worker's post, or for a message from another loop: a thread that brings one finds us
-// asleep, or is found. Of several only the first wakes us, so all of them are taken.
+// For a completion, for a worker's post, or for a message from another loop: a thread that brings one finds
+// us asleep, or is found. Of several only the first wakes us, so all of them are taken.
 void io_context::wait_on_the_spot() noexcept {
     wake_->fall_asleep();
     const time_point deadline = wake_->nothing_posted() ? never : loop_backend::no_wait;

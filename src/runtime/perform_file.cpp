@@ -81,8 +81,8 @@ bool ready_now(const descriptor_slot& it, short events) noexcept {
 }
 
 // O_NONBLOCK is a property of what is open, and of a terminal or a pipe that may be shared with other
-// processes, which would be surprised, or may clear it. So each call is asked not to wait, or made when poll says
-// that it need not.
+// processes, which would be surprised, or may clear it. So each call is asked not to wait, or made when poll
+// says that it need not.
 int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
     if (!from.stored && offset != current_position) return -ESPIPE;
     if (from.stored) return outcome(::preadv2(from.number, parts, count, offset, 0));

@@ -45,8 +45,8 @@ void prepare_name(io_uring_op kind, const path_operation& op, io_uring_sqe& to) 
     to.addr = address(op.path);
 }
 
-// The kernel moves a file's position by what its last attempt did and not by what it reports: the end of a full
-// disk would be told as a short write whose bytes the next one overwrites. Nor does the ring hold the
+// The kernel moves a file's position by what its last attempt did and not by what it reports: the end of a
+// full disk would be told as a short write whose bytes the next one overwrites. Nor does the ring hold the
 // position's lock, so it would race with other processes that share it. A worker's call does both right.
 template <class Transfer>
 bool has_position(const operation& op) noexcept {

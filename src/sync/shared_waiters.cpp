@@ -67,8 +67,9 @@ void shared_waiter::go_on_there(work& item) noexcept {
     gyre::resume(self.handle_);
 }
 
-// Under one hold of the lock: between two, one that was not told yet might be stopped, though what it waited for
-// has come, or be the last and destroy the owner. So sleepers are kept on the stack, 16 in each call.
+// Under one hold of the lock: between two, one that was not told yet might be stopped, though what it
+// waited for has come, or be the last and destroy the owner. So sleepers are kept on the stack, 16 in each
+// call.
 void shared_waiters::wake_all(std::unique_lock<spin_lock>& hold, error outcome) noexcept {
     wake_list woken;
     while (!queue_.empty() && !woken.full()) wake_one(woken, outcome);

@@ -174,8 +174,8 @@ struct finish_advancing : Finish {
 /// Cancellation:  `errc::canceled` if it has not begun; an operation that has is waited for, and its result
 ///                reported.
 /// Threads:       resumes on the caller's executor.
-/// Cost:          no allocation. At positions, and what is no transfer: on io_uring an entry; the kernel's own
-///                workers where it would block. In order, and on epoll, a worker of the loop
+/// Cost:          no allocation. At positions, and what is no transfer: on io_uring an entry; the kernel's
+///                own workers where it would block. In order, and on epoll, a worker of the loop
 ///                (`io_context_options::worker_threads_max`): tens of microseconds.
 class file : public descriptor {
 public:

@@ -93,8 +93,8 @@ template <awaitable Awaitable>
     return {std::move(it), std::move(token), std::stop_source{std::nostopstate}};
 }
 
-/// Awaits `it`; a stop that reaches the caller meanwhile, or did before, is requested of `source` too: so work
-/// on a thread or in another library hears of it.
+/// Awaits `it`; a stop that reaches the caller meanwhile, or did before, is requested of `source` too: so
+/// work on a thread or in another library hears of it.
 ///
 ///     std::stop_source hurry;
 ///     auto sum = co_await with_stop_source(hurry, blocking(add_up_until(hurry.get_token())));
