@@ -54,14 +54,14 @@ io_result<stream_acceptor> stream_acceptor::listen(io_context& on, const endpoin
     socket_steps steps{on.host(), made.slot()};
     if (local.kind() != endpoint::family::local) {
         // Accepted sockets inherit it on Linux, which saves a call for each of them.
-        steps.set(no_delay::level(), no_delay::name(), 1);
-        if (options.address_reused) steps.set(reuse_address::level(), reuse_address::name(), 1);
+        steps.set(no_delay{});
+        if (options.address_reused) steps.set(reuse_address{});
     }
-    if (options.port_shared) steps.set(reuse_port::level(), reuse_port::name(), 1);
+    if (options.port_shared) steps.set(reuse_port{});
     if (local.kind() == endpoint::family::v6) {
-        steps.set(v6_only::level(), v6_only::name(), options.v6_only ? 1 : 0);
+        steps.set(v6_only{options.v6_only});
     }
-    steps.use_device(options.device).call(options.setup, made);
+    steps.use_device(options.device, made).call(options.setup, made);
     if (options.stale_path_removed) {
         steps.bind_over_stale_path(local);
     } else {
@@ -75,7 +75,7 @@ io_result<stream_acceptor> stream_acceptor::listen(io_context& on, const endpoin
 stream_acceptor stream_acceptor::adopt(io_context& on, int number) noexcept {
     handle socket{on.host(), number};
     // A Unix-domain socket has no such option, and needs none.
-    socket_steps{on.host(), socket.slot()}.set(no_delay::level(), no_delay::name(), 1);
+    socket_steps{on.host(), socket.slot()}.set(no_delay{});
     return stream_acceptor{std::move(socket)};
 }
 

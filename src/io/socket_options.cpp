@@ -1,47 +1,63 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The kernel's numbers for include/gyre/io/socket_options.hpp.
+// That the numbers of include/gyre/io/socket_options.hpp are the kernel's.
 #include <gyre/io/socket_options.hpp>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 
 namespace gyre {
+namespace {
 
-int no_delay::level() noexcept { return IPPROTO_TCP; }
-int no_delay::name() noexcept { return TCP_NODELAY; }
+template <class Option>
+constexpr bool is(int level, int name) noexcept {
+    return Option::level() == level && Option::name() == name;
+}
 
-int keep_alive::level() noexcept { return SOL_SOCKET; }
-int keep_alive::name() noexcept { return SO_KEEPALIVE; }
+template <option_of_either_family Option>
+constexpr bool is(int name, int level, int name_of_ipv6) noexcept {
+    return is<Option>(IPPROTO_IP, name) && Option::key_of_ipv6() == option_key{level, name_of_ipv6};
+}
 
-int reuse_address::level() noexcept { return SOL_SOCKET; }
-int reuse_address::name() noexcept { return SO_REUSEADDR; }
+static_assert(is<reuse_address>(SOL_SOCKET, SO_REUSEADDR));
+static_assert(is<reuse_port>(SOL_SOCKET, SO_REUSEPORT));
+static_assert(is<receive_buffer>(SOL_SOCKET, SO_RCVBUF));
+static_assert(is<send_buffer>(SOL_SOCKET, SO_SNDBUF));
+static_assert(is<route_denied>(SOL_SOCKET, SO_DONTROUTE));
+static_assert(is<packet_mark>(SOL_SOCKET, SO_MARK));
+static_assert(is<packet_priority>(SOL_SOCKET, SO_PRIORITY));
+static_assert(is<incoming_processor>(SOL_SOCKET, SO_INCOMING_CPU));
+static_assert(is<busy_poll>(SOL_SOCKET, SO_BUSY_POLL));
+static_assert(is<keep_alive>(SOL_SOCKET, SO_KEEPALIVE));
+static_assert(is<broadcast_allowed>(SOL_SOCKET, SO_BROADCAST));
+static_assert(is<reset_on_close>(SOL_SOCKET, SO_LINGER));
+static_assert(is<peer_credentials>(SOL_SOCKET, SO_PEERCRED));
 
-int reuse_port::level() noexcept { return SOL_SOCKET; }
-int reuse_port::name() noexcept { return SO_REUSEPORT; }
+static_assert(is<no_delay>(IPPROTO_TCP, TCP_NODELAY));
+static_assert(is<cork>(IPPROTO_TCP, TCP_CORK));
+static_assert(is<quick_acknowledgements>(IPPROTO_TCP, TCP_QUICKACK));
+static_assert(is<keep_alive_idle>(IPPROTO_TCP, TCP_KEEPIDLE));
+static_assert(is<keep_alive_interval>(IPPROTO_TCP, TCP_KEEPINTVL));
+static_assert(is<keep_alive_probes>(IPPROTO_TCP, TCP_KEEPCNT));
+static_assert(is<user_timeout>(IPPROTO_TCP, TCP_USER_TIMEOUT));
+static_assert(is<defer_accept>(IPPROTO_TCP, TCP_DEFER_ACCEPT));
+static_assert(is<fast_open_queue>(IPPROTO_TCP, TCP_FASTOPEN));
+static_assert(is<fast_open_connect>(IPPROTO_TCP, TCP_FASTOPEN_CONNECT));
+static_assert(is<unsent_limit>(IPPROTO_TCP, TCP_NOTSENT_LOWAT));
 
-int v6_only::level() noexcept { return IPPROTO_IPV6; }
-int v6_only::name() noexcept { return IPV6_V6ONLY; }
-
-int receive_buffer::level() noexcept { return SOL_SOCKET; }
-int receive_buffer::name() noexcept { return SO_RCVBUF; }
-
-int send_buffer::level() noexcept { return SOL_SOCKET; }
-int send_buffer::name() noexcept { return SO_SNDBUF; }
+static_assert(is<traffic_class>(IP_TOS, IPPROTO_IPV6, IPV6_TCLASS));
+static_assert(is<hop_limit>(IP_TTL, IPPROTO_IPV6, IPV6_UNICAST_HOPS));
+static_assert(is<multicast_hop_limit>(IP_MULTICAST_TTL, IPPROTO_IPV6, IPV6_MULTICAST_HOPS));
+static_assert(is<multicast_loopback>(IP_MULTICAST_LOOP, IPPROTO_IPV6, IPV6_MULTICAST_LOOP));
+static_assert(is<all_groups>(IP_MULTICAST_ALL, IPPROTO_IPV6, IPV6_MULTICAST_ALL));
+static_assert(is<segment_size>(IPPROTO_UDP, UDP_SEGMENT));
+static_assert(is<v6_only>(IPPROTO_IPV6, IPV6_V6ONLY));
+static_assert(is<late_port>(IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT));
 
 static_assert(sizeof(reset_on_close::representation) == sizeof(linger));
+static_assert(sizeof(peer_credentials::representation) == sizeof(ucred));
 
-int reset_on_close::level() noexcept { return SOL_SOCKET; }
-int reset_on_close::name() noexcept { return SO_LINGER; }
-
-int user_timeout::level() noexcept { return IPPROTO_TCP; }
-int user_timeout::name() noexcept { return TCP_USER_TIMEOUT; }
-
-int late_port::level() noexcept { return IPPROTO_IP; }
-int late_port::name() noexcept { return IP_BIND_ADDRESS_NO_PORT; }
-
-int bind_to_device::level() noexcept { return SOL_SOCKET; }
-int bind_to_device::name() noexcept { return SO_BINDTODEVICE; }
-
+}  // namespace
 }  // namespace gyre

@@ -20,25 +20,18 @@ class socket_steps {
 public:
     socket_steps(host& on, descriptor_slot& socket) noexcept : host_{on}, socket_{socket} {}
 
-    socket_steps& set(int level, int name, int value) noexcept {
-        option_operation op{opcode::set_option, socket_, level, name, &value, sizeof value};
+    template <socket_option Option>
+    socket_steps& set(Option option) noexcept {
+        auto raw = option.to_raw();
+        option_operation op{opcode::set_option, socket_, Option::level(),
+                            Option::name(),     &raw,    sizeof raw};
         return step(op);
     }
 
     /// Sends and receives through the network interface of this name only; empty: through any.
-    socket_steps& use_device(const std::string& device) noexcept {
-        constexpr std::size_t size_max = 15;
-        if (failure_ || device.empty()) return *this;
-        // The kernel would cut these, and perhaps find another one.
-        if (device.size() > size_max) failure_ = {errc::name_too_long, activity::set_option};
-        if (device.find('\0') != std::string::npos)
-            failure_ = {errc::no_such_device, activity::set_option};
-        if (failure_) return *this;
-        std::string name = device;
-        option_operation op{
-            opcode::set_option,     socket_,     bind_to_device::level(),
-            bind_to_device::name(), name.data(), static_cast<std::uint32_t>(name.size())};
-        return step(op);
+    socket_steps& use_device(const std::string& device, basic_socket& socket) noexcept {
+        if (!failure_ && !device.empty()) failure_ = socket.bind_to_device(device).error();
+        return *this;
     }
 
     /// Lets the program do what it likes to the socket.

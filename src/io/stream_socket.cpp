@@ -59,12 +59,12 @@ std::int32_t finish_prepared_connect::prepare(connect_operation& op, io_context&
         return failed;
     socket_ = stream_socket{std::move(open)};
     socket_steps steps{on.host(), socket_.slot()};
-    if (options_.address_reused) steps.set(reuse_address::level(), reuse_address::name(), 1);
-    steps.use_device(options_.device).call(options_.setup, socket_);
+    if (options_.address_reused) steps.set(reuse_address{});
+    steps.use_device(options_.device, socket_).call(options_.setup, socket_);
     const endpoint& local = options_.local;
     if (local.kind() != endpoint::family::none) {
         const bool numbered = local.kind() != endpoint::family::local;
-        if (numbered && local.port() == 0) steps.set(late_port::level(), late_port::name(), 1);
+        if (numbered && local.port() == 0) steps.set(late_port{});
         steps.bind(local);
     }
     return -static_cast<std::int32_t>(steps.failure().code());

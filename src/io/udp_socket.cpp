@@ -100,10 +100,10 @@ io_result<udp_socket> udp_socket::bind(io_context& on, const endpoint& local,
 
     udp_socket socket{handle{on.host(), open.result}, family};
     socket_steps steps{on.host(), socket.slot()};
-    if (options.address_reused) steps.set(reuse_address::level(), reuse_address::name(), 1);
-    if (options.port_shared) steps.set(reuse_port::level(), reuse_port::name(), 1);
+    if (options.address_reused) steps.set(reuse_address{});
+    if (options.port_shared) steps.set(reuse_port{});
     if (family == endpoint::family::v6) {
-        steps.set(v6_only::level(), v6_only::name(), options.v6_only ? 1 : 0);
+        steps.set(v6_only{options.v6_only});
     }
     steps.bind(local);
     if (steps.failure()) return steps.failure();
@@ -128,7 +128,7 @@ io_result<> udp_socket::change_membership(int name, const endpoint& group,
     request.gr_interface = through.index;
     static_assert(sizeof request.gr_group >= socket_address::size_max);
     std::memcpy(&request.gr_group, group.raw().data, group.raw().size);
-    return apply(opcode::set_option, level(), name, &request, sizeof request);
+    return apply(opcode::set_option, option_key{level(), name}, &request, sizeof request);
 }
 
 io_result<> udp_socket::join(const endpoint& group, network_interface through) noexcept {
@@ -139,30 +139,16 @@ io_result<> udp_socket::leave(const endpoint& group, network_interface through) 
     return change_membership(MCAST_LEAVE_GROUP, group, through);
 }
 
-io_result<> udp_socket::set_number(int v4_name, int v6_name, int value) noexcept {
-    const int name = family_ == endpoint::family::v6 ? v6_name : v4_name;
-    return apply(opcode::set_option, level(), name, &value, sizeof value);
-}
-
 io_result<> udp_socket::set_multicast_interface(network_interface through) noexcept {
+    int index = static_cast<int>(through.index);
     if (family_ == endpoint::family::v6) {
-        return set_number(0, IPV6_MULTICAST_IF, static_cast<int>(through.index));
+        return apply(opcode::set_option, option_key{IPPROTO_IPV6, IPV6_MULTICAST_IF}, &index,
+                     sizeof index);
     }
     ip_mreqn request{};
-    request.imr_ifindex = static_cast<int>(through.index);
-    return apply(opcode::set_option, level(), IP_MULTICAST_IF, &request, sizeof request);
-}
-
-io_result<> udp_socket::set_multicast_loopback(bool on) noexcept {
-    return set_number(IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, on ? 1 : 0);
-}
-
-io_result<> udp_socket::set_multicast_hops(int hops) noexcept {
-    return set_number(IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, hops);
-}
-
-io_result<> udp_socket::set_hops(int hops) noexcept {
-    return set_number(IP_TTL, IPV6_UNICAST_HOPS, hops);
+    request.imr_ifindex = index;
+    return apply(opcode::set_option, option_key{IPPROTO_IP, IP_MULTICAST_IF}, &request,
+                 sizeof request);
 }
 
 io_result<network_interface> udp_socket::find_interface(std::string_view name) const noexcept {

@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace gyre {
@@ -36,22 +38,30 @@ public:
     /// The address of its peer. Errors: `errc::not_connected`, `errc::closed`.
     [[nodiscard]] io_result<endpoint> remote_endpoint() const noexcept;
 
-    /// Sets an option, as in `set_option(no_delay{true})`.
+    /// Sets an option, as in `set_option(no_delay{true})`. Errors: see socket_options.hpp.
     template <socket_option Option>
     io_result<> set_option(Option option) noexcept {
         auto raw = option.to_raw();
-        return apply(opcode::set_option, Option::level(), Option::name(), &raw, sizeof raw);
+        return apply(opcode::set_option, numbers_of<Option>(), &raw, sizeof raw);
     }
 
     /// Reads an option, as in `get_option<no_delay>()`.
-    template <socket_option Option>
+    template <readable_socket_option Option>
     [[nodiscard]] io_result<Option> get_option() const noexcept {
         typename Option::representation raw{};
-        const io_result<> done =
-            apply(opcode::get_option, Option::level(), Option::name(), &raw, sizeof raw);
+        const io_result<> done = apply(opcode::get_option, numbers_of<Option>(), &raw, sizeof raw);
         if (!done.ok()) return done.error();
         return Option::from_raw(raw);
     }
+
+    /// Sends and receives through the network interface of this name only; empty: through any.
+    /// Privilege: none as long as it is bound to none (Linux 5.7); CAP_NET_RAW to change it.
+    /// Errors: `errc::no_such_device`, `errc::name_too_long` past 15 bytes,
+    /// `errc::operation_not_permitted`, `errc::closed`.
+    io_result<> bind_to_device(std::string_view name) noexcept;
+
+    /// The name of the interface that it is bound to; empty: none. Allocates. Errors: `errc::closed`.
+    [[nodiscard]] io_result<std::string> bound_device() const;
 
 protected:
     basic_socket() noexcept = default;
@@ -60,10 +70,32 @@ protected:
     basic_socket& operator=(basic_socket&&) noexcept = default;
     ~basic_socket() = default;
 
-    [[nodiscard]] io_result<> apply(opcode code, int level, int name, void* value,
+    /// What an option is called in either family; those that have one name have it in `v4`.
+    struct option_numbers {
+        option_key v4;
+        option_key v6;
+    };
+
+    template <readable_socket_option Option>
+    [[nodiscard]] static constexpr option_numbers numbers_of() noexcept {
+        if constexpr (option_of_either_family<Option>) {
+            return {{Option::level(), Option::name()}, Option::key_of_ipv6()};
+        } else {
+            return {{Option::level(), Option::name()}, {}};
+        }
+    }
+
+    [[nodiscard]] io_result<> apply(opcode code, const option_numbers& numbers, void* value,
                                     std::uint32_t size) const noexcept;
+    [[nodiscard]] io_result<> apply(opcode code, option_key key, void* value,
+                                    std::uint32_t size) const noexcept {
+        return apply(code, option_numbers{key, {}}, value, size);
+    }
 
 private:
+    [[nodiscard]] error apply_one(opcode code, option_key key, void* value,
+                                  std::uint32_t size) const noexcept;
+    [[nodiscard]] bool speaks_ipv6() const noexcept;
     [[nodiscard]] io_result<endpoint> ask(opcode code) const noexcept;
 };
 

@@ -118,6 +118,10 @@ public:
 
     /// Reads what is there, at least one byte, at most `into.size()`.
     ///
+    /// Urgent data (RFC 9293 3.8.5, MSG_OOB) is neither sent nor received: its one byte is left out of what
+    /// is read, and a read ends in front of it. RFC 6093 advises against it, and SO_OOBINLINE is not
+    /// offered.
+    ///
     /// @param  into  Borrowed until completion. Empty yields {ok, 0}.
     /// @return The bytes read; zero only with an error or an empty buffer.
     ///
@@ -190,12 +194,13 @@ public:
     /// The name that streams of every kind have for it (stream/concepts.hpp).
     [[nodiscard]] io_result<> shutdown_send() noexcept { return shutdown(shutdown_side::send); }
 
-    // Of basic_descriptor. Here unread input makes `close` send a reset, which may destroy what the peer has
-    // not read yet: see `close_gracefully`.
+    // Of basic_descriptor. Here unread input makes `close` send a reset, which may destroy what the peer
+    // has not read yet: see `close_gracefully`.
     using basic_descriptor::close;
 
     /// Ends the connection so that the peer gets everything: shuts the sending side, reads and drops
-    /// what still comes until the peer has closed too, then closes.
+    /// what still comes until the peer has closed too, then closes. It is what SO_LINGER with a time is
+    /// for, without a close(2) that blocks the loop.
     ///
     /// @param  limit  How long to wait for the peer.
     ///

@@ -268,14 +268,18 @@ public:
     io_result<> set_multicast_interface(network_interface through) noexcept;
 
     /// Whether datagrams to groups come back to sockets of this host that joined; on by default.
-    io_result<> set_multicast_loopback(bool on) noexcept;
+    io_result<> set_multicast_loopback(bool on) noexcept {
+        return set_option(multicast_loopback{on});
+    }
 
     /// How many routers a datagram to a group may pass, plus 1: 0 stays on this host, 1 (the default) on
     /// this network; at most 255.
-    io_result<> set_multicast_hops(int hops) noexcept;
+    io_result<> set_multicast_hops(int hops) noexcept {
+        return set_option(multicast_hop_limit{hops});
+    }
 
     /// The same for datagrams to one receiver: 1 to 255.
-    io_result<> set_hops(int hops) noexcept;
+    io_result<> set_hops(int hops) noexcept { return set_option(hop_limit{hops}); }
 
     /// The interface of this name, such as "eth0" or "lo".
     /// Errors: `errc::no_such_device`, `errc::name_too_long` past 15 bytes.
@@ -296,7 +300,6 @@ private:
 
     [[nodiscard]] io_result<> change_membership(int name, const endpoint& group,
                                                 network_interface through) noexcept;
-    [[nodiscard]] io_result<> set_number(int v4_name, int v6_name, int value) noexcept;
     [[nodiscard]] int level() const noexcept;
 
     endpoint::family family_ = endpoint::family::none;
