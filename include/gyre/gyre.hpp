@@ -18,6 +18,7 @@
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/backoff.hpp>
 #include <gyre/io/connect_to.hpp>
+#include <gyre/io/datagram_facts.hpp>
 #include <gyre/io/descriptor.hpp>
 #include <gyre/io/endpoint.hpp>
 #include <gyre/io/file.hpp>

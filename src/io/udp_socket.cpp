@@ -5,67 +5,16 @@
 
 #include <io/socket_steps.hpp>
 
+#include <linux/net_tstamp.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 
 namespace gyre {
-
-static_assert(sizeof(msghdr) == 7 * sizeof(std::uint64_t));
-
-void datagram_message::add(const void* data, std::size_t size) noexcept {
-    if (count_ == parts_max) {
-        too_many_ = true;
-        return;
-    }
-    // iovec has no const; sendmsg(2) does not write through it.
-    parts_[count_++] = {const_cast<void*>(data), size};
-    bytes_ += size;
-}
-
-datagram_message::datagram_message(const_buffers from, const endpoint& to) noexcept
-    : peer_{to.raw()} {
-    for (const const_buffer& each : from) add(each.data(), each.size());
-}
-
-datagram_message::datagram_message(mutable_buffers into) noexcept {
-    for (const mutable_buffer& each : into) add(each.data(), each.size());
-}
-
-std::int32_t datagram_message::prepare(message_operation& op, io_context&) noexcept {
-    static_assert(sizeof(part) == sizeof(iovec) && offsetof(iovec, iov_len) == sizeof(void*));
-    if (too_many_) return -EINVAL;
-    const bool receiving = op.code == opcode::receive_scatter;
-    msghdr header{};
-    header.msg_iov = reinterpret_cast<iovec*>(parts_.data());
-    header.msg_iovlen = count_;
-    if (receiving || peer_.size != 0) {
-        header.msg_name = peer_.data;
-        header.msg_namelen = receiving ? socket_address::size_max : peer_.size;
-    }
-    std::memcpy(header_.data(), &header, sizeof header);
-    op.message = reinterpret_cast<msghdr*>(header_.data());
-    op.size = bytes_;
-    return 0;
-}
-
-received_datagram datagram_message::received(const message_operation& op) const noexcept {
-    msghdr header;
-    std::memcpy(&header, header_.data(), sizeof header);
-    return {static_cast<std::size_t>(op.result), (header.msg_flags & MSG_TRUNC) != 0};
-}
-
-endpoint datagram_message::peer() const noexcept {
-    msghdr header;
-    std::memcpy(&header, header_.data(), sizeof header);
-    socket_address found = peer_;
-    found.size = header.msg_namelen;
-    return endpoint{found};
-}
 
 std::int32_t finish_batch::prepare(batch_operation& op, io_context&) noexcept {
     if (op.code == opcode::receive_batch) {
@@ -129,6 +78,62 @@ io_result<> udp_socket::change_membership(int name, const endpoint& group,
     static_assert(sizeof request.gr_group >= socket_address::size_max);
     std::memcpy(&request.gr_group, group.raw().data, group.raw().size);
     return apply(opcode::set_option, option_key{level(), name}, &request, sizeof request);
+}
+
+io_result<> udp_socket::change_source(int name, const endpoint& group, const ip_address& source,
+                                      network_interface through) noexcept {
+    const endpoint from{source, 0};
+    if (from.kind() != group.kind()) return error{errc::invalid_argument, activity::set_option};
+    group_source_req request{};
+    request.gsr_interface = through.index;
+    std::memcpy(&request.gsr_group, group.raw().data, group.raw().size);
+    std::memcpy(&request.gsr_source, from.raw().data, from.raw().size);
+    return apply(opcode::set_option, option_key{level(), name}, &request, sizeof request);
+}
+
+io_result<> udp_socket::join_source(const endpoint& group, const ip_address& source,
+                                    network_interface through) noexcept {
+    return change_source(MCAST_JOIN_SOURCE_GROUP, group, source, through);
+}
+
+io_result<> udp_socket::leave_source(const endpoint& group, const ip_address& source,
+                                     network_interface through) noexcept {
+    return change_source(MCAST_LEAVE_SOURCE_GROUP, group, source, through);
+}
+
+io_result<> udp_socket::block_source(const endpoint& group, const ip_address& source,
+                                     network_interface through) noexcept {
+    return change_source(MCAST_BLOCK_SOURCE, group, source, through);
+}
+
+io_result<> udp_socket::unblock_source(const endpoint& group, const ip_address& source,
+                                       network_interface through) noexcept {
+    return change_source(MCAST_UNBLOCK_SOURCE, group, source, through);
+}
+
+io_result<> udp_socket::report(const datagram_reports& wanted) noexcept {
+    const auto set = [this](const option_numbers& numbers, int value) {
+        return apply(opcode::set_option, numbers, &value, sizeof value);
+    };
+    int stamps = 0;
+    if (wanted.hardware_arrival)
+        stamps |= SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
+    const struct {
+        option_numbers numbers;
+        int value;
+    } options[] = {
+        {{{IPPROTO_IP, IP_PKTINFO}, {IPPROTO_IPV6, IPV6_RECVPKTINFO}}, wanted.destination},
+        {{{IPPROTO_IP, IP_RECVTTL}, {IPPROTO_IPV6, IPV6_RECVHOPLIMIT}}, wanted.hops},
+        {{{IPPROTO_IP, IP_RECVTOS}, {IPPROTO_IPV6, IPV6_RECVTCLASS}}, wanted.traffic_class},
+        {{{SOL_SOCKET, SO_TIMESTAMPNS}, {}}, wanted.arrival},
+        {{{SOL_SOCKET, SO_TIMESTAMPING}, {}}, stamps},
+        {{{SOL_SOCKET, SO_RXQ_OVFL}, {}}, wanted.losses},
+        {{{IPPROTO_UDP, UDP_GRO}, {}}, wanted.coalesced},
+    };
+    for (const auto& each : options) {
+        if (io_result<> done = set(each.numbers, each.value); !done.ok()) return done;
+    }
+    return {};
 }
 
 io_result<> udp_socket::join(const endpoint& group, network_interface through) noexcept {

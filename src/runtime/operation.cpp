@@ -50,6 +50,7 @@ activity activity_of(opcode code) noexcept {
         case opcode::open_watch:
         case opcode::open_file:
         case opcode::open_socket:
+        case opcode::make_socket_pair:
         case opcode::make_pipe:
         case opcode::duplicate: return activity::open;
         case opcode::bind:

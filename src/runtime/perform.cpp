@@ -57,31 +57,33 @@ void learn_family(descriptor_slot& it) noexcept {
 }
 
 // recvmsg tells where a Unix-domain socket has ended a read because of descriptors that came with it.
-int receive_local(descriptor_slot& from, std::byte* into, std::size_t size) noexcept {
+int receive_local(descriptor_slot& from, std::byte* into, std::size_t size, int flags) noexcept {
     iovec part{into, size};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    const int result = outcome(::recvmsg(from.number, &message, MSG_DONTWAIT));
+    const int result = outcome(::recvmsg(from.number, &message, MSG_DONTWAIT | flags));
     from.uncut = result > 0 && (message.msg_flags & MSG_CTRUNC) == 0;
     return result;
 }
 
-int receive(descriptor_slot& from, std::byte* into, std::size_t size) noexcept {
+int receive(descriptor_slot& from, std::byte* into, std::size_t size, int flags) noexcept {
     if (from.family == AF_UNSPEC) learn_family(from);
     // Only epoll draws conclusions from it, and only of sockets that it has an eye on.
     const int result = from.family == AF_UNIX && from.registered
-                           ? receive_local(from, into, size)
-                           : outcome(::recv(from.number, into, size, MSG_DONTWAIT));
+                           ? receive_local(from, into, size, flags)
+                           : outcome(::recv(from.number, into, size, MSG_DONTWAIT | flags));
     if (from.listener != nullptr) from.note_first_read(result == -EAGAIN);
     return result;
 }
 
-int try_receive(receive_operation& op) noexcept { return receive(*op.target, op.data, op.size); }
+int try_receive(receive_operation& op) noexcept {
+    return receive(*op.target, op.data, op.size, op.peeks ? MSG_PEEK : 0);
+}
 
 int try_receive(lease_operation& op) noexcept {
     std::byte* const block = op.pool->lend();
-    const int result = receive(*op.target, block, op.size);
+    const int result = receive(*op.target, block, op.size, 0);
     if (result > 0) {
         op.block = block;
     } else {
@@ -119,8 +121,11 @@ int try_send(send_operation& op) noexcept {
     return outcome(::send(on.number, op.data, on.portion_of(op), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
+static_assert(message_operation::peeks == MSG_PEEK &&
+              message_operation::closes_on_exec == MSG_CMSG_CLOEXEC);
+
 int try_receive(message_operation& op) noexcept {
-    return outcome(::recvmsg(op.target->number, op.message, MSG_DONTWAIT));
+    return outcome(::recvmsg(op.target->number, op.message, MSG_DONTWAIT | op.flags));
 }
 
 int try_batch(batch_operation& op) noexcept {
@@ -130,10 +135,19 @@ int try_batch(batch_operation& op) noexcept {
     return outcome(::sendmmsg(number, op.messages, op.count, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
+bool has_room(const descriptor_slot& it) noexcept {
+    pollfd state{it.number, POLLOUT, 0};
+    return ::poll(&state, 1, 0) > 0;
+}
+
 int try_send(message_operation& op) noexcept {
     descriptor_slot& on = *op.target;
     if (op.size >= large_send && !on.sends_large) prepare_for_large_sends(on);
-    return outcome(::sendmsg(on.number, op.message, MSG_DONTWAIT | MSG_NOSIGNAL));
+    const int result = outcome(::sendmsg(on.number, op.message, MSG_DONTWAIT | MSG_NOSIGNAL));
+    // We have room, so it is the receiver of a Unix-domain datagram that has none, for which only its peer
+    // can wait (unix(7)).
+    const bool for_a_name = op.message->msg_name != nullptr && on.family == AF_UNIX;
+    return result == -EAGAIN && for_a_name && has_room(on) ? -ENOBUFS : result;
 }
 
 int try_accept(accept_operation& op) noexcept {
@@ -170,7 +184,11 @@ int try_wait(wait_ready_operation& op) noexcept {
 }
 
 int open_socket(open_socket_operation& op) noexcept {
-    return outcome(::socket(op.family, op.type | SOCK_CLOEXEC, 0));
+    return outcome(::socket(op.family, op.type | SOCK_CLOEXEC, op.protocol));
+}
+
+int make_socket_pair(make_socket_pair_operation& op) noexcept {
+    return outcome(::socketpair(AF_UNIX, op.type | SOCK_CLOEXEC, 0, op.numbers));
 }
 
 template <class Call>
@@ -229,8 +247,12 @@ std::size_t room_of(const operation& op) noexcept {
                                       : static_cast<const lease_operation&>(op).size;
 }
 
+bool peeks(const operation& op) noexcept {
+    return op.code == opcode::receive && static_cast<const receive_operation&>(op).peeks;
+}
+
 bool is_short_read(const operation& op) noexcept {
-    if (op.result <= 0) return false;
+    if (op.result <= 0 || peeks(op)) return false;
     const auto got = static_cast<std::size_t>(op.result);
     if (op.code == opcode::receive_batch)
         return got < static_cast<const batch_operation&>(op).count;
@@ -260,6 +282,8 @@ int perform(operation& op) noexcept {
         case opcode::connect: return try_connect(static_cast<connect_operation&>(op));
         case opcode::wait_ready: return try_wait(static_cast<wait_ready_operation&>(op));
         case opcode::open_socket: return open_socket(static_cast<open_socket_operation&>(op));
+        case opcode::make_socket_pair:
+            return make_socket_pair(static_cast<make_socket_pair_operation&>(op));
         case opcode::bind: return use_address(&::bind, static_cast<address_operation&>(op));
         case opcode::set_peer: return use_address(&::connect, static_cast<address_operation&>(op));
         case opcode::listen: return use_number(&::listen, static_cast<number_operation&>(op));

@@ -68,6 +68,9 @@ template <class Result>
 /// The bytes that `op`, which receives plainly, has room for.
 [[nodiscard]] std::size_t room_of(const operation& op) noexcept;
 
+/// Whether what `op` receives stays to be received.
+[[nodiscard]] bool peeks(const operation& op) noexcept;
+
 /// Whether a finished `op` that receives plainly yielded bytes, but fewer than it had room for.
 [[nodiscard]] bool is_short_read(const operation& op) noexcept;
 

@@ -85,7 +85,7 @@ void prepare_message(const message_operation& op, io_uring_sqe& to) noexcept {
     to.opcode = reading ? IORING_OP_RECVMSG : IORING_OP_SENDMSG;
     to.addr = reinterpret_cast<std::uint64_t>(op.message);
     to.len = 1;
-    to.msg_flags = reading ? 0 : MSG_NOSIGNAL;
+    to.msg_flags = static_cast<std::uint32_t>(reading ? op.flags : MSG_NOSIGNAL);
 }
 
 void prepare_connect(const connect_operation& op, io_uring_sqe& to) noexcept {
@@ -251,7 +251,9 @@ void uring_backend::prepare_receive(operation& op, io_uring_sqe& to) noexcept {
         to.flags = IOSQE_BUFFER_SELECT;
         to.buf_group = buffer_ring::group;
     } else {
-        to.addr = reinterpret_cast<std::uint64_t>(static_cast<receive_operation&>(op).data);
+        const auto& it = static_cast<const receive_operation&>(op);
+        to.addr = reinterpret_cast<std::uint64_t>(it.data);
+        to.msg_flags = it.peeks ? MSG_PEEK : 0;
     }
     polls_first(op, to);
 }
@@ -292,6 +294,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::wait_ready:
             return prepare_wait(op, static_cast<wait_ready_operation&>(op).events, to);
         case opcode::open_socket:
+        case opcode::make_socket_pair:
         case opcode::bind:
         case opcode::listen:
         case opcode::shutdown:
@@ -500,8 +503,9 @@ void uring_backend::take_hints(const operation& op, std::uint32_t flags) const n
         on.prompt = on.asked_in + 1 == turns_;
         on.answering = true;
         note_size(on, bytes_received(op));
-        on.maybe_readable = tells_nonempty() && by_ring ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
-                                                        : op.result > 0 && !is_short_read(op);
+        on.maybe_readable = tells_nonempty() && by_ring && !peeks(op)
+                                ? (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0
+                                : op.result > 0 && !is_short_read(op);
     } else if (op.code == opcode::receive_batch) {
         on.maybe_readable = op.result > 0 && !is_short_read(op);
     } else if (op.code == opcode::read || op.code == opcode::read_scatter) {

@@ -7,7 +7,9 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
+#include <support/skip.hpp>
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -412,5 +414,199 @@ TEST_CASE("a batch whose sending fails keeps what was not sent") {
         CHECK(left == 1);
         CHECK(nothing.ok());
         CHECK(nothing.value() == 0);
+    });
+}
+
+TEST_CASE("a datagram that is looked at stays, with its sender's address") {
+    on_every_backend([](io_context& io) -> task<> {
+        bound_socket from{io};
+        bound_socket to{io};
+        std::array<std::byte, 64> space{};
+        std::array<std::byte, 2> small{};
+        const io_result<> one = co_await from.socket.send_to(bytes_of("one"), to.address);
+        const io_result<> two = co_await from.socket.send_to(bytes_of("two"), to.address);
+
+        const io_result<received_datagram> peeked = co_await to.socket.peek(small);
+        auto again = co_await to.socket.peek_from(space);
+        const std::string again_text = text_in(space, again.get<1>());
+        const io_result<received_datagram> first = co_await to.socket.receive(space);
+        const std::string first_text = text_in(space, first.value());
+        const io_result<received_datagram> second = co_await to.socket.receive(space);
+        const io_result<received_datagram> in_vain =
+            co_await with_timeout(5ms, to.socket.peek(space));
+
+        CHECK(one.ok());
+        CHECK(two.ok());
+        CHECK(peeked.value().size == 2);
+        CHECK(peeked.value().truncated);
+        CHECK(again_text == "one");
+        CHECK(again.get<2>() == from.address);
+        CHECK(first_text == "one");
+        CHECK(text_in(space, second.value()) == "two");
+        CHECK(in_vain.error() == errc::timed_out);
+    });
+}
+
+TEST_CASE("broadcasting is refused until it was allowed") {
+    on_every_backend([](io_context& io) -> task<> {
+        bound_socket from{io, endpoint{ipv4::any(), 0}};
+        bound_socket to{io, endpoint{ipv4::any(), 0}};
+        const endpoint everybody{ipv4{{127, 255, 255, 255}}, to.address.port()};
+        std::array<std::byte, 64> space{};
+
+        const io_result<> refused = co_await from.socket.send_to(bytes_of("all"), everybody);
+        CHECK(from.socket.set_option(broadcast_allowed{}).ok());
+        const io_result<> allowed = co_await from.socket.send_to(bytes_of("all"), everybody);
+        const io_result<received_datagram> got =
+            co_await with_timeout(10s, to.socket.receive(space));
+
+        CHECK(refused.error() == errc::permission_denied);
+        CHECK(allowed.ok());
+        CHECK(got.value().size == 3);
+    });
+}
+
+namespace {
+
+// Two senders with an address each, and a member of the group that they send to, on the loopback interface.
+struct group_with_sources {
+    explicit group_with_sources(io_context& io)
+        : member{io, endpoint{ipv4::any(), 0}},
+          good{io, endpoint{ipv4{{127, 0, 0, 11}}, 0}},
+          bad{io, endpoint{ipv4{{127, 0, 0, 12}}, 0}},
+          group{ipv4{{232, 1, 71, 9}}, member.address.port()},
+          loopback{member.socket.find_interface("lo").value()} {
+        CHECK(good.socket.set_multicast_interface(loopback).ok());
+        CHECK(bad.socket.set_multicast_interface(loopback).ok());
+    }
+
+    // One from each, the bad one first; what comes of it.
+    task<std::string> heard() {
+        std::array<std::byte, 64> space{};
+        const io_result<> first = co_await bad.socket.send_to(bytes_of("bad "), group);
+        const io_result<> second = co_await good.socket.send_to(bytes_of("good "), group);
+        CHECK(first.ok());
+        CHECK(second.ok());
+        std::string all;
+        for (;;) {
+            const io_result<received_datagram> got =
+                co_await with_timeout(5ms, member.socket.receive(space));
+            if (!got.ok()) co_return all;
+            all += text_in(space, got.value());
+        }
+    }
+
+    bound_socket member;
+    bound_socket good;
+    bound_socket bad;
+    endpoint group;
+    network_interface loopback;
+};
+
+}  // namespace
+
+TEST_CASE("of a group that was joined for a source only that source is heard") {
+    on_every_backend([](io_context& io) -> task<> {
+        group_with_sources it{io};
+        udp_socket& member = it.member.socket;
+        const ip_address good = it.good.address.address();
+        const ip_address bad = it.bad.address.address();
+
+        CHECK(member.join_source(it.group, good, it.loopback).ok());
+        const std::string one = co_await it.heard();
+        CHECK(member.join_source(it.group, good, it.loopback).error() ==
+              errc::address_not_available);
+        CHECK(member.join_source(it.group, bad, it.loopback).ok());
+        const std::string both = co_await it.heard();
+        CHECK(member.leave_source(it.group, good, it.loopback).ok());
+        const std::string other = co_await it.heard();
+        CHECK(member.leave_source(it.group, bad, it.loopback).ok());
+        const std::string none = co_await it.heard();
+
+        CHECK(one == "good ");
+        CHECK(both == "bad good ");
+        CHECK(other == "bad ");
+        CHECK(none.empty());
+        CHECK(member.leave_source(it.group, bad, it.loopback).error() == errc::invalid_argument);
+        CHECK(member.join_source(it.group, ipv6::loopback(), it.loopback).error() ==
+              errc::invalid_argument);
+        CHECK(udp_socket{}.join_source(it.group, good).error() == errc::closed);
+    });
+}
+
+TEST_CASE("a source of a joined group is blocked, and heard again") {
+    on_every_backend([](io_context& io) -> task<> {
+        group_with_sources it{io};
+        udp_socket& member = it.member.socket;
+        const ip_address bad = it.bad.address.address();
+        CHECK(member.block_source(it.group, bad, it.loopback).error() == errc::invalid_argument);
+
+        CHECK(member.join(it.group, it.loopback).ok());
+        const std::string both = co_await it.heard();
+        CHECK(member.block_source(it.group, bad, it.loopback).ok());
+        const std::string one = co_await it.heard();
+        CHECK(member.block_source(it.group, bad, it.loopback).error() ==
+              errc::address_not_available);
+        CHECK(member.unblock_source(it.group, bad, it.loopback).ok());
+        const std::string again = co_await it.heard();
+
+        CHECK(both == "bad good ");
+        CHECK(one == "good ");
+        CHECK(again == "bad good ");
+    });
+}
+
+TEST_CASE("sources of IPv6 groups are joined and blocked as well") {
+    // The loopback interface has no route for them, so one is looked for that has; they stay on this host.
+    const endpoint somewhere{ipv6::parse("ff31::7109").value(), 9};
+    network_interface through;
+    struct if_nameindex* const all = ::if_nameindex();
+    for (auto* each = all; each->if_index != 0 && through.index == 0; ++each) {
+        io_context io;
+        bound_socket probe{io, endpoint{ipv6::any(), 0}};
+        REQUIRE(probe.socket.set_multicast_interface({each->if_index}).ok());
+        const sockaddr* to = reinterpret_cast<const sockaddr*>(somewhere.raw().data);
+        if (::sendto(probe.socket.native_handle(), "x", 1, 0, to, somewhere.raw().size) == 1)
+            through.index = each->if_index;
+    }
+    ::if_freenameindex(all);
+    if (through.index == 0) return skip("no interface with IPv6 groups");
+
+    on_every_backend([&](io_context& io) -> task<> {
+        bound_socket member{io, endpoint{ipv6::any(), 0}};
+        bound_socket sender{io, endpoint{ipv6::any(), 0}};
+        const endpoint group{somewhere.address(), member.address.port()};
+        CHECK(sender.socket.set_multicast_interface(through).ok());
+        std::array<std::byte, 64> space{};
+        ip_address source;
+        const auto hears = [&]() -> task<bool> {
+            const io_result<> sent = co_await sender.socket.send_to(bytes_of("x"), group);
+            CHECK_MESSAGE(sent.ok(), sent.error().message());
+            const auto got = co_await with_timeout(20ms, member.socket.receive_from(space));
+            if (got.ok()) source = got.template get<2>().address();
+            co_return got.ok();
+        };
+        udp_socket& it = member.socket;
+
+        CHECK(it.join(group, through).ok());
+        const bool any = co_await hears();
+        CHECK(it.block_source(group, source, through).ok());
+        const bool blocked = co_await hears();
+        CHECK(it.unblock_source(group, source, through).ok());
+        const bool unblocked = co_await hears();
+        CHECK(it.leave(group, through).ok());
+        CHECK(it.join_source(group, ipv6::parse("2001:db8::1").value(), through).ok());
+        const bool other = co_await hears();
+        CHECK(it.join_source(group, source, through).ok());
+        const bool joined = co_await hears();
+        CHECK(it.leave_source(group, source, through).ok());
+        const bool left = co_await hears();
+
+        CHECK(any);
+        CHECK_FALSE(blocked);
+        CHECK(unblocked);
+        CHECK_FALSE(other);
+        CHECK(joined);
+        CHECK_FALSE(left);
     });
 }

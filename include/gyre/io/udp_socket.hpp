@@ -10,6 +10,8 @@
 #include <gyre/base/result.hpp>
 #include <gyre/io/basic_socket.hpp>
 #include <gyre/io/datagram_batch.hpp>
+#include <gyre/io/datagram_facts.hpp>
+#include <gyre/io/datagram_message.hpp>
 #include <gyre/io/endpoint.hpp>
 #include <gyre/runtime/submit.hpp>
 
@@ -30,75 +32,7 @@ struct udp_options {
     bool v6_only = false;      ///< IPV6_V6ONLY, as in listen_options.
 };
 
-/// What a receive has put into its buffer.
-struct received_datagram {
-    std::size_t size = 0;    ///< Bytes in the buffer; a datagram may be empty.
-    bool truncated = false;  ///< There were more, which are lost.
-};
-
-/// A network interface by its number, as `ip link` shows it; 0 lets the kernel choose.
-struct network_interface {
-    std::uint32_t index = 0;
-
-    friend bool operator==(const network_interface&, const network_interface&) = default;
-};
-
 // Implementation: how raw results become results.
-
-/// Holds what sendmsg(2) and recvmsg(2) want to see, opaquely.
-class datagram_message {
-public:
-    static constexpr std::size_t parts_max = 8;
-
-    explicit datagram_message(const_buffers from, const endpoint& to = {}) noexcept;
-    explicit datagram_message(mutable_buffers into) noexcept;
-
-    [[nodiscard]] std::int32_t prepare(message_operation& op, io_context&) noexcept;
-
-    [[nodiscard]] received_datagram received(const message_operation& op) const noexcept;
-    [[nodiscard]] endpoint peer() const noexcept;
-
-private:
-    struct part {
-        void* data;
-        std::size_t size;
-    };
-    static constexpr std::size_t header_words = 7;  // sizeof(msghdr) on every 64-bit Linux.
-
-    void add(const void* data, std::size_t size) noexcept;
-
-    std::array<part, parts_max> parts_;
-    std::size_t count_ = 0;
-    std::size_t bytes_ = 0;
-    bool too_many_ = false;
-    socket_address peer_;
-    std::array<std::uint64_t, header_words> header_{};
-};
-
-struct finish_datagram_send : datagram_message {
-    using datagram_message::datagram_message;
-    [[nodiscard]] io_result<> operator()(const message_operation& op) const noexcept {
-        return error_of(op);
-    }
-};
-
-struct finish_datagram_receive : datagram_message {
-    using datagram_message::datagram_message;
-    [[nodiscard]] io_result<received_datagram> operator()(
-        const message_operation& op) const noexcept {
-        if (op.result < 0) return error_of(op);
-        return received(op);
-    }
-};
-
-struct finish_datagram_receive_from : datagram_message {
-    using datagram_message::datagram_message;
-    [[nodiscard]] io_result<received_datagram, endpoint> operator()(
-        const message_operation& op) const noexcept {
-        if (op.result < 0) return error_of(op);
-        return {error{}, received(op), peer()};
-    }
-};
 
 /// Of a batch in either direction.
 class finish_batch {
@@ -147,7 +81,9 @@ public:
     }
 
     /// Fixes the peer: from here on only its datagrams are received, `send` goes to it, and what it
-    /// refuses is reported. May be called again. Never waits.
+    /// refuses is reported: an ICMP error that a datagram comes back as (RFC 1122 4.1.3.3) ends the next send
+    /// or receive, once, as `errc::connection_refused` or `errc::host_unreachable`. A socket without a fixed
+    /// peer does not hear of them. May be called again. Never waits.
     /// Errors: `errc::network_unreachable`, `errc::address_family_not_supported`, `errc::closed`, ...
     io_result<> connect(const endpoint& peer) noexcept;
 
@@ -187,6 +123,20 @@ public:
             opened(), message_operation{opcode::send_gather}, finish_datagram_send{parts, peer}};
     }
 
+    /// The same with choices that the routing table and the socket's options would make else: from which of
+    /// the host's addresses and through which interface, and into how many datagrams of one size the bytes
+    /// are cut (UDP_SEGMENT). Null for `peer` means that of `connect`.
+    ///
+    /// Errors:        as `send`; `errc::invalid_argument` or `errc::network_unreachable` where the source is
+    ///                no address of this host, the first if there are more segments than the kernel takes.
+    [[nodiscard]] submission<message_operation, finish_chosen_send> send_to(
+        const_buffer bytes GYRE_LIFETIMEBOUND, const endpoint& peer,
+        const datagram_choices& choices) noexcept {
+        return submission<message_operation, finish_chosen_send>{
+            opened(), message_operation{opcode::send_gather},
+            finish_chosen_send{const_buffers{&bytes, 1}, peer, choices, family_}};
+    }
+
     /// Receives one datagram.
     ///
     /// @param  into  Borrowed until completion. What does not fit is lost, and reported.
@@ -222,6 +172,42 @@ public:
         return submission<message_operation, finish_datagram_receive_from>{
             opened(), message_operation{opcode::receive_scatter},
             finish_datagram_receive_from{parts}};
+    }
+
+    /// The same as `receive`, and the datagram stays to be received: for deciding by its beginning who takes
+    /// it.
+    [[nodiscard]] submission<message_operation, finish_datagram_receive> peek(
+        read_space into) noexcept {
+        const mutable_buffer whole = into;
+        return submission<message_operation, finish_datagram_receive>{
+            opened(), message_operation{opcode::receive_scatter, message_operation::peeks},
+            finish_datagram_receive{mutable_buffers{&whole, 1}}};
+    }
+
+    /// The same as `receive_from`, and the datagram stays.
+    [[nodiscard]] submission<message_operation, finish_datagram_receive_from> peek_from(
+        read_space into) noexcept {
+        const mutable_buffer whole = into;
+        return submission<message_operation, finish_datagram_receive_from>{
+            opened(), message_operation{opcode::receive_scatter, message_operation::peeks},
+            finish_datagram_receive_from{mutable_buffers{&whole, 1}}};
+    }
+
+    /// Has the kernel tell more of each datagram from now on, or no more of it: see `receive_detailed`. Of
+    /// what had arrived before, the kernel may tell less, and as its arrival the time at which it is
+    /// received.
+    /// Errors: `errc::no_protocol_option` where the kernel is too old for one of them, `errc::closed`.
+    io_result<> report(const datagram_reports& wanted) noexcept;
+
+    /// The same as `receive`, with whatever `report` has asked for, and the sender's address.
+    ///
+    /// Cost:          no allocation; 300 bytes of the frame more.
+    [[nodiscard]] submission<message_operation, finish_datagram_facts> receive_detailed(
+        read_space into) noexcept {
+        const mutable_buffer whole = into;
+        return submission<message_operation, finish_datagram_facts>{
+            opened(), message_operation{opcode::receive_scatter},
+            finish_datagram_facts{mutable_buffers{&whole, 1}}};
     }
 
     /// Receives what is there, at least one datagram, at most `batch.capacity()`, with one call.
@@ -264,6 +250,29 @@ public:
     /// No longer. Errors: `errc::address_not_available` if it was not joined.
     io_result<> leave(const endpoint& group, network_interface through = {}) noexcept;
 
+    /// Receives what `source` sends to `group`; of other sources nothing, unless they are joined, too
+    /// (RFC 4607, RFC 3678). May be called for several sources. The kernel delivers what another socket of
+    /// this host has joined as well unless `all_groups` is off.
+    /// Errors: as `join`; `errc::invalid_argument` if all sources of the group are joined already, or if
+    /// `source` is of the other family; `errc::address_not_available` if it is joined already.
+    io_result<> join_source(const endpoint& group, const ip_address& source,
+                            network_interface through = {}) noexcept;
+
+    /// No longer. Errors: `errc::address_not_available` if it was not joined, `errc::invalid_argument` if no
+    /// source of the group was.
+    io_result<> leave_source(const endpoint& group, const ip_address& source,
+                             network_interface through = {}) noexcept;
+
+    /// Of a group that was joined with `join`: nothing from `source` any more.
+    /// Errors: `errc::address_not_available` if it is blocked already, `errc::invalid_argument` if the group
+    /// was not joined.
+    io_result<> block_source(const endpoint& group, const ip_address& source,
+                             network_interface through = {}) noexcept;
+
+    /// From it, too, again. Errors: `errc::address_not_available` if it was not blocked.
+    io_result<> unblock_source(const endpoint& group, const ip_address& source,
+                               network_interface through = {}) noexcept;
+
     /// Through which interface datagrams to groups leave.
     io_result<> set_multicast_interface(network_interface through) noexcept;
 
@@ -300,6 +309,9 @@ private:
 
     [[nodiscard]] io_result<> change_membership(int name, const endpoint& group,
                                                 network_interface through) noexcept;
+    [[nodiscard]] io_result<> change_source(int name, const endpoint& group,
+                                            const ip_address& source,
+                                            network_interface through) noexcept;
     [[nodiscard]] int level() const noexcept;
 
     endpoint::family family_ = endpoint::family::none;

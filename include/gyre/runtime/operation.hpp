@@ -45,6 +45,7 @@ enum class opcode : std::uint8_t {
     wait_ready,
     // Answered at once by the host.
     open_socket,
+    make_socket_pair,
     bind,
     listen,
     shutdown,
@@ -155,6 +156,7 @@ struct receive_operation : descriptor_operation {
 
     std::byte* data;
     std::size_t size;
+    bool peeks = false;  // What is read stays to be read (MSG_PEEK).
 };
 
 /// Reads up to `size` bytes into a block of `pool`, taken only when there is something. Result: bytes,
@@ -260,10 +262,15 @@ struct itself_operation : path_operation {
 
 /// Reads into, or writes from, several buffers described by `message`. Result: bytes.
 struct message_operation : descriptor_operation {
-    explicit message_operation(opcode kind) noexcept : descriptor_operation{kind} {}
+    explicit message_operation(opcode kind, int how = 0) noexcept
+        : descriptor_operation{kind}, flags{how} {}
+
+    static constexpr int peeks = 0x2;  ///< MSG_PEEK: what is received stays to be received.
+    static constexpr int closes_on_exec = 0x40000000;  ///< MSG_CMSG_CLOEXEC: descriptors that come.
 
     msghdr* message = nullptr;  // Borrowed; set before submission, points into the awaiter.
     std::size_t size = 0;       // Bytes in all buffers together.
+    int flags;                  // Of a receive: as above.
 };
 
 /// Receives into, or sends, `count` datagrams described by `messages`. Result: how many it were, at least 1.
@@ -301,10 +308,24 @@ struct wait_ready_operation : descriptor_operation {
 
 /// Opens a socket. Result: its descriptor number, close-on-exec.
 struct open_socket_operation : operation {
-    open_socket_operation(int socket_family, int socket_type) noexcept
-        : operation{opcode::open_socket}, family{socket_family}, type{socket_type} {}
+    open_socket_operation(int socket_family, int socket_type, int socket_protocol = 0) noexcept
+        : operation{opcode::open_socket},
+          family{socket_family},
+          type{socket_type},
+          protocol{socket_protocol} {}
 
     int family;
+    int type;
+    int protocol;
+};
+
+/// Makes two Unix-domain sockets that are each other's peer (socketpair(2)). Result: 0, and both `numbers`
+/// are set, close-on-exec.
+struct make_socket_pair_operation : operation {
+    explicit make_socket_pair_operation(int socket_type) noexcept
+        : operation{opcode::make_socket_pair}, type{socket_type} {}
+
+    int numbers[2] = {-1, -1};
     int type;
 };
 

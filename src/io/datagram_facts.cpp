@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Control messages, written and read: see include/gyre/io/datagram_facts.hpp.
+#include <gyre/io/datagram_facts.hpp>
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+namespace gyre {
+namespace {
+
+/// As SO_TIMESTAMPING tells them.
+struct arrival_times {
+    timespec software;
+    timespec unused;
+    timespec hardware;
+};
+
+// Room for one message with each of what may be told.
+constexpr std::size_t told_max = CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(in6_pktinfo)) +
+                                 CMSG_SPACE(sizeof(arrival_times)) + CMSG_SPACE(sizeof(timespec)) +
+                                 4 * CMSG_SPACE(sizeof(int));
+
+template <class T>
+T value_of(const cmsghdr& it) noexcept {
+    T value{};
+    std::memcpy(&value, CMSG_DATA(&it), sizeof value);
+    return value;
+}
+
+std::chrono::nanoseconds since_beginning(const timespec& it) noexcept {
+    return std::chrono::seconds{it.tv_sec} + std::chrono::nanoseconds{it.tv_nsec};
+}
+
+ip_address address_of(const in_addr& it) noexcept {
+    ipv4 made;
+    std::memcpy(made.bytes.data(), &it, made.bytes.size());
+    return made;
+}
+
+ip_address address_of(const in6_addr& it) noexcept {
+    ipv6 made;
+    std::memcpy(made.bytes.data(), &it, made.bytes.size());
+    return made;
+}
+
+void take_ipv4(const cmsghdr& it, datagram_facts& into) noexcept {
+    if (it.cmsg_type == IP_TTL) into.hops = value_of<int>(it);
+    if (it.cmsg_type == IP_TOS) into.traffic_class = value_of<std::uint8_t>(it);
+    // An IPv6 socket has told in its own family already.
+    if (it.cmsg_type != IP_PKTINFO || into.destination) return;
+    const auto info = value_of<in_pktinfo>(it);
+    into.destination = address_of(info.ipi_addr);
+    into.through.index = static_cast<std::uint32_t>(info.ipi_ifindex);
+}
+
+void take_ipv6(const cmsghdr& it, datagram_facts& into) noexcept {
+    if (it.cmsg_type == IPV6_HOPLIMIT) into.hops = value_of<int>(it);
+    if (it.cmsg_type == IPV6_TCLASS)
+        into.traffic_class = static_cast<std::uint8_t>(value_of<int>(it));
+    if (it.cmsg_type != IPV6_PKTINFO) return;
+    const auto info = value_of<in6_pktinfo>(it);
+    into.destination = address_of(info.ipi6_addr);
+    into.through.index = info.ipi6_ifindex;
+}
+
+void take_times(const cmsghdr& it, datagram_facts& into) noexcept {
+    const auto times = value_of<arrival_times>(it);
+    const bool set = times.hardware.tv_sec != 0 || times.hardware.tv_nsec != 0;
+    if (set) into.hardware_arrival = since_beginning(times.hardware);
+}
+
+void take(const cmsghdr& it, datagram_facts& into) noexcept {
+    if (it.cmsg_level == IPPROTO_IP) return take_ipv4(it, into);
+    if (it.cmsg_level == IPPROTO_IPV6) return take_ipv6(it, into);
+    if (it.cmsg_level == IPPROTO_UDP && it.cmsg_type == UDP_GRO)
+        into.segment_size = static_cast<std::size_t>(value_of<int>(it));
+    if (it.cmsg_level != SOL_SOCKET) return;
+    if (it.cmsg_type == SCM_TIMESTAMPNS)
+        into.arrival = datagram_facts::system_time{since_beginning(value_of<timespec>(it))};
+    if (it.cmsg_type == SCM_TIMESTAMPING) take_times(it, into);
+    if (it.cmsg_type == SO_RXQ_OVFL) into.lost = value_of<std::uint32_t>(it);
+}
+
+/// Puts control messages one behind the other.
+class control_writer {
+public:
+    explicit control_writer(std::span<std::byte> space) noexcept : space_{space} {}
+
+    template <class T>
+    void add(int level, int type, const T& value) noexcept {
+        cmsghdr header{};
+        header.cmsg_level = level;
+        header.cmsg_type = type;
+        header.cmsg_len = CMSG_LEN(sizeof value);
+        std::memcpy(space_.data() + used_, &header, sizeof header);
+        std::memcpy(space_.data() + used_ + CMSG_LEN(0), &value, sizeof value);
+        used_ += CMSG_SPACE(sizeof value);
+    }
+
+    [[nodiscard]] std::span<std::byte> written() const noexcept { return space_.first(used_); }
+
+private:
+    std::span<std::byte> space_;
+    std::size_t used_ = 0;
+};
+
+void add_source(const datagram_choices& choices, control_writer& to) noexcept {
+    in_pktinfo info{};
+    info.ipi_ifindex = static_cast<int>(choices.through.index);
+    if (choices.source) {
+        const ipv4 source = choices.source->unmapped().v4();
+        std::memcpy(&info.ipi_spec_dst, source.bytes.data(), source.bytes.size());
+    }
+    to.add(IPPROTO_IP, IP_PKTINFO, info);
+}
+
+void add_source_of_ipv6(const datagram_choices& choices, control_writer& to) noexcept {
+    in6_pktinfo info{};
+    info.ipi6_ifindex = choices.through.index;
+    if (choices.source) {
+        const ip_address& source = *choices.source;
+        const ipv6 written = source.is_v4() ? ipv6::mapped(source.v4()) : source.v6();
+        std::memcpy(&info.ipi6_addr, written.bytes.data(), written.bytes.size());
+    }
+    to.add(IPPROTO_IPV6, IPV6_PKTINFO, info);
+}
+
+}  // namespace
+
+std::int32_t finish_datagram_facts::prepare(message_operation& op, io_context& on) noexcept {
+    static_assert(sizeof control_ >= told_max);
+    const std::int32_t failure = datagram_message::prepare(op, on);
+    if (failure == 0) attach_control(op, control_);
+    return failure;
+}
+
+io_result<datagram_facts> finish_datagram_facts::operator()(
+    const message_operation& op) const noexcept {
+    if (op.result < 0) return error_of(op);
+    const received_datagram got = received(op);
+    datagram_facts told;
+    told.size = got.size;
+    told.truncated = got.truncated;
+    told.peer = peer();
+    msghdr& message = *op.message;
+    for (cmsghdr* it = CMSG_FIRSTHDR(&message); it != nullptr; it = CMSG_NXTHDR(&message, it))
+        take(*it, told);
+    return told;
+}
+
+std::int32_t finish_chosen_send::prepare(message_operation& op, io_context& on) noexcept {
+    static_assert(sizeof control_ >=
+                  CMSG_SPACE(sizeof(in6_pktinfo)) + CMSG_SPACE(sizeof(std::uint16_t)));
+    if (const std::int32_t failure = datagram_message::prepare(op, on); failure != 0)
+        return failure;
+    const bool v6 = family_ == endpoint::family::v6;
+    if (!v6 && choices_.source && !choices_.source->unmapped().is_v4()) return -EINVAL;
+    control_writer written{control_};
+    if (choices_.source || choices_.through.index != 0) {
+        if (v6) {
+            add_source_of_ipv6(choices_, written);
+        } else {
+            add_source(choices_, written);
+        }
+    }
+    if (choices_.segment_size != 0) written.add(IPPROTO_UDP, UDP_SEGMENT, choices_.segment_size);
+    if (!written.written().empty()) attach_control(op, written.written());
+    return 0;
+}
+
+}  // namespace gyre
