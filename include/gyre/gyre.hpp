@@ -27,6 +27,8 @@
 #include <gyre/io/inherited_descriptors.hpp>
 #include <gyre/io/ip_address.hpp>
 #include <gyre/io/ip_network.hpp>
+#include <gyre/io/local_message_socket.hpp>
+#include <gyre/io/passed_descriptors.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/process.hpp>
 #include <gyre/io/resolver.hpp>

@@ -50,6 +50,20 @@ io_result<> basic_socket::apply(opcode code, const option_numbers& numbers, void
     return apply_one(code, numbers.v6, value, size);
 }
 
+void basic_socket::note_messages_of_host() noexcept {
+    if (!is_open()) return;
+    slot().family = AF_UNIX;
+    slot().datagrams = true;
+}
+
+io_result<descriptor> basic_socket::peer_process() const noexcept {
+    constexpr option_key key{SOL_SOCKET, 77};  // SO_PEERPIDFD, which Debian 12's headers lack.
+    int number = -1;
+    const io_result<> asked = apply(opcode::get_option, key, &number, sizeof number);
+    if (!asked.ok()) return asked.error();
+    return descriptor{handle{on(), number}};
+}
+
 // The kernel would cut a longer name, and perhaps find another interface.
 io_result<> basic_socket::bind_to_device(std::string_view name) noexcept {
     std::array<char, 16> text{};

@@ -76,4 +76,8 @@ private:
     error failure_;
 };
 
+/// Opens what `op` connects to `peer`, a socket of SOCK_* `type`. 0 or -errno. In stream_socket.cpp.
+[[nodiscard]] std::int32_t open_for_connect(connect_operation& op, const endpoint& peer, int type,
+                                            io_context& on, handle& into) noexcept;
+
 }  // namespace gyre

@@ -13,17 +13,14 @@
 
 namespace gyre {
 
-namespace {
-
-// Opens what `op` connects to `peer`. 0 or -errno.
-std::int32_t open_for_connect(connect_operation& op, const endpoint& peer, io_context& on,
+std::int32_t open_for_connect(connect_operation& op, const endpoint& peer, int type, io_context& on,
                               handle& into) noexcept {
     const endpoint::family kind = peer.kind();
     if (kind == endpoint::family::none) return -EINVAL;
 
     // A try needs it, and here it takes no call of its own; a ring would only be disturbed.
     const bool tried = on.tries_first() || kind == endpoint::family::local;
-    open_socket_operation open{peer.address_family(), SOCK_STREAM | (tried ? SOCK_NONBLOCK : 0)};
+    open_socket_operation open{peer.address_family(), type | (tried ? SOCK_NONBLOCK : 0)};
     const int number = on.host().perform_now(open);
     if (number < 0) return number;
     into = handle{on.host(), number};
@@ -39,10 +36,8 @@ std::int32_t open_for_connect(connect_operation& op, const endpoint& peer, io_co
     return std::min(on.host().perform_now(quick), 0);
 }
 
-}  // namespace
-
 std::int32_t finish_connect::prepare(connect_operation& op, io_context& on) noexcept {
-    return open_for_connect(op, peer_, on, socket_);
+    return open_for_connect(op, peer_, SOCK_STREAM, on, socket_);
 }
 
 io_result<stream_socket> finish_connect::operator()(const connect_operation& op) noexcept {
@@ -55,7 +50,7 @@ io_result<stream_socket> finish_connect::operator()(const connect_operation& op)
 
 std::int32_t finish_prepared_connect::prepare(connect_operation& op, io_context& on) noexcept {
     handle open;
-    if (const std::int32_t failed = open_for_connect(op, peer_, on, open); failed < 0)
+    if (const std::int32_t failed = open_for_connect(op, peer_, SOCK_STREAM, on, open); failed < 0)
         return failed;
     socket_ = stream_socket{std::move(open)};
     socket_steps steps{on.host(), socket_.slot()};
@@ -105,6 +100,27 @@ task<io_result<>> stream_socket::close_gracefully(duration limit) {
     if (outcome.ok()) outcome = co_await shielded(drop_input(*this), limit);
     const io_result<> closed = close();
     co_return outcome.ok() ? closed : outcome;
+}
+
+io_result<stream_socket, stream_socket> stream_socket::connected_pair(io_context& on) noexcept {
+    make_socket_pair_operation op{SOCK_STREAM};
+    op.result = on.host().perform_now(op);
+    if (const error failed = error_of(op)) return failed;
+    stream_socket left{handle{on.host(), op.numbers[0]}};
+    stream_socket right{handle{on.host(), op.numbers[1]}};
+    left.slot().family = right.slot().family = AF_UNIX;
+    return {error{}, std::move(left), std::move(right)};
+}
+
+// TCP would send the bytes and forget the rest. What goes, goes with the first byte, so there has to be one.
+std::int32_t finish_passing_write::prepare(message_operation& op, io_context& on) noexcept {
+    int family = 0;
+    option_operation ask{opcode::get_option, *op.target, SOL_SOCKET,
+                         SO_DOMAIN,          &family,    sizeof family};
+    if (const int failed = on.host().perform_now(ask); failed < 0) return failed;
+    if (family != AF_UNIX) return -EOPNOTSUPP;
+    const std::int32_t failure = finish_passing::prepare(op, on);
+    return failure == nothing_to_transfer ? -EINVAL : failure;
 }
 
 }  // namespace gyre

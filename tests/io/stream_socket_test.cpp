@@ -743,3 +743,37 @@ TEST_CASE("a large write gives TCP one packet of segmentation offload, and a mes
         CHECK(whole.value() == message.size());
     });
 }
+
+TEST_CASE("what is looked at stays to be read, and a look waits, ends and is stopped as a read") {
+    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
+        std::array<std::byte, 16> space{};
+        std::array<std::byte, 2> small{};
+
+        const io_result<std::size_t> in_vain = co_await with_timeout(5ms, pair.server.peek(space));
+        const io_result<std::size_t> sent = co_await pair.client.write_some(bytes_of("hello"));
+        const io_result<std::size_t> begun = co_await pair.server.peek(small);
+        const io_result<std::size_t> all = co_await pair.server.peek(space);
+        const io_result<std::size_t> first = co_await pair.server.read_some(small);
+        const io_result<std::size_t> rest = co_await pair.server.peek(space);
+        const io_result<std::size_t> read = co_await pair.server.read_some(space);
+        const io_result<std::size_t> emptied = co_await with_timeout(5ms, pair.server.peek(space));
+        CHECK(pair.client.close().ok());
+        const io_result<std::size_t> end = co_await pair.server.peek(space);
+        const io_result<std::size_t> end_again = co_await pair.server.read_some(space);
+        CHECK(pair.server.close().ok());
+        const io_result<std::size_t> closed = co_await pair.server.peek(space);
+
+        CHECK(in_vain.error() == errc::timed_out);
+        CHECK(sent.value() == 5);
+        CHECK(begun.value() == 2);
+        CHECK(all.value() == 5);
+        CHECK(first.value() == 2);
+        CHECK(rest.value() == 3);
+        CHECK(read.value() == 3);
+        CHECK(text_of(const_buffer{space}.first(3)) == "llo");
+        CHECK(emptied.error() == errc::timed_out);
+        CHECK(end.error() == errc::eof);
+        CHECK(end_again.error() == errc::eof);
+        CHECK(closed.error() == errc::closed);
+    });
+}

@@ -7,6 +7,7 @@
 
 #include <gyre/base/result.hpp>
 #include <gyre/io/basic_descriptor.hpp>
+#include <gyre/io/descriptor.hpp>
 #include <gyre/io/endpoint.hpp>
 #include <gyre/io/socket_options.hpp>
 #include <gyre/runtime/handle.hpp>
@@ -63,12 +64,22 @@ public:
     /// The name of the interface that it is bound to; empty: none. Allocates. Errors: `errc::closed`.
     [[nodiscard]] io_result<std::string> bound_device() const;
 
+    /// Of a Unix-domain connection: the process that `peer_credentials` names, as a descriptor
+    /// (pidfd_open(2)) that is no other process's even when that has ended, close-on-exec; readable when it
+    /// has.
+    /// Errors: `errc::no_protocol_option` before Linux 6.5, `errc::no_such_process` if it has been reaped,
+    /// `errc::closed`, ...
+    [[nodiscard]] io_result<descriptor> peer_process() const noexcept;
+
 protected:
     basic_socket() noexcept = default;
     explicit basic_socket(handle open) noexcept : basic_descriptor{std::move(open)} {}
     basic_socket(basic_socket&&) noexcept = default;
     basic_socket& operator=(basic_socket&&) noexcept = default;
     ~basic_socket() = default;
+
+    /// It takes whole messages, from processes of this host.
+    void note_messages_of_host() noexcept;
 
     /// What an option is called in either family; those that have one name have it in `v4`.
     struct option_numbers {

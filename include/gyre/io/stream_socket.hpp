@@ -14,6 +14,7 @@
 #include <gyre/coro/task.hpp>
 #include <gyre/io/basic_socket.hpp>
 #include <gyre/io/endpoint.hpp>
+#include <gyre/io/passed_descriptors.hpp>
 #include <gyre/io/socket_options.hpp>
 #include <gyre/io/transfer.hpp>
 #include <gyre/runtime/handle.hpp>
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -77,6 +79,12 @@ public:
 private:
     endpoint peer_;
     handle socket_;
+};
+
+/// Of a write with descriptors.
+struct finish_passing_write : finish_passing<message_parts> {
+    using finish_passing::finish_passing;
+    [[nodiscard]] std::int32_t prepare(message_operation& op, io_context& on) noexcept;
 };
 
 /// A connected socket, or none. Moves; closes at the latest when destroyed.
@@ -140,6 +148,26 @@ public:
             opened(), message_operation{opcode::receive_scatter}, message_parts{into}};
     }
 
+    /// The same into one buffer, and what was read stays to be read: for telling protocols apart by how they
+    /// begin. What is there already is told again at once, so for more of it than that, read it.
+    [[nodiscard]] auto peek(read_space into) noexcept {
+        receive_operation op{into};
+        op.peeks = true;
+        return submission<receive_operation, finish_read>{opened(), std::move(op)};
+    }
+
+    /// Of a Unix-domain socket: the same as `read_some`, with the descriptors that came with its first bytes.
+    /// A plain read ends behind the bytes that brought some, which the kernel then closes.
+    ///
+    /// @param  came  Borrowed until completion; what it held is closed when the read begins.
+    /// Cancellation:  as `read_some`, and no descriptor lost: each is in `came`, or was not received.
+    [[nodiscard]] auto read_some(read_space into, passed_descriptors& came) noexcept {
+        const mutable_buffer whole = into;
+        return submission<message_operation, finish_passed<message_parts>>{
+            opened(), message_operation{opcode::receive_scatter},
+            finish_passed<message_parts>{message_parts{mutable_buffers{&whole, 1}}, came}};
+    }
+
     /// Reads at least one byte into memory that the loop lends.
     ///
     /// The block is taken when there is something to read, so silent connections hold none: on epoll the
@@ -186,6 +214,20 @@ public:
             opened(), message_operation{opcode::send_gather}, message_parts{from}};
     }
 
+    /// Of a Unix-domain socket: the same, with open descriptors that go with the first byte. The receiver
+    /// gets its own of each: they may be closed here afterwards.
+    ///
+    /// @param  from     As above, and not empty (`errc::invalid_argument`).
+    /// @param  numbers  Copied; what they name is borrowed until completion. At most
+    ///                  `passed_descriptors::count_max`, else `errc::invalid_argument`.
+    /// Errors:          as above; `errc::bad_descriptor`, and of a TCP socket `errc::not_supported`.
+    [[nodiscard]] auto write_some(const_buffer from GYRE_LIFETIMEBOUND,
+                                  std::span<const int> numbers) noexcept {
+        return submission<message_operation, finish_passing_write>{
+            opened(), message_operation{opcode::send_gather},
+            finish_passing_write{message_parts{const_buffers{&from, 1}}, numbers}};
+    }
+
     /// Ends one direction: the peer reads `errc::eof` once it has read what was sent. Outside of
     /// coroutines too.
     /// Errors: `errc::not_connected`, `errc::closed`.
@@ -210,6 +252,11 @@ public:
     /// Threads:       resumes on the caller's executor.
     /// Cost:          two frames.
     [[nodiscard]] task<io_result<>> close_gracefully(duration limit);
+
+    /// Two Unix-domain sockets that are each other's peer, without names. Outside of coroutines too.
+    /// Errors: `errc::process_descriptors_exhausted`, ...
+    [[nodiscard]] static io_result<stream_socket, stream_socket> connected_pair(
+        io_context& on) noexcept;
 
     /// Takes ownership of a connected stream socket that no other code will close, for use on `on`.
     [[nodiscard]] static stream_socket adopt(io_context& on, int number) noexcept {
