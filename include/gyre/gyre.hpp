@@ -24,6 +24,7 @@
 #include <gyre/io/file.hpp>
 #include <gyre/io/file_system.hpp>
 #include <gyre/io/file_watch.hpp>
+#include <gyre/io/icmp_socket.hpp>
 #include <gyre/io/inherited_descriptors.hpp>
 #include <gyre/io/ip_address.hpp>
 #include <gyre/io/ip_network.hpp>
