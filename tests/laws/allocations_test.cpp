@@ -7,7 +7,9 @@
 // out of sanitizer builds, where memory is not recycled so that misuse shows.
 #include <gyre/interop/callbacks.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/local_message_socket.hpp>
 #include <gyre/io/stream_socket.hpp>
+#include <gyre/io/udp_socket.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/event.hpp>
@@ -216,6 +218,43 @@ TEST_CASE(
             for (socket_pair& each : pairs) static_cast<void>(each.client.close());
         };
         co_await with_group(body);
+    });
+}
+
+TEST_CASE("many thousands of datagrams with all that is told of them allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        udp_socket near = udp_socket::bind(io, {ipv4::loopback(), 0}).take();
+        udp_socket far = udp_socket::bind(io, {ipv4::loopback(), 0}).take();
+        const endpoint to = far.local_endpoint().value();
+        datagram_reports all;
+        all.destination = all.arrival = all.hops = all.traffic_class = all.losses = true;
+        CHECK(far.report(all).ok());
+        datagram_choices choices;
+        choices.source = ipv4{{127, 0, 0, 9}};
+        std::array<std::byte, 64> message{};
+        const auto round = [&]() -> task<> {
+            const auto sent = co_await near.send_to(message, to, choices);
+            const auto got = co_await far.receive_detailed(message);
+            CHECK((sent.ok() && got.value().arrival));
+        };
+        co_await expect_none(round);
+    });
+}
+
+TEST_CASE("many thousands of messages with descriptors allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto made = local_packet_socket::connected_pair(io);
+        local_packet_socket near = std::move(made).get<1>();
+        local_packet_socket far = std::move(made).get<2>();
+        const std::array numbers{near.native_handle()};
+        std::array<std::byte, 64> message{};
+        passed_descriptors came;
+        const auto round = [&]() -> task<> {
+            const auto sent = co_await near.send(message, numbers);
+            const auto got = co_await far.receive(message, came);
+            CHECK((sent.ok() && got.ok() && came.size() == 1));
+        };
+        co_await expect_none(round);
     });
 }
 
