@@ -4,6 +4,7 @@
 #include <programs/program.hpp>
 
 #include <support/harness.hpp>
+#include <support/scratch_directory.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -345,5 +347,45 @@ TEST_CASE("in the chat a member who does not read is disconnected, and the other
         ann.leaves();
         deaf.leaves();
         ends_well(server);
+    }
+}
+
+TEST_CASE("the ticker's listener joins a group, and knows what it has seen when it is stopped") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        const std::vector<program::variable> variables{{"GYRE_BACKEND", name}};
+        program listener{GYRE_UDP_TICKER, {"listen", "239.255.71.9:7179", "lo"}, variables};
+        const endpoint group = listener.listening_on();
+        program publisher{GYRE_UDP_TICKER, {"publish", group.to_string(), "lo", "50"}, variables};
+
+        CHECK(publisher.wait() == 0);
+        CHECK(listener.next_line() ==
+              "ticks 1 to 50: 50 received, 0 missing, 0 repeated, 0 back in time");
+        CHECK(listener.wait() == 0);
+    }
+}
+
+TEST_CASE("the file broker hands out open files of its directory, and nothing else") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        const scratch_directory directory;
+        const scratch_directory place;
+        static_cast<void>(directory.put("greeting", "hello, client\n"));
+        const std::string at = "unix:" + (place / "broker.sock");
+        const std::vector<program::variable> variables{{"GYRE_BACKEND", name}};
+        program broker{GYRE_FILE_BROKER, {"serve", at, directory.path().string()}, variables};
+        REQUIRE(broker.next_line().starts_with("serving"));
+
+        program good{GYRE_FILE_BROKER, {"show", at, "greeting"}, variables};
+        CHECK(good.rest_of_output() == "hello, client\n");
+        CHECK(good.wait() == 0);
+        program missing{GYRE_FILE_BROKER, {"show", at, "nothing"}, variables};
+        CHECK(missing.wait() == 1);
+        program outside{GYRE_FILE_BROKER, {"show", at, "../greeting"}, variables};
+        CHECK(outside.wait() == 1);
+        broker.send(SIGTERM);
+        CHECK(broker.wait() == 0);
     }
 }
