@@ -50,6 +50,7 @@
 #include <gyre/stream/buffered.hpp>
 #include <gyre/stream/concepts.hpp>
 #include <gyre/stream/copy_bidirectional.hpp>
+#include <gyre/stream/flat_buffer.hpp>
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/stream/split.hpp>
 #include <gyre/sync/barrier.hpp>

@@ -440,3 +440,53 @@ TEST_CASE(
     check_stopped_then_woken<reads_through_window>();
     check_stopped_then_woken<flushes>();
 }
+
+TEST_CASE("a reader that grows has memory for what came, not for what is wanted") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{2048};
+        const std::string text(1000, 'x');
+        buffered_reader<memory_stream> reader{pipe.first, {16, 1 << 20}};
+        static_cast<void>(co_await pipe.second.write_some(bytes_of(text)));
+
+        const auto part = co_await with_timeout(1ms, reader.read_at_least(1 << 20));
+        const std::size_t came = reader.window().size();
+        const std::size_t taken = reader.capacity();
+        const auto too_much = co_await reader.read_at_least((1 << 20) + 1);
+        reader.consume(1000);
+        reader.shrink_to_fit();
+
+        CHECK(part.error() == errc::timed_out);
+        CHECK(came == 1000);
+        CHECK(taken == 1024);
+        CHECK(reader.capacity() == 0);
+        CHECK(too_much.error() == errc::limit_exceeded);
+        CHECK(reader.bytes_max() == 1 << 20);
+    });
+}
+
+TEST_CASE("a window that grows keeps its content, whatever is read and consumed") {
+    const unsigned seed = std::random_device{}();
+    CAPTURE(seed);
+    const auto test = [seed](io_context&) -> task<> {
+        std::mt19937 random{seed};
+        std::string text(5000, ' ');
+        std::vector<std::size_t> pieces(3000);
+        for (char& each : text) each = static_cast<char>('a' + random() % 26);
+        for (std::size_t& each : pieces) each = 1 + random() % 9;
+        trickle source{text, pieces};
+        buffered_reader<trickle> reader{source, {1, 64}};
+        std::string received;
+
+        for (;;) {
+            const auto got = co_await reader.read_at_least(1 + random() % 64);
+            if (!got.ok()) break;
+            const std::size_t used = 1 + random() % got.value().size();
+            received += text_of(got.value().first(used));
+            reader.consume(used);
+        }
+        received += text_of(reader.window());
+
+        CHECK(received == text);
+    };
+    on_every_backend(test);
+}

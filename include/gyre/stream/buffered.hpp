@@ -9,11 +9,12 @@
 #include <gyre/base/check.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/concepts.hpp>
+#include <gyre/stream/flat_buffer.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <memory>
+#include <limits>
 #include <string_view>
 
 namespace gyre {
@@ -39,25 +40,27 @@ class flush_awaiter;
 template <read_stream Stream>
 class buffered_reader {
 public:
-    /// @param  bytes_max  The largest message it can hold; allocated once.
-    buffered_reader(Stream& from, std::size_t bytes_max)
-        : from_{from}, space_{new std::byte[bytes_max]}, size_{bytes_max} {
-        expects(bytes_max > 0, "a reader with room");
-    }
+    /// @param  bounds  The largest message it can hold: a number of bytes, allocated once, or
+    ///                 `{first, max}`, which grows by doubling: a peer has memory for what it has sent,
+    ///                 not for what it has announced.
+    buffered_reader(Stream& from, buffer_bounds bounds) noexcept : from_{from}, space_{bounds} {}
     buffered_reader(const buffered_reader&) = delete;
     buffered_reader& operator=(const buffered_reader&) = delete;
 
-    /// What was read and not consumed; valid until the next call that reads.
-    [[nodiscard]] const_buffer window() const noexcept {
-        return {space_.get() + begin_, end_ - begin_};
-    }
+    /// The largest message it can hold.
+    [[nodiscard]] std::size_t bytes_max() const noexcept { return space_.max_size(); }
 
-    /// Drops the first `count` bytes of the window.
-    void consume(std::size_t count) noexcept {
-        expects(count <= end_ - begin_, "consume what is there");
-        begin_ += count;
-        if (begin_ == end_) begin_ = end_ = 0;
-    }
+    /// Bytes that it has memory for now.
+    [[nodiscard]] std::size_t capacity() const noexcept { return space_.capacity(); }
+
+    /// Gives back the memory that the window does not need, and invalidates it.
+    void shrink_to_fit() noexcept { space_.shrink_to_fit(); }
+
+    /// What was read and not consumed; valid until the next call that reads.
+    [[nodiscard]] const_buffer window() const noexcept { return space_.data(); }
+
+    /// Drops the first `count` bytes of the window. They stay where they are until the next call that reads.
+    void consume(std::size_t count) noexcept { space_.consume(count); }
 
     /// Reads more behind the window.
     ///
@@ -97,37 +100,34 @@ private:
     friend class filling;
     friend class read_window_awaiter<Stream>;
 
-    // Room behind the window, moving it to the front if need be; empty if it fills all of the space.
-    [[nodiscard]] mutable_buffer room() noexcept {
-        if (end_ == size_ && begin_ > 0) {
-            std::memmove(space_.get(), space_.get() + begin_, end_ - begin_);
-            end_ -= begin_;
-            begin_ = 0;
-        }
-        return {space_.get() + end_, size_ - end_};
+    // Room behind the window, for `missing` bytes if that takes no more memory; more is taken only for the
+    // first byte that has no room. Empty if the window has reached the bound.
+    [[nodiscard]] mutable_buffer room(std::size_t missing = 1) noexcept {
+        const std::size_t unused = space_.capacity() - space_.size();
+        return space_.prepare(std::clamp(unused, std::size_t{1}, missing));
     }
 
     Stream& from_;
-    std::unique_ptr<std::byte[]> space_;
-    std::size_t size_;
-    std::size_t begin_ = 0;  // The window is [begin_, end_) of the space.
-    std::size_t end_ = 0;
+    flat_buffer space_;
 };
 
 /// Reads into a reader's window until `Self` is content with it.
 ///
-/// `Self` has two functions: `content(window)` says whether what is there is enough, and
-/// `attainable(size)` whether that much space can ever be.
+/// `Self` has three functions: `content(window)` says whether what is there is enough, `missing()` how many
+/// bytes are missing at least after it has said no, and `attainable(size)` whether that much space can ever
+/// be.
 template <class Self, read_stream Stream>
 class filling : public repeated<Self, read_step<Stream>> {
 public:
     [[nodiscard]] bool over() noexcept {
-        if (!self().attainable(reader_.size_)) return exceed_limit();
+        if (!self().attainable(reader_.bytes_max())) return exceed_limit();
         return settled();
     }
-    [[nodiscard]] auto step() noexcept { return reader_.from_.read_some(reader_.room()); }
+    [[nodiscard]] auto step() noexcept {
+        return reader_.from_.read_some(reader_.room(self().missing()));
+    }
     [[nodiscard]] bool take(io_result<std::size_t> got) noexcept {
-        reader_.end_ += got.value();
+        reader_.space_.commit(got.value());
         added_ += got.value();
         error_ = got.error();
         return got.ok() && !settled();
@@ -139,6 +139,7 @@ protected:
     [[nodiscard]] buffered_reader<Stream>& reader() const noexcept { return reader_; }
     [[nodiscard]] gyre::error failure() const noexcept { return error_; }
     [[nodiscard]] std::size_t added() const noexcept { return added_; }
+    [[nodiscard]] static std::size_t missing() noexcept { return 1; }
 
 private:
     [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
@@ -221,6 +222,9 @@ public:
     [[nodiscard]] bool content(const_buffer window) const noexcept {
         return window.size() >= count_;
     }
+    [[nodiscard]] std::size_t missing() const noexcept {
+        return count_ - this->reader().window().size();
+    }
 
 private:
     std::size_t count_;
@@ -239,7 +243,8 @@ public:
         return reader_.from_.read_some(goes_directly() ? into_ : reader_.room());
     }
     [[nodiscard]] bool take(io_result<std::size_t> got) noexcept {
-        (goes_directly() ? direct_ : reader_.end_) += got.value();
+        if (goes_directly()) direct_ = got.value();
+        else reader_.space_.commit(got.value());
         error_ = got.error();
         return false;
     }
@@ -255,7 +260,9 @@ public:
     }
 
 private:
-    [[nodiscard]] bool goes_directly() const noexcept { return into_.size() >= reader_.size_; }
+    [[nodiscard]] bool goes_directly() const noexcept {
+        return into_.size() >= reader_.space_.capacity();
+    }
 
     buffered_reader<Stream>& reader_;
     mutable_buffer into_;
@@ -292,16 +299,17 @@ read_window_awaiter<Stream> buffered_reader<Stream>::read_some(read_space into) 
 template <write_stream Stream>
 class buffered_writer {
 public:
-    /// @param  bytes_max  How much it collects before it writes; allocated once.
-    buffered_writer(Stream& to, std::size_t bytes_max)
-        : to_{to}, space_{new std::byte[bytes_max]}, size_{bytes_max} {
-        expects(bytes_max > 0, "a writer with room");
-    }
+    /// @param  bounds  How much it collects before it writes: a number of bytes, allocated once, or
+    ///                 `{first, max}`, which grows by doubling.
+    buffered_writer(Stream& to, buffer_bounds bounds) noexcept : to_{to}, space_{bounds} {}
     buffered_writer(const buffered_writer&) = delete;
     buffered_writer& operator=(const buffered_writer&) = delete;
 
     /// Bytes collected and not written.
-    [[nodiscard]] std::size_t buffered() const noexcept { return end_ - begin_; }
+    [[nodiscard]] std::size_t buffered() const noexcept { return space_.size(); }
+
+    /// How much it collects before it writes.
+    [[nodiscard]] std::size_t bytes_max() const noexcept { return space_.max_size(); }
 
     /// Adds `from`, writing what has been collected if it does not fit; larger pieces go directly.
     ///
@@ -324,31 +332,12 @@ private:
     template <class Self, write_stream To>
     friend class draining;
 
-    [[nodiscard]] const_buffer collected() const noexcept {
-        return {space_.get() + begin_, end_ - begin_};
-    }
-    void drop(std::size_t count) noexcept {
-        begin_ += count;
-        if (begin_ == end_) begin_ = end_ = 0;
-    }
     [[nodiscard]] bool has_room_for(std::size_t count) const noexcept {
-        return count <= size_ - buffered();
-    }
-    void append(const_buffer from) noexcept {
-        if (from.empty()) return;
-        // What a failed flush left behind is not at the front.
-        std::memmove(space_.get(), space_.get() + begin_, buffered());
-        end_ -= begin_;
-        begin_ = 0;
-        std::memcpy(space_.get() + end_, from.data(), from.size());
-        end_ += from.size();
+        return count <= bytes_max() - buffered();
     }
 
     Stream& to_;
-    std::unique_ptr<std::byte[]> space_;
-    std::size_t size_;
-    std::size_t begin_ = 0;  // What was collected is [begin_, end_) of the space.
-    std::size_t end_ = 0;
+    flat_buffer space_;
 };
 
 /// Writes what a writer has collected, then a piece that is larger than all its space.
@@ -356,15 +345,15 @@ template <class Self, write_stream Stream>
 class draining : public repeated<Self, write_step<Stream>> {
 public:
     [[nodiscard]] bool over() noexcept {
-        if (!always_ && writer_.has_room_for(piece_.size())) return true;
-        if (piece_.size() > writer_.size_) direct_ = piece_;
+        if (writer_.has_room_for(wanted_)) return true;
+        if (piece_.size() > writer_.bytes_max()) direct_ = piece_;
         return next().empty();
     }
     [[nodiscard]] auto step() noexcept { return to_.write_some(next()); }
     [[nodiscard]] bool take(io_result<std::size_t> written) noexcept {
         error_ = written.error();
         if (writer_.buffered() > 0) {
-            writer_.drop(written.value());
+            writer_.space_.consume(written.value());
         } else {
             direct_ = direct_.subspan(written.value());
         }
@@ -374,29 +363,33 @@ public:
     }
 
 protected:
-    draining(buffered_writer<Stream>& writer, const_buffer piece, bool always) noexcept
-        : writer_{writer}, to_{writer.to_}, piece_{piece}, always_{always} {}
+    // Begins only if there is no room for `wanted` bytes.
+    draining(buffered_writer<Stream>& writer, const_buffer piece, std::size_t wanted) noexcept
+        : writer_{writer}, to_{writer.to_}, piece_{piece}, wanted_{wanted} {}
 
     [[nodiscard]] gyre::error failure() const noexcept { return error_; }
 
     // Keeps the piece unless it was written directly, and returns how much of it was taken.
     [[nodiscard]] std::size_t keep_piece() noexcept {
-        if (piece_.size() > writer_.size_) return piece_.size() - direct_.size();
+        if (piece_.size() > writer_.bytes_max()) return piece_.size() - direct_.size();
         if (error_) return 0;
-        writer_.append(piece_);
+        keep(piece_);
         return piece_.size();
     }
 
+    // There is room for it, once there has been no failure.
+    void keep(const_buffer piece) noexcept { writer_.space_.append(piece); }
+
 private:
     [[nodiscard]] const_buffer next() const noexcept {
-        return writer_.buffered() > 0 ? writer_.collected() : direct_;
+        return writer_.buffered() > 0 ? writer_.space_.data() : direct_;
     }
 
     buffered_writer<Stream>& writer_;
     message_writer_of<Stream> to_;
     const_buffer piece_;   // All that is to be added.
     const_buffer direct_;  // What of it is still to be written without being collected.
-    bool always_;          // Whether to write even if there is room for the piece.
+    std::size_t wanted_;
     error error_;
 };
 
@@ -406,7 +399,7 @@ class [[nodiscard]] buffered_write_awaiter
     : public draining<buffered_write_awaiter<Stream>, Stream> {
 public:
     buffered_write_awaiter(buffered_writer<Stream>& writer, const_buffer piece) noexcept
-        : draining<buffered_write_awaiter, Stream>{writer, piece, false} {}
+        : draining<buffered_write_awaiter, Stream>{writer, piece, piece.size()} {}
 
     [[nodiscard]] io_result<std::size_t> await_resume() {
         this->rethrow_if_any();
@@ -420,7 +413,7 @@ template <write_stream Stream>
 class [[nodiscard]] flush_awaiter : public draining<flush_awaiter<Stream>, Stream> {
 public:
     explicit flush_awaiter(buffered_writer<Stream>& writer) noexcept
-        : draining<flush_awaiter, Stream>{writer, {}, true} {}
+        : draining<flush_awaiter, Stream>{writer, {}, std::numeric_limits<std::size_t>::max()} {}
 
     [[nodiscard]] io_result<> await_resume() {
         this->rethrow_if_any();
