@@ -48,9 +48,11 @@
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/any_stream.hpp>
 #include <gyre/stream/buffered.hpp>
+#include <gyre/stream/codecs.hpp>
 #include <gyre/stream/concepts.hpp>
 #include <gyre/stream/copy_bidirectional.hpp>
 #include <gyre/stream/flat_buffer.hpp>
+#include <gyre/stream/framed.hpp>
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/stream/split.hpp>
 #include <gyre/sync/barrier.hpp>

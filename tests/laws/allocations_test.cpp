@@ -11,6 +11,9 @@
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/codecs.hpp>
+#include <gyre/stream/framed.hpp>
+#include <gyre/stream/memory_pipe.hpp>
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -126,6 +129,26 @@ TEST_CASE("the counter counts: an allocation is seen") {
     const counted from_here;
     std::free(std::malloc(std::atoi("100")));
     CHECK(from_here.stop() == 1);
+}
+
+TEST_CASE(
+    "many thousands of frames, written and read through buffers that grow, allocate nothing") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{256};
+        buffered_writer writer{pipe.first, {1, 1024}};
+        buffered_reader reader{pipe.second, {1, 1024}};
+        framed_writer out{writer, length_delimited_codec{}};
+        framed_reader in{reader, length_delimited_codec{}};
+        const std::array<std::byte, 100> content{};
+        const auto round = [&]() -> task<> {
+            const auto taken = co_await out.write(content);
+            const auto flushed = co_await out.flush();
+            const auto frame = co_await in.next();
+            CHECK((taken.ok() && flushed.ok() && frame.value().size() == content.size()));
+        };
+
+        co_await expect_none(round);
+    });
 }
 
 TEST_CASE("many thousands of echo round trips allocate nothing") {
