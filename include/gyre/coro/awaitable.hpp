@@ -45,7 +45,8 @@ using awaited = decltype(std::declval<std::remove_reference_t<Type>&>().await_re
 template <class Type, class Result>
 concept awaitable_of = awaitable<Type> && std::convertible_to<awaited<Type>, Result>;
 
-/// What a structured binding finds of an awaitable that it binds in place of what that yields.
+/// What a structured binding finds of an awaitable that it binds in place of what that yields. An awaitable
+/// class says that it yields something to bind by a type `bound_when_awaited` of its own.
 template <class Awaitable>
 struct bound_before_awaited {
     static_assert(sizeof(Awaitable) == 0,
@@ -72,3 +73,7 @@ template <awaitable Type>
 }
 
 }  // namespace gyre
+
+template <class Awaitable>
+    requires(!std::is_const_v<Awaitable> && requires { typename Awaitable::bound_when_awaited; })
+struct std::tuple_size<Awaitable> : gyre::bound_before_awaited<Awaitable> {};

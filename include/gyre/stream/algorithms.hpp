@@ -31,6 +31,8 @@ namespace gyre {
 template <class Self, awaitable Step>
 class repeated : private callback_frame {
 public:
+    using bound_when_awaited = void;
+
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
@@ -351,15 +353,3 @@ task<io_result<std::uint64_t>> copy(From& from, To& to) {
 }
 
 }  // namespace gyre
-
-template <class Stream>
-struct std::tuple_size<gyre::write_all_awaiter<Stream>>
-    : gyre::bound_before_awaited<gyre::write_all_awaiter<Stream>> {};
-
-template <class Stream>
-struct std::tuple_size<gyre::write_all_gathered_awaiter<Stream>>
-    : gyre::bound_before_awaited<gyre::write_all_gathered_awaiter<Stream>> {};
-
-template <class Stream>
-struct std::tuple_size<gyre::read_exactly_awaiter<Stream>>
-    : gyre::bound_before_awaited<gyre::read_exactly_awaiter<Stream>> {};

@@ -263,6 +263,8 @@ private:
 /// Made by `read_some` of erased streams.
 class [[nodiscard]] any_read_awaiter {
 public:
+    using bound_when_awaited = void;
+
     any_read_awaiter(erased_use on, mutable_buffer into) noexcept
         : on_{std::move(on)}, into_{into} {}
     any_read_awaiter(any_read_awaiter&&) noexcept = default;
@@ -314,6 +316,8 @@ private:
 /// Made by `write_some` of erased streams and of their message writers.
 class [[nodiscard]] any_write_awaiter {
 public:
+    using bound_when_awaited = void;
+
     any_write_awaiter(erased_use on, const_buffer from, const void* message = nullptr) noexcept
         : on_{std::move(on)}, only_{from}, message_{message} {}
     any_write_awaiter(erased_use on, const_buffers from, std::size_t skipped = 0,

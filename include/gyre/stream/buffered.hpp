@@ -432,15 +432,3 @@ flush_awaiter<Stream> buffered_writer<Stream>::flush() noexcept {
 }
 
 }  // namespace gyre
-
-template <class Stream>
-struct std::tuple_size<gyre::read_until_awaiter<Stream>>
-    : gyre::bound_before_awaited<gyre::read_until_awaiter<Stream>> {};
-
-template <class Stream>
-struct std::tuple_size<gyre::read_at_least_awaiter<Stream>>
-    : gyre::bound_before_awaited<gyre::read_at_least_awaiter<Stream>> {};
-
-template <class Stream>
-struct std::tuple_size<gyre::read_window_awaiter<Stream>>
-    : gyre::bound_before_awaited<gyre::read_window_awaiter<Stream>> {};

@@ -287,11 +287,3 @@ write_frame_awaiter<Stream, Codec> framed_writer<Stream, Codec>::write(
 }
 
 }  // namespace gyre
-
-template <class Stream, class Codec>
-struct std::tuple_size<gyre::next_frame_awaiter<Stream, Codec>>
-    : gyre::bound_before_awaited<gyre::next_frame_awaiter<Stream, Codec>> {};
-
-template <class Stream, class Codec>
-struct std::tuple_size<gyre::write_frame_awaiter<Stream, Codec>>
-    : gyre::bound_before_awaited<gyre::write_frame_awaiter<Stream, Codec>> {};

@@ -28,6 +28,8 @@ inline constexpr stop_level ignores_stop{static_cast<std::uint8_t>(stop_level::s
 /// One coroutine in such a queue; the leaf awaiters of sync/ derive from it.
 class waiter : public stop_target, public list_link<waiters> {
 public:
+    using bound_when_awaited = void;
+
     void request(stop_level level) noexcept override;
     [[nodiscard]] const char* waiting_for() const noexcept override { return name_; }
 
