@@ -21,8 +21,13 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace gyre {
+
+/// Whether a step may end without having spent anything of the turn's share.
+template <class Step>
+inline constexpr bool may_cost_nothing = is_task<Step>;
 
 /// Awaits `Step`s one after another on behalf of one coroutine, until `Self` says that it is over.
 ///
@@ -40,7 +45,7 @@ public:
         const bool over = self().over();
         if (!over && advance()) return true;
         // Steps have spent what they cost by themselves; tasks need not have met a leaf that does.
-        if (!over && !is_task<Step>) return false;
+        if (!over && !may_cost_nothing<Step>) return false;
         if (given->loop->spend_in_memory()) return false;
         back_.post();
         return true;
@@ -100,6 +105,62 @@ private:
     [[no_unique_address]] exception_slot failure_;
 };
 
+/// Steps that come to one transfer, which the last of them keeps.
+template <class Self, awaitable Step>
+class one_transfer : public repeated<Self, Step> {
+public:
+    [[nodiscard]] static constexpr bool over() noexcept { return false; }
+    [[nodiscard]] io_result<std::size_t> await_resume() {
+        this->rethrow_if_any();
+        return result_;
+    }
+
+protected:
+    void keep(io_result<std::size_t> result) noexcept { result_ = result; }
+    [[nodiscard]] io_result<std::size_t> kept() const noexcept { return result_; }
+
+private:
+    io_result<std::size_t> result_;
+};
+
+/// A step of one of two kinds. One that yields no count has transferred nothing.
+template <awaitable First, awaitable Second>
+class either_step {
+public:
+    template <std::size_t Index, class Step>
+    either_step(std::in_place_index_t<Index> which, Step step) noexcept
+        : step_{which, std::move(step)} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
+                                                        const environment* given) noexcept {
+        std::coroutine_handle<> next = std::noop_coroutine();
+        const bool pending = first() != nullptr ? begin_await(*first(), waiter, given, next)
+                                                : begin_await(*second(), waiter, given, next);
+        return pending ? next : waiter;
+    }
+    [[nodiscard]] io_result<std::size_t> await_resume() {
+        return first() != nullptr ? counted(first()->await_resume())
+                                  : counted(second()->await_resume());
+    }
+
+private:
+    [[nodiscard]] First* first() noexcept { return std::get_if<0>(&step_); }
+    [[nodiscard]] Second* second() noexcept { return std::get_if<1>(&step_); }
+    static io_result<std::size_t> counted(const io_result<>& ended) noexcept {
+        return ended.error();
+    }
+    static io_result<std::size_t> counted(const io_result<std::size_t>& ended) noexcept {
+        return ended;
+    }
+
+    std::variant<First, Second> step_;
+};
+
+template <class First, class Second>
+inline constexpr bool may_cost_nothing<either_step<First, Second>> =
+    may_cost_nothing<First> || may_cost_nothing<Second>;
+
 /// How a message is written to a stream that has no `message_writer` of its own: nothing keeps other writers
 /// off.
 template <write_stream Stream>
@@ -140,6 +201,8 @@ template <class Writer>
 
 template <write_stream Stream>
 using write_step = decltype(std::declval<message_writer_of<Stream>&>().write_some(const_buffer{}));
+template <write_stream Stream>
+using plain_write_step = decltype(std::declval<Stream&>().write_some(const_buffer{}));
 template <write_stream Stream>
 using gather_step =
     decltype(write_next(std::declval<message_writer_of<Stream>&>(), const_buffers{}, 0));

@@ -34,24 +34,8 @@ struct transferred {
 };
 
 /// One step of a stream that is awaited through a callback instead of a coroutine.
-template <class Self, awaitable Step>
-class single_step : public repeated<Self, Step> {
-public:
-    [[nodiscard]] static constexpr bool over() noexcept { return false; }
-    [[nodiscard]] io_result<std::size_t> await_resume() {
-        this->rethrow_if_any();
-        return result_;
-    }
-
-protected:
-    void keep(io_result<std::size_t> result) noexcept { result_ = result; }
-
-private:
-    io_result<std::size_t> result_;
-};
-
 template <read_stream Stream>
-class single_read : public single_step<single_read<Stream>, read_step<Stream>> {
+class single_read : public one_transfer<single_read<Stream>, read_step<Stream>> {
 public:
     single_read(Stream& from, mutable_buffer into) noexcept : from_{from}, into_{into} {}
 
@@ -67,7 +51,7 @@ private:
 };
 
 template <write_stream Stream>
-class single_write : public single_step<single_write<Stream>, write_step<Stream>> {
+class single_write : public one_transfer<single_write<Stream>, write_step<Stream>> {
 public:
     single_write(Stream& to, const_buffer from) noexcept : to_{to}, from_{from} {}
 
@@ -85,7 +69,7 @@ private:
 
 template <write_stream Stream>
 class single_gathered_write
-    : public single_step<single_gathered_write<Stream>, gather_step<Stream>> {
+    : public one_transfer<single_gathered_write<Stream>, gather_step<Stream>> {
 public:
     single_gathered_write(Stream& to, const_buffers from, std::size_t skipped) noexcept
         : to_{to}, from_{from}, skipped_{skipped} {}

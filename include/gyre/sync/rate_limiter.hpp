@@ -71,6 +71,9 @@ public:
     /// Takes `tokens` if there are so many now and no coroutine waits.
     [[nodiscard]] bool try_acquire(std::uint64_t tokens = 1) noexcept;
 
+    /// Tokens that it holds at most.
+    [[nodiscard]] std::uint64_t burst() const noexcept { return burst_; }
+
     /// Whole tokens that are there now.
     [[nodiscard]] std::uint64_t available() noexcept;
 
