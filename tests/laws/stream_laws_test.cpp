@@ -3,12 +3,23 @@
 // The laws of a duplex stream, asked of everything that claims to be one, on every backend.
 //
 // gyre/stream/concepts.hpp states them; a protocol written against that concept works on a pipe in
-// memory, on a Unix-domain socket and on TCP because all of them obey what stands here.
+// memory, on a Unix-domain socket and on TCP, on halves of them and through layers above them, because
+// all of them obey what stands here. `all_kinds` is the list.
+#include <gyre/io/pipe.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/any_stream.hpp>
 #include <gyre/stream/buffered.hpp>
+#include <gyre/stream/chain_stream.hpp>
+#include <gyre/stream/counted_stream.hpp>
 #include <gyre/stream/memory_pipe.hpp>
+#include <gyre/stream/null_stream.hpp>
+#include <gyre/stream/split.hpp>
+#include <gyre/stream/stream_ref.hpp>
+#include <gyre/stream/take_stream.hpp>
+#include <gyre/stream/tee_stream.hpp>
+#include <gyre/stream/throttled_stream.hpp>
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/rate_limiter.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
@@ -21,6 +32,7 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <utility>
@@ -62,28 +74,154 @@ struct over_tcp : over_socket {
     explicit over_tcp(io_context& io) : over_socket{connected_pair(io)} {}
 };
 
-/// The near end is read through a buffer of a few bytes; what is written goes directly.
-class buffered_end {
+/// Two pipes of the kernel, one each way.
+class pipe_end {
 public:
-    explicit buffered_end(memory_stream& end) : end_{end}, reader_{end, 16} {}
+    pipe_end(readable_pipe in, writable_pipe out) : in_{std::move(in)}, out_{std::move(out)} {}
 
-    [[nodiscard]] auto read_some(read_space into) noexcept { return reader_.read_some(into); }
-    [[nodiscard]] auto write_some(const_buffer from) { return end_.write_some(from); }
+    [[nodiscard]] auto read_some(read_space into) noexcept { return in_.read_some(into); }
+    [[nodiscard]] auto write_some(const_buffer from) { return out_.write_some(from); }
+    void shutdown_send() { static_cast<void>(out_.close()); }
+    void close() {
+        static_cast<void>(in_.close());
+        static_cast<void>(out_.close());
+    }
+
+private:
+    readable_pipe in_;
+    writable_pipe out_;
+};
+
+struct over_pipes {
+    static constexpr const char* name = "two pipes";
+    static constexpr errc refusal_after_end = errc::closed;  // Its end is its closing.
+    explicit over_pipes(io_context& io) : over_pipes{make_pipe(io), make_pipe(io)} {}
+    over_pipes(io_result<readable_pipe, writable_pipe> there,
+               io_result<readable_pipe, writable_pipe> back)
+        : near{std::move(back.get<1>()), std::move(there.get<2>())},
+          far{std::move(there.get<1>()), std::move(back.get<2>())} {}
+
+    pipe_end near;
+    pipe_end far;
+};
+
+/// The halves of a stream, each owned.
+template <class Stream>
+class halved_end {
+public:
+    explicit halved_end(Stream whole) : halves_{split(std::move(whole))} {}
+
+    [[nodiscard]] auto read_some(read_space into) noexcept { return halves_.reads.read_some(into); }
+    [[nodiscard]] auto write_some(const_buffer from) { return halves_.writes.write_some(from); }
+    io_result<> shutdown_send() { return halves_.writes.shutdown_send(); }
+    void close() { static_cast<void>(halves_.writes.whole().close()); }
+
+private:
+    stream_halves<Stream> halves_;
+};
+
+struct over_memory_halves {
+    static constexpr const char* name = "halves of a memory pipe";
+    explicit over_memory_halves(io_context&, memory_pipe pipe = memory_pipe{64})
+        : near{std::move(pipe.first)}, far{std::move(pipe.second)} {}
+
+    halved_end<memory_stream> near;
+    halved_end<memory_stream> far;
+};
+
+struct over_socket_halves {
+    static constexpr const char* name = "halves of a TCP socket";
+    explicit over_socket_halves(io_context& io) : over_socket_halves{connected_pair(io)} {}
+    explicit over_socket_halves(socket_pair ends)
+        : near{std::move(ends.client)}, far{std::move(ends.server)} {}
+
+    halved_end<stream_socket> near;
+    halved_end<stream_socket> far;
+};
+
+/// An end of a memory pipe behind something that changes nothing, or nothing that shows: `Layer::over` makes
+/// that. What can only read is written past.
+template <class Layer>
+class layered_end {
+public:
+    layered_end(memory_stream& end, Layer& layer) : end_{end}, layer_{layer.over(end)} {}
+
+    [[nodiscard]] auto read_some(read_space into) { return layer_.read_some(into); }
+    [[nodiscard]] auto write_some(const_buffer from) {
+        if constexpr (write_stream<decltype(layer_)>) return layer_.write_some(from);
+        else return end_.write_some(from);
+    }
     void shutdown_send() noexcept { end_.shutdown_send(); }
     void close() noexcept { end_.close(); }
 
 private:
     memory_stream& end_;
-    buffered_reader<memory_stream> reader_;
+    decltype(std::declval<Layer&>().over(std::declval<memory_stream&>())) layer_;
 };
 
-struct over_buffered {
-    static constexpr const char* name = "buffered reader of a memory pipe";
-    explicit over_buffered(io_context&) : pipe{64}, near{pipe.first}, far{pipe.second} {}
+template <class Layer>
+struct over_layer {
+    static constexpr const char* name = Layer::name;
+    explicit over_layer(io_context& io) : layer{io} {}
 
-    memory_pipe pipe;
-    buffered_end near;
-    buffered_end far;
+    Layer layer;
+    memory_pipe pipe{64};
+    layered_end<Layer> near{pipe.first, layer};
+    layered_end<Layer> far{pipe.second, layer};
+};
+
+struct needs_no_loop {
+    explicit needs_no_loop(io_context&) noexcept {}
+};
+
+struct buffered_layer : needs_no_loop {
+    static constexpr const char* name = "buffered_reader of a few bytes";
+    using needs_no_loop::needs_no_loop;
+    auto over(memory_stream& end) { return buffered_reader<memory_stream>{end, 16}; }
+};
+
+struct ref_layer : needs_no_loop {
+    static constexpr const char* name = "stream_ref";
+    using needs_no_loop::needs_no_loop;
+    auto over(memory_stream& end) { return stream_ref{end}; }
+};
+
+struct take_layer : needs_no_loop {
+    static constexpr const char* name = "take_stream without an end";
+    using needs_no_loop::needs_no_loop;
+    auto over(memory_stream& end) { return take_stream{stream_ref{end}, UINT64_MAX}; }
+};
+
+struct chain_layer : needs_no_loop {
+    static constexpr const char* name = "chain_stream of nothing, one and nothing";
+    using needs_no_loop::needs_no_loop;
+    auto over(memory_stream& end) {
+        return chain_stream{null_stream{}, chain_stream{stream_ref{end}, null_stream{}}};
+    }
+};
+
+struct tee_layer : needs_no_loop {
+    static constexpr const char* name = "tee_stream into nothing";
+    using needs_no_loop::needs_no_loop;
+    auto over(memory_stream& end) {
+        return tee_stream{stream_ref{end}, null_stream{}, buffer_bounds{1, 32}};
+    }
+};
+
+struct counted_layer : needs_no_loop {
+    static constexpr const char* name = "counted_stream";
+    using needs_no_loop::needs_no_loop;
+    auto over(memory_stream& end) { return counted_stream{stream_ref{end}}; }
+};
+
+struct throttle_layer {
+    static constexpr const char* name = "throttled_stream of a high rate";
+    explicit throttle_layer(io_context& io) : limiter{io, {1'000'000'000, 1s, 1'000'000}} {}
+    auto over(memory_stream& end) {
+        return throttled_stream{stream_ref{end}, throttles{&limiter, &limiter}};
+    }
+
+    rate_limiter limiter;
 };
 
 /// Both ends of a connection of another kind, erased.
@@ -108,28 +246,42 @@ struct over_any_socket : over_any {
         : over_any{std::move(ends.client), std::move(ends.server)} {}
 };
 
+/// Every stream there is.
+template <class... Kinds>
+struct kinds {};
+using all_kinds =
+    kinds<over_memory, over_local, over_tcp, over_pipes, over_memory_halves, over_socket_halves,
+          over_any_memory, over_any_socket, over_layer<buffered_layer>, over_layer<ref_layer>,
+          over_layer<take_layer>, over_layer<chain_layer>, over_layer<tee_layer>,
+          over_layer<counted_layer>, over_layer<throttle_layer>>;
+
+/// Asks a law of one kind on each backend.
+template <class Connection, class Law>
+void on_each_backend(const Law& law) {
+    INFO(Connection::name);
+    const auto test = [&](io_context& io) -> task<> {
+        Connection connection{io};
+        if constexpr (std::invocable<const Law&, Connection&, io_context&>) {
+            co_await law(connection, io);
+        } else {
+            co_await law(connection);
+        }
+    };
+    on_every_backend(test);
+}
+
 /// Asks a law, a callable `task<>(connection&)` that may want the `io_context&` as well, of each kind on
 /// each backend.
 template <class Law>
 void on_every_stream(const Law& law) {
-    const auto ask = [&]<class Connection>() {
-        INFO(Connection::name);
-        const auto test = [&](io_context& io) -> task<> {
-            Connection connection{io};
-            if constexpr (std::invocable<const Law&, Connection&, io_context&>) {
-                co_await law(connection, io);
-            } else {
-                co_await law(connection);
-            }
-        };
-        on_every_backend(test);
-    };
-    ask.template operator()<over_memory>();
-    ask.template operator()<over_local>();
-    ask.template operator()<over_tcp>();
-    ask.template operator()<over_buffered>();
-    ask.template operator()<over_any_memory>();
-    ask.template operator()<over_any_socket>();
+    [&]<class... Each>(kinds<Each...>) { (on_each_backend<Each>(law), ...); }(all_kinds{});
+}
+
+/// What a write is told after the end of its direction.
+template <class Connection>
+errc refusal_after_end(const Connection&) {
+    if constexpr (requires { Connection::refusal_after_end; }) return Connection::refusal_after_end;
+    else return errc::broken_pipe;
 }
 
 template <class Stream>
@@ -293,7 +445,7 @@ TEST_CASE("a stream: each direction ends by itself") {
 
         CHECK(end.error() == errc::eof);
         CHECK(answer == "answer");
-        CHECK(refused.error() == errc::broken_pipe);
+        CHECK(refused.error() == refusal_after_end(connection));
         CHECK(refused.value() == 0);
     });
 }
