@@ -12,6 +12,8 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -388,4 +390,88 @@ TEST_CASE("the file broker hands out open files of its directory, and nothing el
         broker.send(SIGTERM);
         CHECK(broker.wait() == 0);
     }
+}
+
+TEST_CASE("key_value_server answers each line, those that came together as well") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program server{GYRE_KEY_VALUE_SERVER, {"127.0.0.1:0"}, {{"GYRE_BACKEND", name}}};
+        const endpoint where = server.listening_on();
+        person ann{where};
+        person bob{where};
+
+        ann.says("set colour dark blue\r\n");
+        CHECK(ann.hears() == "ok");
+        bob.says("get colour\nget shape\nset shape round\nget shape\ndro");
+        CHECK(bob.hears() == "is dark blue");
+        CHECK(bob.hears() == "none");
+        CHECK(bob.hears() == "ok");
+        CHECK(bob.hears() == "is round");
+        bob.says("p colour\ndrop colour\nsing\n\n");
+        CHECK(bob.hears() == "ok");
+        CHECK(bob.hears() == "none");
+        CHECK(bob.hears() == "what?");
+        CHECK(bob.hears() == "what?");
+        ann.says("set long " + std::string(100'000, 'x') + "\nget shape\n");
+        CHECK(ann.hears() == "too long");
+        CHECK(ann.hears() == "is round");
+        ann.says("set trap x\r\r\nget trap\n");
+        CHECK(ann.hears() == "what?");
+        CHECK(ann.hears() == "none");
+        ann.says("get sha");
+        ::shutdown(ann.number(), SHUT_WR);
+        CHECK(ann.sees_the_end());
+        server.send(SIGTERM);
+        CHECK(bob.sees_the_end());
+        CHECK(server.wait() == 0);
+    }
+}
+
+namespace {
+
+void append(const std::string& path, std::string_view text) {
+    std::ofstream{path, std::ios::app} << text;
+}
+
+}  // namespace
+
+TEST_CASE("tail_follow prints what is added, through renames and cuts, until SIGINT") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        const scratch_directory home;
+        const std::string path = home / "log";
+        program tail{GYRE_TAIL_FOLLOW, {path}, {{"GYRE_BACKEND", name}}};
+
+        append(path, "first\nsecond\nthi");
+        CHECK(tail.next_line() == "first");
+        CHECK(tail.next_line() == "second");
+        append(home / "other", "not this one\n");
+        append(path, "rd\n");
+        CHECK(tail.next_line() == "third");
+        std::filesystem::rename(path, home / "log.1");
+        append(home / "log.1", "by one who has it open\nwithout an end");
+        append(path, "new\n");
+        CHECK(tail.next_line() == "by one who has it open");
+        CHECK(tail.next_line() == "without an end");
+        CHECK(tail.next_line() == "new");
+        std::filesystem::resize_file(path, 0);
+        append(path, "a\n");
+        CHECK(tail.next_line() == "a");
+        tail.send(SIGINT);
+        CHECK(tail.rest_of_output().empty());
+        CHECK(tail.wait() == 0);
+    }
+}
+
+TEST_CASE("tail_follow says how it is used, and what it cannot read") {
+    const scratch_directory home;
+    program nonsense{GYRE_TAIL_FOLLOW};
+    program folder{GYRE_TAIL_FOLLOW, {home / "none/log"}};
+
+    CHECK(nonsense.rest_of_output() == "usage: tail_follow FILE\n");
+    CHECK(nonsense.wait() == 2);
+    CHECK(folder.rest_of_output().starts_with("gyre: "));
+    CHECK(folder.wait() == 1);
 }
