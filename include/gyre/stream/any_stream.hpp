@@ -19,7 +19,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -244,44 +243,56 @@ private:
     erased_stream* of_ = nullptr;
 };
 
-/// Made by `read_some` of erased streams.
-class [[nodiscard]] any_read_awaiter {
+/// The use that closes: an erased stream's owner. Moves.
+class erased_owner : public erased_use {
+public:
+    using erased_use::erased_use;
+    erased_owner(erased_owner&&) noexcept = default;
+    erased_owner& operator=(erased_owner&& other) noexcept {
+        if (this == &other) return *this;
+        close();
+        erased_use::operator=(std::move(other));
+        return *this;
+    }
+    ~erased_owner() { close(); }
+};
+
+/// One direction of an erased stream, while it is awaited.
+///
+/// @tparam  Pending    Whether an operation in this direction is.
+/// @tparam  End, Drop  What is due then.
+template <activity During, auto Pending, auto End, auto Drop>
+class any_awaiter {
 public:
     using bound_when_awaited = void;
 
-    any_read_awaiter(erased_use on, mutable_buffer into) noexcept
-        : on_{std::move(on)}, into_{into} {}
-    any_read_awaiter(any_read_awaiter&&) noexcept = default;
-    any_read_awaiter& operator=(any_read_awaiter&&) = delete;
-    ~any_read_awaiter() {
-        if (!pending_) return;
-        on_.get()->drop_read();
-        on_.get()->reading = false;
-    }
-
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
-                                     const environment* given) noexcept {
-        if (!on_.open()) return refuse(errc::closed, waiter, *given);
-        // An empty read waits for nobody, and must not end what is pending.
-        if (into_.empty()) return finish(waiter, *given);
-        if (on_.get()->reading) return refuse(errc::busy, waiter, *given);
-        pending_ = on_.get()->begin_read(into_, outcome_, waiter, given);
-        on_.get()->reading = pending_;
-        return pending_;
-    }
     [[nodiscard]] io_result<std::size_t> await_resume() {
         if (std::exchange(pending_, false)) {
-            on_.get()->end_read(outcome_);
-            on_.get()->reading = false;
+            (on().*End)(outcome_);
+            on().*Pending = false;
         }
         outcome_.failure.rethrow_if_any();
         return outcome_.result;
     }
 
-private:
+protected:
+    explicit any_awaiter(erased_use on) noexcept : on_{std::move(on)} {}
+    any_awaiter(any_awaiter&&) noexcept = default;
+    any_awaiter& operator=(any_awaiter&&) = delete;
+    ~any_awaiter() {
+        if (!pending_) return;
+        (on().*Drop)();
+        on().*Pending = false;
+    }
+
+    [[nodiscard]] bool open() const noexcept { return on_.open(); }
+    [[nodiscard]] erased_stream& on() const noexcept { return *on_.get(); }
+
+    // What these return is `await_suspend`'s.
+    bool note(bool pending) noexcept { return on().*Pending = pending_ = pending; }
     bool refuse(errc why, std::coroutine_handle<> waiter, const environment& given) noexcept {
-        outcome_.result = error{why, activity::read};
+        outcome_.result = error{why, During};
         return finish(waiter, given);
     }
     bool finish(std::coroutine_handle<> waiter, const environment& given) noexcept {
@@ -290,52 +301,56 @@ private:
         return true;
     }
 
-    erased_use on_;
-    mutable_buffer into_;
     transferred outcome_;
+
+private:
+    erased_use on_;
     resumption back_;       // Of what is refused, when it has to give way.
     bool pending_ = false;  // The stream has it, and it ends or is dropped there.
 };
 
-/// Made by `write_some` of erased streams and of their message writers.
-class [[nodiscard]] any_write_awaiter {
+using any_read_direction = any_awaiter<activity::read, &erased_stream::reading,
+                                       &erased_stream::end_read, &erased_stream::drop_read>;
+using any_write_direction = any_awaiter<activity::write, &erased_stream::writing,
+                                        &erased_stream::end_write, &erased_stream::drop_write>;
+
+/// Made by `read_some` of erased streams.
+class [[nodiscard]] any_read_awaiter : public any_read_direction {
 public:
-    using bound_when_awaited = void;
+    any_read_awaiter(erased_use on, mutable_buffer into) noexcept
+        : any_read_direction{std::move(on)}, into_{into} {}
 
-    any_write_awaiter(erased_use on, const_buffer from, const void* message = nullptr) noexcept
-        : on_{std::move(on)}, only_{from}, message_{message} {}
-    any_write_awaiter(erased_use on, const_buffers from, std::size_t skipped = 0,
-                      const void* message = nullptr) noexcept
-        : on_{std::move(on)}, list_{from}, skipped_{skipped}, message_{message} {}
-    any_write_awaiter(any_write_awaiter&&) noexcept = default;
-    any_write_awaiter& operator=(any_write_awaiter&&) = delete;
-    ~any_write_awaiter() {
-        if (!pending_) return;
-        on_.get()->drop_write();
-        on_.get()->writing = false;
-    }
-
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
-        if (!on_.open()) return refuse(errc::closed, waiter, *given);
-        erased_stream& to = *on_.get();
-        const bool others_message = to.message != nullptr && to.message != message_;
+        if (!open()) return refuse(errc::closed, waiter, *given);
+        // An empty read waits for nobody, and must not end what is pending.
+        if (into_.empty()) return finish(waiter, *given);
+        if (on().reading) return refuse(errc::busy, waiter, *given);
+        return note(on().begin_read(into_, outcome_, waiter, given));
+    }
+
+private:
+    mutable_buffer into_;
+};
+
+/// Made by `write_some` of erased streams and of their message writers.
+class [[nodiscard]] any_write_awaiter : public any_write_direction {
+public:
+    any_write_awaiter(erased_use on, const_buffer from, const void* message = nullptr) noexcept
+        : any_write_direction{std::move(on)}, only_{from}, message_{message} {}
+    any_write_awaiter(erased_use on, const_buffers from, std::size_t skipped = 0,
+                      const void* message = nullptr) noexcept
+        : any_write_direction{std::move(on)}, list_{from}, skipped_{skipped}, message_{message} {}
+
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
+                                     const environment* given) noexcept {
+        if (!open()) return refuse(errc::closed, waiter, *given);
+        const bool others_message = on().message != nullptr && on().message != message_;
         const const_buffers list = to_write();
         if (list.empty()) return finish(waiter, *given);
-        if (to.writing || others_message) return refuse(errc::busy, waiter, *given);
-        if (message_ != nullptr) to.message = message_;
-        pending_ = to.begin_write(list, skipped_, outcome_, waiter, given);
-        to.writing = pending_;
-        return pending_;
-    }
-    [[nodiscard]] io_result<std::size_t> await_resume() {
-        if (std::exchange(pending_, false)) {
-            on_.get()->end_write(outcome_);
-            on_.get()->writing = false;
-        }
-        outcome_.failure.rethrow_if_any();
-        return outcome_.result;
+        if (on().writing || others_message) return refuse(errc::busy, waiter, *given);
+        if (message_ != nullptr) on().message = message_;
+        return note(on().begin_write(list, skipped_, outcome_, waiter, given));
     }
 
 private:
@@ -345,24 +360,11 @@ private:
         while (!list.empty() && list.front().empty()) list = list.subspan(1);
         return list;
     }
-    bool refuse(errc why, std::coroutine_handle<> waiter, const environment& given) noexcept {
-        outcome_.result = error{why, activity::write};
-        return finish(waiter, given);
-    }
-    bool finish(std::coroutine_handle<> waiter, const environment& given) noexcept {
-        if (given.loop->spend_in_memory()) return false;
-        back_.post(waiter, given);
-        return true;
-    }
 
-    erased_use on_;
     const_buffer only_;
     const_buffers list_;
     std::size_t skipped_ = 0;
     const void* message_;
-    transferred outcome_;
-    resumption back_;
-    bool pending_ = false;
 };
 
 /// Writes one message to an erased stream; meanwhile other writers end with `errc::busy`. As
@@ -398,14 +400,6 @@ public:
     template <class Stream>
         requires(!std::same_as<Stream, any_read_stream> && read_stream<Stream>)
     any_read_stream(Stream it) : erased_{new erased_as<Stream>{std::move(it)}} {}
-    any_read_stream(any_read_stream&&) noexcept = default;
-    any_read_stream& operator=(any_read_stream&& other) noexcept {
-        if (this == &other) return *this;
-        close();
-        erased_ = std::move(other.erased_);
-        return *this;
-    }
-    ~any_read_stream() { close(); }
 
     /// As the stream's own, except:
     ///
@@ -418,7 +412,7 @@ public:
     void close() noexcept { erased_.close(); }
 
 private:
-    erased_use erased_;
+    erased_owner erased_;
 };
 
 /// A sink of bytes of any type, owned. Moves; destroying it destroys the stream.
@@ -432,14 +426,6 @@ public:
     template <class Stream>
         requires(!std::same_as<Stream, any_write_stream> && write_stream<Stream>)
     any_write_stream(Stream it) : erased_{new erased_as<Stream>{std::move(it)}} {}
-    any_write_stream(any_write_stream&&) noexcept = default;
-    any_write_stream& operator=(any_write_stream&& other) noexcept {
-        if (this == &other) return *this;
-        close();
-        erased_ = std::move(other.erased_);
-        return *this;
-    }
-    ~any_write_stream() { close(); }
 
     /// As the stream's own, except:
     ///
@@ -463,7 +449,7 @@ public:
 private:
     friend any_message_writer;
 
-    erased_use erased_;
+    erased_owner erased_;
 };
 
 /// A stream of both directions of any type, owned: the two above in one.
@@ -477,14 +463,6 @@ public:
     template <class Stream>
         requires(!std::same_as<Stream, any_stream> && duplex_stream<Stream>)
     any_stream(Stream it) : erased_{new erased_as<Stream>{std::move(it)}} {}
-    any_stream(any_stream&&) noexcept = default;
-    any_stream& operator=(any_stream&& other) noexcept {
-        if (this == &other) return *this;
-        close();
-        erased_ = std::move(other.erased_);
-        return *this;
-    }
-    ~any_stream() { close(); }
 
     /// See `any_read_stream`.
     [[nodiscard]] any_read_awaiter read_some(read_space into) noexcept { return {erased_, into}; }
@@ -504,7 +482,7 @@ public:
 private:
     friend any_message_writer;
 
-    erased_use erased_;
+    erased_owner erased_;
 };
 
 static_assert(read_stream<any_read_stream>);
