@@ -114,7 +114,8 @@ def yield_of(type_text: str, headers: dict[str, str], depth: int = 0) -> str:
                 result = next(filter(None, results), "")
             if result:
                 return result
-    return ""
+    # A parameter of a template: whatever is put there.
+    return "what it is given yields" if re.search(r"\b[A-Z][a-z]\w*\b", type_text) else ""
 
 
 def read(path: str, headers: dict[str, str]) -> list[Fallible]:
