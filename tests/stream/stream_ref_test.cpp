@@ -75,3 +75,21 @@ TEST_CASE("a message by a reference keeps others off its stream") {
         CHECK(whole.value() == 4);
     });
 }
+
+TEST_CASE("between two writes of a message by a reference others are kept off as well") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{8};
+        any_stream stream{std::move(pipe.first)};
+        stream_ref by{stream};
+        message_writer_of<stream_ref<any_stream>> message{by};
+
+        const auto part = co_await message.write_some(bytes_of("ab"));
+        const auto refused = co_await stream.write_some(bytes_of("x"));
+        message.end();
+        const auto taken = co_await stream.write_some(bytes_of("y"));
+
+        CHECK(part.ok());
+        CHECK(refused.error() == errc::busy);
+        CHECK(taken.ok());
+    });
+}
