@@ -57,6 +57,8 @@
 #include <gyre/stream/framed.hpp>
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/stream/null_stream.hpp>
+#include <gyre/stream/outbox.hpp>
+#include <gyre/stream/shared_bytes.hpp>
 #include <gyre/stream/split.hpp>
 #include <gyre/stream/stream_ref.hpp>
 #include <gyre/stream/take_stream.hpp>

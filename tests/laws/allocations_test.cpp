@@ -14,6 +14,7 @@
 #include <gyre/stream/codecs.hpp>
 #include <gyre/stream/framed.hpp>
 #include <gyre/stream/memory_pipe.hpp>
+#include <gyre/stream/outbox.hpp>
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -293,6 +294,35 @@ TEST_CASE("many thousands of accepts and closes allocate nothing") {
             CHECK((std::get<0>(both).ok() && std::get<1>(both).ok()));
         };
         co_await expect_none(round);
+    });
+}
+
+TEST_CASE("many thousands of messages through an outbox, shared and conflated, allocate nothing") {
+    on_every_backend([](io_context& io) -> task<> {
+        socket_pair pair = connected_pair(io);
+        outbox box;
+        const std::string_view text = "a message of some length";
+        const auto round = [&]() -> task<> {
+            for (outbox::key each = 0; each < 20; ++each) {
+                const shared_bytes state = shared_bytes::copy_of(bytes_of(text));
+                static_cast<void>(co_await box.send(state, each));
+                static_cast<void>(co_await box.send(state, each));
+            }
+            std::array<std::byte, 20 * 24> space{};
+            const io_result<std::size_t> got = co_await read_exactly(pair.server, space);
+            CHECK(got.ok());
+        };
+        const auto write = [&]() -> task<> {
+            const io_result<> written = co_await write_from(box, pair.client);
+            CHECK(written.ok());
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(write());
+            co_await expect_none(round, rounds / 20);
+            box.close();
+        };
+        co_await with_group(body);
+        CHECK(box.counters().conflated > 0);
     });
 }
 
