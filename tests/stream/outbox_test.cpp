@@ -161,6 +161,8 @@ TEST_CASE("a writer waits for messages, and ends when the outbox is closed and e
             co_await settle();
             CHECK(to.text == "a");
             CHECK(box.try_send(message("b")).ok());
+            co_await settle();
+            CHECK(outcome.error() == errc::malformed);
             box.close();
             CHECK(box.try_send(message("c")).error() == errc::closed);
             co_await settle();
@@ -365,7 +367,7 @@ TEST_CASE("a state that is being written is not touched: the newer one follows i
 
 TEST_CASE("a consumer that is too slow is disconnected, with an error that tells why") {
     on_every_backend([](io_context& io) -> task<> {
-        for (const auto [bytes, messages, met] :
+        for (const auto& [bytes, messages, met] :
              {std::tuple{std::size_t{100'000}, std::size_t{100'000}, outbox_bound::bytes},
               std::tuple{std::size_t{100'000'000}, std::size_t{3000}, outbox_bound::messages}}) {
             socket_pair pair = connected_pair(io);
