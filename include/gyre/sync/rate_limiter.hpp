@@ -7,21 +7,13 @@
 // fractions of a token are kept, and nothing runs while nobody waits.
 #pragma once
 
-#include <gyre/base/check.hpp>
-#include <gyre/base/time.hpp>
 #include <gyre/coro/environment.hpp>
+#include <gyre/sync/token_bucket.hpp>
 #include <gyre/sync/waiters.hpp>
 
 #include <cstdint>
 
 namespace gyre {
-
-/// `tokens` in each `per`, of which `burst` may be taken at once after a rest.
-struct rate_limit {
-    std::uint64_t tokens;
-    duration per;
-    std::uint64_t burst;
-};
 
 /// First come, first served: no caller overtakes a waiter, even one that wants less. On one loop. Must
 /// outlive its waiters. Does not move.
@@ -30,8 +22,7 @@ public:
     /// Begins full.
     ///
     /// @param  on     The loop whose time counts. Borrowed.
-    /// @param  limit  Nothing in it is zero, and `burst` times `per` in nanoseconds fits into 63 bits: at
-    ///                a second nine thousand million tokens.
+    /// @param  limit  As `token_rate` wants it.
     rate_limiter(loop& on, const rate_limit& limit) noexcept;
     rate_limiter(const rate_limiter&) = delete;
     rate_limiter& operator=(const rate_limiter&) = delete;
@@ -78,19 +69,12 @@ public:
     [[nodiscard]] std::uint64_t available() noexcept;
 
 private:
-    [[nodiscard]] bool take(std::uint64_t tokens) noexcept;
-    void refill() noexcept;
     void serve() noexcept;
 
     loop& on_;
-    // What the bucket holds is counted in units of which a nanosecond brings `gain_`, and a token is
-    // `price_`: both whole numbers, so that nothing is rounded.
-    const std::uint64_t gain_;
-    const std::uint64_t price_;
-    const std::uint64_t burst_;
-    std::uint64_t credit_;  // Invariant: at most `burst_` times `price_`.
-    time_point filled_;     // When `credit_` was right.
-    waiters waiting_;       // Invariant: while there are any, the timer is armed for the first.
+    const token_rate rate_;
+    token_bucket bucket_;
+    waiters waiting_;  // Invariant: while there are any, the timer is armed for the first.
 };
 
 }  // namespace gyre
