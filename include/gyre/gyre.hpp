@@ -30,12 +30,14 @@
 #include <gyre/io/ip_network.hpp>
 #include <gyre/io/local_message_socket.hpp>
 #include <gyre/io/passed_descriptors.hpp>
+#include <gyre/io/peer_limits.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/process.hpp>
 #include <gyre/io/resolver.hpp>
 #include <gyre/io/run.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/io/serve_pool.hpp>
+#include <gyre/io/session_list.hpp>
 #include <gyre/io/signals.hpp>
 #include <gyre/io/socket_options.hpp>
 #include <gyre/io/stream_socket.hpp>

@@ -68,4 +68,10 @@ std::string dump_tasks(loop& of) {
     return out.take();
 }
 
+std::string dump_tasks(loop& of, const stop_chain& only) {
+    dump out{of.now()};
+    out.chain(only, 0);
+    return out.take();
+}
+
 }  // namespace gyre

@@ -48,22 +48,80 @@ struct opened_spare {
 
 }  // namespace
 
-task<io_result<stream_socket>> connection_intake::next() {
+connection_intake::connection_intake(loop& on, stream_acceptor& from,
+                                     const serve_options& options) noexcept
+    : on_{on},
+      from_{from},
+      options_{options},
+      keeps_sessions_{options.peers != nullptr || options.on_stragglers != nullptr},
+      slots_{options.connections_max} {
+    if (options.accepts) pace_.emplace(on, *options.accepts);
+}
+
+task<io_result<admitted_connection>> connection_intake::next() {
     const io_result<> room = co_await slots_.acquire_for_intake();
     if (!room.ok()) co_return room.error();
     if (!reserve_.open()) reserve_ = co_await immediate{opened_spare{}};
 
     for (;;) {
+        if (pace_) {
+            const io_result<> due = co_await idle(pace_->acquire());
+            if (!due.ok()) co_return due.error();
+        }
         descriptor_freed_.reset();
-        io_result<stream_socket> taken = co_await from_.accept();
+        io_result<stream_socket, endpoint> taken;
+        if (keeps_sessions_) {
+            taken = co_await from_.accept_from();
+        } else {
+            io_result<stream_socket> alone = co_await from_.accept();
+            taken = {alone.error(), alone.take(), endpoint{}};
+        }
         if (taken.ok()) {
-            ++counters_.accepted;
             failed_in_a_row_ = 0;
-            co_return taken;
+            auto [ok, socket, peer] = std::move(taken);
+            if (!admits(peer)) continue;
+            ++counters_.accepted;
+            admitted_connection admitted{std::move(socket)};
+            if (keeps_sessions_) {
+                admitted.place =
+                    std::make_unique<session_list::place>(sessions_, peer, on_.read_clock());
+            }
+            co_return admitted;
         }
         const io_result<> rested = co_await rest_after(taken.error());
         if (!rested.ok()) co_return rested.error();
     }
+}
+
+bool connection_intake::admits(const endpoint& peer) {
+    if (options_.peers == nullptr) return true;
+    const peer_verdict verdict = options_.peers->admit(peer, on_.read_clock());
+    if (verdict == peer_verdict::admitted) return true;
+    ++(verdict == peer_verdict::too_many ? counters_.refused_many : counters_.refused_often);
+    if (options_.on_refused) options_.on_refused(peer, verdict);
+    return false;
+}
+
+bool connection_intake::session_ended(std::unique_ptr<session_list::place> place,
+                                      const exception_slot& failure) noexcept {
+    if (place != nullptr && options_.peers != nullptr) {
+        options_.peers->left(place->peer(), on_.read_clock());
+    }
+    place.reset();
+    if (sessions_.empty()) last_session_.wake_all();
+    slots_.release();
+    descriptor_freed_.set();
+    if (failure.empty()) return false;
+    ++counters_.threw;
+    return options_.on_exception == session_exception::ends_server;
+}
+
+// Their chains have not been asked yet: the body's is the first of the group.
+void connection_intake::last_session_awaiter::request(stop_level level) noexcept {
+    if (level == stop_level::stop && of_.options_.on_stragglers && !of_.sessions_.empty()) {
+        of_.options_.on_stragglers(of_.sessions_.report(of_.on_, of_.options_.stragglers_told_max));
+    }
+    waiter::request(level);
 }
 
 // Ok if intake may go on after an accept that failed.

@@ -443,3 +443,217 @@ TEST_CASE("a drain reaches a server that pauses for lack of descriptors") {
         CHECK(report.passed());
     });
 }
+
+TEST_CASE("a peer has at most its share of the sessions, and what is beyond is closed and told") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        peer_limit_options two_each;
+        two_each.connections_max = 2;
+        peer_limits limits{two_each};
+        serve_counters counters;
+        serve_options options;
+        options.counters = &counters;
+        options.peers = &limits;
+        std::vector<std::pair<endpoint, peer_verdict>> told;
+        options.on_refused = [&](const endpoint& peer, peer_verdict why) {
+            told.emplace_back(peer, why);
+        };
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+            stream_socket first = co_await connect_to(where);
+            stream_socket second = co_await connect_to(where);
+            const bool first_served = co_await is_served(first, patience);
+            const bool second_served = co_await is_served(second, patience);
+            stream_socket third = co_await connect_to(where);
+            const endpoint refused = third.local_endpoint().value();
+            const bool third_served = co_await is_served(third, patience);
+            CHECK(first_served);
+            CHECK(second_served);
+            CHECK_FALSE(third_served);
+            REQUIRE(told.size() == 1);
+            CHECK(told.front() == std::pair{refused, peer_verdict::too_many});
+
+            connect_options elsewhere;
+            elsewhere.local = endpoint{ipv4{{127, 0, 0, 2}}, 0};
+            io_result<stream_socket> other = co_await stream_socket::connect(where, elsewhere);
+            stream_socket stranger = other.take();
+            const bool stranger_served = co_await is_served(stranger, patience);
+            CHECK(stranger_served);
+
+            static_cast<void>(second.close());
+            bool again_served = false;
+            for (int each = 0; each < 1000 && !again_served; ++each) {
+                stream_socket again = co_await connect_to(where);
+                again_served = co_await is_served(again, patience);
+            }
+            CHECK(again_served);
+            group.request_drain();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+        CHECK(counters.accepted == 4);
+        CHECK(counters.refused_many >= 1);
+        CHECK(counters.refused_often == 0);
+        CHECK(limits.peers() == 0);
+    });
+}
+
+TEST_CASE("a peer that connects too often is refused, and others are served") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        peer_limit_options slowly;
+        slowly.accepts = rate_limit{1, 1h, 5};
+        peer_limits limits{slowly};
+        serve_counters counters;
+        serve_options options;
+        options.counters = &counters;
+        options.peers = &limits;
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+            int served = 0;
+            for (int each = 0; each < 20; ++each) {
+                stream_socket client = co_await connect_to(where);
+                const bool one = co_await is_served(client, patience);
+                served += one ? 1 : 0;
+            }
+            CHECK(served == 5);
+            group.request_drain();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+        CHECK(counters.accepted == 5);
+        CHECK(counters.refused_often == 15);
+    });
+}
+
+TEST_CASE("connections beyond the server's rate wait in the queue, and a drain ends its wait") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        serve_options options;
+        options.accepts = rate_limit{100, 1s, 2};
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+            std::vector<stream_socket> clients;
+            const time_point begun = io.read_clock();
+            for (int each = 0; each < 12; ++each) {
+                stream_socket one = co_await connect_to(where);
+                clients.push_back(std::move(one));
+            }
+            for (stream_socket& each : clients) {
+                const bool served = co_await is_served(each, patience);
+                CHECK(served);
+            }
+            // Two at once, and the other ten at 10 ms each.
+            CHECK(io.read_clock() - begun >= 95ms);
+            group.request_drain();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+    });
+}
+
+TEST_CASE("a server told to slow down to nothing is drained all the same") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        serve_options options;
+        options.accepts = rate_limit{1, 24h, 1};
+        io_result<> outcome{errc::malformed};
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+            stream_socket client = co_await connect_to(where);
+            const bool served = co_await is_served(client, patience);
+            CHECK(served);
+            group.request_drain();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+    });
+}
+
+TEST_CASE("after a drain's grace the server tells which sessions are there still, and for what") {
+    on_every_backend([](io_context& io) -> task<> {
+        tcp_acceptor acceptor = listen_anywhere(io);
+        const endpoint where = acceptor.local_endpoint().value();
+        std::vector<straggler_report> told;
+        serve_options options;
+        options.stragglers_told_max = 2;
+        options.on_stragglers = [&](const straggler_report& those) { told.push_back(those); };
+        io_result<> outcome{errc::malformed};
+        std::vector<endpoint> peers;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+            std::vector<stream_socket> clients;
+            for (int each = 0; each < 4; ++each) {
+                stream_socket one = co_await connect_to(where);
+                const bool served = co_await is_served(one, patience);
+                CHECK(served);
+                peers.push_back(one.local_endpoint().value());
+                clients.push_back(std::move(one));
+            }
+            clients.erase(clients.begin());  // Ends by itself, so it is no straggler.
+            group.request_drain();
+            co_await settle();
+            CHECK(told.empty());
+            static_cast<void>(co_await shielded(sleep_for(5ms), patience));
+            group.request_stop();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.ok());
+        REQUIRE(told.size() == 1);
+        CHECK(told[0].sessions == 3);
+        REQUIRE(told[0].oldest.size() == 2);
+        CHECK(told[0].oldest[0].peer == peers[1]);
+        CHECK(told[0].oldest[1].peer == peers[2]);
+        CHECK(told[0].oldest[0].age >= 5ms);
+        CHECK(told[0].oldest[0].waits.find("echo") != std::string::npos);
+        CHECK(told[0].oldest[0].waits.find("serve_test.cpp:") != std::string::npos);
+        CHECK(told[0].oldest[0].waits.find("waiting for re") != std::string::npos);
+    });
+}
+
+TEST_CASE("a drain that all sessions outrun, and a stop without a drain, have no stragglers") {
+    on_every_backend([](io_context& io) -> task<> {
+        for (const bool drained : {true, false}) {
+            tcp_acceptor acceptor = listen_anywhere(io);
+            const endpoint where = acceptor.local_endpoint().value();
+            int told = 0;
+            serve_options options;
+            options.on_stragglers = [&](const straggler_report&) { ++told; };
+            io_result<> outcome{errc::malformed};
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+                stream_socket client = co_await connect_to(where);
+                const bool served = co_await is_served(client, patience);
+                CHECK(served);
+                if (drained) {
+                    group.request_drain();
+                    static_cast<void>(client.close());
+                    while (outcome.error() == errc::malformed) co_await yield();
+                }
+                group.request_stop();
+            };
+
+            co_await with_group(body);
+
+            CHECK(outcome.ok());
+            CHECK(told == 0);
+        }
+    });
+}

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gyre/coro/environment.hpp>
+#include <gyre/coro/stop.hpp>
 
 #include <string>
 
@@ -18,5 +19,8 @@ namespace gyre {
 /// Threads:  the loop's own thread, or none running it.
 /// Cost:     linear in the number of pending coroutines; allocates the text.
 [[nodiscard]] std::string dump_tasks(loop& of);
+
+/// The same of one chain and what is below it.
+[[nodiscard]] std::string dump_tasks(loop& of, const stop_chain& only);
 
 }  // namespace gyre

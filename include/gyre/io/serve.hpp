@@ -2,16 +2,19 @@
 //
 // The accept loop of a server: its limits, its errors and its end.
 //
-// Bounded by the sessions it runs; waits when the process is out of descriptors. A drain closes the listener
-// at once and lets sessions finish, a stop ends them too, and in both cases it returns only when the
-// last session has ended.
+// Bounded by the sessions it runs, in all and for each peer; waits when the process is out of descriptors. A
+// drain closes the listener at once and lets sessions finish, a stop ends them too, and in both cases it
+// returns only when the last session has ended; of those that a drain's grace was too short for it tells.
 #pragma once
 
 #include <gyre/base/exception.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/peer_limits.hpp>
+#include <gyre/io/session_list.hpp>
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/rate_limiter.hpp>
 #include <gyre/sync/semaphore.hpp>
 #include <gyre/sync/task_group.hpp>
 
@@ -19,6 +22,8 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -32,6 +37,9 @@ struct serve_counters {
         0;  ///< Accepts that failed for lack of descriptors or memory.
     std::atomic<std::uint64_t> failed = 0;  ///< Accepts that failed for another, passing reason.
     std::atomic<std::uint64_t> threw = 0;   ///< Sessions that ended with an exception.
+    std::atomic<std::uint64_t> refused_many =
+        0;  ///< Closed unserved: the peer had as many as it may.
+    std::atomic<std::uint64_t> refused_often = 0;  ///< Closed unserved: the peer came too often.
 };
 
 /// What an exception that leaves a session ends.
@@ -54,44 +62,122 @@ struct serve_options {
 
     session_exception on_exception = session_exception::ends_session;
 
+    /// Connections accepted in a time, from all peers together: more wait in the kernel's queue. Refused
+    /// ones count, so this bounds what a flood costs.
+    std::optional<rate_limit> accepts;
+
+    /// What each peer may have: a connection beyond that is closed at once and counted. Borrowed; may be null.
+    peer_limits* peers = nullptr;
+
+    /// Told of each connection that `peers` does not admit, on the loop that accepts. Whoever floods the
+    /// server decides how often: write a line now and then, not for each.
+    std::function<void(const endpoint&, peer_verdict)> on_refused;
+
+    /// Told of the sessions that are there still when a stop follows a drain, so when the grace of
+    /// `run_until_signal` is over, before they are stopped. On the loop that accepts; it must not wait.
+    std::function<void(const straggler_report&)> on_stragglers;
+    std::size_t stragglers_told_max = 100;  ///< In detail; the oldest.
+
     serve_counters* counters = nullptr;  ///< Borrowed; may be null.
+};
+
+/// A connection and, where they are kept, its place among the sessions.
+struct admitted_connection {
+    admitted_connection() noexcept = default;
+    explicit admitted_connection(stream_socket it) noexcept : socket{std::move(it)} {}
+
+    stream_socket socket;
+    std::unique_ptr<session_list::place> place;
 };
 
 /// The untyped part of `serve`: yields connections until intake ends or fails for good.
 class connection_intake {
 public:
-    connection_intake(stream_acceptor& from, const serve_options& options) noexcept
-        : from_{from}, options_{options}, slots_{options.connections_max} {}
+    /// @param  on  The loop that it accepts on. All are borrowed.
+    connection_intake(loop& on, stream_acceptor& from, const serve_options& options) noexcept;
 
     /// The next connection, when there is room for a session. The error ends the server;
     /// `errc::canceled` is the ordinary end.
-    [[nodiscard]] task<io_result<stream_socket>> next();
+    [[nodiscard]] task<io_result<admitted_connection>> next();
 
     /// A session has ended, and its descriptor is free by the time that `next` hears of it. Whether `failure`
     /// is to end the server.
-    [[nodiscard]] bool session_ended(const exception_slot& failure) noexcept {
-        slots_.release();
-        descriptor_freed_.set();
-        if (failure.empty()) return false;
-        ++counters_.threw;
-        return options_.on_exception == session_exception::ends_server;
+    [[nodiscard]] bool session_ended(std::unique_ptr<session_list::place> place,
+                                     const exception_slot& failure) noexcept;
+
+    /// Waits until the sessions have ended, or are stopped: then tells of those that have not.
+    class last_session_awaiter final : public waiter {
+    public:
+        explicit last_session_awaiter(connection_intake& of) noexcept
+            : waiter{"sessions"}, of_{of} {}
+
+        void request(stop_level level) noexcept override;
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
+                                         const environment* given) noexcept {
+            if (of_.sessions_.empty()) return go_on(handle, *given);
+            return wait_in(of_.last_session_, handle, *given);
+        }
+        void await_resume() const noexcept {}
+
+    private:
+        connection_intake& of_;
+    };
+    [[nodiscard]] last_session_awaiter last_session() noexcept {
+        return last_session_awaiter{*this};
     }
 
 private:
     [[nodiscard]] task<io_result<>> rest_after(error failed);
     [[nodiscard]] task<io_result<>> shed_one();
+    [[nodiscard]] bool admits(const endpoint& peer);
 
     static constexpr std::uint64_t passing_failures_max =
         16;  // In a row, each tried again at once.
 
+    loop& on_;
     stream_acceptor& from_;
     const serve_options& options_;
+    const bool keeps_sessions_;  // Whether peers matter, or who is a straggler.
+    std::optional<rate_limiter> pace_;
+    session_list sessions_;
+    waiters last_session_;  // Invariant: empty if `sessions_` is.
     semaphore slots_;
     event descriptor_freed_;  // Since the last accept was asked for.
     serve_counters own_counters_;
     serve_counters& counters_ = options_.counters != nullptr ? *options_.counters : own_counters_;
     std::uint64_t failed_in_a_row_ = 0;  // For passing reasons, since the last connection.
     handle reserve_;  // A descriptor to give up when there is no other, so as to refuse politely.
+};
+
+/// What a session's end is told to; also told of its chain when it begins.
+class session_exit {
+public:
+    /// Stored where a group puts the child's chain (task_group.hpp).
+    class chain_note {
+    public:
+        explicit chain_note(session_list::place* of) noexcept : of_{of} {}
+        void operator=(const stop_chain* began) const noexcept {
+            if (of_ != nullptr) of_->runs_in(*began);
+        }
+
+    private:
+        session_list::place* of_;
+    };
+
+    session_exit(connection_intake& intake, std::unique_ptr<session_list::place> place) noexcept
+        : chain{place.get()}, intake_{&intake}, place_{std::move(place)} {}
+
+    void operator()(task_outcome<void> how) {
+        exception_slot failure;
+        run_catching(failure, [&how] { how.get(); });
+        if (intake_->session_ended(std::move(place_), failure)) failure.rethrow_if_any();
+    }
+
+    chain_note chain;
+
+private:
+    connection_intake* intake_;
+    std::unique_ptr<session_list::place> place_;
 };
 
 /// What runs for a connection, which it owns.
@@ -110,37 +196,35 @@ concept session_function = std::invocable<Session&, stream_socket> &&
 /// Cancellation:  a drain ends intake; a stop ends the sessions' pending operations as well. Not an
 ///                error: that is how a server ends.
 /// Threads:       sessions on the caller's executor.
-/// Cost:          three frames; one block per session beside its frame.
+/// Cost:          three frames; one block per session beside its frame, two where `peers` or `on_stragglers`
+///                is given.
 template <session_function Session>
 task<io_result<>> serve(stream_acceptor acceptor, Session session, serve_options options = {}) {
     if (options.connections_max == 0) co_return error{errc::invalid_argument, activity::accept};
-    connection_intake intake{acceptor, options};
-    const auto on_exit = [&intake](task_outcome<void> how) {
-        exception_slot failure;
-        run_catching(failure, [&how] { how.get(); });
-        if (intake.session_ended(failure)) failure.rethrow_if_any();
-    };
+    connection_intake intake{*io_context::current(), acceptor, options};
     const auto body = [&](task_group& group) -> task<io_result<>> {
         error ended;
         exception_slot refusal;
         for (;;) {
-            io_result<stream_socket> next = co_await intake.next();
+            io_result<admitted_connection> next = co_await intake.next();
             if (!next.ok()) {
                 ended = next.error();
                 break;
             }
+            admitted_connection taken = next.take();
             std::optional<task<>> begun;
             exception_slot failure;
-            run_catching(failure, [&] { begun.emplace(session(next.take())); });
+            run_catching(failure, [&] { begun.emplace(session(std::move(taken.socket))); });
             if (begun) {
-                group.spawn(std::move(*begun), on_exit);
-            } else if (intake.session_ended(failure)) {
+                group.spawn(std::move(*begun), session_exit{intake, std::move(taken.place)});
+            } else if (intake.session_ended(std::move(taken.place), failure)) {
                 refusal.keep_first(failure);
                 break;
             }
         }
         static_cast<void>(acceptor.close());
         refusal.rethrow_if_any();
+        co_await intake.last_session();
         co_return ended == errc::canceled ? error{} : ended;
     };
     const io_result<> served = co_await with_group(body);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,14 @@ namespace gyre {
 [[nodiscard]] io_result<std::vector<stream_acceptor>> listen_on_each(
     io_pool& pool, const endpoint& local, const listen_options& options = {});
 
-/// The untyped part: what part of the bound each of several servers gets.
+/// The untyped part: what part of the bounds each of several servers gets.
 [[nodiscard]] inline serve_options share_of(serve_options whole, std::size_t servers) noexcept {
     const std::size_t all = whole.connections_max;
     whole.connections_max = std::max<std::size_t>(1, all / servers + (all % servers != 0 ? 1 : 0));
+    if (whole.accepts) {
+        whole.accepts->per *= static_cast<duration::rep>(servers);
+        whole.accepts->burst = std::max<std::uint64_t>(1, whole.accepts->burst / servers);
+    }
     return whole;
 }
 
@@ -42,8 +47,9 @@ namespace gyre {
 /// @param  acceptors  Owned; as `listen_on_each` made them.
 /// @param  session    Owned and copied for each loop: what copies share must be safe on several threads.
 /// @param  options    `connections_max` is divided among the loops, one each at least; they share
-///                    `counters`. The kernel spreads connections by a hash, so leave a margin: a loop
-///                    that has its share lets further ones wait though others have room.
+///                    `counters` and `peers`. `accepts` is divided, too. The kernel spreads connections
+///                    by a hash, so leave a margin: a loop that has its share lets further ones wait
+///                    though others have room. `on_refused` and `on_stragglers` are called on each loop.
 /// @return When intake has ended and every session has. The first error stops the other loops.
 ///
 /// Errors, Cancellation: as for one acceptor, and io_pool::status. Threads: sessions on the loops.
