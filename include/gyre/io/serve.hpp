@@ -37,9 +37,8 @@ struct serve_counters {
         0;  ///< Accepts that failed for lack of descriptors or memory.
     std::atomic<std::uint64_t> failed = 0;  ///< Accepts that failed for another, passing reason.
     std::atomic<std::uint64_t> threw = 0;   ///< Sessions that ended with an exception.
-    std::atomic<std::uint64_t> refused_many =
-        0;  ///< Closed unserved: the peer had as many as it may.
-    std::atomic<std::uint64_t> refused_often = 0;  ///< Closed unserved: the peer came too often.
+    std::atomic<std::uint64_t> refused_many = 0;   ///< Closed: the peer had as many as it may.
+    std::atomic<std::uint64_t> refused_often = 0;  ///< Closed: the peer came too often.
 };
 
 /// What an exception that leaves a session ends.
@@ -66,7 +65,8 @@ struct serve_options {
     /// ones count, so this bounds what a flood costs.
     std::optional<rate_limit> accepts;
 
-    /// What each peer may have: a connection beyond that is closed at once and counted. Borrowed; may be null.
+    /// What each peer may have: a connection beyond that is closed at once and counted. Borrowed; may be
+    /// null.
     peer_limits* peers = nullptr;
 
     /// Told of each connection that `peers` does not admit, on the loop that accepts. Whoever floods the
