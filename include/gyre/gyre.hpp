@@ -41,6 +41,7 @@
 #include <gyre/io/signals.hpp>
 #include <gyre/io/socket_options.hpp>
 #include <gyre/io/stream_socket.hpp>
+#include <gyre/io/successor.hpp>
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/io_context.hpp>

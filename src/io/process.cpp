@@ -35,7 +35,8 @@ bool is_assignment(const std::string& text) noexcept {
 
 // Names are listed with colons between them (sd_listen_fds(3)).
 bool is_passable(const passed_descriptor& it) noexcept {
-    return it.number >= 0 && !has_nul(it.name) && it.name.find(':') == std::string::npos;
+    return it.number >= 0 && !has_nul(it.name) && it.name.find(':') == std::string::npos &&
+           !has_nul(it.variable) && it.variable.find('=') == std::string::npos;
 }
 
 bool is_valid(const std::string& program, const process_options& how) noexcept {
@@ -46,17 +47,36 @@ bool is_valid(const std::string& program, const process_options& how) noexcept {
            std::all_of(how.environment->begin(), how.environment->end(), is_assignment);
 }
 
-// The child is told how many it has, and what they are called.
+// The child is told how many listeners it has, what they are called, and the numbers of the others.
 void announce_passed(process_options& how) {
+    constexpr std::size_t first_number = 3;  // SD_LISTEN_FDS_START
+    std::vector<passed_descriptor> ordered;
+    for (const passed_descriptor& each : how.passed) {
+        if (each.variable.empty()) ordered.push_back(each);
+    }
+    const std::size_t listeners = ordered.size();
+    for (const passed_descriptor& each : how.passed) {
+        if (!each.variable.empty()) ordered.push_back(each);
+    }
+    how.passed = std::move(ordered);
     if (!how.environment) how.environment = own_environment();
     std::erase_if(*how.environment,
                   [](const std::string& each) { return each.starts_with("LISTEN_"); });
     std::string names;
-    for (const passed_descriptor& each : how.passed) {
-        if (&each != &how.passed.front()) names += ':';
-        names += each.name;
+    for (std::size_t each = 0; each < how.passed.size(); ++each) {
+        const passed_descriptor& it = how.passed[each];
+        if (each < listeners) {
+            if (each > 0) names += ':';
+            names += it.name;
+        } else {
+            const std::string assigned = it.variable + '=';
+            std::erase_if(*how.environment,
+                          [&](const std::string& old) { return old.starts_with(assigned); });
+            how.environment->push_back(assigned + std::to_string(first_number + each));
+        }
     }
-    how.environment->push_back("LISTEN_FDS=" + std::to_string(how.passed.size()));
+    if (listeners == 0) return;
+    how.environment->push_back("LISTEN_FDS=" + std::to_string(listeners));
     how.environment->push_back("LISTEN_FDNAMES=" + names);
 }
 

@@ -67,6 +67,10 @@ private:
 struct passed_descriptor {
     int number = -1;   ///< Open here; borrowed until the process has started.
     std::string name;  ///< For the child to tell several apart by; without colons.
+
+    /// If not empty, it is no listener, and stands behind those: the child finds its number in the
+    /// environment variable of this name.
+    std::string variable{};
 };
 
 /// How a program is started.
@@ -89,7 +93,8 @@ struct process_options {
 
     /// Such as listeners, which the child then has as 3, 4, ... and learns of as systemd's services do
     /// (LISTEN_FDS and LISTEN_FDNAMES; inherited_descriptors.hpp takes them over). LISTEN_PID is not set,
-    /// because the child's number is not known before it runs.
+    /// because the child's number is not known before it runs; sd_listen_fds(3) insists on it, and has it if
+    /// the program is started by way of a shell, which execution leaves its number to: docs/guide/servers.md.
     std::vector<passed_descriptor> passed;
 
     /// In a group of its own, so that a signal from the terminal is not sent to it as well, and
