@@ -16,7 +16,7 @@
 namespace gyre {
 namespace {
 
-constexpr const char* variable = "GYRE_READY_FD";
+constexpr const char* ready_variable = "GYRE_READY_FD";
 constexpr duration farewell = std::chrono::seconds{1};
 
 // The end of the process is an end without a word, even if a child of its own has a copy of the pipe.
@@ -37,7 +37,7 @@ task<io_result<process, exit_status>> start_successor(std::string program, proce
     auto [fine, from, theirs] = std::move(made);
     passed_descriptor notice;
     notice.number = theirs.native_handle();
-    notice.variable = variable;
+    notice.variable = ready_variable;
     how.passed.push_back(notice);
     io_result<process> started = co_await process::start(std::move(program), std::move(how));
     if (!started.ok()) co_return started.error();
@@ -52,7 +52,7 @@ task<io_result<process, exit_status>> start_successor(std::string program, proce
 
 io_result<ready_notice> ready_notice::take(io_context& on) {
     ready_notice made;
-    const char* const value = std::getenv(variable);
+    const char* const value = std::getenv(ready_variable);
     if (value == nullptr) return made;
     const std::string_view text{value};
     int number = -1;
@@ -66,7 +66,7 @@ io_result<ready_notice> ready_notice::take(io_context& on) {
     if (const error refused = error_of(op)) return refused;
     made.to_ = writable_pipe::adopt(on, op.result);
     static_cast<void>(descriptor::adopt(on, number).close());
-    ::unsetenv(variable);
+    ::unsetenv(ready_variable);
     return made;
 }
 

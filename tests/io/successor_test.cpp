@@ -170,6 +170,16 @@ TEST_CASE("a program that ends before it is ready is an error, with its status")
     });
 }
 
+TEST_CASE("a program that has ended is noticed though a child of its own has the pipe") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto started =
+            co_await start_successor("sh", shell("sleep 10 >/dev/null 2>&1 & exit 3"), 5s);
+
+        CHECK(started.error() == errc::eof);
+        CHECK(started.get<2>() == exit_status::exited(3));
+    });
+}
+
 TEST_CASE("a program that gives up its end of the pipe, or never says a word, is ended") {
     on_every_backend([](io_context&) -> task<> {
         const auto gave_up = co_await start_successor(

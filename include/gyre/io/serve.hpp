@@ -156,8 +156,9 @@ public:
     class chain_note {
     public:
         explicit chain_note(session_list::place* of) noexcept : of_{of} {}
-        void operator=(const stop_chain* began) const noexcept {
+        chain_note& operator=(const stop_chain* began) noexcept {
             if (of_ != nullptr) of_->runs_in(*began);
+            return *this;
         }
 
     private:
