@@ -475,3 +475,28 @@ TEST_CASE("tail_follow says how it is used, and what it cannot read") {
     CHECK(folder.rest_of_output().starts_with("gyre: "));
     CHECK(folder.wait() == 1);
 }
+
+TEST_CASE("a server that is told to hang up is replaced by one on the same port, and ends") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program first{GYRE_ROLLING_SERVER, {"127.0.0.1:0"}, {{"GYRE_BACKEND", name}}};
+        const endpoint where = first.listening_on();
+        person reader{where};
+        CHECK(reader.hears().starts_with("tick "));
+
+        first.send(SIGHUP);
+        std::string lines = first.next_line() + '\n';  // Of both generations, in any order.
+        lines += first.next_line() + '\n';
+        CHECK(lines.find("listening on " + where.to_string()) != std::string::npos);
+        const std::size_t told = lines.find("succeeded by ");
+        REQUIRE(told != std::string::npos);
+        const int next = std::stoi(lines.substr(told + 13));
+
+        person late{where};
+        CHECK(late.hears().starts_with("tick "));
+        REQUIRE(::kill(next, SIGTERM) == 0);
+        CHECK(first.rest_of_output().empty());  // Its end is that of the successor.
+        CHECK(first.wait() == 0);
+    }
+}
