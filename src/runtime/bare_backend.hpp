@@ -4,7 +4,8 @@
 // woken: posts and timers go on, and nothing else.
 #pragma once
 
-#include <runtime/loop_backend.hpp>
+#include <gyre/runtime/loop_backend.hpp>
+#include <runtime/latest_wake_up.hpp>
 
 #include <condition_variable>
 #include <mutex>

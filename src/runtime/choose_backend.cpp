@@ -69,6 +69,7 @@ const char* describe(backend_choice choice) noexcept {
         case backend_choice::uring_c: return "uring-c";
         case backend_choice::epoll: return "epoll";
         case backend_choice::none: return "none";
+        case backend_choice::custom: return "custom";
     }
     return "unknown";
 }

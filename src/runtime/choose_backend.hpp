@@ -4,7 +4,7 @@
 #pragma once
 
 #include <gyre/runtime/io_context.hpp>
-#include <runtime/loop_backend.hpp>
+#include <gyre/runtime/loop_backend.hpp>
 #include <runtime/waker.hpp>
 
 #include <memory>

@@ -3,6 +3,7 @@
 // The readiness machine: see epoll_backend.hpp.
 #include <runtime/epoll_backend.hpp>
 
+#include <runtime/latest_wake_up.hpp>
 #include <runtime/system_host.hpp>
 
 #include <sys/epoll.h>

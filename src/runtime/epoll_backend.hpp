@@ -7,7 +7,7 @@
 // so that a read after a short read goes straight to waiting and a write is usually one call.
 #pragma once
 
-#include <runtime/loop_backend.hpp>
+#include <gyre/runtime/loop_backend.hpp>
 #include <runtime/waker.hpp>
 
 #include <sys/epoll.h>

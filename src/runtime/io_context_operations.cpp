@@ -9,9 +9,9 @@
 #include <gyre/runtime/io_context.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/runtime/loop_backend.hpp>
 #include <gyre/runtime/thread_pool.hpp>
 #include <runtime/fork_count.hpp>
-#include <runtime/loop_backend.hpp>
 #include <runtime/system_host.hpp>
 #include <runtime/wake_state.hpp>
 
@@ -98,7 +98,7 @@ bool io_context::submit(operation& op) noexcept {
     op.state.store(operation_state::armed, std::memory_order_relaxed);
     operations_.add();
     if (op.code >= opcode::spawn_process) {
-        if (begin_on_worker(op)) return false;
+        if (backend_->takes(op) ? !backend_->submit(op) : begin_on_worker(op)) return false;
     } else {
         descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
         attach(on);

@@ -62,22 +62,8 @@ descriptor_slot& system_host::enter(int number) noexcept {
 
     descriptor_slot& it = chunk_at(index / chunk_size)[index % chunk_size];
     if (it.open() && it.forks != fork_count()) forget_closed(it);
-    expects(!it.open(), "a descriptor number has one owner");
-    expects(it.home == nullptr && it.pending.empty(), "no loop uses what is not open");
-    it.number = number;
+    it.begin_opening(number);
     it.forks = fork_count();
-    it.maybe_readable = it.maybe_writable = true;
-    it.hung_up = it.registered = it.registered_for_writing = it.nonblocking = false;
-    it.filled = it.sends_large = it.answering = false;
-    it.stored = it.waits_anyway = false;
-    it.duplex = it.prompt = it.datagrams = it.crowded = it.uncut = false;
-    it.listener = nullptr;
-    it.vain_first_reads.store(0, std::memory_order_relaxed);
-    it.lone_accepts = it.large = 0;
-    it.family = AF_UNSPEC;
-    it.writer = nullptr;
-    it.portion_max = INT32_MAX;
-    it.generation.fetch_add(1, std::memory_order_relaxed);
     return it;
 }
 
@@ -95,10 +81,8 @@ int system_host::close(descriptor_slot& it) noexcept {
 }
 
 int system_host::release(descriptor_slot& it) noexcept {
-    expects(it.open() && it.pending.empty() && it.home == nullptr, "idle and detached");
     const int number = it.number;
-    // A late event for this number must not match its next owner.
-    it.generation.fetch_add(1, std::memory_order_release);
+    it.end_opening();
     return number;
 }
 

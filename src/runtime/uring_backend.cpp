@@ -4,6 +4,7 @@
 #include <runtime/uring_backend.hpp>
 
 #include <gyre/base/check.hpp>
+#include <runtime/latest_wake_up.hpp>
 #include <runtime/system_host.hpp>
 #include <runtime/uring_file_entry.hpp>
 

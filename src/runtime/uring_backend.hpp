@@ -7,8 +7,8 @@
 // version. uring_ring.hpp is the queue itself.
 #pragma once
 
+#include <gyre/runtime/loop_backend.hpp>
 #include <runtime/buffer_ring.hpp>
-#include <runtime/loop_backend.hpp>
 #include <runtime/uring_ring.hpp>
 #include <runtime/waker.hpp>
 

@@ -68,7 +68,9 @@ bool has_file_entry(const operation& op) noexcept {
         }
         case opcode::resize:
         case opcode::make_directory:
-        case opcode::list_directory: return false;
+        case opcode::list_directory:
+        case opcode::spawn_process:
+        case opcode::call: return false;
         default: return true;
     }
 }

@@ -3,7 +3,7 @@
 // Waking a loop: see wake_state.hpp.
 #include <runtime/wake_state.hpp>
 
-#include <runtime/loop_backend.hpp>
+#include <gyre/runtime/loop_backend.hpp>
 
 #include <gyre/base/wait_briefly.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What every backend owes the loops above it (src/runtime/loop_backend.hpp), opcode by opcode.
+// What every backend owes the loops above it (gyre/runtime/loop_backend.hpp), opcode by opcode.
 //
 // Each law runs on epoll and on every tier of io_uring. Nothing here may name a backend: a difference
 // that a law has to know about is a bug in one of them.
@@ -8,12 +8,12 @@
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/call.hpp>
+#include <gyre/runtime/loop_backend.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
-#include <runtime/loop_backend.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 

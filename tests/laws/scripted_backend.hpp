@@ -7,7 +7,7 @@
 // waiting for ever is a failure, not a hang.
 #pragma once
 
-#include <runtime/loop_backend.hpp>
+#include <gyre/runtime/loop_backend.hpp>
 
 #include <doctest/doctest.h>
 
@@ -35,8 +35,7 @@ public:
     [[nodiscard]] time_point now() noexcept override { return clock; }
     [[nodiscard]] descriptor_slot& enter(int number) noexcept override {
         descriptor_slot& it = table_[number];
-        it.number = number;
-        ++it.generation;
+        it.begin_opening(number);
         return it;
     }
     int close(descriptor_slot& it) noexcept override {
@@ -44,7 +43,7 @@ public:
         return release(it) >= 0 ? 0 : -EBADF;
     }
     int release(descriptor_slot& it) noexcept override {
-        ++it.generation;
+        it.end_opening();
         return it.number;
     }
 
@@ -107,7 +106,7 @@ public:
     [[nodiscard]] int wait_handle() noexcept override { return -1; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] backend_info info() const noexcept override {
-        return {backend_choice::automatic, "the test's script"};
+        return {backend_choice::custom, "the test's script"};
     }
 
     /// The next turn delivers `result` for `op`.

@@ -4,7 +4,7 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/io_context.hpp>
-#include <runtime/loop_backend.hpp>
+#include <gyre/runtime/loop_backend.hpp>
 #include <support/harness.hpp>
 
 #include <sys/ioctl.h>

@@ -115,6 +115,14 @@ struct descriptor_slot : list_link<> {
         return whole ? it.size : std::min<std::size_t>(it.size, portion_max);
     }
 
+    /// `value` has been opened, with nothing known of it yet. For `host::enter`.
+    /// @pre  not open, with nothing pending; no loop uses it.
+    void begin_opening(int value) noexcept;
+
+    /// It is closed, or given away: what was made for it is for it no more. For `host::release`.
+    /// @pre  open, with nothing pending; no loop uses it.
+    void end_opening() noexcept;
+
     static constexpr int vain_first_reads_max = 8;
     static constexpr std::uint8_t lone_accepts_max = 8;
 
@@ -134,7 +142,7 @@ struct opening {
     }
 };
 
-/// The operating system as programs see it.
+/// The operating system as programs see it. A program may make its own: loop_backend.hpp tells how.
 class host {
 public:
     host(const host&) = delete;
@@ -154,8 +162,8 @@ public:
     /// past 16 MiB.
     [[nodiscard]] virtual int read_settings(const char* path, std::string& into) noexcept = 0;
 
-    /// Takes charge of an open descriptor number. Any thread. Allocates when numbers are higher than
-    /// ever before.
+    /// Takes charge of an open descriptor number: `begin_opening` at an address that stays. Any thread.
+    /// Allocates when numbers are higher than ever before.
     [[nodiscard]] virtual descriptor_slot& enter(int number) noexcept = 0;
 
     /// Closes the number. Nothing may be pending and no loop may know it any more.

@@ -5,7 +5,7 @@
 // It owns what that takes (the ready queue, the inbox for other threads, timers, a
 // backend) and runs in turns: some ready work, then one visit to the kernel. Nothing in it is
 // locked; a coroutine that stays on one io_context never needs a lock. The backend is chosen at run
-// time behind src/runtime/loop_backend.hpp.
+// time behind loop_backend.hpp.
 #pragma once
 
 #include <gyre/base/single_writer_counter.hpp>
@@ -42,7 +42,8 @@ enum class backend_choice : std::uint8_t {
     uring_b,    ///< Cooperative completions (COOP_TASKRUN, Linux 5.19).
     uring_c,    ///< The plain ring (Linux 5.15).
     epoll,
-    none  ///< Not to be chosen: there were no descriptors for any. See `io_context::status`.
+    none,   ///< Not to be chosen: there were no descriptors for any. See `io_context::status`.
+    custom  ///< Not to be chosen: one of the program's own; see loop_backend.hpp.
 };
 
 /// What was chosen, and why.
@@ -126,7 +127,8 @@ class io_context final : public loop {
 public:
     explicit io_context(const io_context_options& options = {});
 
-    /// A loop on a backend of the caller's, such as a test's.
+    /// A loop on a backend of the caller's, such as a test's; see loop_backend.hpp.
+    /// @param  on  Borrowed; outlives the loop and everything opened on it.
     io_context(std::unique_ptr<loop_backend> backend, host& on);
 
     ~io_context();

@@ -2,24 +2,30 @@
 //
 // The line between "what the program wants" and "how the kernel does it".
 //
-// Everything above this file behaves the same on io_uring, epoll and the tests'
-// script; whatever differs is behind these functions. tests/laws/backend_laws_test.cpp is their
-// specification. One backend serves one loop and is called on its thread, but for `wake`.
+// Everything above this file behaves the same on io_uring, epoll, the worlds of gyre/test/world.hpp and
+// the tests' script; whatever differs is behind these functions. A program may have a backend of its own:
+// with a `host` (host.hpp), which keeps the time, the descriptors and what is answered at once, it is all
+// that a loop needs: `io_context{std::move(backend), host}`. gyre/test/backend_laws.hpp judges it.
+// One backend serves one loop and is called on its thread, but for `wake`.
 #pragma once
 
-#include <gyre/base/build.hpp>
 #include <gyre/base/error.hpp>
 #include <gyre/base/single_writer_counter.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/operation.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace gyre {
 
+/// How operations are carried out for one loop, and how it waits. Implemented outside of a loop, called by
+/// it alone. Made before the loop, which owns it; outlived by its host.
+///
+/// An operation that waits is listed with its descriptor, `descriptor_slot::pending`, oldest first: a
+/// backend needs no list of its own. Of those that read one descriptor, and of those that write it, the
+/// older ones are served first.
 class loop_backend {
 public:
     loop_backend() noexcept = default;
@@ -80,7 +86,7 @@ public:
     /// kernel has not been told of yet, or deliver what the last one has left.
     [[nodiscard]] virtual bool holds_back() const noexcept { return false; }
 
-    /// Whether it takes `op`, a file's; else a worker does.
+    /// Whether it takes `op`, a file's, a call or the start of a program; else a worker does.
     [[nodiscard]] virtual bool takes(const operation& op) const noexcept {
         static_cast<void>(op);
         return false;
@@ -113,14 +119,5 @@ protected:
     single_writer_counter rearms_;
     single_writer_counter shortages_;
 };
-
-/// When a sleep in the kernel that is meant to last until `deadline` ends at the latest: sooner where a
-/// signal that came just before it would be kept waiting for its end. Reading the clock after a sleep
-/// is such a call as lets the signal through.
-[[nodiscard]] inline time_point latest_wake_up(time_point deadline) noexcept {
-    if constexpr (!signals_come_late) return deadline;
-    constexpr duration deaf_max = std::chrono::milliseconds{20};
-    return std::min(deadline, std::chrono::steady_clock::now() + deaf_max);
-}
 
 }  // namespace gyre
