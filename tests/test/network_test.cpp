@@ -674,3 +674,64 @@ TEST_CASE("a resolver knows the machines, and a name server that is silent is gi
     CHECK(in.run(find("elsewhere.example")) == errc::timed_out);
     CHECK(in.world.now() - began == 10s);
 }
+
+TEST_CASE("a reader that comes late does not overtake one that waits for the same bytes") {
+    test::world world;
+    test::machine& machine = world.add("alone");
+    auto ends = machine.connected_pair();
+    std::string order;
+    const auto read = [&](char name) -> task<> {
+        std::array<std::byte, 1> space{};
+        const auto got = co_await ends.second.read_some(mutable_buffer{space});
+        CHECK(got.ok());
+        order += name;
+        order += text_of(space);
+    };
+    const auto write_and_read = [&]() -> task<> {
+        const auto sent = co_await ends.first.write_some(bytes_of("12"));
+        CHECK(sent.ok());
+        co_await read('b');
+    };
+    world.start(machine, read('a'));
+    world.start(machine, write_and_read());
+
+    const auto outcome = world.run();
+
+    CHECK_MESSAGE(outcome.ok(), outcome.text());
+    CHECK(order == "a1b2");
+}
+
+TEST_CASE("what a cut has lost does not arrive before it is sent again") {
+    two_machines in;
+    in.world.set_links(slow(50ms));
+    stream_acceptor acceptor = in.listen();
+    std::string got;
+    time_point arrived{};
+    const auto receive = [&]() -> task<> {
+        auto taken = co_await acceptor.accept();
+        stream_socket peer = taken.take();
+        std::array<std::byte, 8> space;
+        const auto some = co_await peer.read_some(mutable_buffer{space});
+        CHECK(some.ok());
+        arrived = in.world.now();
+        got += text_of(const_buffer{space}.first(some.value()));
+    };
+    in.world.start(in.server, receive());
+    time_point began{};
+    const auto send = [&]() -> task<> {
+        stream_socket to = co_await connected_to(in.where);
+        began = in.world.now();
+        static_cast<void>(co_await write_all(to, bytes_of("one")));
+        static_cast<void>(co_await sleep_for(40ms));
+        static_cast<void>(co_await write_all(to, bytes_of("two")));  // Would be there after 90 ms.
+        in.world.partition(in.client, in.server);
+        static_cast<void>(co_await sleep_for(20ms));
+        in.world.heal(in.client, in.server);
+        static_cast<void>(co_await sleep_for(1s));
+    };
+
+    in.run(send());
+
+    CHECK(got == "onetwo");
+    CHECK(arrived - began == 110ms);
+}
