@@ -20,11 +20,6 @@ constexpr std::size_t payload_max = 65'507;  // RFC 768, less the headers.
 
 endpoint without_mapping(const endpoint& it) { return {it.address().unmapped(), it.port()}; }
 
-endpoint as_seen_by(int family, const endpoint& it) {
-    if (family != AF_INET6 || it.kind() != endpoint::family::v4) return it;
-    return {ipv6::mapped(it.v4()), it.port()};
-}
-
 }  // namespace
 
 int virtual_datagram::connect(const endpoint& to, bool) {

@@ -153,8 +153,8 @@ std::vector<virtual_socket*> virtual_host::bound_to_port(std::uint16_t port, int
 
 // Names of Unix-domain sockets.
 
-int virtual_host::enter_name(const endpoint& name, std::weak_ptr<virtual_socket> it) {
-    const bool is_new = names_.try_emplace(name.to_string(), std::move(it)).second;
+int virtual_host::enter_name(const endpoint& name, const std::weak_ptr<virtual_socket>& it) {
+    const bool is_new = names_.try_emplace(name.to_string(), it).second;
     return is_new ? 0 : -EADDRINUSE;
 }
 

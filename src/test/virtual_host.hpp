@@ -67,7 +67,7 @@ public:
     void leave_port(const virtual_socket& it) noexcept;
     [[nodiscard]] std::vector<virtual_socket*> bound_to_port(std::uint16_t port, int type);
     /// Of Unix-domain sockets. The name of a path stays, until it is removed.
-    [[nodiscard]] int enter_name(const endpoint& name, std::weak_ptr<virtual_socket> it);
+    [[nodiscard]] int enter_name(const endpoint& name, const std::weak_ptr<virtual_socket>& it);
     [[nodiscard]] int find_name(const endpoint& name, std::shared_ptr<virtual_socket>& found);
     void leave_name(const virtual_socket& it) noexcept;
 

@@ -67,6 +67,7 @@ int virtual_host::perform_now(operation& op) noexcept {
     return perform(op);
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table, one entry for each.
 int virtual_host::perform(operation& op) noexcept {
     switch (op.code) {
         case opcode::receive: {

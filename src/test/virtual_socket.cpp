@@ -24,6 +24,11 @@ bool is_any(const endpoint& it) noexcept {
 
 }  // namespace
 
+endpoint as_seen_by(int family, const endpoint& it) {
+    if (family != AF_INET6 || it.kind() != endpoint::family::v4) return it;
+    return {ipv6::mapped(it.v4()), it.port()};
+}
+
 std::size_t size_of(memory_parts parts) noexcept {
     std::size_t sum = 0;
     for (const auto& [data, size] : parts) sum += size;
@@ -82,7 +87,7 @@ int virtual_socket::bind_somewhere(const endpoint& towards) {
     if (port == 0) return -EADDRNOTAVAIL;
     const ip_address address = has_address ? local_.address() : host_.source_for(towards);
     const bool any = type_ == SOCK_DGRAM && !has_address;
-    local_ = endpoint{any ? host_.unspecified(family_) : address, port};
+    local_ = endpoint{any ? virtual_host::unspecified(family_) : address, port};
     if (!has_port) host_.enter_port(*this);
     return 0;
 }

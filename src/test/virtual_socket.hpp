@@ -27,6 +27,9 @@ using memory_parts = std::span<const std::pair<std::byte*, std::size_t>>;
 
 [[nodiscard]] std::size_t size_of(memory_parts parts) noexcept;
 
+/// An IPv4 address as a socket of IPv6 sees it: mapped (RFC 4291 2.5.5.2).
+[[nodiscard]] endpoint as_seen_by(int family, const endpoint& it);
+
 /// What came in one call.
 struct received {
     int result = 0;  ///< Bytes, or -errno.

@@ -30,12 +30,6 @@ endpoint destination(const endpoint& to) {
     return {ipv6::loopback(), to.port()};
 }
 
-// The other way round, for who speaks IPv6 only.
-endpoint as_seen_by(int family, const endpoint& it) {
-    if (family != AF_INET6 || it.kind() != endpoint::family::v4) return it;
-    return {ipv6::mapped(it.v4()), it.port()};
-}
-
 }  // namespace
 
 void virtual_stream::join(const std::shared_ptr<virtual_stream>& one,
@@ -65,7 +59,7 @@ int virtual_stream::listen(int backlog) {
     if (state_ != state::fresh) return -EINVAL;
     if (family() == AF_UNIX && local_.kind() == endpoint::family::none) return -EINVAL;
     if (family() != AF_UNIX && (local_.kind() == endpoint::family::none || local_.port() == 0)) {
-        const ip_address any = host().unspecified(family());
+        const ip_address any = virtual_host::unspecified(family());
         const std::uint16_t port = host().free_port(type());
         local_ = endpoint{any, port};
         host().enter_port(*this);
