@@ -75,6 +75,7 @@ std::span<const errc> errors_of(opcode code) noexcept {
         case opcode::accept: return accepting;
         case opcode::connect: return connecting;
         case opcode::open_socket:
+        case opcode::make_socket_pair:
         case opcode::make_pipe:
         case opcode::duplicate:
         case opcode::open_watch: return opening;

@@ -16,6 +16,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct msghdr;
 namespace gyre::test {
 
 class fuse;
+class virtual_stream;
 
 class virtual_host final : public host {
 public:
@@ -91,7 +93,10 @@ private:
     [[nodiscard]] int open(std::shared_ptr<virtual_socket> it, int least = 3) noexcept;
     [[nodiscard]] virtual_socket& at(const descriptor_slot& it) noexcept;
     [[nodiscard]] int open_socket(const open_socket_operation& op);
-    [[nodiscard]] int make_pipe(make_pipe_operation& op);
+    using joiner = void (*)(const std::shared_ptr<virtual_stream>&,
+                            const std::shared_ptr<virtual_stream>&);
+
+    [[nodiscard]] int open_two(std::span<int, 2> numbers, joiner join);
     [[nodiscard]] int duplicate(const duplicate_operation& op) noexcept;
     [[nodiscard]] int accept(accept_operation& op);
     [[nodiscard]] int receive(std::byte* data, std::size_t size, const descriptor_slot& from);

@@ -157,7 +157,15 @@ int virtual_host::perform(operation& op) noexcept {
             const virtual_socket& of = at(*it.target);
             return of.connected() ? tell(of.peer(), of.family(), it) : -ENOTCONN;
         }
-        case opcode::make_pipe: return make_pipe(static_cast<make_pipe_operation&>(op));
+        case opcode::make_socket_pair: {
+            auto& it = static_cast<make_socket_pair_operation&>(op);
+            const int type = it.type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
+            return type == SOCK_STREAM ? open_two(it.numbers, &virtual_stream::join)
+                                       : -EPROTONOSUPPORT;
+        }
+        case opcode::make_pipe:
+            return open_two(static_cast<make_pipe_operation&>(op).numbers,
+                            &virtual_stream::join_as_pipe);
         case opcode::duplicate: return duplicate(static_cast<duplicate_operation&>(op));
         case opcode::learn_kind: return 0;  // No file is open here.
         case opcode::call: return -EINVAL;  // The backend's.
@@ -189,19 +197,19 @@ int virtual_host::open_socket(const open_socket_operation& op) {
     return -EPROTONOSUPPORT;
 }
 
-int virtual_host::make_pipe(make_pipe_operation& op) {
-    const auto reader = std::make_shared<virtual_stream>(*this, AF_UNIX, SOCK_STREAM);
-    const auto writer = std::make_shared<virtual_stream>(*this, AF_UNIX, SOCK_STREAM);
-    const int first = open(reader);
+int virtual_host::open_two(std::span<int, 2> numbers, joiner join) {
+    const auto one = std::make_shared<virtual_stream>(*this, AF_UNIX, SOCK_STREAM);
+    const auto other = std::make_shared<virtual_stream>(*this, AF_UNIX, SOCK_STREAM);
+    const int first = open(one);
     if (first < 0) return first;
-    const int second = open(writer);
+    const int second = open(other);
     if (second < 0) {
         open_[static_cast<std::size_t>(first)] = nullptr;
         return second;
     }
-    virtual_stream::join_as_pipe(reader, writer);
-    op.numbers[0] = first;
-    op.numbers[1] = second;
+    join(one, other);
+    numbers[0] = first;
+    numbers[1] = second;
     return 0;
 }
 

@@ -63,7 +63,7 @@ public:
     [[nodiscard]] bool try_acquire(std::uint64_t tokens = 1) noexcept;
 
     /// Tokens that it holds at most.
-    [[nodiscard]] std::uint64_t burst() const noexcept { return burst_; }
+    [[nodiscard]] std::uint64_t burst() const noexcept { return rate_.burst(); }
 
     /// Whole tokens that are there now.
     [[nodiscard]] std::uint64_t available() noexcept;
