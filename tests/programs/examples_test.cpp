@@ -10,10 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -349,6 +351,63 @@ TEST_CASE("in the chat a member who does not read is disconnected, and the other
         ann.leaves();
         deaf.leaves();
         ends_well(server);
+    }
+}
+
+TEST_CASE("the supervisor keeps programs up, replaces them, and ends them the last one first") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        const std::string lasting =
+            "trap 'echo over; exit 0' TERM; echo up with $LISTEN_FDS; while :; do sleep 0.05; done";
+        program it{GYRE_SUPERVISOR,
+                   {"--listen", "127.0.0.1:0", "one", "sh", "-c", lasting, "--", "two", "sh", "-c",
+                    lasting},
+                   {{"GYRE_BACKEND", name}}};
+        CHECK(it.listening_on().port() != 0);
+        std::vector<std::string> first{it.next_line(), it.next_line()};
+        std::sort(first.begin(), first.end());
+        CHECK(first == std::vector<std::string>{"one: up with 1", "two: up with 1"});
+
+        it.send(SIGHUP);
+        CHECK(it.next_line() == "replacing all, one by one");
+        std::vector<std::string> replaced;
+        for (int lines = 0; lines < 6; ++lines) replaced.push_back(it.next_line());
+        const auto place = [&](const std::string& line) {
+            return std::find(replaced.begin(), replaced.end(), line) - replaced.begin();
+        };
+        CHECK(place("one: over") < place("one: exited with 0"));
+        CHECK(place("one: exited with 0") < place("one: up with 1"));
+        CHECK(place("one: exited with 0") < place("two: over"));
+        CHECK(place("two: over") < place("two: exited with 0"));
+        CHECK(place("two: up with 1") < 6);
+
+        it.send(SIGTERM);
+        CHECK(it.rest_of_output() ==
+              "two: over\ntwo: exited with 0\none: over\none: exited with 0\n");
+        CHECK(it.wait() == 0);
+    }
+}
+
+TEST_CASE("the supervisor starts anew what ends, and says how it has ended") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program it{GYRE_SUPERVISOR,
+                   {"job", "sh", "-c", "printf 'no end'; exit 3", "--", "gone", "/no/such/program"},
+                   {{"GYRE_BACKEND", name}}};
+        std::map<std::string, int> heard;
+        while (heard["job: no end"] < 3 || heard["job: exited with 3"] < 3 ||
+               heard["gone: open: no such file or directory"] < 2) {
+            const std::string line = it.next_line();
+            ++heard[line];
+            if (line.empty() || heard[line] > 1000) break;
+        }
+        CHECK(heard["job: no end"] >= 3);
+        CHECK(heard["job: exited with 3"] >= 3);
+        CHECK(heard.size() == 3);
+        it.send(SIGTERM);
+        CHECK(it.wait() == 0);
     }
 }
 
