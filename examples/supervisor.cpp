@@ -30,8 +30,9 @@ struct service {
     std::string name;
     std::string program;
     std::vector<std::string> arguments;
-    gyre::event replaced;  // It is to end, and to be started anew.
-    gyre::event up;        // It was started since then.
+    gyre::event asked;  // To end, and if it is not over to be started anew.
+    bool over = false;
+    gyre::event up;  // It was started since it was asked.
 };
 
 void say(const service& of, std::string_view text, std::FILE* to = stdout) {
@@ -61,7 +62,7 @@ gyre::task<> forward(gyre::readable_pipe& from, const service& of, std::FILE* to
 // end of snippet
 
 // snippet: once
-// Runs the program until it ends, or until it is to be replaced or we are to end: then it is asked to.
+// Runs the program until it ends, or until it is to end: then it is asked to, and what it still says is heard.
 gyre::task<gyre::io_result<gyre::exit_status>> run_once(service& of, int listener) {
     gyre::process_options how;
     how.arguments = of.arguments;
@@ -77,7 +78,7 @@ gyre::task<gyre::io_result<gyre::exit_status>> run_once(service& of, int listene
     const auto body = [&](gyre::task_group& group) -> gyre::task<> {
         group.spawn(forward(child.output(), of, stdout));
         group.spawn(forward(child.error(), of, stderr));
-        const auto first = co_await gyre::when_any(child.wait(), of.replaced.wait());
+        const auto first = co_await gyre::when_any(child.wait(), of.asked.wait());
         ended = std::get<0>(first.results);
         if (!ended.ok()) {
             ended = co_await gyre::shielded(child.terminate(grace), 2 * grace);
@@ -98,14 +99,14 @@ gyre::task<> keep_running(service& of, int listener) {
         const auto begun = std::chrono::steady_clock::now();
         const auto ended = co_await run_once(of, listener);
         say(of, ended.ok() ? ended.value().message() : ended.error().message());
-        if (co_await gyre::this_task::stop_state() == gyre::stop_level::stop) co_return;
-        if (of.replaced.is_set()) {
-            of.replaced.reset();
-            continue;
-        }
         if (std::chrono::steady_clock::now() - begun >= long_enough) retry.reset();
-        const auto [stopped] = co_await retry.pause();
-        if (stopped) co_return;
+        if (!of.asked.is_set()) {
+            const auto first = co_await gyre::when_any(retry.pause(), of.asked.wait());
+            static_cast<void>(first);
+        }
+        const gyre::stop_level level = co_await gyre::this_task::stop_state();
+        if (of.over || level == gyre::stop_level::stop) co_return;
+        of.asked.reset();
     }
 }
 // end of snippet
@@ -119,7 +120,7 @@ gyre::task<> replace_on_hangup(gyre::signal_set& hangup,
         std::fflush(stdout);
         for (const auto& each : all) {
             each->up.reset();
-            each->replaced.set();
+            each->asked.set();
             if (!(co_await each->up.wait()).ok()) co_return;
         }
     }
@@ -150,9 +151,10 @@ gyre::task<gyre::io_result<>> supervise(std::vector<std::unique_ptr<service>> al
 
         co_await gyre::this_task::stop_requested();
         hangups_heard.request_stop();
-        for (; !running.empty(); running.pop_back()) {
-            running.back().request_stop();
-            static_cast<void>(co_await gyre::shielded(running.back().wait(), 3 * grace));
+        for (; !running.empty(); running.pop_back(), all.pop_back()) {
+            all.back()->over = true;
+            all.back()->asked.set();
+            static_cast<void>(co_await running.back().wait());
         }
     };
     // end of snippet

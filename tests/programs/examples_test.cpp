@@ -398,7 +398,7 @@ TEST_CASE("the supervisor starts anew what ends, and says how it has ended") {
                    {{"GYRE_BACKEND", name}}};
         std::map<std::string, int> heard;
         while (heard["job: no end"] < 3 || heard["job: exited with 3"] < 3 ||
-               heard["gone: open: no such file or directory"] < 2) {
+               heard["gone: start of a process: No such file or directory"] < 2) {
             const std::string line = it.next_line();
             ++heard[line];
             if (line.empty() || heard[line] > 1000) break;
