@@ -62,7 +62,8 @@ gyre::task<> forward(gyre::readable_pipe& from, const service& of, std::FILE* to
 // end of snippet
 
 // snippet: once
-// Runs the program until it ends, or until it is to end: then it is asked to, and what it still says is heard.
+// Runs the program until it ends, or until it is to end: then it is asked to, and what it still says is
+// heard.
 gyre::task<gyre::io_result<gyre::exit_status>> run_once(service& of, int listener) {
     gyre::process_options how;
     how.arguments = of.arguments;
@@ -121,7 +122,8 @@ gyre::task<> replace_on_hangup(gyre::signal_set& hangup,
         for (const auto& each : all) {
             each->up.reset();
             each->asked.set();
-            if (!(co_await each->up.wait()).ok()) co_return;
+            const auto waited = co_await each->up.wait();
+            if (!waited.ok()) co_return;
         }
     }
 }

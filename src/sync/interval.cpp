@@ -12,9 +12,12 @@ time_point interval::take(time_point now) noexcept {
     switch (missed_) {
         case missed_ticks::burst: break;
         case missed_ticks::delay: next_ = deadline_after(now, period_); break;
-        case missed_ticks::skip:
-            next_ = deadline_after(now, period_ - time_left(now, due) % period_);
+        case missed_ticks::skip: {
+            // NOLINTNEXTLINE(readability-suspicious-call-argument): how late it is.
+            const duration late = time_left(now, due);
+            next_ = deadline_after(now, period_ - late % period_);
             break;
+        }
     }
     return due;
 }

@@ -476,6 +476,8 @@ struct group_with_sources {
           bad{io, endpoint{ipv4{{127, 0, 0, 12}}, 0}},
           group{ipv4{{232, 1, 71, 9}}, member.address.port()},
           loopback{member.socket.find_interface("lo").value()} {
+        // Another test may have joined the same group.
+        CHECK(member.socket.set_option(all_groups{false}).ok());
         CHECK(good.socket.set_multicast_interface(loopback).ok());
         CHECK(bad.socket.set_multicast_interface(loopback).ok());
     }

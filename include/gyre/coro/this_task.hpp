@@ -48,6 +48,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                      const environment* given) noexcept;
+    // NOLINTNEXTLINE(modernize-use-nodiscard): that it came may be all there is to know.
     stop_level await_resume() const noexcept { return back_.env().chain->level(); }
 
 private:
