@@ -61,9 +61,9 @@ public:
     [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
                                                         const environment* given) noexcept {
         prepare(*given);
-        std::coroutine_handle<> next;
-        if (!begin_for(waiter, it_, next)) return waiter;
-        return next ? next : std::noop_coroutine();
+        std::coroutine_handle<> first;
+        if (!begin_for(waiter, it_, first)) return waiter;
+        return first ? first : std::noop_coroutine();
     }
     awaited<Awaitable> await_resume() {
         finish();
