@@ -488,11 +488,11 @@ TEST_CASE("a loop's end stops a writer in the middle of a write, and the rest st
         io_result<> outcome{errc::malformed};
         const shared_bytes each = message(std::string(100'000, 'x'));
         for (int count = 0; count < 200; ++count) CHECK(box.try_send(each).ok());
+        const auto run = [&](socket_pair pair) -> task<> {
+            outcome = co_await write_from(box, pair.client);
+        };
         {
             io_context io{options};
-            const auto run = [&](socket_pair pair) -> task<> {
-                outcome = co_await write_from(box, pair.client);
-            };
             launch(io, run(connected_pair(io)), or_terminate{});
             io.run_for(5ms);
         }
