@@ -313,20 +313,20 @@ TEST_CASE("another seed gives another order, if it is asked for") {
 
 TEST_CASE("a world that ends stops what still runs in it, and nothing stays open") {
     int ended = 0;
+    const auto hold = [&ended](endpoint where) -> task<> {
+        auto connected = co_await stream_socket::connect(where);
+        stream_socket to = connected.take();
+        std::array<std::byte, 4> space;
+        const auto got = co_await to.read_some(mutable_buffer{space});
+        CHECK(got.error() == errc::canceled);
+        ++ended;
+    };
     {
         test::world world;
         test::machine& server = world.add("server");
         test::machine& client = world.add("client");
         world.start(server, echo_server(server.at(7000)));
-        const auto hold = [&]() -> task<> {
-            auto connected = co_await stream_socket::connect(server.at(7000));
-            stream_socket to = connected.take();
-            std::array<std::byte, 4> space;
-            const auto got = co_await to.read_some(mutable_buffer{space});
-            CHECK(got.error() == errc::canceled);
-            ++ended;
-        };
-        world.start(client, hold());
+        world.start(client, hold(server.at(7000)));
         CHECK(world.run_for(1h).ok());
         CHECK(world.open_descriptors() > 0);
     }
