@@ -62,6 +62,7 @@ io_result<ready_notice> ready_notice::take(io_context& on) {
     }
     // The copy is closed in programs that are executed from now on.
     duplicate_operation op{number, number + 1};
+    op.through_exec = true;  // An old announcement may name what was opened since.
     op.result = on.host().perform_now(op);
     if (const error refused = error_of(op)) return refused;
     made.to_ = writable_pipe::adopt(on, op.result);

@@ -13,6 +13,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -225,6 +226,8 @@ TEST_CASE("a program without gyre is ready when it writes to the descriptor that
 }
 
 TEST_CASE("a start that is stopped leaves no process behind") {
+    while (::waitpid(-1, nullptr, 0) > 0) {
+    }  // What earlier cases have killed.
     on_every_backend([](io_context&) -> task<> {
         const auto started = co_await with_timeout(50ms, start_successor("sleep", for_ever(), 1h));
         CHECK(started.error() == errc::timed_out);
@@ -261,6 +264,11 @@ TEST_CASE("a program that nobody waits for tells nobody, and a wrong announcemen
         }
         ::setenv("GYRE_READY_FD", "999", 1);
         CHECK(ready_notice::take(io).error() == errc::bad_descriptor);
+        const int own = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+        ::setenv("GYRE_READY_FD", std::to_string(own).c_str(), 1);
+        CHECK(ready_notice::take(io).error() == errc::bad_descriptor);
+        CHECK(::fcntl(own, F_GETFD) >= 0);
+        ::close(own);
         ::unsetenv("GYRE_READY_FD");
     });
 }
