@@ -44,7 +44,8 @@ public:
     /// is none. Once, and before there are threads: it changes the environment (setenv(3)). Outside of
     /// coroutines too.
     ///
-    /// Errors: `errc::malformed`, `errc::bad_descriptor`.
+    /// Errors: `errc::malformed`; `errc::bad_descriptor` if it is not open, or was opened by this program,
+    ///         which shows by its FD_CLOEXEC: then it is left alone.
     [[nodiscard]] static io_result<ready_notice> take(io_context& on);
 
     /// Whether somebody waits for it.
