@@ -77,16 +77,17 @@ gyre::task<gyre::io_result<gyre::exit_status>> run_once(service& of, int listene
 
     gyre::io_result<gyre::exit_status> ended;
     const auto body = [&](gyre::task_group& group) -> gyre::task<> {
-        group.spawn(forward(child.output(), of, stdout));
-        group.spawn(forward(child.error(), of, stderr));
+        auto output = group.spawn_child(forward(child.output(), of, stdout));
+        auto errors = group.spawn_child(forward(child.error(), of, stderr));
         const auto first = co_await gyre::when_any(child.wait(), of.asked.wait());
         ended = std::get<0>(first.results);
         if (!ended.ok()) {
             ended = co_await gyre::shielded(child.terminate(grace), 2 * grace);
         }
         // What it has started itself may have our pipes for longer.
-        const auto said = co_await gyre::shielded(group.join(), 1s);
-        if (!said.ok()) group.request_stop();
+        static_cast<void>(co_await gyre::shielded(output.wait(), 1s));
+        static_cast<void>(co_await gyre::shielded(errors.wait(), 1s));
+        group.request_stop();
     };
     co_await gyre::with_group(body);
     co_return ended;

@@ -124,7 +124,8 @@ public:
 
     /// Waits until there is no child.
     ///
-    /// Errors:        none. Cancellation: ignored; stop the children instead.
+    /// Errors:        none. Cancellation: ignored, that by a limit around it included: to wait for less than
+    ///                their end, `wait` for children with handles, which may be stopped.
     /// Threads:       the loop's thread. Cost: no allocation.
     class join_awaiter final : public waiter {
     public:
