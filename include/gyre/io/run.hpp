@@ -26,6 +26,8 @@ struct run_options {
 
     /// The signal, such as SIGUSR1, at which `run_until_signal` prints which coroutine waits for what
     /// (task_dump.hpp) to standard error, each time. None by default: programs may use any themselves.
+    /// Of the program's own loop: what it has sent to others is "waiting for another loop" there, and told
+    /// by a task that is sent after it and yields `dump_tasks(*io_context::current())`.
     int dump_signal = 0;
     io_context_options loop;
 };
