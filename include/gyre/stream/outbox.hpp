@@ -52,7 +52,8 @@ struct outbox_counters {
 };
 
 /// The queue. Any number of senders and one writer at a time, all on one loop or one strand. Does not move;
-/// must outlive its senders and its writer.
+/// must outlive its senders and its writer. It is of one connection and fails with it, letting go of what is
+/// queued: a client that connects anew and must send the rest keeps that in a queue of its own.
 class outbox {
 public:
     /// Of what a message tells the newest state; any number that the program chooses.
