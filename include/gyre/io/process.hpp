@@ -145,7 +145,8 @@ private:
 ///
 /// Destroying it kills what still runs (SIGKILL), so that no process outlives its owner by accident;
 /// `detach` lets one go on purpose. Nothing becomes a zombie either way: whoever was not waited for is
-/// reaped when the next process is started or let go.
+/// reaped when the next process is started or let go. That is the process alone, as in `terminate`: what it
+/// has started itself is reached by `signal_group`, as long as its own end was not waited for.
 ///
 /// A program that ignores SIGCHLD, or whose handler waits for all children, takes the statuses away from
 /// here: `wait` then ends with `errc::no_child_process`. Must outlive its `wait` and `terminate`.
@@ -237,7 +238,8 @@ struct process_output {
 };
 
 /// Runs `program` to its end, gives it `input` and keeps what it says. Its streams are pipes, whatever
-/// `options` says of them.
+/// `options` says of them, and are read until they end: a program that it leaves behind with them is waited
+/// for as well.
 ///
 /// @param  input           Borrowed until completion.
 /// @param  kept_bytes_max  Of its output, and of its errors. A program that says more is killed.
