@@ -3,9 +3,12 @@
 // What gyre/stream/shared_bytes.hpp promises to the code that uses it.
 #include <gyre/stream/shared_bytes.hpp>
 
+#include <base/ending.hpp>
 #include <support/harness.hpp>
 
 #include <array>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -63,5 +66,15 @@ TEST_CASE("holders on several threads let go of one message in any order") {
         }
         message = {};
         for (std::thread& each : threads) each.join();
+    }
+}
+
+TEST_CASE("more bytes than there is memory for are a failed check, however many") {
+    for (const std::size_t size : {SIZE_MAX, SIZE_MAX - 20, SIZE_MAX / 2 + 1}) {
+        const testing::ending how = testing::ending_of([size] {
+            static_cast<void>(shared_bytes::made_by(size, [](mutable_buffer) noexcept {}));
+        });
+        CHECK(how.signal == SIGABRT);
+        CHECK(how.said_that("memory for shared bytes"));
     }
 }

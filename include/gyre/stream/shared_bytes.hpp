@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gyre/base/buffer.hpp>
+#include <gyre/base/check.hpp>
 #include <gyre/coro/frame_allocator.hpp>
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -45,6 +47,8 @@ public:
     template <std::invocable<mutable_buffer> Fill>
     [[nodiscard]] static shared_bytes made_by(std::size_t size, Fill&& fill) {
         if (size == 0) return {};
+        // Else the sum below, or what it is rounded up to, would be a small number.
+        expects(size <= std::numeric_limits<std::size_t>::max() / 2, "memory for shared bytes");
         shared_bytes made{::new (frame_cache::allocate(sizeof(block) + size)) block{{1}, size}};
         std::forward<Fill>(fill)(mutable_buffer{made.first(), size});
         return made;
