@@ -272,3 +272,29 @@ TEST_CASE("a message socket that is not open says so to everything") {
         CHECK(local_packet_acceptor::listen(io, {}).error() == errc::address_family_not_supported);
     });
 }
+
+TEST_CASE("a packet for which there is no room at all is cut, and no end") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [failed, sender, receiver] = local_packet_socket::connected_pair(io);
+        REQUIRE_FALSE(failed);
+        std::array<std::byte, 8> space{};
+
+        const io_result<> first = co_await sender.send(bytes_of("first"));
+        const io_result<> second = co_await sender.send(bytes_of("second"));
+        const auto peeked = co_await receiver.peek(mutable_buffer{});
+        const auto cut = co_await receiver.receive(mutable_buffer{});
+        const auto whole = co_await receiver.receive(space);
+        CHECK(sender.close().ok());
+        const auto end = co_await receiver.receive(mutable_buffer{});
+
+        CHECK(first.ok());
+        CHECK(second.ok());
+        CHECK(peeked.ok());
+        CHECK(peeked.value().truncated);
+        CHECK(cut.ok());
+        CHECK(cut.value().truncated);
+        CHECK(cut.value().size == 0);
+        CHECK(whole.value().size == 6);
+        CHECK(end.error() == errc::eof);
+    });
+}

@@ -24,14 +24,16 @@ namespace gyre {
 
 // Implementation: how raw results become results.
 
-/// Of a receive that may meet the end of a connection, which looks like a message of no bytes.
+/// Of a receive that may meet the end of a connection, which looks like a message of no bytes; one of which
+/// there was no room for any is cut.
 struct finish_packet_receive : datagram_message {
     using datagram_message::datagram_message;
     [[nodiscard]] io_result<received_datagram> operator()(
         const message_operation& op) const noexcept {
         if (op.result < 0) return error_of(op);
-        if (op.result == 0) return error{errc::eof, activity::read};
-        return received(op);
+        const received_datagram got = received(op);
+        if (got.size == 0 && !got.truncated) return error{errc::eof, activity::read};
+        return got;
     }
 };
 
