@@ -87,18 +87,23 @@ endpoint::endpoint(const ipv6& address, std::uint16_t port) noexcept {
 endpoint::endpoint(const ip_address& address, std::uint16_t port) noexcept
     : endpoint{address.is_v4() ? endpoint{address.v4(), port} : endpoint{address.v6(), port}} {}
 
+// Of a path of 108 bytes the kernel tells 111, with a NUL behind it, which it would not take back.
+endpoint::endpoint(const socket_address& raw) noexcept : raw_{raw} {
+    raw_.size = std::min<std::uint32_t>(raw_.size, sizeof(sockaddr_un));
+}
+
 io_result<endpoint> endpoint::local(std::string_view path) noexcept {
     sockaddr_un it{};
     it.sun_family = AF_UNIX;
     if (path.empty()) return error{errc::invalid_argument, activity::endpoint};
-    if (path.size() >= sizeof it.sun_path) return error{errc::name_too_long, activity::endpoint};
+    if (path.size() > sizeof it.sun_path) return error{errc::name_too_long, activity::endpoint};
     const bool abstract = path.front() == '\0';
     if (!abstract && path.find('\0') != std::string_view::npos) {
         return error{errc::invalid_argument, activity::endpoint};  // The kernel would cut it there.
     }
     path.copy(it.sun_path, path.size());
-    // A path ends with its NUL, an abstract name (unix(7)) with its length.
-    const std::size_t terminator = abstract ? 0 : 1;
+    // A path ends with its NUL if there is room, an abstract name (unix(7)) with its length.
+    const std::size_t terminator = abstract || path.size() == sizeof it.sun_path ? 0 : 1;
     endpoint made;
     made.raw_ = pack(it, path_offset + path.size() + terminator);
     return made;

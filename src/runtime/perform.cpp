@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -224,10 +225,12 @@ int find_interface(interface_operation& op) noexcept {
 
 // A listener that has gone leaves its file, which refuses connections. What does anything else stays.
 int remove_stale_path(const address_operation& op) noexcept {
-    sockaddr_un local{};
-    std::memcpy(&local, op.address->data, std::min<std::size_t>(op.address->size, sizeof local));
+    constexpr std::size_t offset = offsetof(sockaddr_un, sun_path);
+    // The longest path there is has no NUL behind it.
+    char path[sizeof(sockaddr_un::sun_path) + 1]{};
+    const std::size_t named = std::min<std::size_t>(op.address->size, sizeof(sockaddr_un));
+    if (named > offset) std::memcpy(path, op.address->data + offset, named - offset);
     struct stat found{};
-    const char* path = local.sun_path;
     if (*path == '\0' || ::lstat(path, &found) != 0 || !S_ISSOCK(found.st_mode)) return -EADDRINUSE;
     const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (probe < 0) return -errno;

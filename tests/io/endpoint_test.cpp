@@ -229,9 +229,10 @@ TEST_CASE("addresses alone are parsed by their types") {
     CHECK(ipv6::parse("127.0.0.1").error() == errc::malformed);
 }
 
-TEST_CASE("a local endpoint takes paths of up to 107 bytes") {
-    const std::string longest(107, 'p');
+TEST_CASE("a local endpoint takes paths of up to 108 bytes") {
+    const std::string longest(108, 'p');
 
+    CHECK(endpoint::local(longest.substr(1)).value().path() == longest.substr(1));
     CHECK(endpoint::local(longest).value().path() == longest);
     CHECK(endpoint::local(longest + 'p').error() == errc::name_too_long);
     CHECK(endpoint::local("").error() == errc::invalid_argument);
@@ -240,9 +241,9 @@ TEST_CASE("a local endpoint takes paths of up to 107 bytes") {
     check_round_trip("unix:" + longest);
 }
 
-TEST_CASE("an abstract name may be 107 bytes and contain anything") {
-    const std::string name = "\0with\0zeros and @"s + std::string(90, '\xff');
-    REQUIRE(name.size() == 107);
+TEST_CASE("an abstract name may be 108 bytes and contain anything") {
+    const std::string name = "\0with\0zeros and @"s + std::string(91, '\xff');
+    REQUIRE(name.size() == 108);
 
     const endpoint it = endpoint::local(name).value();
 
@@ -250,7 +251,7 @@ TEST_CASE("an abstract name may be 107 bytes and contain anything") {
     CHECK(it.path() == name);
     CHECK(endpoint::parse(it.to_string()).value() == it);
     CHECK(endpoint::local(name + 'x').error() == errc::name_too_long);
-    CHECK_FALSE(it == endpoint::local(name.substr(0, 106)).value());
+    CHECK_FALSE(it == endpoint::local(name.substr(0, 107)).value());
 }
 
 TEST_CASE("a path with a NUL in it is refused instead of being cut off by the kernel") {

@@ -298,3 +298,35 @@ TEST_CASE("a packet for which there is no room at all is cut, and no end") {
         CHECK(end.error() == errc::eof);
     });
 }
+
+TEST_CASE("a sender whose path is as long as a path can be is told apart, and answered") {
+    const scratch_directory in;
+    int number = 0;
+    on_every_backend([&](io_context& io) -> task<> {
+        std::string path = in / std::to_string(++number);
+        path.resize(108, 'p');
+        const endpoint longest = endpoint::local(path).value();
+        const endpoint here = fresh_address(in, true, ++number);
+        local_datagram_socket server = local_datagram_socket::bind(io, here).take();
+        local_datagram_socket client = local_datagram_socket::bind(io, longest).take();
+        std::array<std::byte, 64> space{};
+
+        const io_result<> asked = co_await client.send_to(bytes_of("question"), here);
+        auto question = co_await server.receive_from(space);
+        const endpoint from = question.template get<2>();
+        const io_result<> answered = co_await server.send_to(bytes_of("answer"), from);
+        const std::string answer = co_await next(client);
+        const io_result<local_datagram_socket> taken = local_datagram_socket::bind(io, longest);
+        CHECK(client.close().ok());
+        const io_result<local_datagram_socket> again = local_datagram_socket::bind(io, longest);
+
+        CHECK(asked.ok());
+        CHECK(from == longest);
+        CHECK(from.path() == path);
+        CHECK(endpoint::parse(from.to_string()).value() == longest);
+        CHECK(answered.ok());
+        CHECK(answer == "answer");
+        CHECK(taken.error() == errc::address_in_use);
+        CHECK(again.ok());
+    });
+}

@@ -30,7 +30,7 @@ public:
 
     /// A Unix-domain socket at `path` in the file system; a leading NUL means the abstract name space. The
     /// path stays when the listener is closed; the next listener removes it (`listen_options`).
-    /// Errors: `errc::name_too_long` past 107 bytes, `errc::invalid_argument` if empty or if there is a
+    /// Errors: `errc::name_too_long` past 108 bytes, `errc::invalid_argument` if empty or if there is a
     /// NUL in a path.
     [[nodiscard]] static io_result<endpoint> local(std::string_view path) noexcept;
 
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] static io_result<endpoint> parse(std::string_view text) noexcept;
 
     /// The kernel's own form, as filled in by accept or getsockname.
-    explicit endpoint(const socket_address& raw) noexcept : raw_{raw} {}
+    explicit endpoint(const socket_address& raw) noexcept;
 
     [[nodiscard]] family kind() const noexcept;
     [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 unless IPv4 or IPv6.
