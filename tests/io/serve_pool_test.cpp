@@ -86,6 +86,22 @@ TEST_CASE("a bound is divided among servers without a rest, however large") {
     CHECK(share(std::numeric_limits<std::size_t>::max(), 2) == (std::size_t{1} << 63));
 }
 
+TEST_CASE("a rate is divided among servers, however long its time") {
+    const auto share = [](duration per, std::uint64_t burst, std::size_t servers) {
+        serve_options whole;
+        whole.accepts = rate_limit{1, per, burst};
+        const rate_limit part = *share_of(whole, servers).accepts;
+        CHECK(token_rate{part}.burst() == part.burst);
+        return part;
+    };
+    CHECK(share(1s, 8, 4).per == 4s);
+    CHECK(share(1s, 8, 4).burst == 2);
+    CHECK(share(1s, 3, 4).burst == 1);
+    CHECK(share(duration::max(), 1, 4).per == duration::max());
+    CHECK(share(duration::max() / 3, 3, 4).per == duration::max());
+    CHECK(share(duration::max() / 3, 3, 2).per == duration::max() / 3 * 2);
+}
+
 TEST_CASE("with a listener for each loop every connection is served, on a loop of the pool") {
     leaving_no_descriptor(3, [](io_context& io, io_pool& pool) {
         record seen;

@@ -11,9 +11,7 @@
 #include <gyre/io/serve.hpp>
 #include <gyre/runtime/io_pool.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -31,15 +29,7 @@ namespace gyre {
     io_pool& pool, const endpoint& local, const listen_options& options = {});
 
 /// The untyped part: what part of the bounds each of several servers gets.
-[[nodiscard]] inline serve_options share_of(serve_options whole, std::size_t servers) noexcept {
-    const std::size_t all = whole.connections_max;
-    whole.connections_max = std::max<std::size_t>(1, all / servers + (all % servers != 0 ? 1 : 0));
-    if (whole.accepts) {
-        whole.accepts->per *= static_cast<duration::rep>(servers);
-        whole.accepts->burst = std::max<std::uint64_t>(1, whole.accepts->burst / servers);
-    }
-    return whole;
-}
+[[nodiscard]] serve_options share_of(serve_options whole, std::size_t servers) noexcept;
 
 /// Serves each of `acceptors` on its loop of `pool`, as `serve` does, and returns when all have ended.
 ///
