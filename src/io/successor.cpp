@@ -17,6 +17,7 @@ namespace gyre {
 namespace {
 
 constexpr const char* ready_variable = "GYRE_READY_FD";
+constexpr int behind_standard_streams = 3;
 constexpr duration farewell = std::chrono::seconds{1};
 
 // The end of the process is an end without a word, even if a child of its own has a copy of the pipe.
@@ -61,7 +62,7 @@ io_result<ready_notice> ready_notice::take(io_context& on) {
         return error{errc::malformed, activity::adopt};
     }
     // The copy is closed in programs that are executed from now on.
-    duplicate_operation op{number, number + 1};
+    duplicate_operation op{number, behind_standard_streams};
     op.through_exec = true;  // An old announcement may name what was opened since.
     op.result = on.host().perform_now(op);
     if (const error refused = error_of(op)) return refused;

@@ -11,9 +11,11 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/child.hpp>
 #include <support/harness.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -258,17 +260,40 @@ TEST_CASE("a program that nobody waits for tells nobody, and a wrong announcemen
         const io_result<> told = co_await none.tell();
         CHECK(told.ok());
 
-        for (const char* const wrong : {"", "x", "-1", "3x"}) {
+        for (const char* const wrong : {"", "x", "-1", "3x", "2147483648"}) {
             ::setenv("GYRE_READY_FD", wrong, 1);
             CHECK(ready_notice::take(io).error() == errc::malformed);
         }
-        ::setenv("GYRE_READY_FD", "999", 1);
-        CHECK(ready_notice::take(io).error() == errc::bad_descriptor);
+        for (const char* const shut : {"999", "2147483647"}) {
+            ::setenv("GYRE_READY_FD", shut, 1);
+            CHECK(ready_notice::take(io).error() == errc::bad_descriptor);
+        }
         const int own = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         ::setenv("GYRE_READY_FD", std::to_string(own).c_str(), 1);
         CHECK(ready_notice::take(io).error() == errc::bad_descriptor);
         CHECK(::fcntl(own, F_GETFD) >= 0);
         ::close(own);
         ::unsetenv("GYRE_READY_FD");
+    });
+}
+
+TEST_CASE("a notice that has the last number there may be is taken") {
+    with_every_backend([](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            io_context io{options};
+            const int last = 200;
+            const rlimit so_many{last + 1, last + 1};
+            std::array<int, 2> ends{};
+            me.check(::pipe(ends.data()) == 0 && ::dup2(ends[1], last) == last, "a pipe");
+            me.check(::setrlimit(RLIMIT_NOFILE, &so_many) == 0, "a limit");
+            ::setenv("GYRE_READY_FD", std::to_string(last).c_str(), 1);
+
+            const io_result<ready_notice> taken = ready_notice::take(io);
+
+            me.check(taken.ok(), taken.error().message());
+            me.check(taken.value().wanted(), "somebody waits");
+            me.check(::fcntl(last, F_GETFD) < 0, "the number is free");
+        });
+        CHECK_MESSAGE(report.passed(), report.text);
     });
 }
