@@ -42,9 +42,11 @@ io_result<std::vector<inherited_descriptor>> take_inherited_descriptors(io_conte
     const std::string_view announced = variable("LISTEN_FDS");
     if (announced.empty()) return all;
     const std::string_view receiver = variable("LISTEN_PID");
-    if (!receiver.empty() && number_in(receiver) != ::getpid()) return all;
+    const int process = receiver.empty() ? ::getpid() : number_in(receiver);
     const int count = number_in(announced);
-    if (count < 0 || count > count_max) return error{errc::malformed, activity::adopt};
+    const bool numbers = process > 0 && count >= 0 && count <= count_max;
+    if (!numbers) return error{errc::malformed, activity::adopt};
+    if (process != ::getpid()) return all;
 
     std::string_view names = variable("LISTEN_FDNAMES");
     for (int each = 0; each < count; ++each) {

@@ -81,6 +81,11 @@ TEST_CASE("what was announced to another process, or wrongly, is left alone") {
             announce(wrong, "", 0);
             me.check(take_inherited_descriptors(io).error() == errc::malformed, wrong);
         }
+        announce("2", "", 0);
+        for (const char* const wrong : {"x", "-1", "0", "1x", "99999999999"}) {
+            ::setenv("LISTEN_PID", wrong, 1);
+            me.check(take_inherited_descriptors(io).error() == errc::malformed, wrong);
+        }
         announce("90", "", 0);
         me.check(take_inherited_descriptors(io).error() == errc::bad_descriptor, "not open");
         const int own = ::fcntl(3, F_DUPFD_CLOEXEC, 5);
