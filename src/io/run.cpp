@@ -18,7 +18,7 @@ program::program(const run_options& options) noexcept : options_{options}, loop_
     signals_ = opened.take();
     if (options.dump_signal == 0) return;
     io_result<signal_set> for_dumps = signal_set::open(loop_, {options.dump_signal});
-    if (!signals_status_) signals_status_ = for_dumps.error();
+    dump_signals_status_ = for_dumps.error();
     dump_signals_ = for_dumps.take();
 }
 
@@ -37,7 +37,12 @@ void program::run_watched(stop_handle target) {
     } else {
         signals_.exit_on_second();
         watcher_ = launch(loop_, watch(std::move(target)), or_terminate{});
-        if (options_.dump_signal != 0) dumper_ = launch(loop_, dump_at_signals(), or_terminate{});
+    }
+    if (dump_signals_status_) {
+        std::fprintf(stderr, "gyre: %s; signal %d will print nothing\n",
+                     dump_signals_status_.message().c_str(), options_.dump_signal);
+    } else if (options_.dump_signal != 0) {
+        dumper_ = launch(loop_, dump_at_signals(), or_terminate{});
     }
     loop_.run();
 }

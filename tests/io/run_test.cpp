@@ -3,6 +3,7 @@
 // What gyre/io/run.hpp promises. Signals end processes, so those tests run in forked children.
 #include <gyre/io/run.hpp>
 
+#include <gyre/coro/this_task.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -295,4 +296,25 @@ TEST_CASE("a program that was asked for it prints who waits for what at a signal
             CHECK(says(it, "waiting for event"));
             CHECK(says(it, "status 7"));
         });
+}
+
+TEST_CASE("a dump signal that cannot be waited for is reported, and others end the program") {
+    for (const int impossible : {SIGKILL, 999, -1}) {
+        check_programs(
+            [impossible](const run_options& options, child_process& me) {
+                run_options with = options;
+                with.dump_signal = impossible;
+                const auto drained = []() -> task<int> {
+                    static_cast<void>(::raise(SIGTERM));
+                    static_cast<void>(co_await this_task::stop_requested());
+                    co_return 7;
+                };
+                return with_errors_read(me, [&] { return run_until_signal(drained(), with); });
+            },
+            [](const program_end& it) {
+                CHECK(it.status == 0);
+                CHECK(says(it, "will print nothing"));
+                CHECK(says(it, "status 7"));
+            });
+    }
 }

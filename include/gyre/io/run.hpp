@@ -25,7 +25,8 @@ struct run_options {
     duration grace = std::chrono::seconds{5};
 
     /// The signal, such as SIGUSR1, at which `run_until_signal` prints which coroutine waits for what
-    /// (task_dump.hpp) to standard error, each time. None by default: programs may use any themselves.
+    /// (task_dump.hpp) to standard error, each time. None by default: programs may use any themselves. One
+    /// that cannot be waited for is reported there, and changes nothing else.
     /// Of the program's own loop: what it has sent to others is "waiting for another loop" there, and told
     /// by a task that is sent after it and yields `dump_tasks(*io_context::current())`.
     int dump_signal = 0;
@@ -63,7 +64,8 @@ private:
     io_context loop_;
     signal_set signals_;
     signal_set dump_signals_;
-    error signals_status_;  // Of either set.
+    error signals_status_;
+    error dump_signals_status_;
     stop_handle watcher_;
     stop_handle dumper_;
 };
