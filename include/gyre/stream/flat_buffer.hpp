@@ -67,7 +67,7 @@ public:
         end_ += count;
     }
 
-    /// Adds a copy of `from`. @pre  the bound allows it.
+    /// Adds a copy of `from`, which is none of its own content. @pre  the bound allows it.
     void append(const_buffer from) noexcept;
 
     /// Drops the first `count` bytes. @pre  there are so many.

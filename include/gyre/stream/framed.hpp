@@ -24,8 +24,9 @@ namespace gyre {
 
 /// What a codec says of the bytes at hand.
 struct found_frame {
-    /// No whole frame yet. @param  missing  At least so many bytes; 1 if only their content tells.
+    /// No whole frame yet. @param  missing  At least so many bytes; 1 if only their content tells. Above 0.
     [[nodiscard]] static constexpr found_frame partial(std::size_t missing) noexcept {
+        expects(missing > 0, "a frame without the bytes that it lacks");
         found_frame it;
         it.missing = missing;
         return it;
