@@ -693,6 +693,26 @@ TEST_CASE("connections of an adopted listener have no_delay set, as those of its
     });
 }
 
+TEST_CASE("an accept from what was adopted and does not listen is an error, and no wait") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [failed, left, right] = stream_socket::connected_pair(io);
+        REQUIRE_FALSE(failed);
+        const int connected = left.release();
+        const int unbound = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const int datagrams = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        for (const int number : {connected, unbound, datagrams}) {
+            stream_acceptor wrong = stream_acceptor::adopt(io, number);
+
+            const io_result<stream_socket> first = co_await wrong.accept();
+            const io_result<stream_socket> second = co_await wrong.accept();
+
+            const errc why = number == datagrams ? errc::not_supported : errc::invalid_argument;
+            CHECK(first.error() == why);
+            CHECK(second.error() == why);
+        }
+    });
+}
+
 TEST_CASE("a port may be listened on again while old connections linger") {
     on_every_backend([](io_context& io) -> task<> {
         tcp_acceptor acceptor = listen_anywhere(io);
