@@ -108,7 +108,8 @@ public:
     using basic_descriptor::close;
 
     /// Takes ownership of a listening socket that no other code will close, for use on `on`. Connections that
-    /// it accepts from now on have `no_delay` set, as those of `listen`.
+    /// it accepts from now on have `no_delay` set, as those of `listen`. Accepts from what does not
+    /// listen end with `errc::invalid_argument`, or `errc::not_supported` of datagrams.
     [[nodiscard]] static stream_acceptor adopt(io_context& on, int number) noexcept;
 };
 

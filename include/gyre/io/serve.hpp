@@ -74,8 +74,8 @@ struct serve_options {
     std::function<void(const endpoint&, peer_verdict)> on_refused;
 
     /// Told of the sessions that are there still when a stop follows a drain, so when the grace of
-    /// `run_until_signal` is over, before they are stopped. On the loop that accepts; it must not wait. Not
-    /// if the stop comes before intake has ended, as where there is no grace at all.
+    /// `run_until_signal` is over, before they are stopped. On the loop that accepts; it must neither
+    /// wait nor throw. Not if the stop comes before intake has ended, as where there is no grace at all.
     std::function<void(const straggler_report&)> on_stragglers;
     std::size_t stragglers_told_max = 100;  ///< In detail; the oldest.
 

@@ -5,7 +5,8 @@
 // Each is a value with the kernel's level and name; `socket.set_option(no_delay{true})` and
 // `socket.get_option<no_delay>()` do the rest, at once and outside of coroutines too. What a socket does
 // not have is `errc::no_protocol_option` or `errc::not_supported`, what the program may not do
-// `errc::operation_not_permitted`, and a value out of range `errc::invalid_argument`.
+// `errc::operation_not_permitted`, and a value that the kernel finds out of range `errc::invalid_argument`.
+// It is lenient with some: of a hop limit -1 is its default, and a buffer's size is cut to what it grants.
 #pragma once
 
 #include <gyre/base/result.hpp>
@@ -262,7 +263,8 @@ struct all_groups : switch_option<all_groups, option_key{option_level::ip, 49}> 
 struct broadcast_allowed : switch_option<broadcast_allowed, option_key{option_level::socket, 6}> {};
 
 /// Of datagrams: each send is cut into datagrams of this size, the last may be shorter (UDP_SEGMENT, Linux
-/// 4.18); 0: not. At most 64 of them in 65,507 bytes at once. `errc::no_protocol_option` before Linux 4.18.
+/// 4.18); 0: not. At most 64 of them in 65,507 bytes at once; newer kernels take more.
+/// `errc::no_protocol_option` before Linux 4.18.
 struct segment_size : bytes_option<segment_size, option_key{option_level::udp, 103}> {};
 
 /// Keep IPv4 off an IPv6 socket (ipv6(7)). Before binding.
