@@ -12,6 +12,8 @@
 #include <gyre/base/wait_briefly.hpp>
 #include <gyre/runtime/io_context.hpp>
 
+#include <runtime/system_host.hpp>
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -148,6 +150,9 @@ void unsubscribe(subscription& it) noexcept {
 
 io_result<signal_subscription> signal_subscription::open(io_context& on,
                                                          std::initializer_list<int> signals) {
+    const bool of_this_process = &on.host() == &system_host::instance();
+    if (!of_this_process) return error{errc::not_supported, activity::signal};
+
     const std::lock_guard lock{registry};
     std::size_t slot = 0;
     while (slot < subscriptions.size() && subscriptions[slot].taken) ++slot;

@@ -7,6 +7,7 @@
 #include <gyre/io/backoff.hpp>
 #include <gyre/io/connect_to.hpp>
 #include <gyre/io/serve.hpp>
+#include <gyre/io/signals.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/event.hpp>
@@ -19,6 +20,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <string>
 #include <thread>
 #include <vector>
@@ -348,4 +350,13 @@ TEST_CASE("the machines of a world know each other by name") {
 
     CHECK_MESSAGE(outcome.ok(), outcome.text());
     CHECK_FALSE(outcome.take());
+}
+
+TEST_CASE("no signals come to a machine of a world, and its programs are told so") {
+    test::world w;
+    test::machine& alone = w.add("alone");
+
+    const auto opened = signal_set::open(alone.io(), {SIGHUP});
+
+    CHECK(opened.error() == errc::not_supported);
 }

@@ -23,7 +23,8 @@ public:
     ///
     /// @param  on       The loop it will be waited for on.
     /// @param  signals  Such as `{SIGHUP}`.
-    /// Errors:          `errc::invalid_argument`, `errc::limit_exceeded` past 32 sets.
+    /// Errors:          `errc::invalid_argument`, `errc::limit_exceeded` past 32 sets,
+    ///                  `errc::not_supported` on a machine of a world.
     [[nodiscard]] static io_result<signal_set> open(io_context& on,
                                                     std::initializer_list<int> signals);
 

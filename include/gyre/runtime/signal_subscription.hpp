@@ -31,7 +31,8 @@ public:
     ~signal_subscription();
 
     /// Subscribes. Any thread; 32 subscriptions at a time.
-    /// Errors: `errc::limit_exceeded`, `errc::invalid_argument` for what is no signal.
+    /// Errors: `errc::limit_exceeded`, `errc::invalid_argument` for what is no signal,
+    ///         `errc::not_supported` on a machine of a world, which no signals come to.
     [[nodiscard]] static io_result<signal_subscription> open(io_context& on,
                                                              std::initializer_list<int> signals);
 
