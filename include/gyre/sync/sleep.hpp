@@ -58,10 +58,7 @@ private:
     return sleep_awaiter{moment};
 }
 
-/// Lets everything run that is ready, then goes on.
-///
-/// Errors:        none. Cancellation: ignored, it does not wait. Threads: resumes on the caller's
-/// executor. Cost: one post.
+/// Made by `yield`.
 class [[nodiscard]] yield_awaiter final {
 public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -74,6 +71,12 @@ private:
     resumption back_;
 };
 
+/// Lets everything run that is ready, then goes on.
+///
+/// Errors:        none.
+/// Cancellation:  ignored, it does not wait.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          one post.
 [[nodiscard]] inline yield_awaiter yield() noexcept { return {}; }
 
 }  // namespace gyre
