@@ -76,7 +76,10 @@ private:
 
 /// Awaits `it`, which a stop of `token` ends as one of the caller's does.
 ///
-///     std::jthread worker{[](std::stop_token asked) { gyre::run(with_stop_token(asked, serve())); }};
+///     task<io_result<>> serve_until(std::stop_token asked) {
+///         co_return co_await with_stop_token(asked, serve());
+///     }
+///     std::jthread worker{[](std::stop_token asked) { static_cast<void>(run(serve_until(asked))); }};
 ///
 /// @param  token  Any, also one without a source. May be stopped from any thread.
 /// @param  it     Owned.
