@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <string>
 
+// snippet: connect
 gyre::task<gyre::io_result<>> connect(std::string host, std::string service, int tries) {
     gyre::backoff retry;
     for (;;) {
@@ -33,6 +34,7 @@ gyre::task<gyre::io_result<>> connect(std::string host, std::string service, int
         if (!waited.ok()) co_return waited;
     }
 }
+// end of snippet
 
 int main(int count, char** arguments) {
     if (count < 3) {

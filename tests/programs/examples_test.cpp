@@ -411,6 +411,73 @@ TEST_CASE("the supervisor starts anew what ends, and says how it has ended") {
     }
 }
 
+TEST_CASE("timetable: what waits for time goes on when it should") {
+    check_output(GYRE_TIMETABLE, GYRE_EXAMPLES "/timetable.expected");
+}
+
+TEST_CASE("price_quotes: tasks end together, first, in turn, and when they are stopped") {
+    check_output(GYRE_PRICE_QUOTES, GYRE_EXAMPLES "/price_quotes.expected");
+}
+
+TEST_CASE("price_board: between threads nothing is lost, and each question is answered") {
+    check_output(GYRE_PRICE_BOARD, GYRE_EXAMPLES "/price_board.expected");
+}
+
+TEST_CASE("order_journal finds its orders again, also behind one that a crash has cut off") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        const scratch_directory scratch;
+        scratch.put("journal", "buy 1\nbuy 2\nbu");
+
+        program it{GYRE_ORDER_JOURNAL, {scratch.path().string()}, {{"GYRE_BACKEND", name}}};
+
+        CHECK(it.rest_of_output() ==
+              "start 1: 2 orders in the journal\n"
+              "100 orders, fewer groups: yes\n"
+              "start 2: 102 orders in the journal\n"
+              "100 orders, fewer groups: yes\n"
+              "journal: 1396 bytes\n"
+              "snapshot: 12 bytes\n");
+        CHECK(it.wait() == 0);
+        CHECK(scratch.get("snapshot") == "orders: 202\n");
+        CHECK_FALSE(std::filesystem::exists(scratch / "journal"));
+    }
+}
+
+TEST_CASE("watched_settings reads a file that was written, or replaced, and no other") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        const scratch_directory scratch;
+        scratch.put("settings", "one\n");
+        program it{GYRE_WATCHED_SETTINGS, {scratch / "settings"}, {{"GYRE_BACKEND", name}}};
+        CHECK(it.next_line() == "one");
+
+        scratch.put("settings", "two\n");
+        CHECK(it.next_line() == "two");
+        scratch.put("other", "not this\n");
+        scratch.put("new", "stop\n");
+        std::filesystem::rename(scratch / "new", scratch / "settings");
+
+        CHECK(it.rest_of_output() == "stop\n");
+        CHECK(it.wait() == 0);
+    }
+}
+
+TEST_CASE("resolve tells addresses, and whose they are") {
+    for (const auto& [host, says] : std::map<std::string, std::string>{
+             {"192.0.2.7", "192.0.2.7:443: documentation\n"},
+             {"2001:db8::1", "[2001:db8::1]:443: documentation\n"},
+             {"10.1.2.3", "10.1.2.3:443: a private network\n"},
+             {"1.1.1.1", "1.1.1.1:443: the internet\n"},
+             {"it.invalid", "gyre: resolve: no such host or service\n"}}) {
+        program it{GYRE_RESOLVE, {host, "443"}};
+        CHECK(it.rest_of_output() == says);
+        CHECK(it.wait() == (host == "it.invalid" ? 1 : 0));
+    }
+}
+
 TEST_CASE("the ticker's listener joins a group, and knows what it has seen when it is stopped") {
     for (const backend_choice backend : backends_under_test()) {
         const std::string name = describe(backend);
