@@ -5,13 +5,20 @@
 
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <support/child.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
 #include <support/skip.hpp>
 
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <string>
 
 using namespace gyre;
@@ -165,4 +172,107 @@ TEST_CASE("changes that were lost are told of") {
         CHECK(heard == most);
         CHECK(change.watch == -1);
     });
+}
+
+TEST_CASE("names that cannot be watched say why") {
+    on_every_backend([](io_context& io) -> task<> {
+        const scratch_directory home;
+        auto opened = file_watch::open(io);
+        file_watch watch = opened.take();
+        std::filesystem::create_symlink(home / "b", home / "a");
+        std::filesystem::create_symlink(home / "a", home / "b");
+        const std::string file = home.put("file", "");
+        const auto why = [&](const std::string& path) {
+            return watch.add(path, file_event::modified).error();
+        };
+
+        CHECK(why(home / "a") == errc::symbolic_link_loop);
+        CHECK(why(file + "/below") == errc::not_a_directory);
+        CHECK(why(home / std::string(300, 'x')) == errc::name_too_long);
+        CHECK(why("") == errc::no_such_file);
+        CHECK(why(file).code() == errc::ok);
+        co_return;
+    });
+}
+
+TEST_CASE("what may not be read is not watched") {
+    if (::getuid() != 0) return skip("it takes root to give up what root may do");
+    const scratch_directory home;
+    const std::string secret = home.put("secret", "");
+    std::filesystem::permissions(secret, std::filesystem::perms::owner_read);
+    std::filesystem::permissions(home.path(), std::filesystem::perms::all);
+    with_every_backend([&](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            io_context io{options};
+            me.check(::setgid(65534) == 0 && ::setuid(65534) == 0, "nobody");
+            file_watch watch = file_watch::open(io).take();
+            const error refused = watch.add(secret, file_event::modified).error();
+            me.check(refused == errc::permission_denied, refused.message());
+        });
+        CHECK_MESSAGE(report.passed(), report.text);
+    });
+}
+
+TEST_CASE("without a free descriptor there is no set of watches, and later there is") {
+    with_every_backend([](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            io_context io{options};
+            rlimit limit{};
+            ::getrlimit(RLIMIT_NOFILE, &limit);
+            const rlimit usual = limit;
+            limit.rlim_cur = 0;
+            ::setrlimit(RLIMIT_NOFILE, &limit);
+            const error refused = file_watch::open(io).error();
+            ::setrlimit(RLIMIT_NOFILE, &usual);
+            me.check(refused == errc::process_descriptors_exhausted, refused.message());
+            me.check(file_watch::open(io).ok(), "there is one now");
+        });
+        CHECK_MESSAGE(report.passed(), report.text);
+    });
+}
+
+namespace {
+
+// In a child: a user namespace of its own, with what its user may have of inotify. False if that is refused.
+bool limit_watches(int sets, int watches) {
+    if (::unshare(CLONE_NEWUSER) != 0) return false;
+    const auto put = [](const char* name, int value) {
+        std::ofstream file{std::string{"/proc/sys/user/"} + name};
+        file << value << std::flush;
+        return file.good();
+    };
+    return put("max_inotify_instances", sets) && put("max_inotify_watches", watches);
+}
+
+}  // namespace
+
+TEST_CASE("a user has so many sets of watches, and so many watches in all of them") {
+    const scratch_directory home;
+    const std::string one = home.put("one", "");
+    const std::string two = home.put("two", "");
+    const std::string three = home.put("three", "");
+    std::filesystem::permissions(home.path(), std::filesystem::perms::all);
+    bool ran = true;
+    with_every_backend([&](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            io_context io{options};
+            if (!limit_watches(1, 2)) return me.say("refused");
+            file_watch watch = file_watch::open(io).take();
+            me.check(watch.add(one, file_event::modified).ok(), "the first");
+            const int second = watch.add(two, file_event::modified).value();
+            me.check(second > 0, "the second");
+
+            const error too_many = watch.add(three, file_event::modified).error();
+            const error no_set = file_watch::open(io).error();
+            me.check(watch.remove(second).ok(), "one goes");
+            const io_result<int> instead = watch.add(three, file_event::modified);
+
+            me.check(too_many == errc::no_space_on_device, too_many.message());
+            me.check(no_set == errc::process_descriptors_exhausted, no_set.message());
+            me.check(instead.ok(), "another one takes its place");
+        });
+        CHECK_MESSAGE(report.passed(), report.text);
+        if (report.text == "refused\n") ran = false;
+    });
+    if (!ran) skip("no user namespace of its own");
 }

@@ -12,6 +12,7 @@
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
+#include <support/skip.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -22,6 +23,8 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -463,5 +466,78 @@ TEST_CASE("no process answers as none") {
         const auto waited = co_await none.wait();
         CHECK(waited.error() == errc::closed);
         none.detach();
+    });
+}
+
+TEST_CASE("each way in which a program cannot be started has its error, and leaves no child") {
+    const scratch_directory home;
+    const std::string garbage = home.put("garbage", "\x01no program");
+    const std::string orphan = home.put("orphan", "#!/nosuch/interpreter\n");
+    const std::string busy = home.put("busy", "");
+    std::filesystem::copy_file("/bin/true", busy,
+                               std::filesystem::copy_options::overwrite_existing);
+    for (const std::string& each : {garbage, orphan, busy})
+        std::filesystem::permissions(each, std::filesystem::perms::owner_all);
+    std::filesystem::create_symlink(home / "b", home / "a");
+    std::filesystem::create_symlink(home / "a", home / "b");
+    on_every_backend([&](io_context&) -> task<> {
+        const std::size_t before = open_descriptors();
+        const auto why = [](std::string program, process_options how) -> task<error> {
+            const auto started = co_await process::start(std::move(program), std::move(how));
+            co_return started.error();
+        };
+        const process_options plain;
+        process_options long_argument;
+        long_argument.arguments = {std::string(256 * 1024, 'x')};  // MAX_ARG_STRLEN is 128 KiB.
+        process_options in_file;
+        in_file.directory = garbage;
+
+        CHECK((co_await why(garbage, plain)) == errc::not_executable);
+        CHECK((co_await why(orphan, plain)) == errc::no_such_file);
+        CHECK((co_await why(garbage + "/below", plain)) == errc::not_a_directory);
+        CHECK((co_await why(home / "a", plain)) == errc::symbolic_link_loop);
+        CHECK((co_await why("/" + std::string(300, 'x'), plain)) == errc::name_too_long);
+        CHECK((co_await why("/bin/true", long_argument)) == errc::argument_list_too_long);
+        CHECK((co_await why("/bin/true", in_file)) == errc::not_a_directory);
+        const int writer = ::open(busy.c_str(), O_WRONLY | O_CLOEXEC);
+        CHECK((co_await why(busy, plain)) == errc::text_file_busy);
+        ::close(writer);
+
+        CHECK(open_descriptors() == before);
+        CHECK_FALSE(has_children());
+    });
+}
+
+TEST_CASE("at the limit of processes none is started, and later one is") {
+    if (::getuid() != 0) return skip("it takes root to become a user without processes");
+    with_every_backend([](const io_context_options& options) {
+        const child_report report = in_child([&](child_process& me) {
+            // A number that no user of the machine has.
+            const auto nobody = static_cast<uid_t>(2'000'000'000 + ::getpid());
+            me.check(::setgid(nobody) == 0 && ::setuid(nobody) == 0, "a user of its own");
+            io_context io{options};
+            const auto run = [&]() -> task<> {
+                // The worker is a process of the limit's as well, and is there after the first start.
+                const auto first = co_await run_process("true");
+                me.check(first.ok(), "the first: " + first.error().message());
+                rlimit usual{};
+                ::getrlimit(RLIMIT_NPROC, &usual);
+                const rlimit none{1, usual.rlim_max};
+                ::setrlimit(RLIMIT_NPROC, &none);
+                const auto refused = co_await process::start("true");
+                ::setrlimit(RLIMIT_NPROC, &usual);
+                const auto last = co_await run_process("true");
+                me.check(refused.error() == errc::resource_unavailable, refused.error().message());
+                me.check(last.ok(), "the last: " + last.error().message());
+            };
+            bool ended = false;
+            launch(io, run(), [&](task_outcome<void> outcome) {
+                outcome.get();
+                ended = true;
+            });
+            io.run_for(patience / 2);
+            me.check(ended, "it has ended");
+        });
+        CHECK_MESSAGE(report.passed(), report.text);
     });
 }

@@ -18,11 +18,13 @@ namespace gyre {
 enum class errc : std::int32_t {
     ok = 0,
 
-    across_devices = EXDEV,  ///< A rename from one file system to another.
+    across_devices =
+        EXDEV,  ///< A rename to another file system; a name that leads out of its directory.
     address_family_not_supported = EAFNOSUPPORT,
     address_in_use = EADDRINUSE,
     address_not_available = EADDRNOTAVAIL,
     already_connected = EISCONN,
+    argument_list_too_long = E2BIG,
     bad_descriptor = EBADF,
     broken_pipe = EPIPE,
     busy = EBUSY,  ///< Another write to the same socket is under way.
@@ -53,6 +55,7 @@ enum class errc : std::int32_t {
     no_such_device_or_address = ENXIO,
     no_such_file = ENOENT,
     no_such_process = ESRCH,
+    not_executable = ENOEXEC,  ///< No program that the kernel knows how to start.
     not_a_directory = ENOTDIR,
     not_connected = ENOTCONN,
     not_enough_memory = ENOMEM,
@@ -61,9 +64,12 @@ enum class errc : std::int32_t {
     permission_denied = EACCES,
     process_descriptors_exhausted = EMFILE,
     protocol_error = EPROTO,
+    protocol_not_supported = EPROTONOSUPPORT,
     read_only_file_system = EROFS,
     resource_unavailable = EAGAIN,
+    symbolic_link_loop = ELOOP,
     system_descriptors_exhausted = ENFILE,
+    text_file_busy = ETXTBSY,  ///< A program that is open to be written.
 
     canceled = 4096,  ///< A stop, a drain or the closing of its socket ended the operation.
     timed_out,        ///< `with_timeout` or one of its like ended it, or no name server answered.
