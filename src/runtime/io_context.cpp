@@ -467,10 +467,15 @@ void io_context::take_inbox() noexcept {
 }
 
 void io_context::retract(work& item) noexcept {
+    const bool found = take_back(item);
+    audit([found] { return found; }, "what is retracted was posted here, and has not run");
+}
+
+bool io_context::take_back(work& item) noexcept {
     take_inbox();
     const bool found = ready_.remove(item) || due_.remove(item) || aside_.remove(item);
-    audit([found] { return found; }, "what is retracted was posted here, and has not run");
     if (ready_.empty()) ready_.append(due_);
+    return found;
 }
 
 void io_context::arm(timer& t, time_point deadline) noexcept { timers_->arm(t, deadline); }

@@ -240,13 +240,18 @@ void io_context::complete_on_worker(operation& op, std::int32_t result) noexcept
 }
 
 void io_context::reap(operation& op) noexcept {
-    expects(!op.on_worker, "a frame is destroyed while its call runs on a worker");
+    const current_loop_scope here{*this};
     if (op.pending()) {
-        const current_loop_scope here{*this};
         cancel(op);
+        // What the kernel does for a worker has an end. The program's own function may wait for this thread.
+        expects(!op.pending() || op.code != opcode::call,
+                "a frame is destroyed while the function that it has given to blocking() runs");
         while (op.pending()) wait_on_the_spot();
     }
-    retract(op);
+    if (!op.on_worker) return retract(op);
+    // A worker that has ended it leaves it in the list, and may not have come to post it.
+    static_cast<list_link<descriptor_slot>&>(op).unlink();
+    while (!take_back(op)) wait_on_the_spot();
 }
 
 // For a completion, for a worker's post, or for a message from another loop: a thread that brings one finds

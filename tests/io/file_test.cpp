@@ -10,6 +10,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <support/disposable.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
@@ -448,5 +449,52 @@ TEST_CASE("a file may outlive its loop, and be used on another one") {
             }(it),
             [](task_outcome<void> outcome) { outcome.get(); });
         other.run();
+    });
+}
+
+namespace {
+
+// Ends where its owner destroys it.
+disposable read_in_frame(file& from, std::shared_ptr<std::vector<std::byte>> into) {
+    static_cast<void>(co_await from.read_some(*into));
+    FAIL_CHECK("resumed after its end");
+}
+
+disposable open_in_frame(std::string path) {
+    static_cast<void>(co_await file::open(std::move(path)));
+    FAIL_CHECK("resumed after its end");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a frame that is destroyed with a file's operation takes its buffer along when that is over") {
+    on_every_backend([](io_context& io) -> task<> {
+        const scratch_directory home;
+        const std::string name = home.put("it", std::string(1 << 20, 'x'));
+        file it = (co_await file::open(name)).take();
+        const std::size_t before = open_descriptors();
+        stop_chain chain;
+        const environment surroundings{io, &io, &chain};
+        for (int round = 0; round < 300; ++round) {
+            // In order, so that a worker reads, on rings as well.
+            auto space = std::make_shared<std::vector<std::byte>>(1 << 16);
+            const disposable reader = read_in_frame(it, std::move(space));
+            const disposable opener = open_in_frame(name);
+            reader.frame.promise().env = opener.frame.promise().env = &surroundings;
+            const disposable& one = round % 2 == 0 ? reader : opener;
+            gyre::resume(one.frame);
+            // It is waiting for a worker, running there, ended there, or ready: all of them are met.
+            const duration pause = std::chrono::microseconds{round % 30 * 5};
+            for (const time_point begun = io.read_clock(); io.read_clock() - begun < pause;) {
+            }
+
+            reader.frame.destroy();
+            opener.frame.destroy();
+
+            CHECK(chain.pending() == nullptr);
+        }
+        co_await settle();
+        CHECK(open_descriptors() == before);
     });
 }

@@ -3,10 +3,12 @@
 // What gyre/runtime/thread_pool.hpp and call.hpp promise to the code that uses them.
 #include <gyre/runtime/thread_pool.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/io_pool.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <support/disposable.hpp>
 #include <support/harness.hpp>
 #include <support/thread_stacks.hpp>
 
@@ -17,6 +19,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <deque>
+#include <functional>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -302,4 +306,63 @@ TEST_CASE("where no further thread can be started, calls wait for the worker the
 
         CHECK(done == 3);
     });
+}
+
+namespace {
+
+disposable call_in_frame(std::function<void()> function) {
+    static_cast<void>(co_await blocking(std::move(function)));
+    FAIL_CHECK("resumed after its end");
+}
+
+}  // namespace
+
+TEST_CASE("a frame that is destroyed before its call has begun takes the call along") {
+    with_every_backend([](io_context_options options) {
+        options.worker_threads_max = 1;
+        io_context io{options};
+        std::latch go{1};
+        bool called = false;
+        const auto hold = [&]() -> task<> {
+            const auto wait = [&go] { go.wait(); };
+            CHECK((co_await blocking(wait)).ok());
+        };
+        launch(io, hold(), or_terminate{});
+        static_cast<void>(io.poll());
+        stop_chain chain;
+        const environment surroundings{io, &io, &chain};
+        const disposable caller = call_in_frame([&called] { called = true; });
+        caller.frame.promise().env = &surroundings;
+        gyre::resume(caller.frame);
+
+        caller.frame.destroy();
+        go.count_down();
+        io.run_for(patience);
+
+        CHECK_FALSE(called);
+        CHECK(chain.pending() == nullptr);
+    });
+}
+
+TEST_CASE("a frame that is destroyed while its call runs is a failed check that says so") {
+    const auto destroy = [] {
+        io_context io;
+        std::latch begun{1};
+        std::latch never{1};
+        stop_chain chain;
+        const environment surroundings{io, &io, &chain};
+        const disposable caller = call_in_frame([&] {
+            begun.count_down();
+            never.wait();
+        });
+        caller.frame.promise().env = &surroundings;
+        gyre::resume(caller.frame);
+        begun.wait();
+        caller.frame.destroy();
+    };
+
+    const ending how = ending_of(destroy);
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("the function that it has given to blocking() runs"));
 }

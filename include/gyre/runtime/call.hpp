@@ -76,7 +76,9 @@ template <class Function>
 /// Errors:        none but cancellation as long as there is a worker. Where not even the first one can be
 ///                started, what pthread_create(3) says, as a rule `errc::resource_unavailable`; then
 ///                `function` was not called.
-/// Cancellation:  `errc::canceled` if it has not begun; a call that has begun is waited for.
+/// Cancellation:  `errc::canceled` if it has not begun; a call that has begun is waited for. A frame that is
+///                destroyed while `function` runs is a failed check: only the program knows what that waits
+///                for.
 /// Threads:       `function` runs on a worker, the coroutine resumes on its own executor. Signals are
 ///                blocked there as on the thread that made the pool or first called this on its own
 ///                loop: children inherit what the program chose, and handlers may run there.

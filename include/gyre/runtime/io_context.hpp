@@ -319,8 +319,9 @@ public:
     /// any time.
     void cancel(operation& op) noexcept;
 
-    /// Cancels `op` and waits on the spot until the kernel has let go of it; afterwards it is not
-    /// in the ready queue either. For frames that are destroyed.
+    /// Cancels `op` and waits on the spot until the kernel, or the worker that has it, has let go of it;
+    /// afterwards it is not in the ready queue either. For frames that are destroyed.
+    /// @pre  no function of the program's that a worker runs.
     void reap(operation& op) noexcept;
 
     /// Called by the backend: `op` is over. It becomes ready unless a foreign cancel points to it.
@@ -398,6 +399,7 @@ private:
     void take_cancels() noexcept;
     [[nodiscard]] bool hand_over(operation& op) noexcept;
     [[nodiscard]] bool begin_on_worker(operation& op) noexcept;
+    [[nodiscard]] bool take_back(work& item) noexcept;
     void end_early(operation& op) noexcept;
     void wait_on_the_spot() noexcept;
     void end_pending(descriptor_slot& it) noexcept;
