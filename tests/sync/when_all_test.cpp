@@ -3,16 +3,21 @@
 // What gyre/sync/when_all.hpp promises. waiting_laws_test.cpp has the rest of how it is stopped.
 #include <gyre/sync/when_all.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/when_any.hpp>
+#include <support/disposable.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <array>
+#include <csignal>
 #include <memory>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -225,4 +230,76 @@ TEST_CASE("a million times all of two ready things need no stack") {
 
         CHECK(count == 1'000'000);
     });
+}
+
+namespace {
+
+task<> wait_for(event& it) { static_cast<void>(co_await it.wait()); }
+
+disposable await_all_and_any(event& never, stream_socket& silent, bool& told) {
+    std::array<std::byte, 8> space{};
+    std::vector<task<>> some;
+    some.push_back(wait_for(never));
+    some.push_back(nothing_at_all());
+    static_cast<void>(co_await when_all(when_any(wait_for(never), silent.read_some(space)),
+                                        when_all(std::move(some)), number(1),
+                                        sleep_for(very_long)));
+    told = true;
+}
+
+disposable await_group(event& never) {
+    const auto body = [&never](task_group& group) -> task<> {
+        group.spawn(wait_for(never));
+        static_cast<void>(co_await never.wait());
+    };
+    co_await with_group(body);
+}
+
+}  // namespace
+
+TEST_CASE("a frame may be destroyed while it waits for branches, which end with it") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = local_pair(io);
+        event never;
+        bool told = false;
+        stop_chain chain;
+        const environment surroundings{io, &io, &chain};
+        const disposable frame = await_all_and_any(never, server, told);
+        frame.frame.promise().env = &surroundings;
+        gyre::resume(frame.frame);
+        co_await settle();
+        CHECK(chain.pending() != nullptr);
+
+        frame.frame.destroy();
+        CHECK(chain.pending() == nullptr);
+        chain.request(stop_level::stop);
+        never.set();
+        static_cast<void>(co_await client.write_some(bytes_of("kept")));
+        std::array<std::byte, 8> space{};
+        const auto got = co_await server.read_some(space);
+        co_await settle();
+
+        CHECK_FALSE(told);
+        CHECK(got.value() == 4);
+    });
+}
+
+TEST_CASE(
+    "a frame that is destroyed with a group's children in it is a failed check that says so") {
+    const auto destroy = [] {
+        io_context io;
+        event never;
+        stop_chain chain;
+        const environment surroundings{io, &io, &chain};
+        const disposable frame = await_group(never);
+        frame.frame.promise().env = &surroundings;
+        gyre::resume(frame.frame);
+        static_cast<void>(io.poll());
+        frame.frame.destroy();
+    };
+
+    const ending how = ending_of(destroy);
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a frame is destroyed while its group has children"));
 }

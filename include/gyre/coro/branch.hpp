@@ -120,6 +120,13 @@ protected:
     [[nodiscard]] const environment& env() const noexcept { return back_.env(); }
     [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
 
+    /// The frame is destroyed while it waits: nobody is resumed, and the branches, which are destroyed next,
+    /// are no longer to be stopped from here. The destructors of what has branches as members call it.
+    void let_go() noexcept {
+        branches_.for_each([](stop_chain& each) { each.unlink(); });
+        if (entered_ && pending_ > 0) env().chain->leave();
+    }
+
     /// Called once, when everything has ended.
     void ended() noexcept {
         if (--pending_ > 0) return;

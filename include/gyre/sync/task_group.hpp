@@ -158,6 +158,13 @@ protected:
         : fork_point{static_cast<fork_point&&>(other)}, options_{other.options_} {}
     ~task_group() = default;
 
+    /// Of a frame that is destroyed while it waits; children are nobody's then.
+    void abandon() noexcept {
+        expects(children_ == 0,
+                "a frame is destroyed while its group has children: stop it and await its end");
+        let_go();
+    }
+
     void note(error failed) noexcept;
     void rethrow_first() { failure_.rethrow_if_any(); }
     void keep_failure(exception_slot& failed) noexcept;
@@ -291,6 +298,7 @@ public:
         : task_group{options}, body_{std::move(body)} {}
     group_scope(group_scope&& other) noexcept
         : task_group{std::move(static_cast<task_group&>(other))}, body_{std::move(other.body_)} {}
+    ~group_scope() { abandon(); }
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,

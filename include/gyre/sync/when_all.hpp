@@ -52,6 +52,7 @@ class [[nodiscard]] all_of final : public all_fork<all_of<Awaitables...>> {
 public:
     explicit all_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
     all_of(all_of&& other) noexcept : branches_{std::move(other.branches_)} {}
+    ~all_of() { this->let_go(); }
 
     [[nodiscard]] std::tuple<branch_result<Awaitables>...> await_resume() {
         this->rethrow_first();
@@ -79,6 +80,7 @@ public:
         for (Awaitable& it : each) branches_.emplace_back(std::move(it));
     }
     all_in(all_in&& other) noexcept : branches_{std::move(other.branches_)} {}
+    ~all_in() { this->let_go(); }
 
     [[nodiscard]] std::vector<branch_result<Awaitable>> await_resume() {
         this->rethrow_first();

@@ -84,6 +84,7 @@ public:
 
     explicit any_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
     any_of(any_of&& other) noexcept : branches_{std::move(other.branches_)} {}
+    ~any_of() { this->let_go(); }
 
     [[nodiscard]] any_result<branch_result<Awaitables>...> await_resume() {
         this->rethrow_first();
@@ -126,6 +127,7 @@ public:
         for (Awaitable& it : each) branches_.emplace_back(std::move(it));
     }
     any_in(any_in&& other) noexcept : branches_{std::move(other.branches_)} {}
+    ~any_in() { this->let_go(); }
 
     [[nodiscard]] any_in_result<branch_result<Awaitable>> await_resume() {
         this->rethrow_first();
