@@ -143,8 +143,8 @@ names_submission make_directory(std::string path, std::filesystem::perms permiss
                           static_cast<unsigned>(permissions));
 }
 
-directory::directory(handle open) noexcept
-    : basic_descriptor{std::move(open)}, space_{std::make_unique<std::byte[]>(space_size)} {
+directory::directory(handle open)
+    : basic_descriptor{std::move(open)}, listed_{std::make_shared<listing>()} {
     slot().stored = true;
 }
 
@@ -154,24 +154,26 @@ task<io_result<directory>> directory::open(std::string path) {
     co_return directory{opened.take()};
 }
 
-task<io_result<directory_entry>> directory::next() {
+task<io_result<directory_entry>> directory::next_of(opening from, std::shared_ptr<listing> into) {
     for (;;) {
-        if (!is_open()) co_return error{errc::closed, activity::list_directory};
-        if (begin_ == end_) {
+        if (!from.lasts()) co_return error{errc::closed, activity::list_directory};
+        if (into->begin == into->end) {
             itself_operation op{opcode::list_directory};
-            op.found = space_.get();
-            op.mode = static_cast<unsigned>(space_size);
-            submission<itself_operation, finish_listing> listing{opened(), std::move(op)};
-            const io_result<std::size_t> listed = co_await listing;
-            if (!listed.ok()) co_return listed.error();
-            begin_ = 0;
-            end_ = listed.value();
+            op.found = into->space.data();
+            op.mode = static_cast<unsigned>(into->space.size());
+            submission<itself_operation, finish_listing> reading{from, std::move(op)};
+            const io_result<std::size_t> read = co_await reading;
+            if (!read.ok()) co_return read.error();
+            // The entry is the directory's to keep, which has gone meanwhile.
+            if (!from.lasts()) co_return error{errc::canceled, activity::list_directory};
+            into->begin = 0;
+            into->end = read.value();
         }
         raw_entry head{};
-        std::memcpy(&head, space_.get() + begin_, name_offset);
-        const auto* const name = reinterpret_cast<const char*>(space_.get() + begin_ + name_offset);
-        begin_ += head.size;
-        const std::string_view called{name};
+        const std::byte* const at = into->space.data() + into->begin;
+        std::memcpy(&head, at, name_offset);
+        into->begin += head.size;
+        const std::string_view called{reinterpret_cast<const char*>(at + name_offset)};
         if (called == "." || called == "..") continue;
         co_return directory_entry{called, kind_of(head.type), head.inode};
     }

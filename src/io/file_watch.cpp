@@ -27,7 +27,7 @@ static_assert(static_cast<std::uint32_t>(file_event::overflow) == IN_Q_OVERFLOW)
 static_assert(static_cast<std::uint32_t>(file_event::watch_ended) == IN_IGNORED);
 
 file_watch::file_watch(handle open)
-    : basic_descriptor{std::move(open)}, space_{std::make_unique<std::byte[]>(space_size)} {}
+    : basic_descriptor{std::move(open)}, told_{std::make_shared<changes>()} {}
 
 io_result<file_watch> file_watch::open(io_context& on) {
     open_watch_operation op;
@@ -51,24 +51,25 @@ io_result<> file_watch::remove(int watch) noexcept {
     return perform_now(op);
 }
 
-task<io_result<file_change>> file_watch::next() {
-    if (!is_open()) co_return error{errc::closed, activity::read};
-    if (begin_ == end_) {
-        const mutable_buffer space{space_.get(), space_size};
-        submission<read_operation, finish_read> reading{opened(), read_operation{space}};
+task<io_result<file_change>> file_watch::next_of(opening from, std::shared_ptr<changes> into) {
+    if (!from.lasts()) co_return error{errc::closed, activity::read};
+    if (into->begin == into->end) {
+        submission<read_operation, finish_read> reading{from, read_operation{into->space}};
         const io_result<std::size_t> got = co_await reading;
         if (!got.ok()) co_return got.error();
-        begin_ = 0;
-        end_ = got.value();
+        // The name is the watch's to keep, which has gone meanwhile.
+        if (!from.lasts()) co_return error{errc::canceled, activity::read};
+        into->begin = 0;
+        into->end = got.value();
     }
-    co_return take_change();
+    co_return into->take();
 }
 
-file_change file_watch::take_change() noexcept {
+file_change file_watch::changes::take() noexcept {
     inotify_event head{};
-    const std::byte* const at = space_.get() + begin_;
+    const std::byte* const at = space.data() + begin;
     std::memcpy(&head, at, sizeof head);
-    begin_ += sizeof head + head.len;
+    begin += sizeof head + head.len;
     file_change change;
     change.watch = head.wd;
     change.what = static_cast<file_event>(head.mask & ~std::uint32_t{IN_ISDIR});

@@ -8,6 +8,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -195,7 +196,7 @@ process& process::operator=(process&& other) noexcept {
     error_ = std::move(other.error_);
     id_ = std::exchange(other.id_, -1);
     leads_group_ = other.leads_group_;
-    ended_ = std::exchange(other.ended_, std::nullopt);
+    ended_ = std::move(other.ended_);
     return *this;
 }
 
@@ -211,7 +212,7 @@ void process::detach() noexcept {
 void process::let_go(bool killed) noexcept {
     if (!is_open()) return;
     // In a forked process it is no child, and none of its business.
-    const bool runs = !ended_ && take_status().error() == errc::resource_unavailable;
+    const bool runs = !*ended_ && view().take_status().error() == errc::resource_unavailable;
     if (!runs) {
         static_cast<void>(basic_descriptor::close());
         return;
@@ -257,48 +258,56 @@ task<io_result<process>> process::start(std::string program, process_options opt
     co_return child;
 }
 
-io_result<> process::take_status() noexcept {
-    reap_operation op{slot()};
-    if (const gyre::error failed = perform_now(op)) return failed;
+io_result<> process::ending::take_status() noexcept {
+    reap_operation op{*of.of};
+    op.result = on->perform_now(op);
+    if (const gyre::error failed = error_of(op)) return failed;
     const bool by_itself = op.code == CLD_EXITED;
-    ended_ = by_itself ? exit_status::exited(op.status)
-                       : exit_status::killed(op.status, op.code == CLD_DUMPED);
+    *status = by_itself ? exit_status::exited(op.status)
+                        : exit_status::killed(op.status, op.code == CLD_DUMPED);
     return {};
 }
 
-task<io_result<exit_status>> process::wait() {
+io_result<> process::ending::signal(int number) noexcept {
+    if (!of.lasts()) return gyre::error{errc::closed, activity::signal};
+    signal_operation op{*of.of, number};
+    op.result = on->perform_now(op);
+    return error_of(op);
+}
+
+task<io_result<exit_status>> process::wait_for(ending it) {
+    if (!it.of.lasts()) co_return gyre::error{errc::closed, activity::wait};
     for (;;) {
-        if (ended_) co_return *ended_;
-        if (!is_open()) co_return gyre::error{errc::closed, activity::wait};
-        const io_result<> taken = take_status();
+        if (*it.status) co_return **it.status;
+        const io_result<> taken = it.take_status();
         if (taken.ok()) continue;
         if (taken.error() != errc::resource_unavailable) co_return taken.error();
-        const io_result<> ready = co_await basic_descriptor::wait(readiness::readable);
+        submission<wait_ready_operation, finish_wait> waiting{it.of, wait_ready_operation{POLLIN}};
+        const io_result<> ready = co_await waiting;
         if (!ready.ok()) co_return ready.error();
+        // Its owner has let it go: who reaps it now does not tell.
+        if (!it.of.lasts()) co_return gyre::error{errc::canceled, activity::wait};
     }
 }
 
-task<io_result<exit_status>> process::terminate(duration grace) {
-    static_cast<void>(signal(SIGTERM));
-    io_result<exit_status> ended = co_await with_timeout(grace, wait());
-    if (ended.error() == errc::timed_out || ended.error() == errc::canceled) {
-        static_cast<void>(signal(SIGKILL));
-        ended = co_await shielded(wait(), kill_patience);
+task<io_result<exit_status>> process::terminate(ending it, duration grace) {
+    static_cast<void>(it.signal(SIGTERM));
+    io_result<exit_status> ended = co_await with_timeout(grace, wait_for(it));
+    const bool stays = ended.error() == errc::timed_out || ended.error() == errc::canceled;
+    if (stays && it.of.lasts()) {
+        static_cast<void>(it.signal(SIGKILL));
+        ended = co_await shielded(wait_for(it), kill_patience);
     }
     co_return ended;
 }
 
-io_result<> process::signal(int number) noexcept {
-    if (!is_open()) return gyre::error{errc::closed, activity::signal};
-    signal_operation op{slot(), number};
-    return perform_now(op);
-}
+io_result<> process::signal(int number) noexcept { return view().signal(number); }
 
 io_result<> process::signal_group(int number) noexcept {
     if (!is_open()) return gyre::error{errc::closed, activity::signal};
     if (!leads_group_) return gyre::error{errc::invalid_argument, activity::signal};
     // Once it is reaped, its number may be another group's.
-    if (ended_) return gyre::error{errc::no_such_process, activity::signal};
+    if (*ended_) return gyre::error{errc::no_such_process, activity::signal};
     signal_operation op{slot(), number, id_};
     return perform_now(op);
 }

@@ -3,6 +3,8 @@
 // What gyre/io/file_system.hpp promises of names.
 #include <gyre/io/file_system.hpp>
 
+#include <gyre/coro/launch.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 
 using namespace gyre;
@@ -173,5 +177,32 @@ TEST_CASE("a replacement that is stopped leaves the old content, and nothing bes
         }
 
         CHECK(home.get("state") == large);
+    });
+}
+
+TEST_CASE("a directory may be closed or destroyed while its next entry is read") {
+    const scratch_directory home;
+    static_cast<void>(home.put("it", ""));
+    on_every_backend([&](io_context& io) -> task<> {
+        const auto note_next = [](directory& of, std::optional<error>& ended) -> task<> {
+            const auto next = co_await of.next();
+            ended = next.error();
+        };
+        for (int round = 0; round < 100; ++round) {
+            std::optional<error> ended;
+            auto it = std::make_unique<directory>((co_await directory::open(home.path())).take());
+            launch(io, note_next(*it, ended), or_terminate{});
+            for (int each = 0; each <= round % 3; ++each) co_await yield();
+            auto unawaited = it->next();
+
+            if (round % 2 == 0) static_cast<void>(it->close());
+            it.reset();
+            const auto never = co_await std::move(unawaited);
+            while (!ended) co_await yield();
+
+            CHECK(never.error() == errc::closed);
+            // Or it had it already.
+            CHECK((ended == errc::canceled || ended == errc::closed || ended == error{}));
+        }
     });
 }

@@ -276,3 +276,35 @@ TEST_CASE("a user has so many sets of watches, and so many watches in all of the
     });
     if (!ran) skip("no user namespace of its own");
 }
+
+namespace {
+
+// Waits for a change; whether it was told in the end.
+task<> note_next(file_watch& from, std::optional<error>& ended) {
+    const io_result<file_change> next = co_await from.next();
+    ended = next.error();
+}
+
+}  // namespace
+
+TEST_CASE("a set of watches may be destroyed while its next change is waited for, or is there") {
+    on_every_backend([](io_context& io) -> task<> {
+        const scratch_directory home;
+        for (const bool there : {false, true}) {
+            auto watch = std::make_unique<file_watch>(file_watch::open(io).take());
+            CHECK(watch->add(home.path(), file_event::created).ok());
+            std::optional<error> ended;
+            launch(io, note_next(*watch, ended), or_terminate{});
+            co_await settle();
+            if (there) static_cast<void>(home.put("it", ""));
+            auto unawaited = watch->next();
+
+            watch.reset();
+            const io_result<file_change> never = co_await std::move(unawaited);
+            co_await settle();
+
+            CHECK(ended == errc::canceled);
+            CHECK(never.error() == errc::closed);
+        }
+    });
+}

@@ -541,3 +541,93 @@ TEST_CASE("at the limit of processes none is started, and later one is") {
         CHECK_MESSAGE(report.passed(), report.text);
     });
 }
+
+namespace {
+
+process_options for_a_while() {
+    process_options how;
+    how.arguments = {"1000"};
+    return how;
+}
+
+task<> note_wait(process& of, std::optional<error>& ended) {
+    const io_result<exit_status> status = co_await of.wait();
+    ended = status.error();
+}
+
+task<> note_end(process& of, std::optional<error>& ended) {
+    const io_result<exit_status> status = co_await of.terminate(60s);
+    ended = status.error();
+}
+
+}  // namespace
+
+TEST_CASE("a process may be moved, detached or destroyed while its end is waited for") {
+    on_every_backend([](io_context& io) -> task<> {
+        const process_options how = for_a_while();
+        for (const bool detached : {false, true}) {
+            auto started = co_await process::start("sleep", how);
+            auto child = std::make_unique<process>(started.take());
+            const int id = child->id();
+            std::optional<error> waited;
+            std::optional<error> again;
+            launch(io, note_wait(*child, waited), or_terminate{});
+            launch(io, note_wait(*child, again), or_terminate{});
+            co_await settle();
+            auto unawaited = child->wait();
+            auto moved = std::make_unique<process>(std::move(*child));
+            child.reset();
+            co_await settle();
+            CHECK_FALSE(waited);
+
+            if (detached) moved->detach();
+            moved.reset();
+            const auto never = co_await std::move(unawaited);
+            co_await settle();
+
+            CHECK(waited == errc::canceled);
+            CHECK(again == errc::canceled);
+            CHECK(never.error() == errc::closed);
+            if (detached) ::kill(id, SIGKILL);
+        }
+    });
+}
+
+TEST_CASE("a process that is moved while it is waited for tells its end all the same") {
+    on_every_backend([](io_context& io) -> task<> {
+        const process_options how = for_a_while();
+        auto started = co_await process::start("sleep", how);
+        auto child = std::make_unique<process>(started.take());
+        std::optional<error> waited;
+        launch(io, note_wait(*child, waited), or_terminate{});
+        co_await settle();
+        process moved = std::move(*child);
+        child.reset();
+
+        CHECK(moved.signal(SIGKILL).ok());
+        const auto ended = co_await moved.wait();
+        while (!waited) co_await yield();
+
+        CHECK(ended.value() == exit_status::killed(SIGKILL, false));
+        CHECK(waited == error{});
+    });
+}
+
+TEST_CASE("a process may be destroyed while it is asked to end") {
+    on_every_backend([](io_context& io) -> task<> {
+        process_options stubborn = shell("trap '' TERM; echo ready; while :; do sleep 0.01; done");
+        stubborn.output = child_stream::piped();
+        std::array<std::byte, 16> space{};
+        auto started = co_await process::start("sh", stubborn);
+        auto child = std::make_unique<process>(started.take());
+        CHECK((co_await child->output().read_some(space)).ok());
+        std::optional<error> ended;
+        launch(io, note_end(*child, ended), or_terminate{});
+        co_await settle();
+
+        child.reset();
+        co_await settle();
+
+        CHECK(ended == errc::canceled);
+    });
+}

@@ -13,6 +13,7 @@
 #include <gyre/io/file.hpp>
 #include <gyre/runtime/submit.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -93,7 +94,9 @@ struct directory_entry {
 ///         if (error) break;   // errc::eof: that was all
 ///     }
 ///
-/// What is made or removed meanwhile may be met or not; everything else is met once. Must outlive its `next`.
+/// What is made or removed meanwhile may be met or not; everything else is met once. Moves. May be closed or
+/// destroyed while its `next` waits, which then ends with `errc::canceled`; one that was not awaited by then
+/// ends with `errc::closed`.
 class directory : public basic_descriptor {
 public:
     /// Not open: everything ends with `errc::closed`.
@@ -102,18 +105,24 @@ public:
     /// Errors: as above, `errc::not_a_directory`.
     [[nodiscard]] static task<io_result<directory>> open(std::string path);
 
-    /// The next entry; `errc::eof` behind the last.
+    /// The next entry; `errc::eof` behind the last. One at a time.
     /// Cost:  an operation for each 32 KiB of entries, some 500 of them, whose memory is allocated once.
-    [[nodiscard]] task<io_result<directory_entry>> next();
+    [[nodiscard]] task<io_result<directory_entry>> next() { return next_of(opened(), listed_); }
 
 private:
-    explicit directory(handle open) noexcept;
+    explicit directory(handle open);
 
-    static constexpr std::size_t space_size = 32 * 1024;
+    // What was read and not handed out; the reader's as well, so that it outlives the directory.
+    struct listing {
+        std::size_t begin = 0;
+        std::size_t end = 0;
+        std::array<std::byte, std::size_t{32} * 1024> space;
+    };
 
-    std::unique_ptr<std::byte[]> space_;
-    std::size_t begin_ = 0;  // Of the entries in `space_` that were not handed out.
-    std::size_t end_ = 0;
+    [[nodiscard]] static task<io_result<directory_entry>> next_of(opening from,
+                                                                  std::shared_ptr<listing> into);
+
+    std::shared_ptr<listing> listed_;
 };
 
 /// Makes `path` stand for `content`, or leaves it as it was: at no time, not even behind a crash of the

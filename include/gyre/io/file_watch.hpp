@@ -8,6 +8,7 @@
 #include <gyre/coro/task.hpp>
 #include <gyre/io/basic_descriptor.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,8 +62,9 @@ struct file_change {
 /// A set of watches, or none. Moves; closes at the latest when destroyed.
 ///
 /// The kernel keeps as many changes for it as /proc/sys/fs/inotify/max_queued_events says; where more come
-/// than are read there is one `overflow`. A directory is watched alone, without those in it.
-/// Must outlive its `next`.
+/// than are read there is one `overflow`. A directory is watched alone, without those in it. May be closed or
+/// destroyed while its `next` waits, which then ends with `errc::canceled`; one that was not awaited by then
+/// ends with `errc::closed`.
 class file_watch : public basic_descriptor {
 public:
     /// Not open: everything ends with `errc::closed`.
@@ -92,18 +94,24 @@ public:
     /// Cancellation:  `errc::canceled`; no change is lost.
     /// Threads:       resumes on the caller's executor. One at a time.
     /// Cost:          a frame; a read for all changes that are there, 4 KiB of them at most.
-    [[nodiscard]] task<io_result<file_change>> next();
+    [[nodiscard]] task<io_result<file_change>> next() { return next_of(opened(), told_); }
 
 private:
     explicit file_watch(handle open);
 
-    [[nodiscard]] file_change take_change() noexcept;
+    // What was read and not handed out; the reader's as well, so that it outlives the watch.
+    struct changes {
+        [[nodiscard]] file_change take() noexcept;
 
-    static constexpr std::size_t space_size = 4096;
+        std::size_t begin = 0;
+        std::size_t end = 0;
+        std::array<std::byte, 4096> space;
+    };
 
-    std::unique_ptr<std::byte[]> space_;
-    std::size_t begin_ = 0;  // Of the changes in `space_` that were not handed out.
-    std::size_t end_ = 0;
+    [[nodiscard]] static task<io_result<file_change>> next_of(opening from,
+                                                              std::shared_ptr<changes> into);
+
+    std::shared_ptr<changes> told_;
 };
 
 }  // namespace gyre

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -149,7 +150,8 @@ private:
 /// has started itself is reached by `signal_group`, as long as its own end was not waited for.
 ///
 /// A program that ignores SIGCHLD, or whose handler waits for all children, takes the statuses away from
-/// here: `wait` then ends with `errc::no_child_process`. Must outlive its `wait` and `terminate`.
+/// here: `wait` then ends with `errc::no_child_process`. May be moved, let go of or destroyed while `wait` or
+/// `terminate` waits, which then ends with `errc::canceled`, wherever it was moved to before.
 class process : private basic_descriptor {
 public:
     /// None: everything ends with `errc::closed`.
@@ -180,7 +182,7 @@ public:
     /// Cancellation:  `errc::canceled`; it goes on, and can be waited for again.
     /// Threads:       resumes on the caller's executor. Several may wait.
     /// Cost:          a frame; as a wait for readiness.
-    [[nodiscard]] task<io_result<exit_status>> wait();
+    [[nodiscard]] task<io_result<exit_status>> wait() { return wait_for(view()); }
 
     /// Asks it to end (SIGTERM), kills it where it has not within `grace` (SIGKILL), and waits for its end.
     ///
@@ -188,7 +190,9 @@ public:
     /// Cancellation:  kills it at once and waits for its end.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          frames; as `wait`.
-    [[nodiscard]] task<io_result<exit_status>> terminate(duration grace);
+    [[nodiscard]] task<io_result<exit_status>> terminate(duration grace) {
+        return terminate(view(), grace);
+    }
 
     /// Sends it a signal. Never another process, even if it has ended. Outside of coroutines too.
     /// Errors: `errc::no_such_process` once its end was waited for, `errc::closed`. Before that a process
@@ -216,10 +220,29 @@ public:
 private:
     friend struct finish_spawn;
 
-    process(handle of, int id, bool leads_group) noexcept
-        : basic_descriptor{std::move(of)}, id_{id}, leads_group_{leads_group} {}
+    using status_record = std::optional<exit_status>;
 
-    [[nodiscard]] io_result<> take_status() noexcept;
+    /// What waits for it has, which may outlive it.
+    struct ending {
+        [[nodiscard]] io_result<> take_status() noexcept;
+        io_result<> signal(int number) noexcept;
+
+        opening of;
+        host* on = nullptr;
+        std::shared_ptr<status_record> status;
+    };
+
+    process(handle of, int id, bool leads_group)
+        : basic_descriptor{std::move(of)},
+          id_{id},
+          leads_group_{leads_group},
+          ended_{std::make_shared<status_record>()} {}
+
+    [[nodiscard]] ending view() const noexcept {
+        return {opened(), is_open() ? &on() : nullptr, ended_};
+    }
+    [[nodiscard]] static task<io_result<exit_status>> wait_for(ending it);
+    [[nodiscard]] static task<io_result<exit_status>> terminate(ending it, duration grace);
     void let_go(bool killed) noexcept;
 
     writable_pipe input_;
@@ -227,7 +250,7 @@ private:
     readable_pipe error_;
     int id_ = -1;
     bool leads_group_ = false;
-    std::optional<exit_status> ended_;
+    std::shared_ptr<status_record> ended_;
 };
 
 /// What a program has said, and how it ended.
