@@ -5,7 +5,8 @@
 //     file_broker serve unix:/run/files.sock /etc/ssl
 //     file_broker show unix:/run/files.sock openssl.cnf
 //
-// The broker serves files of one directory to programs of its own user. A client is a sandbox without that
+// The broker serves files of one directory to programs of its own user, and nothing that a link in it leads
+// to elsewhere. A client is a sandbox without that
 // directory, for example. Requests and answers are messages of one connection (SOCK_SEQPACKET).
 #include <gyre/gyre.hpp>
 
@@ -43,8 +44,9 @@ bool is_of_our_user(const gyre::local_packet_socket& client) {
 
 // snippet: pass
 // One request: the open file goes with the answer, and is closed here.
-gyre::task<gyre::io_result<>> answer(gyre::local_packet_socket& client, std::string path) {
-    auto opened = co_await gyre::file::open(std::move(path));
+gyre::task<gyre::io_result<>> answer(gyre::local_packet_socket& client, gyre::directory& served,
+                                     std::string name) {
+    auto opened = co_await served.open_beneath(std::move(name));
     if (!opened.ok()) {
         const std::string reason = opened.error().message();
         const auto refused = co_await client.send(bytes_of(reason));
@@ -57,41 +59,44 @@ gyre::task<gyre::io_result<>> answer(gyre::local_packet_socket& client, std::str
 }
 // end of snippet
 
-gyre::task<> serve_client(gyre::local_packet_socket client, std::string directory) {
+gyre::task<> serve_client(gyre::local_packet_socket client, gyre::directory& served) {
     std::array<std::byte, 255> space{};
     if (!is_of_our_user(client)) co_return;
     for (;;) {
         const auto got = co_await gyre::with_timeout(10s, client.receive(space));
         if (!got.ok() || got.value().truncated) co_return;
-        const std::string name{text_of(std::span{space}.first(got.value().size))};
+        std::string name{text_of(std::span{space}.first(got.value().size))};
         if (!is_plain_name(name)) co_return;
-        const auto answered = co_await answer(client, directory + "/" + name);
+        const auto answered = co_await answer(client, served, std::move(name));
         if (!answered.ok()) co_return;
     }
 }
 
 gyre::task<gyre::io_result<>> accept_clients(gyre::local_packet_acceptor& listener,
-                                             gyre::task_group& clients, std::string directory) {
+                                             gyre::task_group& clients, gyre::directory& served) {
     for (;;) {
         auto accepted = co_await listener.accept();
         if (!accepted.ok()) co_return accepted.error();
-        clients.spawn(serve_client(accepted.take(), directory));
+        clients.spawn(serve_client(accepted.take(), served));
     }
 }
 
-gyre::task<gyre::io_result<>> broker(gyre::endpoint local, std::string directory) {
+gyre::task<gyre::io_result<>> broker(gyre::endpoint local, std::string path) {
+    auto found = co_await gyre::directory::open(path);
+    if (!found.ok()) co_return found.error();
+    auto served = found.take();
     const auto listening = [local](gyre::io_context& loop) noexcept {
         return gyre::local_packet_acceptor::listen(loop, local);
     };
     auto opened = co_await gyre::immediate{listening};
     if (!opened.ok()) co_return opened.error();
     auto listener = opened.take();
-    std::printf("serving %s\n", directory.c_str());
+    std::printf("serving %s\n", path.c_str());
     std::fflush(stdout);
 
     gyre::io_result<> ended;
     const auto body = [&](gyre::task_group& clients) -> gyre::task<> {
-        ended = co_await accept_clients(listener, clients, directory);
+        ended = co_await accept_clients(listener, clients, served);
     };
     co_await gyre::with_group(body);
     co_return ended;

@@ -4,6 +4,7 @@
 #include <gyre/io/file.hpp>
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -75,6 +76,21 @@ std::int32_t finish_open::prepare(path_operation& op, io_context& on) noexcept {
     op.path = path_.c_str();
     op.flags = flags_of(options_);
     op.mode = static_cast<unsigned>(options_.permissions);
+    return 0;
+}
+
+std::int32_t finish_open_beneath::prepare(path_operation& op, io_context& on) noexcept {
+    static_assert(sizeof(open_how) == sizeof how_);
+    descriptor_slot* const directory = op.target;
+    if (const std::int32_t failure = finish_open::prepare(op, on); failure != 0) return failure;
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(op.flags | O_CLOEXEC | O_NOCTTY);
+    // It refuses permissions for what is not created.
+    if ((op.flags & O_CREAT) != 0) how.mode = op.mode;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    std::memcpy(how_.data(), &how, sizeof how);
+    op.target = directory;
+    op.found = how_.data();
     return 0;
 }
 

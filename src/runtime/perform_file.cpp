@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
@@ -153,6 +154,9 @@ int synchronize(const extent_operation& op) noexcept {
 }
 
 int open_file(const path_operation& op) noexcept {
+    if (op.found != nullptr)
+        return outcome(
+            ::syscall(SYS_openat2, op.target->number, op.path, op.found, sizeof(open_how)));
     return outcome(::openat(op.target->number, op.path, op.flags | O_CLOEXEC | O_NOCTTY, op.mode));
 }
 

@@ -6,6 +6,7 @@
 #include <gyre/base/check.hpp>
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
@@ -102,6 +103,12 @@ void prepare_file_entry(const operation& op, io_uring_sqe& to) noexcept {
         }
         case opcode::open_file: {
             const auto& it = static_cast<const path_operation&>(op);
+            if (it.found != nullptr) {
+                prepare_name(IORING_OP_OPENAT2, it, to);
+                to.off = address(it.found);
+                to.len = sizeof(open_how);
+                return;
+            }
             prepare_name(IORING_OP_OPENAT, it, to);
             to.open_flags = static_cast<std::uint32_t>(it.flags | O_CLOEXEC | O_NOCTTY);
             to.len = it.mode;

@@ -206,3 +206,53 @@ TEST_CASE("a directory may be closed or destroyed while its next entry is read")
         }
     });
 }
+
+TEST_CASE("beneath a directory, names and links are followed that stay there, and no others") {
+    const scratch_directory home;
+    const std::string outside = home.put("secret", "secret");
+    std::filesystem::create_directories(home.path() / "served" / "below");
+    static_cast<void>(home.put("served/plain", "plain"));
+    static_cast<void>(home.put("served/below/deep", "deep"));
+    std::filesystem::create_symlink("below/deep", home / "served/inner");
+    std::filesystem::create_symlink("../secret", home / "served/escape");
+    std::filesystem::create_symlink(outside, home / "served/absolute");
+    std::filesystem::create_symlink("..", home / "served/up");
+    std::filesystem::create_symlink("circle", home / "served/circle");
+    std::filesystem::create_symlink("/proc/self/cwd", home / "served/jump");
+    on_every_backend([&](io_context&) -> task<> {
+        directory served = (co_await directory::open(home / "served")).take();
+        directory closed;
+        const auto content_of = [&](const char* name) -> task<std::string> {
+            auto opened = co_await served.open_beneath(name);
+            if (!opened.ok()) co_return opened.error().message();
+            file it = opened.take();
+            std::array<std::byte, 16> space{};
+            const auto got = co_await it.read_some(space);
+            co_return std::string{text_of(const_buffer{space}.first(got.value()))};
+        };
+        const auto why = [&](std::string name, file_options how = {}) -> task<error> {
+            auto opened = co_await served.open_beneath(std::move(name), how);
+            co_return opened.error();
+        };
+
+        CHECK((co_await content_of("plain")) == "plain");
+        CHECK((co_await content_of("below/deep")) == "deep");
+        CHECK((co_await content_of("inner")) == "deep");
+        CHECK((co_await content_of("below/../plain")) == "plain");
+        for (const char* const name :
+             {"escape", "absolute", "up/secret", "../secret", "/etc/passwd", "jump/x"}) {
+            INFO(name);
+            CHECK((co_await why(name)) == errc::across_devices);
+        }
+        CHECK((co_await why("circle")) == errc::symbolic_link_loop);
+        CHECK((co_await why("missing")) == errc::no_such_file);
+        CHECK((co_await why("")) == errc::no_such_file);
+        CHECK((co_await why(std::string{"plain\0x", 7})) == errc::invalid_argument);
+        CHECK((co_await why("up/new", file_options::writing())) == errc::across_devices);
+        CHECK((co_await why("new", file_options::writing())) == error{});
+        CHECK(home.get("served/new").empty());
+        const auto of_closed = co_await closed.open_beneath("plain");
+        CHECK(of_closed.error() == errc::closed);
+        std::filesystem::remove(home / "served/new");
+    });
+}

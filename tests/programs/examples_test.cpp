@@ -501,6 +501,8 @@ TEST_CASE("the file broker hands out open files of its directory, and nothing el
         const scratch_directory directory;
         const scratch_directory place;
         static_cast<void>(directory.put("greeting", "hello, client\n"));
+        std::filesystem::create_symlink("greeting", directory / "inner");
+        std::filesystem::create_symlink(place.put("secret", "secret\n"), directory / "escape");
         const std::string at = "unix:" + (place / "broker.sock");
         const std::vector<program::variable> variables{{"GYRE_BACKEND", name}};
         program broker{GYRE_FILE_BROKER, {"serve", at, directory.path().string()}, variables};
@@ -513,6 +515,12 @@ TEST_CASE("the file broker hands out open files of its directory, and nothing el
         CHECK(missing.wait() == 1);
         program outside{GYRE_FILE_BROKER, {"show", at, "../greeting"}, variables};
         CHECK(outside.wait() == 1);
+        program inner{GYRE_FILE_BROKER, {"show", at, "inner"}, variables};
+        CHECK(inner.rest_of_output() == "hello, client\n");
+        CHECK(inner.wait() == 0);
+        program escape{GYRE_FILE_BROKER, {"show", at, "escape"}, variables};
+        CHECK(escape.rest_of_output().starts_with("open: "));
+        CHECK(escape.wait() == 1);
         broker.send(SIGTERM);
         CHECK(broker.wait() == 0);
     }

@@ -116,6 +116,17 @@ private:
     host* host_ = nullptr;
 };
 
+/// Of an open beneath a directory.
+class finish_open_beneath : public finish_open {
+public:
+    using finish_open::finish_open;
+
+    [[nodiscard]] std::int32_t prepare(path_operation& op, io_context& on) noexcept;
+
+private:
+    std::array<std::uint64_t, 3> how_{};  // A struct open_how.
+};
+
 /// Of a write at a position: any number of them may be under way.
 struct finish_positional_write {
     template <class Operation>

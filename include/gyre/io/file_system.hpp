@@ -109,6 +109,18 @@ public:
     /// Cost:  an operation for each 32 KiB of entries, some 500 of them, whose memory is allocated once.
     [[nodiscard]] task<io_result<directory_entry>> next() { return next_of(opened(), listed_); }
 
+    /// Opens the file called `path` in this directory or below it, whatever symbolic links do meanwhile: one
+    /// that leads out of it is not followed, nor is "..", an absolute name, or a link of /proc's that jumps
+    /// (openat2(2), RESOLVE_BENEATH; Linux 5.6). For names that come from others.
+    ///
+    /// Errors:  as `file::open`; `errc::across_devices` if it leads out; `errc::resource_unavailable` if
+    ///          directories were moved meanwhile and it is not known: try again; `errc::closed`.
+    [[nodiscard]] auto open_beneath(std::string path, const file_options& how = {}) noexcept {
+        return submission<itself_operation, finish_open_beneath>{
+            opened(), itself_operation{opcode::open_file},
+            finish_open_beneath{std::move(path), how}};
+    }
+
 private:
     explicit directory(handle open);
 

@@ -250,7 +250,9 @@ struct path_operation : descriptor_operation {
     const char* other = nullptr;  // Borrowed: the new name of `rename`.
     int flags = 0;                // O_*, RENAME_*, AT_*.
     unsigned mode = 0;            // Permissions; of `list_directory`, bytes of `found`.
-    void* found = nullptr;  // Borrowed: what a struct statx, or directory entries, are written to.
+    /// Borrowed: what a struct statx, or directory entries, are written to; of `open_file`, if not null, a
+    /// struct open_how, which counts in place of `flags` and `mode` (openat2(2)).
+    void* found = nullptr;
 };
 
 /// The same for the target itself, which is open.
