@@ -7,9 +7,11 @@
 #include <gyre/stream/null_stream.hpp>
 #include <gyre/stream/stream_ref.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
 #include <stream/scripted_stream.hpp>
 
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <array>
@@ -158,4 +160,31 @@ struct reads_throttled {
 TEST_CASE("a throttled read that waits for tokens is canceled by a stop") {
     check_stopped_before_start<reads_throttled>();
     check_stopped_while_pending<reads_throttled>();
+}
+
+TEST_CASE("a throttled message keeps other writers off from its first piece to its last") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto [client, server] = local_pair(io);
+        rate_limiter limiter{io, hardly_any};
+        throttled_stream near{stream_ref{client}, {.writes = &limiter}};
+        std::array<std::byte, 64> space{};
+        io_result<std::size_t> other{errc::malformed};
+        const auto write_between = [&]() -> task<io_result<>> {
+            co_await settle();
+            other = co_await client.write_some(bytes_of("x"));
+            co_return errc::eof;  // Ends the message, which would take ten hours.
+        };
+
+        const auto both = co_await when_all(
+            write_all(near, bytes_of("a message in so many pieces")), write_between());
+        const auto after = co_await client.write_some(bytes_of("!"));
+        const auto got = co_await server.read_some(space);
+
+        const io_result<std::size_t>& message = std::get<0>(both);
+        CHECK(message.error() == errc::canceled);
+        CHECK(message.value() == 20);  // Ten, paid for with what the bucket had, and ten.
+        CHECK(other.error() == errc::busy);
+        CHECK(after.ok());
+        CHECK(text_of(const_buffer{space}.first(got.value())) == "a message in so many!");
+    });
 }

@@ -92,28 +92,30 @@ private:
     Stream& from_;
 };
 
-template <write_stream Stream>
+/// To a stream, or to what writes one of its messages.
+template <class To, awaitable Step>
 class [[nodiscard]] throttled_write_awaiter
-    : public throttled_awaiter<throttled_write_awaiter<Stream>, const_buffer,
-                               plain_write_step<Stream>> {
+    : public throttled_awaiter<throttled_write_awaiter<To, Step>, const_buffer, Step> {
 public:
-    throttled_write_awaiter(Stream& to, throttle& by, const_buffer from) noexcept
-        : throttled_awaiter<throttled_write_awaiter, const_buffer, plain_write_step<Stream>>{by,
-                                                                                             from},
-          to_{to} {}
+    throttled_write_awaiter(To& to, throttle& by, const_buffer from) noexcept
+        : throttled_awaiter<throttled_write_awaiter, const_buffer, Step>{by, from}, to_{to} {}
 
     [[nodiscard]] auto transfer(const_buffer from) { return to_.write_some(from); }
 
 private:
-    Stream& to_;
+    To& to_;
 };
+
+template <write_stream Stream>
+class throttled_message_writer;
 
 /// Owns its stream, or refers to one: `throttled_stream{stream_ref{it}, {&reads, &writes}}`. Moves while
 /// nothing is pending. The limiters outlive it, and are of its loop.
 ///
 /// A read or write transfers no more at once than the limiter's burst, and the next one in its direction
 /// begins when the limiter has granted what the one before has transferred. So a burst of some milliseconds'
-/// worth makes an even flow.
+/// worth makes an even flow. A message keeps other writers off from its first byte to its last, the waits
+/// between included, where the stream below does that; one in several buffers is written buffer by buffer.
 template <class Stream>
 class throttled_stream {
 public:
@@ -132,7 +134,7 @@ public:
     [[nodiscard]] auto write_some(const_buffer from GYRE_LIFETIMEBOUND) noexcept
         requires write_stream<Stream>
     {
-        return throttled_write_awaiter<Stream>{it_, writes_, from};
+        return throttled_write_awaiter<Stream, plain_write_step<Stream>>{it_, writes_, from};
     }
 
     /// As the stream's own.
@@ -145,9 +147,35 @@ public:
     [[nodiscard]] Stream& stream() noexcept { return it_; }
 
 private:
+    template <write_stream Of>
+    friend class throttled_message_writer;
+
     Stream it_;
     throttle reads_;
     throttle writes_;
+};
+
+/// A message is one of the stream below, in as many pieces as the limiter wants. Its writes refer to it, and
+/// it to the stream.
+template <write_stream Stream>
+class throttled_message_writer {
+public:
+    explicit throttled_message_writer(throttled_stream<Stream>& by) noexcept
+        : to_{by.it_}, by_{by.writes_} {}
+
+    [[nodiscard]] auto write_some(const_buffer from GYRE_LIFETIMEBOUND) noexcept {
+        return throttled_write_awaiter<message_writer_of<Stream>, write_step<Stream>>{to_, by_,
+                                                                                      from};
+    }
+    void end() noexcept { to_.end(); }
+
+private:
+    message_writer_of<Stream> to_;
+    throttle& by_;
+};
+template <write_stream Stream>
+struct message_writer_for<throttled_stream<Stream>> {
+    using type = throttled_message_writer<Stream>;
 };
 
 }  // namespace gyre
