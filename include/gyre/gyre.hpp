@@ -33,6 +33,7 @@
 #include <gyre/io/peer_limits.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/process.hpp>
+#include <gyre/io/raw_socket.hpp>
 #include <gyre/io/resolver.hpp>
 #include <gyre/io/run.hpp>
 #include <gyre/io/serve.hpp>

@@ -3,7 +3,7 @@
 // Echo requests and their answers: see include/gyre/io/icmp_socket.hpp.
 #include <gyre/io/icmp_socket.hpp>
 
-#include <gyre/io/datagram_facts.hpp>
+#include <gyre/io/raw_socket.hpp>
 #include <gyre/sync/timeout.hpp>
 
 #include <netinet/in.h>
@@ -43,13 +43,6 @@ std::uint16_t checksum(const_buffer of) noexcept {
     return static_cast<std::uint16_t>(~sum);
 }
 
-// A raw IPv4 socket delivers the header in front of the message, of 20 bytes or more.
-const_buffer without_header(const_buffer packet) noexcept {
-    if (packet.empty()) return packet;
-    const std::size_t size = 4 * (std::to_integer<std::size_t>(packet[0]) & 0xf);
-    return packet.subspan(std::min(size, packet.size()));
-}
-
 time_point clock_of(io_context& on) noexcept { return on.read_clock(); }
 
 /// While it lives, a ping is under way.
@@ -67,41 +60,28 @@ private:
 }  // namespace
 
 icmp_socket::icmp_socket(handle open, endpoint::family family, bool raw) noexcept
-    : basic_socket{std::move(open)},
-      family_{family},
+    : basic_datagram_socket{std::move(open), family},
       raw_{raw},
       identifier_{static_cast<std::uint16_t>(on().entropy())},
-      sequence_{static_cast<std::uint16_t>(on().entropy())} {
-    slot().datagrams = true;
-}
+      sequence_{static_cast<std::uint16_t>(on().entropy())} {}
 
 io_result<icmp_socket> icmp_socket::open(io_context& on, endpoint::family family) noexcept {
-    const bool v6 = family == endpoint::family::v6;
-    if (!v6 && family != endpoint::family::v4)
-        return error{errc::address_family_not_supported, activity::open};
-    const int number = v6 ? AF_INET6 : AF_INET;
-    const int protocol = v6 ? int{IPPROTO_ICMPV6} : int{IPPROTO_ICMP};
-    bool raw = false;
-    open_socket_operation plain{number, SOCK_DGRAM, protocol};
-    plain.result = on.host().perform_now(plain);
-    if (plain.result < 0) {
-        raw = true;
-        open_socket_operation privileged{number, SOCK_RAW, protocol};
-        plain.result = on.host().perform_now(privileged);
-    }
-    if (const error failed = error_of(plain)) return failed;
+    const int protocol = family == endpoint::family::v6 ? int{IPPROTO_ICMPV6} : int{IPPROTO_ICMP};
+    io_result<handle> opened = open_socket(on, family, SOCK_DGRAM, protocol);
+    const bool raw = !opened.ok();
+    if (raw) opened = open_socket(on, family, SOCK_RAW, protocol);
+    if (!opened.ok()) return opened.error();
 
-    icmp_socket made{handle{on.host(), plain.result}, family, raw};
-    int told = 1;
-    const option_numbers hops{{IPPROTO_IP, IP_RECVTTL}, {IPPROTO_IPV6, IPV6_RECVHOPLIMIT}};
-    const io_result<> set = made.apply(opcode::set_option, hops, &told, sizeof told);
-    if (!set.ok()) return set.error();
+    icmp_socket made{opened.take(), family, raw};
+    datagram_reports wanted;
+    wanted.hops = true;
+    if (const io_result<> told = made.report(wanted); !told.ok()) return told.error();
     return made;
 }
 
 icmp_socket::request icmp_socket::next_request() noexcept {
     request made{};
-    made[0] = family_ == endpoint::family::v6 ? request_of_v6 : request_of_v4;
+    made[0] = family() == endpoint::family::v6 ? request_of_v6 : request_of_v4;
     put(made, identifier_at, identifier_);
     put(made, sequence_at, ++sequence_);
     for (std::size_t at = header_size; at < made.size(); at += 8) {
@@ -110,13 +90,13 @@ icmp_socket::request icmp_socket::next_request() noexcept {
             made[each] = static_cast<std::byte>(bits & 0xff);
     }
     // Of IPv6 the kernel writes it, because it covers the addresses (RFC 3542 3.1).
-    if (family_ == endpoint::family::v4) put(made, checksum_at, checksum(made));
+    if (family() == endpoint::family::v4) put(made, checksum_at, checksum(made));
     return made;
 }
 
 // A socket of datagrams hears the answers to its own identifier only, which the kernel has chosen.
 bool icmp_socket::is_answer(const_buffer message, const request& to) const noexcept {
-    const std::byte kind = family_ == endpoint::family::v6 ? reply_of_v6 : reply_of_v4;
+    const std::byte kind = family() == endpoint::family::v6 ? reply_of_v6 : reply_of_v4;
     if (message.size() < header_size || message[0] != kind) return false;
     if (raw_ && get(message, identifier_at) != get(to, identifier_at)) return false;
     return get(message, sequence_at) == get(to, sequence_at);
@@ -124,24 +104,17 @@ bool icmp_socket::is_answer(const_buffer message, const request& to) const noexc
 
 task<io_result<echo_reply>> icmp_socket::ask(endpoint to) {
     const request sent = next_request();
-    const const_buffer bytes{sent};
     const time_point begun = co_await immediate{&clock_of};
-    const io_result<> left = co_await submission<message_operation, finish_datagram_send>{
-        opened(), message_operation{opcode::send_gather},
-        finish_datagram_send{const_buffers{&bytes, 1}, to}};
+    const io_result<> left = co_await send_to(sent, to);
     if (!left.ok()) co_return left.error();
 
     std::array<std::byte, 60 + header_size + payload_size> space{};  // With a header of IPv4.
-    const mutable_buffer into{space};
     for (;;) {
-        const io_result<datagram_facts> got =
-            co_await submission<message_operation, finish_datagram_facts>{
-                opened(), message_operation{opcode::receive_scatter},
-                finish_datagram_facts{mutable_buffers{&into, 1}}};
+        const io_result<datagram_facts> got = co_await receive_detailed(space);
         if (!got.ok()) co_return got.error();
         const const_buffer packet = const_buffer{space}.first(got.value().size);
-        const bool headed = raw_ && family_ == endpoint::family::v4;
-        const const_buffer message = headed ? without_header(packet) : packet;
+        const bool headed = raw_ && family() == endpoint::family::v4;
+        const const_buffer message = headed ? payload_of_ipv4(packet) : packet;
         if (!is_answer(message, sent)) continue;
         const time_point ended = co_await immediate{&clock_of};
         echo_reply reply;
@@ -158,7 +131,7 @@ task<io_result<echo_reply>> icmp_socket::ping(ip_address to, duration limit) {
     if (!is_open()) co_return error{errc::closed, activity::write};
     if (asking_) co_return error{errc::busy, activity::write};
     const endpoint peer{to, 0};
-    if (peer.kind() != family_)
+    if (peer.kind() != family())
         co_return error{errc::address_family_not_supported, activity::write};
     const asking under_way{asking_};
     const io_result<echo_reply> answered = co_await with_timeout(limit, ask(peer));

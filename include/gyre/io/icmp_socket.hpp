@@ -10,7 +10,7 @@
 #include <gyre/base/result.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/task.hpp>
-#include <gyre/io/basic_socket.hpp>
+#include <gyre/io/basic_datagram_socket.hpp>
 #include <gyre/io/ip_address.hpp>
 
 #include <array>
@@ -30,8 +30,15 @@ struct echo_reply {
 };
 
 /// A socket for echo requests, or none. Moves; closes at the latest when destroyed. One `ping` at a time.
-class icmp_socket : public basic_socket {
+class icmp_socket : private basic_datagram_socket {
 public:
+    using basic_datagram_socket::bind_to_device;
+    using basic_datagram_socket::close;
+    using basic_datagram_socket::get_option;
+    using basic_datagram_socket::is_open;
+    using basic_datagram_socket::set_hops;
+    using basic_datagram_socket::set_option;
+
     /// Bytes of a request's payload.
     static constexpr std::size_t payload_size = 56;
 
@@ -83,7 +90,6 @@ private:
     [[nodiscard]] request next_request() noexcept;
     [[nodiscard]] bool is_answer(const_buffer message, const request& to) const noexcept;
 
-    endpoint::family family_ = endpoint::family::none;
     bool raw_ = false;
     bool asking_ = false;
     std::uint16_t identifier_ = 0;
