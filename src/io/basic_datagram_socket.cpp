@@ -104,7 +104,8 @@ io_result<> basic_datagram_socket::report(const datagram_reports& wanted) noexce
     };
     int stamps = 0;
     if (wanted.hardware_arrival)
-        stamps |= SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
+        stamps |= SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE |
+                  SOF_TIMESTAMPING_OPT_PKTINFO;
     const struct {
         option_numbers numbers;
         int value;
@@ -174,6 +175,16 @@ io_result<network_interface> basic_datagram_socket::find_interface(
     interface_operation op{slot(), wanted.text()};
     if (const error failed = perform_now(op)) return failed;
     return network_interface{static_cast<std::uint32_t>(op.result)};
+}
+
+io_result<timestamp_support> basic_datagram_socket::find_timestamps(
+    std::string_view name) const noexcept {
+    if (!is_open()) return error{errc::closed, activity::get_option};
+    const interface_name wanted{name};
+    if (!wanted.fits()) return error{errc::name_too_long, activity::get_option};
+    timestamping_operation op{slot(), wanted.text()};
+    if (const error failed = perform_now(op)) return failed;
+    return timestamp_support::from_raw(op.times, op.filters, op.clock);
 }
 
 }  // namespace gyre

@@ -3,6 +3,7 @@
 // Control messages, written and read: see include/gyre/io/datagram_facts.hpp.
 #include <gyre/io/datagram_facts.hpp>
 
+#include <linux/net_tstamp.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -24,7 +25,7 @@ struct arrival_times {
 // Room for one message with each of what may be told.
 constexpr std::size_t told_max = CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(in6_pktinfo)) +
                                  CMSG_SPACE(sizeof(arrival_times)) + CMSG_SPACE(sizeof(timespec)) +
-                                 4 * CMSG_SPACE(sizeof(int));
+                                 CMSG_SPACE(sizeof(scm_ts_pktinfo)) + 4 * CMSG_SPACE(sizeof(int));
 
 template <class T>
 T value_of(const cmsghdr& it) noexcept {
@@ -72,7 +73,15 @@ void take_ipv6(const cmsghdr& it, datagram_facts& into) noexcept {
 void take_times(const cmsghdr& it, datagram_facts& into) noexcept {
     const auto times = value_of<arrival_times>(it);
     const bool set = times.hardware.tv_sec != 0 || times.hardware.tv_nsec != 0;
-    if (set) into.hardware_arrival = since_beginning(times.hardware);
+    if (!set) return;
+    if (!into.hardware_arrival) into.hardware_arrival.emplace();
+    into.hardware_arrival->since_beginning = since_beginning(times.hardware);
+}
+
+// It comes in front of the times, and only if there is one of the hardware's.
+void take_stamping_interface(const cmsghdr& it, datagram_facts& into) noexcept {
+    if (!into.hardware_arrival) into.hardware_arrival.emplace();
+    into.hardware_arrival->by.index = value_of<scm_ts_pktinfo>(it).if_index;
 }
 
 void take(const cmsghdr& it, datagram_facts& into) noexcept {
@@ -84,6 +93,7 @@ void take(const cmsghdr& it, datagram_facts& into) noexcept {
     if (it.cmsg_type == SCM_TIMESTAMPNS)
         into.arrival = datagram_facts::system_time{since_beginning(value_of<timespec>(it))};
     if (it.cmsg_type == SCM_TIMESTAMPING) take_times(it, into);
+    if (it.cmsg_type == SCM_TIMESTAMPING_PKTINFO) take_stamping_interface(it, into);
     if (it.cmsg_type == SO_RXQ_OVFL) into.lost = value_of<std::uint32_t>(it);
 }
 
@@ -132,6 +142,19 @@ void add_source_of_ipv6(const datagram_choices& choices, control_writer& to) noe
 }
 
 }  // namespace
+
+timestamp_support timestamp_support::from_raw(std::uint32_t times, std::uint32_t filters,
+                                              std::int32_t device) noexcept {
+    constexpr std::uint32_t by_software = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+    constexpr std::uint32_t by_hardware =
+        SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
+    timestamp_support it;
+    it.software = (times & by_software) == by_software;
+    it.hardware = (times & by_hardware) == by_hardware;
+    it.every_packet = it.hardware && (filters >> HWTSTAMP_FILTER_ALL & 1) != 0;
+    if (device >= 0) it.clock = device;
+    return it;
+}
 
 std::int32_t finish_datagram_facts::prepare(message_operation& op, io_context& on) noexcept {
     static_assert(sizeof control_ >= told_max);

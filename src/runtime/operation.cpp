@@ -59,7 +59,8 @@ activity activity_of(opcode code) noexcept {
         case opcode::shutdown: return activity::shutdown;
         case opcode::set_option: return activity::set_option;
         case opcode::get_option:
-        case opcode::find_interface: return activity::get_option;
+        case opcode::find_interface:
+        case opcode::learn_timestamping: return activity::get_option;
         case opcode::local_address:
         case opcode::remote_address: return activity::endpoint;
         case opcode::spawn_process: return activity::start_process;

@@ -11,6 +11,8 @@
 #include <gyre/base/lease.hpp>
 
 #include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -223,6 +225,20 @@ int find_interface(interface_operation& op) noexcept {
     return failed < 0 ? failed : request.ifr_ifindex;
 }
 
+int learn_timestamping(timestamping_operation& op) noexcept {
+    ethtool_ts_info told{};
+    told.cmd = ETHTOOL_GET_TS_INFO;
+    ifreq request{};
+    ::strncpy(request.ifr_name, op.name, sizeof request.ifr_name - 1);
+    request.ifr_data = reinterpret_cast<char*>(&told);
+    const int failed = outcome(::ioctl(op.target->number, SIOCETHTOOL, &request));
+    if (failed < 0) return failed;
+    op.times = told.so_timestamping;
+    op.filters = told.rx_filters;
+    op.clock = told.phc_index;
+    return 0;
+}
+
 // A listener that has gone leaves its file, which refuses connections. What does anything else stays.
 int remove_stale_path(const address_operation& op) noexcept {
     constexpr std::size_t offset = offsetof(sockaddr_un, sun_path);
@@ -296,6 +312,8 @@ int perform(operation& op) noexcept {
             return outcome(::setsockopt(it.target->number, it.level, it.name, it.value, it.size));
         }
         case opcode::find_interface: return find_interface(static_cast<interface_operation&>(op));
+        case opcode::learn_timestamping:
+            return learn_timestamping(static_cast<timestamping_operation&>(op));
         case opcode::remove_stale_path:
             return remove_stale_path(static_cast<const address_operation&>(op));
         case opcode::get_option: return get_option(static_cast<option_operation&>(op));

@@ -303,6 +303,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::get_option:
         case opcode::set_peer:
         case opcode::find_interface:
+        case opcode::learn_timestamping:
         case opcode::remove_stale_path:
         case opcode::local_address:
         case opcode::remote_address:

@@ -104,6 +104,7 @@ std::span<const errc> errors_of(opcode code) noexcept {
         case opcode::list_directory: return naming;
         case opcode::spawn_process: return starting;
         case opcode::find_interface:
+        case opcode::learn_timestamping:
         case opcode::learn_kind:
         case opcode::reap_process:
         case opcode::signal_process:

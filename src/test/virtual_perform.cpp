@@ -8,6 +8,7 @@
 #include <test/virtual_datagram.hpp>
 #include <test/virtual_stream.hpp>
 
+#include <linux/net_tstamp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -145,6 +146,13 @@ int virtual_host::perform(operation& op) noexcept {
             const std::string_view name = static_cast<interface_operation&>(op).name;
             if (name == "lo") return 1;
             return name == "eth0" ? 2 : -ENODEV;
+        }
+        case opcode::learn_timestamping: {
+            auto& it = static_cast<timestamping_operation&>(op);
+            const std::string_view name = it.name;
+            if (name != "lo" && name != "eth0") return -ENODEV;
+            it.times = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+            return 0;
         }
         case opcode::remove_stale_path:
             return remove_stale(static_cast<const address_operation&>(op));

@@ -5,11 +5,17 @@
 
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/test/world.hpp>
 #include <support/harness.hpp>
+
+#include <linux/net_tstamp.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -257,4 +263,121 @@ TEST_CASE("a detailed receive is cut, stopped and refused as a plain one") {
         CHECK(cut.value().truncated);
         CHECK(none.error() == errc::closed);
     });
+}
+
+namespace {
+
+// A control message as the kernel writes it, behind those in `space`.
+template <class T>
+std::size_t add_message(std::span<std::byte> space, int type, const T& value) {
+    cmsghdr header{};
+    header.cmsg_level = SOL_SOCKET;
+    header.cmsg_type = type;
+    header.cmsg_len = CMSG_LEN(sizeof value);
+    std::memcpy(space.data(), &header, sizeof header);
+    std::memcpy(space.data() + CMSG_LEN(0), &value, sizeof value);
+    return CMSG_SPACE(sizeof value);
+}
+
+struct stamps {
+    timespec software{};
+    timespec unused{};
+    timespec hardware{};
+};
+
+}  // namespace
+
+TEST_CASE("times of the kernel and of the hardware are told apart, each by its own clock") {
+    io_context io;
+    std::array<std::byte, 8> bytes{};
+    const mutable_buffer into{bytes};
+    finish_datagram_facts finish{mutable_buffers{&into, 1}};
+    message_operation op{opcode::receive_scatter};
+    REQUIRE(finish.prepare(op, io) == 0);
+    alignas(8) std::array<std::byte, 256> control{};
+    const std::span<std::byte> space{control};
+    stamps both;
+    both.hardware = {37, 5};
+    scm_ts_pktinfo stamper{};
+    stamper.if_index = 4;
+    std::size_t size = add_message(space, SCM_TIMESTAMPNS, timespec{1'700'000'000, 9});
+    const std::size_t without_hardware = size;
+    size += add_message(space.subspan(size), SCM_TIMESTAMPING_PKTINFO, stamper);
+    size += add_message(space.subspan(size), SCM_TIMESTAMPING, both);
+    op.message->msg_control = control.data();
+
+    op.message->msg_controllen = size;
+    const datagram_facts told = finish(op).value();
+    op.message->msg_controllen = without_hardware;
+    const datagram_facts less = finish(op).value();
+    const std::size_t empty_stamps = add_message(space, SCM_TIMESTAMPING, stamps{});
+    op.message->msg_controllen = empty_stamps;
+    const datagram_facts nothing = finish(op).value();
+
+    const datagram_facts::system_time arrival{1'700'000'000s + 9ns};
+    CHECK(told.arrival == arrival);
+    REQUIRE(told.hardware_arrival);
+    CHECK(told.hardware_arrival->since_beginning == 37s + 5ns);
+    CHECK(told.hardware_arrival->by == network_interface{4});
+    CHECK(less.arrival == arrival);
+    CHECK_FALSE(less.hardware_arrival);
+    CHECK_FALSE(nothing.arrival);
+    CHECK_FALSE(nothing.hardware_arrival);
+}
+
+TEST_CASE("an interface says which times it can tell, and loopback that it has no hardware") {
+    on_every_backend([](io_context& io) -> task<> {
+        bound_socket it{io};
+        udp_socket closed;
+        datagram_reports wanted;
+        wanted.arrival = wanted.hardware_arrival = true;
+
+        const io_result<timestamp_support> loopback = it.socket.find_timestamps("lo");
+        CHECK(it.socket.report(wanted).ok());
+        const datagram_facts told = co_await told_of_one(it.socket, it.socket, it.address);
+
+        CHECK_MESSAGE(loopback.ok(), loopback.error().message());
+        CHECK(loopback.value().software);
+        CHECK_FALSE(loopback.value().hardware);
+        CHECK_FALSE(loopback.value().every_packet);
+        CHECK_FALSE(loopback.value().clock);
+        CHECK(told.arrival);
+        CHECK_FALSE(told.hardware_arrival);
+        CHECK(it.socket.find_timestamps("nosuch0").error() == errc::no_such_device);
+        CHECK(it.socket.find_timestamps("a-name-of-16-byt").error() == errc::name_too_long);
+        CHECK(closed.find_timestamps("lo").error() == errc::closed);
+    });
+}
+
+TEST_CASE("what an interface says of its times is read bit by bit") {
+    constexpr std::uint32_t software = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+    constexpr std::uint32_t hardware = SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
+    constexpr std::uint32_t all = 1U << HWTSTAMP_FILTER_ALL;
+    constexpr std::uint32_t some = 1U << HWTSTAMP_FILTER_PTP_V2_EVENT;
+
+    const auto full = timestamp_support::from_raw(software | hardware, all | some, 3);
+    const auto partial = timestamp_support::from_raw(hardware, some, 0);
+    const auto half = timestamp_support::from_raw(SOF_TIMESTAMPING_RX_HARDWARE, all, -1);
+
+    CHECK(full.software);
+    CHECK(full.hardware);
+    CHECK(full.every_packet);
+    CHECK(full.clock == 3);
+    CHECK_FALSE(partial.software);
+    CHECK(partial.hardware);
+    CHECK_FALSE(partial.every_packet);
+    CHECK(partial.clock == 0);
+    CHECK(half == timestamp_support{});
+}
+
+TEST_CASE("in a world, too, an interface has the kernel's times alone") {
+    test::world world;
+    test::machine& machine = world.add("only");
+    const udp_socket it = udp_socket::bind(machine.io(), machine.at(7000)).take();
+
+    timestamp_support software;
+    software.software = true;
+
+    CHECK(it.find_timestamps("eth0").value() == software);
+    CHECK(it.find_timestamps("nosuch0").error() == errc::no_such_device);
 }

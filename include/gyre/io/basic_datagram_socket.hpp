@@ -261,6 +261,11 @@ public:
     /// Errors: `errc::no_such_device`, `errc::name_too_long` past 15 bytes.
     [[nodiscard]] io_result<network_interface> find_interface(std::string_view name) const noexcept;
 
+    /// Which times of what arrives the interface of this name can tell, and by which clock.
+    /// Errors: as `find_interface`; `errc::not_supported` where its driver does not say.
+    [[nodiscard]] io_result<timestamp_support> find_timestamps(
+        std::string_view name) const noexcept;
+
 protected:
     basic_datagram_socket() noexcept = default;
     basic_datagram_socket(handle open, endpoint::family family) noexcept

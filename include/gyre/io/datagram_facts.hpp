@@ -3,7 +3,7 @@
 // What is told of a datagram beside its bytes, and what can be chosen for one that is sent.
 //
 // A feed handler wants to know when a datagram arrived and through which interface; a server with several
-// addresses has to answer from the one that was asked. udp_socket.hpp sends and receives.
+// addresses has to answer from the one that was asked. basic_datagram_socket.hpp sends and receives.
 #pragma once
 
 #include <gyre/base/result.hpp>
@@ -33,8 +33,11 @@ struct datagram_reports {
 
     bool destination = false;  ///< IP_PKTINFO: to which address it was sent, and where it came in.
     bool arrival = false;      ///< SO_TIMESTAMPNS: when the kernel took it in.
-    bool hardware_arrival =
-        false;  ///< The same by the interface's clock, of interfaces that were set up for it.
+
+    /// SO_TIMESTAMPING: when the interface itself took it in, by its own clock. Of interfaces that can
+    /// (`find_timestamps`) and were set up for it, which takes CAP_NET_ADMIN (SIOCSHWTSTAMP); Linux 4.13.
+    bool hardware_arrival = false;
+
     bool hops = false;           ///< IP_RECVTTL: how many routers it might still have passed.
     bool traffic_class = false;  ///< IP_RECVTOS.
     bool losses = false;         ///< SO_RXQ_OVFL: how many the socket had no room for.
@@ -42,6 +45,37 @@ struct datagram_reports {
     /// UDP_GRO (Linux 5.0): datagrams of one sender and one size that came in a row may arrive as one, with
     /// that size beside them; give them 64 KiB of room.
     bool coalesced = false;
+};
+
+/// What an interface can tell of when a packet arrived.
+struct timestamp_support {
+    bool software = false;  ///< The kernel stamps what it hands over, by the system's clock.
+    bool hardware = false;  ///< The interface stamps, by a clock of its own.
+
+    /// Of the hardware: it can be told to stamp every packet, and not only those that synchronize clocks
+    /// (PTP, IEEE 1588).
+    bool every_packet = false;
+
+    std::optional<int> clock;  ///< N of /dev/ptpN, by which the hardware stamps; null: it has none.
+
+    friend bool operator==(const timestamp_support&, const timestamp_support&) = default;
+
+    /// @param  times    SOF_TIMESTAMPING_*
+    /// @param  filters  Bits 1 << HWTSTAMP_FILTER_*.
+    /// @param  device   N of /dev/ptpN; -1: none.
+    [[nodiscard]] static timestamp_support from_raw(std::uint32_t times, std::uint32_t filters,
+                                                    std::int32_t device) noexcept;
+};
+
+/// A time by the clock of a network interface, which need not agree with the system's, nor with another
+/// interface's, unless something keeps them together (ptp4l and phc2sys, for example).
+struct interface_time {
+    std::chrono::nanoseconds
+        since_beginning{};  ///< Of that clock; of one that is kept, 1970, in TAI.
+    network_interface
+        by;  ///< Whose clock: `find_timestamps` names it. 0 where the kernel does not say.
+
+    friend bool operator==(const interface_time&, const interface_time&) = default;
 };
 
 /// What was told of a datagram. What was not asked for is null; so is what the kernel did not say.
@@ -53,11 +87,10 @@ struct datagram_facts {
     bool truncated = false;  ///< There were more, which are lost.
     endpoint peer;           ///< Who sent it.
 
-    std::optional<ip_address> destination;  ///< An address of this host, or a group.
-    network_interface through;              ///< Where it came in; 0: untold.
-    std::optional<system_time> arrival;
-    std::optional<std::chrono::nanoseconds>
-        hardware_arrival;  ///< Since the beginning of that clock.
+    std::optional<ip_address> destination;           ///< An address of this host, or a group.
+    network_interface through;                       ///< Where it came in; 0: untold.
+    std::optional<system_time> arrival;              ///< By the system's clock.
+    std::optional<interface_time> hardware_arrival;  ///< By an interface's.
     std::optional<int> hops;
     std::optional<std::uint8_t> traffic_class;
 
@@ -94,7 +127,7 @@ public:
     [[nodiscard]] io_result<datagram_facts> operator()(const message_operation& op) const noexcept;
 
 private:
-    alignas(8) std::array<std::byte, 288> control_{};
+    alignas(8) std::array<std::byte, 296> control_{};
 };
 
 /// Of a send with choices.

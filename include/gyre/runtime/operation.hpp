@@ -53,6 +53,7 @@ enum class opcode : std::uint8_t {
     get_option,
     set_peer,
     find_interface,
+    learn_timestamping,
     remove_stale_path,
     local_address,
     remote_address,
@@ -398,6 +399,18 @@ struct interface_operation : descriptor_operation {
         : descriptor_operation{opcode::find_interface, on}, name{of} {}
 
     const char* name;  // Borrowed; ends with NUL, at most 15 bytes before it.
+};
+
+/// Finds out which times of packets the network interface called `name` tells (ETHTOOL_GET_TS_INFO).
+/// Result: 0.
+struct timestamping_operation : descriptor_operation {
+    timestamping_operation(descriptor_slot& on, const char* of) noexcept
+        : descriptor_operation{opcode::learn_timestamping, on}, name{of} {}
+
+    const char* name;           // As above.
+    std::uint32_t times = 0;    // SOF_TIMESTAMPING_*
+    std::uint32_t filters = 0;  // Which packets the hardware stamps: bits 1 << HWTSTAMP_FILTER_*.
+    std::int32_t clock = -1;    // N of /dev/ptpN, which it stamps by; -1: none.
 };
 
 /// For a stream of a child's that is ours, open or not.
