@@ -4,6 +4,7 @@
 // one is stopped, too large or cut off by the end.
 #include <gyre/stream/framed.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/stream/codecs.hpp>
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/sync/task_group.hpp>
@@ -521,4 +522,14 @@ TEST_CASE("frames that are waited for are canceled by a stop, before and while t
     check_stopped_while_pending<writes_frame>();
     check_stopped_then_woken<reads_line>();
     check_stopped_then_woken<writes_frame>();
+}
+
+TEST_CASE("a codec that lacks no bytes of a frame and has none is a failed check") {
+    const ending how = ending_of([] {
+        volatile std::size_t missing = 0;
+        static_cast<void>(found_frame::partial(missing));
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a frame without the bytes that it lacks"));
 }
