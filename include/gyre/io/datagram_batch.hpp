@@ -17,7 +17,7 @@
 namespace gyre {
 
 /// Room for `capacity` datagrams of up to `datagram_size_max` bytes, and the datagrams in it. Moves, but
-/// not while an operation uses it.
+/// not while an operation uses it; the one moved from is destroyed or assigned to, and nothing else.
 class datagram_batch {
 public:
     /// @param  capacity           1 to 1024 datagrams.
