@@ -3,8 +3,10 @@
 // The decision of choose_backend.hpp.
 #include <runtime/choose_backend.hpp>
 
+#include <gyre/runtime/loop_decorator.hpp>
 #include <runtime/bare_backend.hpp>
 #include <runtime/epoll_backend.hpp>
+#include <runtime/system_host.hpp>
 #include <runtime/uring_backend.hpp>
 
 #include <array>
@@ -58,6 +60,36 @@ chosen_backend refuse(std::shared_ptr<waker> shared, requirement what, const std
         error{errc::backend_unavailable, activity::ring_setup});
 }
 
+chosen_backend choose(const io_context_options& options, std::shared_ptr<waker> shared) {
+    if (const int failed = shared->failed(); failed != 0) return bare_because(failed);
+    const requirement what = required_by(options);
+    if (what.choice == backend_choice::epoll) {
+        return epoll_because(std::move(shared), std::string{"epoll required "} + what.source);
+    }
+
+    const bool any = what.choice == backend_choice::automatic;
+    std::string refusal;
+    auto ring =
+        uring_backend::open(shared, any ? backend_choice::uring : what.choice, options, refusal);
+    if (ring != nullptr) return {std::move(ring), {}};
+    if (any) return epoll_because(std::move(shared), refusal);
+    return refuse(std::move(shared), what, refusal);
+}
+
+chosen_backend choose_next(const io_context_options& options, std::shared_ptr<waker> shared,
+                           error refusal) {
+    const requirement what = required_by(options);
+    const std::string reason = "the kernel withdrew io_uring at run time: " + refusal.message();
+    if (what.choice == backend_choice::automatic) return epoll_because(std::move(shared), reason);
+    return refuse(std::move(shared), what, reason);
+}
+
+chosen_backend decorated(chosen_backend it) {
+    loop_decorator* const by = loop_decorator::installed();
+    if (by != nullptr) it.backend = by->decorate(std::move(it.backend));
+    return it;
+}
+
 }  // namespace
 
 const char* describe(backend_choice choice) noexcept {
@@ -74,28 +106,19 @@ const char* describe(backend_choice choice) noexcept {
     return "unknown";
 }
 
-chosen_backend choose_backend(const io_context_options& options, std::shared_ptr<waker> shared) {
-    if (const int failed = shared->failed(); failed != 0) return bare_because(failed);
-    const requirement what = required_by(options);
-    if (what.choice == backend_choice::epoll) {
-        return epoll_because(std::move(shared), std::string{"epoll required "} + what.source);
-    }
+host& choose_host() noexcept {
+    host& machine = system_host::instance();
+    loop_decorator* const by = loop_decorator::installed();
+    return by != nullptr ? by->decorate(machine) : machine;
+}
 
-    const bool any = what.choice == backend_choice::automatic;
-    std::string refusal;
-    auto ring =
-        uring_backend::open(shared, any ? backend_choice::uring : what.choice, options, refusal);
-    if (ring != nullptr) return {std::move(ring), {}};
-    if (any) return epoll_because(std::move(shared), refusal);
-    return refuse(std::move(shared), what, refusal);
+chosen_backend choose_backend(const io_context_options& options, std::shared_ptr<waker> shared) {
+    return decorated(choose(options, std::move(shared)));
 }
 
 chosen_backend choose_next_backend(const io_context_options& options, std::shared_ptr<waker> shared,
                                    error refusal) {
-    const requirement what = required_by(options);
-    const std::string reason = "the kernel withdrew io_uring at run time: " + refusal.message();
-    if (what.choice == backend_choice::automatic) return epoll_because(std::move(shared), reason);
-    return refuse(std::move(shared), what, reason);
+    return decorated(choose_next(options, std::move(shared), refusal));
 }
 
 }  // namespace gyre

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Which backend a loop gets, and the sentence that says why.
+// Which host and which backend a loop gets, and the sentence that says why.
 #pragma once
 
 #include <gyre/runtime/io_context.hpp>
@@ -15,6 +15,9 @@ struct chosen_backend {
     std::unique_ptr<loop_backend> backend;
     error status;  // Set if what was required cannot be had; `backend` then only keeps time.
 };
+
+/// The process's, as its loop_decorator has it.
+[[nodiscard]] host& choose_host() noexcept;
 
 /// What `options` ask for, an explicit choice before GYRE_BACKEND before io_uring.
 [[nodiscard]] chosen_backend choose_backend(const io_context_options& options,

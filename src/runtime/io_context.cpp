@@ -16,7 +16,6 @@
 #include <runtime/pool_member.hpp>
 #include <runtime/receive_pool.hpp>
 #include <runtime/started_thread.hpp>
-#include <runtime/system_host.hpp>
 #include <runtime/timer_queue.hpp>
 #include <runtime/wake_state.hpp>
 
@@ -111,7 +110,7 @@ private:
 };
 
 io_context::io_context(const io_context_options& options)
-    : host_{system_host::instance()},
+    : host_{choose_host()},
       timers_{std::make_unique<timer_queue>()},
       options_{options},
       waker_{std::make_shared<waker>()},

@@ -5,7 +5,8 @@
 // Everything above this file behaves the same on io_uring, epoll, the worlds of gyre/test/world.hpp and
 // the tests' script; whatever differs is behind these functions. A program may have a backend of its own:
 // with a `host` (host.hpp), which keeps the time, the descriptors and what is answered at once, it is all
-// that a loop needs: `io_context{std::move(backend), host}`. gyre/test/backend_laws.hpp judges it.
+// that a loop needs: `io_context{std::move(backend), host}`. gyre/test/backend_laws.hpp judges it. What only
+// stands before the kernel's own backends is a loop_decorator.
 // One backend serves one loop and is called on its thread, but for `wake`.
 #pragma once
 
@@ -106,13 +107,13 @@ public:
     }
 
     /// System calls made to hear of the kernel's news. Any thread.
-    [[nodiscard]] std::uint64_t visits() const noexcept { return visits_.value(); }
+    [[nodiscard]] virtual std::uint64_t visits() const noexcept { return visits_.value(); }
 
     /// Operations begun once more, because what was to be there was not. Any thread.
-    [[nodiscard]] std::uint64_t rearms() const noexcept { return rearms_.value(); }
+    [[nodiscard]] virtual std::uint64_t rearms() const noexcept { return rearms_.value(); }
 
     /// Receives for which the kernel had no block at hand. Any thread.
-    [[nodiscard]] std::uint64_t shortages() const noexcept { return shortages_.value(); }
+    [[nodiscard]] virtual std::uint64_t shortages() const noexcept { return shortages_.value(); }
 
 protected:
     single_writer_counter visits_;
