@@ -8,30 +8,38 @@
 #include <malloc.h>
 
 #include <array>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
 #include <utility>
 
 namespace gyre::test {
 namespace {
 
+// What waits for the kernel is canceled where another coroutine closes its descriptor.
 constexpr std::array receiving{errc::connection_reset, errc::connection_timed_out,
-                               errc::host_unreachable};
-constexpr std::array sending{errc::broken_pipe, errc::connection_reset, errc::no_buffer_space};
+                               errc::host_unreachable, errc::canceled};
+constexpr std::array waiting{errc::not_enough_memory, errc::canceled};
+constexpr std::array sending{errc::broken_pipe, errc::connection_reset, errc::no_buffer_space,
+                             errc::canceled};
 constexpr std::array datagram_sending{errc::no_buffer_space, errc::network_unreachable,
-                                      errc::operation_not_permitted};
-constexpr std::array datagram_receiving{errc::connection_refused};
+                                      errc::operation_not_permitted, errc::canceled};
+constexpr std::array datagram_receiving{errc::connection_refused, errc::canceled};
 constexpr std::array opening{errc::process_descriptors_exhausted,
                              errc::system_descriptors_exhausted, errc::not_enough_memory};
 constexpr std::array accepting{errc::connection_aborted, errc::process_descriptors_exhausted,
-                               errc::no_buffer_space};
+                               errc::no_buffer_space, errc::canceled};
 constexpr std::array connecting{errc::connection_refused, errc::connection_timed_out,
-                                errc::network_unreachable, errc::address_not_available};
+                                errc::network_unreachable, errc::address_not_available,
+                                errc::canceled};
 constexpr std::array binding{errc::address_in_use, errc::address_not_available,
                              errc::permission_denied};
 constexpr std::array listening{errc::address_in_use};
 constexpr std::array setting{errc::no_buffer_space};
 constexpr std::array shutting{errc::not_connected};
-constexpr std::array file_writing{errc::no_space_on_device, errc::input_output};
-constexpr std::array file_reading{errc::input_output};
+constexpr std::array file_writing{errc::no_space_on_device, errc::input_output, errc::canceled};
+constexpr std::array file_reading{errc::input_output, errc::canceled};
 constexpr std::array naming{errc::permission_denied, errc::no_such_file, errc::input_output};
 constexpr std::array starting{errc::resource_unavailable, errc::not_enough_memory};
 
@@ -42,21 +50,36 @@ std::size_t memory_in_use() noexcept {
     return ::mallinfo2().uordblks;
 }
 
+// The numbers that the process has open.
+std::size_t descriptors_open() {
+    std::error_code failed;
+    const std::filesystem::directory_iterator all{"/proc/self/fd", failed};
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
 struct one_run {
     std::string wrong;
-    std::size_t left = 0;  // Bytes of memory.
+    std::size_t memory_left = 0;  // Bytes.
+    std::size_t descriptors_left = 0;
+
+    [[nodiscard]] bool left_something() const noexcept {
+        return memory_left > 0 || descriptors_left > 0;
+    }
 };
 
 one_run run_once(const std::function<std::string(fuse&)>& scenario, fuse& fault) {
+    const std::size_t open_before = descriptors_open();
     const std::size_t before = memory_in_use();
     one_run it;
     {
         const std::string said = scenario(fault);
         if (!said.empty()) it.wrong = said;
     }
-    // Its own text is no leak.
-    const std::size_t after = it.wrong.empty() ? memory_in_use() : before;
-    if (after > before) it.left = after - before;
+    if (!it.wrong.empty()) return it;  // Its own text is no leak.
+    const std::size_t after = memory_in_use();
+    const std::size_t open_after = descriptors_open();
+    if (after > before) it.memory_left = after - before;
+    if (open_after > open_before) it.descriptors_left = open_after - open_before;
     return it;
 }
 
@@ -65,8 +88,8 @@ one_run run_once(const std::function<std::string(fuse&)>& scenario, fuse& fault)
 std::span<const errc> errors_of(opcode code) noexcept {
     switch (code) {
         case opcode::receive:
-        case opcode::receive_lease:
-        case opcode::wait_ready: return receiving;
+        case opcode::receive_lease: return receiving;
+        case opcode::wait_ready: return waiting;
         case opcode::receive_scatter:
         case opcode::receive_batch: return datagram_receiving;
         case opcode::send: return sending;
@@ -117,16 +140,22 @@ std::span<const errc> errors_of(opcode code) noexcept {
 
 int fuse::burn(const operation& op) noexcept {
     const std::span<const errc> errors = errors_of(op.code);
-    if (errors.empty() || ++counted_ != nth_) return 0;
-    blown_ = true;
+    if (errors.empty() || counted_.fetch_add(1, std::memory_order_relaxed) + 1 != nth_) return 0;
+    if (instead_) {
+        blown_.store(true, std::memory_order_release);
+        instead_();
+        return 0;
+    }
     more_errors_ = error_ + 1 < errors.size();
     fault_ = error{errors[error_ % errors.size()], activity_of(op.code)};
-    return -static_cast<int>(fault_.code());
+    blown_.store(true, std::memory_order_release);
+    return fault_ == errc::canceled ? -ECANCELED : -static_cast<int>(fault_.code());
 }
 
 std::string fuse::text() const {
-    if (!blown_) return {};
-    return "operation " + std::to_string(nth_) + ", " + fault_.message();
+    if (!blown()) return {};
+    const std::string which = "operation " + std::to_string(nth_);
+    return fault_ ? which + ", " + fault_.message() : which;
 }
 
 fuse_report fail_each(const std::function<std::string(fuse&)>& scenario,
@@ -150,11 +179,14 @@ fuse_report fail_each(const std::function<std::string(fuse&)>& scenario,
             // What is made once for the whole program shows but once, and what malloc keeps of freed
             // pieces (as in use, it says) is bounded.
             constexpr int repetitions = 8;
-            for (int again = 0; again < repetitions && it.left > 0; ++again) {
+            for (int again = 0; again < repetitions && it.left_something(); ++again) {
                 fuse same{nth, which};
                 it = run_once(scenario, same);
             }
-            if (it.left > 0) it.wrong = std::to_string(it.left) + " bytes of memory are left";
+            if (it.memory_left > 0)
+                it.wrong = std::to_string(it.memory_left) + " bytes of memory are left";
+            if (it.descriptors_left > 0)
+                it.wrong = std::to_string(it.descriptors_left) + " descriptors are left open";
             if (!it.wrong.empty()) report.text_ += fault.text() + ": " + it.wrong + "\n";
             ++report.faults_;
             report.operations_ = nth;

@@ -4,7 +4,6 @@
 #include <test/virtual_backend.hpp>
 
 #include <gyre/base/check.hpp>
-#include <gyre/test/fuse.hpp>
 #include <test/virtual_host.hpp>
 
 #include <algorithm>
@@ -49,10 +48,6 @@ void virtual_backend::attach(io_context& owner) noexcept { loop_ = &owner; }
 const std::string& virtual_backend::name() const noexcept { return host_.name(); }
 
 bool virtual_backend::submit(operation& op) noexcept {
-    if (const int fault = host_.fault_of(op); fault != 0) {
-        op.result = fault;
-        return true;
-    }
     if (op.code == opcode::call) return begin_call(static_cast<call_operation&>(op));
     if (try_to_end(op)) return true;
     ++waiting_;

@@ -27,10 +27,10 @@ virtual_host::virtual_host(virtual_time& time, std::string name, unsigned number
 
 virtual_host::~virtual_host() { network().remove(*this); }
 
-std::unique_ptr<virtual_backend> virtual_host::make_backend() {
+std::unique_ptr<loop_backend> virtual_host::make_backend() {
     auto made = std::make_unique<virtual_backend>(time_, *this);
     backend_ = made.get();
-    return made;
+    return std::make_unique<fused_backend>(std::move(made), fused_);
 }
 
 void virtual_host::note_change(descriptor_slot& it) noexcept {

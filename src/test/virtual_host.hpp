@@ -7,6 +7,7 @@
 #include <gyre/io/endpoint.hpp>
 #include <gyre/runtime/host.hpp>
 #include <gyre/test/network.hpp>
+#include <test/fused_loop.hpp>
 #include <test/virtual_backend.hpp>
 #include <test/virtual_socket.hpp>
 #include <test/virtual_time.hpp>
@@ -24,7 +25,6 @@ struct msghdr;
 
 namespace gyre::test {
 
-class fuse;
 class virtual_stream;
 
 class virtual_host final : public host {
@@ -35,7 +35,7 @@ public:
 
     // As a host.
 
-    [[nodiscard]] int perform_now(operation& op) noexcept override;
+    [[nodiscard]] int perform_now(operation& op) noexcept override { return perform(op); }
     [[nodiscard]] time_point now() noexcept override { return time_.now(); }
     [[nodiscard]] std::uint64_t entropy() noexcept override { return time_.chance().draw(); }
     [[nodiscard]] int read_settings(const char* path, std::string& into) noexcept override;
@@ -45,11 +45,9 @@ public:
 
     // For its loop.
 
-    /// One try of whatever operation; no fault is planted here.
+    /// One try of whatever operation.
     [[nodiscard]] int perform(operation& op) noexcept;
-    /// What an operation that begins is to fail with; 0: nothing.
-    [[nodiscard]] int fault_of(const operation& op) noexcept;
-    [[nodiscard]] std::unique_ptr<virtual_backend> make_backend();
+    [[nodiscard]] std::unique_ptr<loop_backend> make_backend();
     void backend_gone() noexcept { backend_ = nullptr; }
 
     // For the models.
@@ -84,7 +82,8 @@ public:
     void set_settings(std::string path, std::string text) {
         settings_[std::move(path)] = std::move(text);
     }
-    void set_fuse(fuse* it) noexcept { fuse_ = it; }
+    /// This machine, as its loop sees it.
+    [[nodiscard]] fused_host& fused() noexcept { return fused_; }
     void break_connections() noexcept;
     [[nodiscard]] std::size_t open_descriptors() const noexcept;
     [[nodiscard]] std::size_t bytes_held() const noexcept;
@@ -115,7 +114,7 @@ private:
     ipv6 v6_;
     machine_options options_;
     virtual_backend* backend_ = nullptr;
-    fuse* fuse_ = nullptr;
+    fused_host fused_{*this};
     std::vector<std::shared_ptr<virtual_socket>> open_;  // By number; null where nothing is.
     std::deque<descriptor_slot> slots_;                  // The same; addresses stay.
     std::vector<virtual_socket*> ports_;

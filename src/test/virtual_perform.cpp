@@ -4,7 +4,6 @@
 #include <test/virtual_host.hpp>
 
 #include <gyre/base/lease.hpp>
-#include <gyre/test/fuse.hpp>
 #include <test/virtual_datagram.hpp>
 #include <test/virtual_stream.hpp>
 
@@ -58,15 +57,6 @@ socket_address named(const endpoint& it, int family) noexcept {
 }
 
 }  // namespace
-
-int virtual_host::fault_of(const operation& op) noexcept {
-    return fuse_ == nullptr ? 0 : fuse_->burn(op);
-}
-
-int virtual_host::perform_now(operation& op) noexcept {
-    if (const int fault = fault_of(op); fault != 0) return fault;
-    return perform(op);
-}
 
 // NOLINTNEXTLINE(readability-function-size): a table, one entry for each.
 int virtual_host::perform(operation& op) noexcept {

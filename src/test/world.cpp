@@ -32,7 +32,7 @@ const char* describe(ending how) noexcept {
 machine::machine(virtual_time& in, std::string name, unsigned number,
                  const machine_options& options)
     : host_{std::make_unique<virtual_host>(in, std::move(name), number, options)},
-      loop_{std::make_unique<io_context>(host_->make_backend(), *host_)} {}
+      loop_{std::make_unique<io_context>(host_->make_backend(), host_->fused())} {}
 
 machine::~machine() = default;
 
@@ -41,7 +41,7 @@ io_context& machine::io() noexcept { return *loop_; }
 ipv4 machine::v4() const noexcept { return host_->v4(); }
 ipv6 machine::v6() const noexcept { return host_->v6(); }
 std::size_t machine::open_descriptors() const noexcept { return host_->open_descriptors(); }
-void machine::set_fuse(fuse* it) noexcept { host_->set_fuse(it); }
+void machine::set_fuse(fuse* it) noexcept { host_->fused().set_fuse(it); }
 void machine::break_connections() noexcept { host_->break_connections(); }
 
 void machine::set_settings(std::string path, std::string text) {

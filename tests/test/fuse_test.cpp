@@ -3,15 +3,24 @@
 // Each operation fails once with each error, and what it leads to is seen: see include/gyre/test/fuse.hpp.
 #include <gyre/test/fuse.hpp>
 
+#include <support/harness.hpp>
+
+#include <base/ending.hpp>
 #include <gyre/base/build.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/file.hpp>
+#include <gyre/io/run.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/event.hpp>
+#include <gyre/test/backend_laws.hpp>
 #include <gyre/test/world.hpp>
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <set>
@@ -19,6 +28,7 @@
 #include <vector>
 
 using namespace gyre;
+using namespace gyre::testing;
 using namespace std::chrono_literals;
 
 namespace {
@@ -135,4 +145,137 @@ TEST_CASE("a scenario without an end is given up") {
         10);
 
     CHECK(report.text() == "more than 10 operations\n");
+}
+
+// On the kernel's own backends.
+
+namespace {
+
+// Opens a listener, connects to it, and says hello.
+task<io_result<>> greet_oneself() {
+    auto listening = co_await stream_acceptor::listen(endpoint{ipv4::loopback(), 0});
+    if (!listening.ok()) co_return listening.error();
+    stream_acceptor acceptor = listening.take();
+    const auto where = acceptor.local_endpoint();
+    if (!where.ok()) co_return where.error();
+    const auto greeted = co_await greet(where.value());
+    if (!greeted.ok()) co_return greeted;
+    auto accepted = co_await acceptor.accept();
+    if (!accepted.ok()) co_return accepted.error();
+    stream_socket from = accepted.take();
+    std::array<std::byte, 5> space;
+    const auto heard = co_await read_exactly(from, space);
+    co_return heard.error();
+}
+
+}  // namespace
+
+TEST_CASE("under a fuse every operation fails on each of the kernel's backends as well") {
+    with_every_backend([](const io_context_options& options) {
+        std::set<std::string> met;
+        const auto report = test::fail_each([&](test::fuse& fault) -> std::string {
+            const test::fused_loops under{fault};
+            const io_result<> ended = run(greet_oneself(), options);
+            met.insert(fault.text());
+            return ended.error() == fault.fault() ? "" : ended.error().message();
+        });
+
+        CHECK_MESSAGE(report.ok(), report.text());
+        CHECK(report.faults() + 1 == met.size());
+        for (const char* each : {"open", "bind", "listen", "connect", "accept", "write", "read"}) {
+            CAPTURE(each);
+            CHECK(std::any_of(met.begin(), met.end(), [&](const std::string& text) {
+                return text.find(std::string{", "} + each + ": ") != std::string::npos;
+            }));
+        }
+    });
+}
+
+TEST_CASE("a loop under a fuse keeps the laws of backends, and counts as it does without") {
+    for (const backend_choice choice : backends_under_test()) {
+        io_context_options options;
+        options.backend = choice;
+        test::fuse none;
+        std::uint64_t visits = 0;
+        test::backend_under_test judged;
+        judged.with_loop = [&](const std::function<void(io_context&)>& use) {
+            const test::fused_loops under{none};
+            io_context loop{options};
+            CHECK(loop.backend().kind == choice);
+            use(loop);
+            visits += loop.counters().visits;
+        };
+        for (const auto& law : test::backend_laws()) {
+            const std::string broken = test::judge(law, judged);
+            CHECK_MESSAGE(broken.empty(), law.name, ": ", broken);
+        }
+        CHECK(none.counted() > 0);
+        CHECK(visits > 0);
+    }
+}
+
+TEST_CASE("what files are asked for fails on a worker and in a ring") {
+    with_every_backend([](const io_context_options& options) {
+        const auto report = test::fail_each([&](test::fuse& fault) -> std::string {
+            const test::fused_loops under{fault};
+            const auto body = []() -> task<io_result<>> {
+                auto opened = co_await file::open("/proc/self/status");
+                if (!opened.ok()) co_return opened.error();
+                file it = opened.take();
+                std::array<std::byte, 16> space;
+                const auto got = co_await it.read_some_at(0, space);
+                co_return got.error();
+            };
+            const io_result<> ended = run(body(), options);
+            return ended.error() == fault.fault() ? "" : ended.error().message();
+        });
+
+        CHECK_MESSAGE(report.ok(), report.text());
+        CHECK(report.operations() == 2);
+    });
+}
+
+TEST_CASE("a descriptor that a failed run leaves open is found") {
+    static std::vector<int> lost;
+    const auto report = test::fail_each([](test::fuse& fault) -> std::string {
+        const test::fused_loops under{fault};
+        const io_result<> ended = run(greet_oneself());
+        if (!ended.ok()) lost.push_back(::dup(0));
+        return {};
+    });
+
+    CHECK(report.text().find("descriptors are left open") != std::string::npos);
+    for (const int each : lost) ::close(each);
+    lost.clear();
+}
+
+TEST_CASE("a loop that can never go on after a fault ends the process, and says after which") {
+    const ending hung = ending_of([] {
+        test::fuse fault{1, 0};
+        const test::fused_loops under{fault, 50ms};
+        event never_set;
+        const auto forgetful = [&]() -> task<> {
+            const auto done = co_await greet_oneself();
+            if (!done.ok()) static_cast<void>(co_await never_set.wait());
+        };
+        run(forgetful());
+    });
+
+    CHECK(hung.signal == SIGABRT);
+    CHECK(hung.said_that("a loop hangs after operation 1, open: "));
+    CHECK(hung.said_that("fuse_test.cpp"));  // Where it waits.
+}
+
+TEST_CASE("instead of a fault something else may happen as an operation begins") {
+    int times = 0;
+    test::fuse it{2, [&] { ++times; }};
+    const test::fused_loops under{it};
+
+    const io_result<> ended = run(greet_oneself());
+
+    CHECK(ended.ok());
+    CHECK(times == 1);
+    CHECK(it.blown());
+    CHECK(it.text() == "operation 2");
+    CHECK_FALSE(it.has_more_errors());
 }
