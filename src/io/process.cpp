@@ -293,11 +293,10 @@ task<io_result<exit_status>> process::wait_for(ending it) {
 task<io_result<exit_status>> process::terminate(ending it, duration grace) {
     static_cast<void>(it.signal(SIGTERM));
     io_result<exit_status> ended = co_await with_timeout(grace, wait_for(it));
-    const bool stays = ended.error() == errc::timed_out || ended.error() == errc::canceled;
-    if (stays && it.of.lasts()) {
-        static_cast<void>(it.signal(SIGKILL));
-        ended = co_await shielded(wait_for(it), kill_patience);
-    }
+    if (ended.ok() || !it.of.lasts()) co_return ended;
+    // Whatever has ended the wait, a process that runs on is not what was asked for.
+    static_cast<void>(it.signal(SIGKILL));
+    ended = co_await shielded(wait_for(it), kill_patience);
     co_return ended;
 }
 
