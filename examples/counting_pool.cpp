@@ -55,6 +55,7 @@ gyre::task<gyre::io_result<>> counting_server(gyre::io_pool& pool, gyre::endpoin
 
     auto acceptors = listening.take();
     const auto bound = acceptors.front().local_endpoint();
+    if (!bound.ok()) co_return bound.error();
     std::printf("listening on %s\n", bound.value().to_string().c_str());
     std::fflush(stdout);
 

@@ -46,6 +46,7 @@ gyre::task<gyre::io_result<>> echo_server(gyre::endpoint local) {
 
     auto acceptor = listening.take();
     const auto bound = acceptor.local_endpoint();
+    if (!bound.ok()) co_return bound.error();
     std::printf("listening on %s\n", bound.value().to_string().c_str());
     std::fflush(stdout);
 

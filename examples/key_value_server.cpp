@@ -98,7 +98,9 @@ gyre::task<gyre::io_result<>> key_value_server(gyre::endpoint local) {
     if (!listening.ok()) co_return listening.error();
 
     auto acceptor = listening.take();
-    std::printf("listening on %s\n", acceptor.local_endpoint().value().to_string().c_str());
+    const auto bound = acceptor.local_endpoint();
+    if (!bound.ok()) co_return bound.error();
+    std::printf("listening on %s\n", bound.value().to_string().c_str());
     std::fflush(stdout);
 
     store values;

@@ -29,6 +29,7 @@ gyre::task<gyre::io_result<>> port_forwarder(gyre::endpoint local, gyre::endpoin
 
     auto acceptor = listening.take();
     const auto bound = acceptor.local_endpoint();
+    if (!bound.ok()) co_return bound.error();
     std::printf("listening on %s\n", bound.value().to_string().c_str());
     std::fflush(stdout);
 
