@@ -31,6 +31,7 @@ struct member {
     gyre::task_group& coroutines;
     gyre::channel<line> unread{unread_lines_max};
     bool too_slow = false;
+    bool unheard = false;  // A write to it has failed.
 };
 
 // Who is there. One thread, so no locks.
@@ -102,23 +103,26 @@ gyre::task<gyre::io_result<std::string>> ask_for_name(const room& hall, gyre::tc
     }
 }
 
-// Writes to the member what the room says, until there is nothing more to come.
-gyre::task<> write_lines(gyre::tcp_socket& peer, gyre::channel<line>& unread) {
+// Writes to the member what the room says, until there is nothing more to come. Who cannot be written to is
+// not read from either: nobody would tell that it is deaf.
+gyre::task<> write_lines(gyre::tcp_socket& peer, member& to) {
     for (;;) {
-        auto said = co_await unread.receive();
+        auto said = co_await to.unread.receive();
         if (!said.ok()) co_return;
 
         const line text = said.take();
         auto [failure, sent] = co_await gyre::write_all(peer, gyre::bytes_of(*text));
-        if (failure) co_return;
+        if (failure) break;
     }
+    to.unheard = true;
+    to.coroutines.request_stop();
 }
 
 // What the member is told at the end, by the reason for it.
 std::string_view parting_words(const member& who, gyre::error ended) {
     if (who.too_slow) return "\n* you do not read what is written: goodbye\n";
     if (ended == gyre::errc::limit_exceeded) return "* that line was too long: goodbye\n";
-    if (ended == gyre::errc::canceled) return "* the room is closing: goodbye\n";
+    if (ended == gyre::errc::canceled && !who.unheard) return "* the room is closing: goodbye\n";
     return {};
 }
 
@@ -127,7 +131,7 @@ gyre::task<std::string_view> converse(room& hall, gyre::tcp_socket& peer, line_r
     const auto talk = [&](gyre::task_group& group) -> gyre::task<std::string_view> {
         member self{std::move(name), group};
         hall.enter(self);
-        group.spawn(write_lines(peer, self.unread));
+        group.spawn(write_lines(peer, self));
 
         gyre::error ended;
         while (!ended) {
@@ -160,7 +164,9 @@ gyre::task<gyre::io_result<>> chat_server(gyre::endpoint local) {
     if (!listening.ok()) co_return listening.error();
 
     auto acceptor = listening.take();
-    std::printf("listening on %s\n", acceptor.local_endpoint().value().to_string().c_str());
+    const auto bound = acceptor.local_endpoint();
+    if (!bound.ok()) co_return bound.error();
+    std::printf("listening on %s\n", bound.value().to_string().c_str());
     std::fflush(stdout);
 
     room hall;
