@@ -14,24 +14,38 @@
 #include <cstdio>
 #include <string_view>
 
-gyre::task<> send_text(gyre::tcp_socket& server, std::string_view text) {
-    static_cast<void>(co_await gyre::write_all(server, gyre::bytes_of(text)));
-    static_cast<void>(server.shutdown(gyre::shutdown_side::send));
+gyre::task<gyre::io_result<>> send_text(gyre::tcp_socket& server, std::string_view text) {
+    auto [failure, sent] = co_await gyre::write_all(server, gyre::bytes_of(text));
+    if (failure) co_return failure;
+
+    co_return server.shutdown(gyre::shutdown_side::send);
 }
 
 // Until the end of the input. A server that leaves first is noticed with the next piece of it.
-gyre::task<> send_input(gyre::tcp_socket& server) {
+gyre::task<gyre::io_result<>> send_input(gyre::tcp_socket& server) {
     std::array<std::byte, 4096> space;
     const auto read_input = [&space] { return ::read(STDIN_FILENO, space.data(), space.size()); };
     for (;;) {
         auto [stopped, size] = co_await gyre::blocking(read_input);
-        if (stopped || size <= 0) break;
+        if (stopped) co_return stopped;
+        if (size <= 0) break;
 
         const auto piece = std::span(space).first(static_cast<std::size_t>(size));
         auto [failure, sent] = co_await gyre::write_all(server, piece);
-        if (failure) co_return;
+        if (failure) co_return failure;
     }
-    static_cast<void>(server.shutdown(gyre::shutdown_side::send));
+    co_return server.shutdown(gyre::shutdown_side::send);
+}
+
+// Whoever has not been asked does not answer, so that is not waited for.
+gyre::task<> ask(gyre::tcp_socket& server, const char* text, gyre::task_group& talk,
+                 gyre::io_result<>& asked) {
+    if (text != nullptr) {
+        asked = co_await send_text(server, text);
+    } else {
+        asked = co_await send_input(server);
+    }
+    if (!asked.ok()) talk.request_stop();
 }
 
 gyre::task<gyre::io_result<>> print_answer(gyre::tcp_socket& server) {
@@ -51,9 +65,11 @@ gyre::task<gyre::io_result<>> tcp_client(gyre::endpoint where, const char* text)
     if (!connected.ok()) co_return connected.error();
 
     auto server = connected.take();
+    gyre::io_result<> asked;
     const auto talk = [&](gyre::task_group& group) -> gyre::task<gyre::io_result<>> {
-        group.spawn(text != nullptr ? send_text(server, text) : send_input(server));
+        group.spawn(ask(server, text, group, asked));
         const auto answered = co_await print_answer(server);
+        if (answered.error() == gyre::errc::canceled) co_return asked;
         co_return answered;
     };
     const auto ended =
