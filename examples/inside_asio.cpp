@@ -57,18 +57,19 @@ private:
 };
 
 // The gyre side: its socket and its first pause are gyre's, the second pause is a timer of Asio's.
-gyre::task<> whisper(asio::io_context& host, std::uint16_t port) {
+gyre::task<gyre::io_result<>> whisper(asio::io_context& host, std::uint16_t port) {
     const gyre::endpoint where{gyre::ipv4::loopback(), port};
     auto connected = co_await gyre::tcp_socket::connect(where);
-    if (!connected.ok()) co_return;
+    if (!connected.ok()) co_return connected.error();
 
     auto server = connected.take();
     gyre::buffered_reader from{server, 256};
     asio::steady_timer pause{host};
     for (const std::string_view text : {"hello\n", "is anybody there?\n", "goodbye\n"}) {
-        static_cast<void>(co_await gyre::write_all(server, gyre::bytes_of(text)));
+        auto [failure, sent] = co_await gyre::write_all(server, gyre::bytes_of(text));
+        if (failure) co_return failure;
         auto [error, answer] = co_await from.read_until("\n");
-        if (error) co_return;
+        if (error) co_return error;
 
         std::printf("gyre: answer %s", std::string{gyre::text_of(answer)}.c_str());
         from.consume(answer.size());
@@ -77,6 +78,7 @@ gyre::task<> whisper(asio::io_context& host, std::uint16_t port) {
         static_cast<void>(co_await pause.async_wait(gyre::use_io_result));
     }
     std::printf("gyre: done\n");
+    co_return gyre::io_result<>{};
 }
 
 int main() {
@@ -85,6 +87,14 @@ int main() {
     gyre::asio_guest guest{host, loop};
 
     shouting_server server{host};
-    gyre::launch(loop, whisper(host, server.port()), gyre::or_terminate{});
+    gyre::error failed;
+    const auto on_end = [&](gyre::task_outcome<gyre::io_result<>> outcome) {
+        failed = outcome.get().error();
+        if (failed) host.stop();  // The server may still wait for this client.
+    };
+    gyre::launch(loop, whisper(host, server.port()), on_end);
     host.run();  // Returns when the client has closed, the server with it, and nothing waits any more.
+    if (!failed) return 0;
+    std::fprintf(stderr, "gyre: %s\n", failed.message().c_str());
+    return 1;
 }
