@@ -118,13 +118,13 @@ gyre::io_result<gyre::udp_socket> join(gyre::io_context& loop, const feed& from)
 // snippet: listen
 gyre::task<gyre::io_result<>> listen(gyre::udp_socket& socket, gap_watch& seen) {
     tick space{};
-    auto got = co_await socket.receive_detailed(space);
+    auto got = co_await gyre::idle(socket.receive_detailed(space));
     while (got.ok()) {
         if (got.value().size == space.size() && !got.value().truncated) {
             seen.note(number_of(space));
             if (got.value().arrival) seen.note_arrival(*got.value().arrival);
         }
-        got = co_await gyre::with_timeout(1s, socket.receive_detailed(space));
+        got = co_await gyre::with_timeout(1s, gyre::idle(socket.receive_detailed(space)));
     }
     if (got.error() == gyre::errc::timed_out) co_return gyre::io_result<>{};
     co_return got.error();
