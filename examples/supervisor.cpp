@@ -55,6 +55,10 @@ gyre::task<> forward(gyre::readable_pipe& from, const service& of, std::FILE* to
             lines.skip();
         } else {
             if (!reader.window().empty()) say(of, gyre::text_of(reader.window()), to);
+            const bool over = error == gyre::errc::eof || error == gyre::errc::canceled;
+            if (!over) say(of, error.message(), stderr);
+            // Else it would wait for us once the pipe is full. As it is, what it says next ends it.
+            static_cast<void>(from.close());
             co_return;
         }
     }
@@ -141,7 +145,9 @@ gyre::task<gyre::io_result<>> supervise(std::vector<std::unique_ptr<service>> al
         auto listening = co_await gyre::tcp_acceptor::listen(local.value());
         if (!listening.ok()) co_return listening.error();
         listener = listening.take();
-        std::printf("listening on %s\n", listener.local_endpoint().value().to_string().c_str());
+        const auto bound = listener.local_endpoint();
+        if (!bound.ok()) co_return bound.error();
+        std::printf("listening on %s\n", bound.value().to_string().c_str());
         std::fflush(stdout);
     }
 
