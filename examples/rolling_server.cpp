@@ -72,6 +72,7 @@ gyre::task<gyre::io_result<>> serve_news(gyre::tcp_acceptor acceptor) {
     const auto body = [&](gyre::task_group& group) -> gyre::task<gyre::io_result<>> {
         group.spawn(announce(all));
         const auto ended = co_await gyre::serve(std::move(acceptor), session, options);
+        group.request_stop();  // There is nobody left to be told.
         co_return ended;
     };
     const auto ended = co_await gyre::with_group(body);
@@ -128,7 +129,9 @@ gyre::task<gyre::io_result<>> news(gyre::endpoint local) {
     if (unheard) co_return unheard;
     // end of snippet
 
-    std::printf("listening on %s\n", acceptor.local_endpoint().value().to_string().c_str());
+    const auto bound = acceptor.local_endpoint();
+    if (!bound.ok()) co_return bound.error();
+    std::printf("listening on %s\n", bound.value().to_string().c_str());
     std::fflush(stdout);
     const int listener = acceptor.native_handle();
     const auto body = [&](gyre::task_group& group) -> gyre::task<gyre::io_result<>> {
