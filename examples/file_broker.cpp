@@ -76,7 +76,14 @@ gyre::task<gyre::io_result<>> accept_clients(gyre::local_packet_acceptor& listen
                                              gyre::task_group& clients, gyre::directory& served) {
     for (;;) {
         auto accepted = co_await listener.accept();
-        if (!accepted.ok()) co_return accepted.error();
+        if (accepted.error() == gyre::errc::canceled) co_return accepted.error();
+        if (!accepted.ok()) {
+            // No descriptors left, or a client that left too soon: the next one may be luckier.
+            std::fprintf(stderr, "going on: %s\n", accepted.error().message().c_str());
+            const auto paused = co_await gyre::idle(gyre::sleep_for(100ms));
+            if (!paused.ok()) co_return paused.error();
+            continue;
+        }
         clients.spawn(serve_client(accepted.take(), served));
     }
 }
