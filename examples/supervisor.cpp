@@ -120,8 +120,13 @@ gyre::task<> keep_running(service& of, int listener) {
 gyre::task<> replace_on_hangup(gyre::signal_set& hangup,
                                std::vector<std::unique_ptr<service>>& all) {
     for (;;) {
-        const auto [stopped, signal] = co_await hangup.wait();
-        if (stopped) co_return;
+        const auto [failed, signal] = co_await hangup.wait();
+        if (failed == gyre::errc::canceled) co_return;
+        if (failed) {
+            std::fprintf(stderr, "going on: %s\n", failed.message().c_str());
+            static_cast<void>(co_await gyre::sleep_for(100ms));
+            continue;
+        }
         std::printf("replacing all, one by one\n");
         std::fflush(stdout);
         for (const auto& each : all) {
