@@ -99,6 +99,13 @@ std::string program::next_line() {
     return line;
 }
 
+bool program::has_printed(std::string_view text) {
+    pollfd readable{output_, POLLIN, 0};
+    while (::poll(&readable, 1, 0) == 1 && read_more()) {
+    }
+    return unread_.find(text) != std::string::npos;
+}
+
 std::string program::rest_of_output() {
     while (read_more()) {
     }
@@ -118,6 +125,7 @@ endpoint program::listening_on() {
 void program::send(int signal) const { REQUIRE(::kill(id_, signal) == 0); }
 
 int program::wait() {
+    if (status_ >= 0) return status_;
     static_cast<void>(rest_of_output());  // Ends when it does, or after the harness's patience.
     int status = 0;
     while (::waitpid(id_, &status, 0) < 0) REQUIRE(errno == EINTR);

@@ -34,6 +34,9 @@ public:
     /// The next line of its output, without the end; empty at the end of the output.
     [[nodiscard]] std::string next_line();
 
+    /// Whether `text` is in what it has printed by now and nobody has read. Does not wait.
+    [[nodiscard]] bool has_printed(std::string_view text);
+
     /// Everything it still prints, up to its end.
     [[nodiscard]] std::string rest_of_output();
 
