@@ -2,9 +2,9 @@
 //
 // A program under a fuse, from outside: linked beside an example's own main, which stays as it is.
 //
-// GYRE_TEST_FUSE says what is to happen: "fail N E" lets operation N fail with the E-th of its errors, "end N"
-// sends the program a SIGTERM as operation N begins. What came of it is the last line of standard error,
-// for fused_run.cpp. Programs that this one starts are not under it.
+// GYRE_TEST_FUSE says what is to happen: "fail N E" lets operation N fail with the E-th of its errors,
+// "end N" sends the program a SIGTERM as operation N begins. What came of it is the last line of standard
+// error, for fused_run.cpp. Programs that this one starts are not under it.
 #include <gyre/test/fuse.hpp>
 
 #include <unistd.h>
