@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What gyre/sync/shared_channel.hpp promises. How its waits end when stopped: waiting_laws_test.cpp; threads
-// that block: blocked_thread_test.cpp.
+// that block: blocked_thread_test.cpp. Under load, between threads: channel_storms_test.cpp.
 #include <gyre/sync/shared_channel.hpp>
 
-#include <gyre/interop/future.hpp>
-#include <gyre/runtime/io_pool.hpp>
 #include <gyre/sync/task_group.hpp>
-#include <gyre/sync/timeout.hpp>
-#include <support/pools.hpp>
 #include <support/settle.hpp>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cstdint>
-#include <cstdlib>
-#include <future>
 #include <memory>
-#include <random>
-#include <string>
-#include <thread>
 #include <vector>
 
 using namespace gyre;
@@ -81,198 +70,6 @@ void check_order_with_capacity(std::size_t capacity) {
         CHECK(std::is_sorted(received.begin(), received.end()));
     };
     on_every_backend(test);
-}
-
-// Storms: every item has a name, of its sender and of its number there, and must arrive once, behind those
-// of the same sender that the same receiver has.
-
-using item = std::uint64_t;
-using shared_items = shared_channel<item>;
-
-constexpr item name_of(std::size_t sender, std::uint32_t number) {
-    return ((item{sender} + 1) << 32U) | number;
-}
-
-std::uint32_t items_in_a_storm() {
-    const char* const given = std::getenv("GYRE_CHANNEL_ITEMS");
-    return given == nullptr ? 2'000 : static_cast<std::uint32_t>(std::stoul(given));
-}
-
-/// Who takes part: ends on loops of their own, and on threads that block.
-struct crowd {
-    std::size_t senders_on_loops = 0;
-    std::size_t senders_on_threads = 0;
-    std::size_t receivers_on_loops = 0;
-    std::size_t receivers_on_threads = 0;
-    std::size_t capacity = 0;
-    bool stops_some = false;
-};
-
-/// What one storm does; `random` is of the caller.
-class storm {
-public:
-    storm(const crowd& of, unsigned seed) : of_{of}, seed_{seed}, channel_{of.capacity} {}
-
-    void run(io_pool& pool) {
-        std::vector<std::future<void>> sending;
-        std::vector<std::future<void>> receiving;
-        std::vector<std::thread> sending_threads;
-        std::vector<std::thread> receiving_threads;
-        const std::size_t senders = of_.senders_on_loops + of_.senders_on_threads;
-        const std::size_t receivers = of_.receivers_on_loops + of_.receivers_on_threads;
-        const auto count = static_cast<std::uint32_t>(items_in_a_storm() / senders);
-        received_.resize(receivers);
-        std::size_t loop = 0;
-        for (std::size_t each = 0; each < receivers; ++each) {
-            if (each < of_.receivers_on_loops) {
-                receiving.push_back(to_future(pool[loop++ % pool.size()], receive_items(each)));
-            } else {
-                receiving_threads.emplace_back([this, each] { receive_items_blocking(each); });
-            }
-        }
-        for (std::size_t each = 0; each < senders; ++each) {
-            if (each < of_.senders_on_loops) {
-                sending.push_back(to_future(pool[loop++ % pool.size()], send_items(each, count)));
-            } else {
-                sending_threads.emplace_back(
-                    [this, each, count] { send_items_blocking(each, count); });
-            }
-        }
-        for (std::future<void>& each : sending) each.get();
-        for (std::thread& each : sending_threads) each.join();
-        channel_.close();
-        for (std::future<void>& each : receiving) each.get();
-        for (std::thread& each : receiving_threads) each.join();
-        check(senders, count);
-    }
-
-private:
-    task<> send_items(std::size_t sender, std::uint32_t count) {
-        std::mt19937 random{seed_ + static_cast<unsigned>(sender)};
-        for (std::uint32_t number = 0; number < count;) {
-            const item value = name_of(sender, number);
-            io_result<item> sent;
-            if (is_stopped(random)) {
-                sent = co_await with_timeout(soon(random), channel_.send(value));
-            } else {
-                sent = co_await channel_.send(value);
-            }
-            if (sent.ok()) {
-                ++number;
-            } else if (sent.error() != errc::timed_out || sent.value() != value) {
-                ++wrong_;
-            }
-        }
-    }
-
-    void send_items_blocking(std::size_t sender, std::uint32_t count) {
-        std::mt19937 random{seed_ + static_cast<unsigned>(sender)};
-        for (std::uint32_t number = 0; number < count;) {
-            const item value = name_of(sender, number);
-            time_point deadline = never;
-            if (is_stopped(random)) deadline = std::chrono::steady_clock::now() + soon(random);
-            const io_result<item> sent = channel_.send_blocking(value, deadline);
-            if (sent.ok()) {
-                ++number;
-            } else if (sent.error() != errc::timed_out || sent.value() != value) {
-                ++wrong_;
-            }
-        }
-    }
-
-    task<> receive_items(std::size_t receiver) {
-        std::mt19937 random{seed_ + 1000 + static_cast<unsigned>(receiver)};
-        std::array<item, 7> some{};
-        for (;;) {
-            const std::span into = std::span{some}.first(1 + random() % some.size());
-            io_result<std::size_t> got;
-            if (is_stopped(random)) {
-                got = co_await with_timeout(soon(random), channel_.receive_many(into));
-            } else if (random() % 2 == 0) {
-                got = co_await channel_.receive_many(into);
-            } else {
-                const io_result<item> one = co_await channel_.receive();
-                some[0] = one.value();
-                got = io_result<std::size_t>{one.error(), one.ok() ? std::size_t{1} : 0};
-            }
-            if (got.error() == errc::closed) co_return;
-            note(receiver, into, got);
-        }
-    }
-
-    void receive_items_blocking(std::size_t receiver) {
-        std::mt19937 random{seed_ + 1000 + static_cast<unsigned>(receiver)};
-        std::array<item, 7> some{};
-        for (;;) {
-            const std::span into = std::span{some}.first(1 + random() % some.size());
-            time_point deadline = never;
-            if (is_stopped(random)) deadline = std::chrono::steady_clock::now() + soon(random);
-            const io_result<std::size_t> got = channel_.receive_many_blocking(into, deadline);
-            if (got.error() == errc::closed) return;
-            note(receiver, into, got);
-        }
-    }
-
-    void note(std::size_t receiver, std::span<const item> some, const io_result<std::size_t>& got) {
-        if (!got.ok() && (got.error() != errc::timed_out || got.value() != 0)) ++wrong_;
-        if (got.ok() && got.value() == 0) ++wrong_;
-        const auto there = some.first(got.value());
-        received_[receiver].insert(received_[receiver].end(), there.begin(), there.end());
-    }
-
-    [[nodiscard]] bool is_stopped(std::mt19937& random) const {
-        return of_.stops_some && random() % 4 == 0;
-    }
-    [[nodiscard]] static duration soon(std::mt19937& random) {
-        return std::chrono::microseconds{random() % 20};
-    }
-
-    void check(std::size_t senders, std::uint32_t count) {
-        CHECK(wrong_ == 0);
-        std::vector<item> all;
-        bool in_order = true;
-        for (const std::vector<item>& each : received_) {
-            std::vector<item> last(senders + 1);
-            for (const item one : each) {
-                item& before = last[one >> 32U];
-                if (one <= before) in_order = false;
-                before = one;
-            }
-            all.insert(all.end(), each.begin(), each.end());
-        }
-        std::sort(all.begin(), all.end());
-        bool complete = all.size() == senders * count;
-        for (std::size_t index = 0; complete && index < all.size(); ++index) {
-            complete =
-                all[index] == name_of(index / count, static_cast<std::uint32_t>(index % count));
-        }
-        CHECK(in_order);
-        CHECK(complete);
-        CHECK(channel_.size() == 0);
-    }
-
-    const crowd of_;
-    const unsigned seed_;
-    shared_items channel_;
-    std::vector<std::vector<item>> received_;
-    std::atomic<int> wrong_ = 0;
-};
-
-void check_storm(const crowd& of) {
-    const unsigned seed = std::random_device{}();
-    CAPTURE(seed);
-    with_pools(3, [&](io_context&, io_pool& pool) {
-        for (const std::size_t capacity : {0, 1, 64}) {
-            for (const bool stops_some : {false, true}) {
-                CAPTURE(capacity);
-                CAPTURE(stops_some);
-                crowd with = of;
-                with.capacity = capacity;
-                with.stops_some = stops_some;
-                storm{with, seed}.run(pool);
-            }
-        }
-    });
 }
 
 }  // namespace
@@ -445,28 +242,4 @@ TEST_CASE("a receiver of many that has waited takes what came after it was woken
         CHECK(some == std::array{1, 2, 3});
         CHECK(numbers.size() == 2);
     });
-}
-
-TEST_CASE("storm: one sender and one receiver on loops lose, double and reorder nothing") {
-    check_storm({.senders_on_loops = 1, .receivers_on_loops = 1});
-}
-
-TEST_CASE("storm: many senders and one receiver lose, double and reorder nothing") {
-    check_storm({.senders_on_loops = 3, .senders_on_threads = 1, .receivers_on_loops = 1});
-}
-
-TEST_CASE("storm: one sender and many receivers lose, double and reorder nothing") {
-    check_storm({.senders_on_loops = 1, .receivers_on_loops = 3, .receivers_on_threads = 1});
-}
-
-TEST_CASE("storm: many senders and many receivers lose, double and reorder nothing") {
-    check_storm({.senders_on_loops = 3,
-                 .senders_on_threads = 1,
-                 .receivers_on_loops = 3,
-                 .receivers_on_threads = 1});
-}
-
-TEST_CASE("storm: a thread that blocks sends to a loop, and a loop to a thread that blocks") {
-    check_storm({.senders_on_threads = 1, .receivers_on_loops = 1});
-    check_storm({.senders_on_loops = 1, .receivers_on_threads = 1});
 }
