@@ -45,6 +45,18 @@ FAN_OUT = {
     "nested": "4 children that fork 4 each", "4_parents": "4 parents of 16",
     "16_parents": "16 parents of 16",
 }
+FILES = {
+    "read_4K_64_cached": "random reads of 4 KiB, 64 under way, cached",
+    "read_4K_64_direct": "random reads of 4 KiB, 64 under way, O_DIRECT",
+    "write_1M_cached": "16 x 1 MiB and fdatasync", "write_1M_direct": "16 x 1 MiB and fdatasync, O_DIRECT",
+    "stream_write_1M": "16 x 1 MiB in order and fdatasync", "stream_read_64K": "reads of 64 KiB in order, cached",
+    "commit_4K_8": "durable records of 4 KiB, 8 committers",
+    "commit_4K_64": "durable records of 4 KiB, 64 committers",
+}
+COMMITS = {each: label for each, label in FILES.items() if each.startswith(("commit", "read_4K"))}
+CHANNELS = {f"{senders}_to_1_{capacity}_{taking}": f"{senders} to 1, room for {capacity:,}, {how}"
+            for taking, how in (("each", "one by one"), ("many", "up to 64 at once"))
+            for senders in (1, 4) for capacity in (64, 1024, 16384)}
 
 # Of each suite: title, header of the labels, cases, metrics.
 TABLES: dict[str, list[tuple]] = {
@@ -92,6 +104,12 @@ TABLES: dict[str, list[tuple]] = {
     "fan_out": [
         ("Children started, ended and joined, millions per second (more is better)", "Fork", FAN_OUT,
          "throughput")],
+    "files": [
+        ("Blocks of files, thousands per second (more is better)", "Play", FILES, "throughput"),
+        ("From request to result, μs (less is better)", "Play", COMMITS, "mean", "p99")],
+    "channels": [
+        ("Numbers between two threads, millions per second (more is better)", "Channel", CHANNELS, "throughput"),
+        ("Processor time of both threads, ns each (less is better)", "Channel", CHANNELS, "cpu")],
 }
 OTHER_TABLES = {"echo": server_tables.echo, "baseline": server_tables.baseline, "cost": server_tables.cost,
                 "exchange": exchange_tables.exchange, "exchange_tuning": exchange_tables.tuning}

@@ -285,6 +285,60 @@ private:
     crew others_;
 };
 
+/// Senders on the loop of the thread with the stopwatch, a receiver on that of another one.
+///
+/// @param Channel  Made from two contexts and a case, it begins both sides: `send(sender, from, count)` on the
+///                 first, `receive(count, tally)` on the second, on the thread of each.
+template <class Library, class Channel>
+class channel_session final : public session {
+public:
+    channel_session(const typename Library::settings& how, const channel_case& work)
+        : work_{work},
+          tally_{work.senders},
+          sending_{how, true},
+          receiving_{how, true},
+          channel_{sending_.context(), receiving_.context(), work},
+          receiver_{1, [this](std::size_t) {
+                        channel_.receive(count_, tally_);
+                        receiving_.run();
+                    }} {}
+
+    void play(slice& now) override {
+        count_ = now.operations;
+        receiver_.go();
+        for (std::size_t sender = 0; sender < work_.senders; ++sender) {
+            channel_.send(sender, sent_, count_ / work_.senders);
+        }
+        sending_.run();
+        receiver_.wait();
+    }
+
+    // That each came in its place has been seen by the tally.
+    void mark_done(slice& now) override {
+        for (std::size_t sender = 0; sender < work_.senders; ++sender) {
+            now.done += tally_.next_of(sender) - sent_;
+        }
+        sent_ += count_ / work_.senders;
+    }
+
+    std::vector<counter> counted() override {
+        std::vector<counter> all = sending_.counted();
+        const std::vector<counter> other = receiving_.counted();
+        for (std::size_t each = 0; each < all.size(); ++each) all[each].count += other[each].count;
+        return all;
+    }
+
+private:
+    channel_case work_;
+    number_tally tally_;
+    std::uint64_t count_ = 0;
+    std::uint64_t sent_ = 0;  // By each sender, before this slice.
+    typename Library::loop sending_;
+    typename Library::loop receiving_;
+    Channel channel_;
+    crew receiver_;
+};
+
 /// Makes the session of a case from a library's players, which are types of these names.
 template <class Players>
 class prepare_with {
@@ -329,6 +383,28 @@ public:
 
     static preparation of(const settings& how, const fan_out_case& work) {
         return on_one_loop<typename Players::parents>(how, work);
+    }
+
+    static preparation of(const settings& how, const files_case& work) {
+        if constexpr (requires { typename Players::random_reads; }) {
+            switch (work.play) {
+                case files_play::random_reads:
+                    return on_one_loop<typename Players::random_reads>(how, work);
+                case files_play::group_commit:
+                    return on_one_loop<typename Players::committers>(how, work);
+                default: return on_one_loop<typename Players::passes>(how, work);
+            }
+        } else {
+            return cannot_run{"has no files where it waits with epoll"};
+        }
+    }
+
+    static preparation of(const settings& how, const channel_case& work) {
+        if constexpr (requires { typename Players::channel; }) {
+            return prepared<channel_session<Players, typename Players::channel>>(how, work);
+        } else {
+            return cannot_run{"takes no part in rows of channels"};
+        }
     }
 
 private:

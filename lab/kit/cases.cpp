@@ -174,6 +174,24 @@ work read_fan_out(fields& from) {
     return fan_out_case{from.count("parents"), from.count("groups"), from.count("children")};
 }
 
+work read_files(fields& from) {
+    const auto play = from.one_of<files_play>(
+        "kind", {"random_reads", "writes_at", "writes_in_order", "reads_in_order", "group_commit"});
+    const bool past = from.one_of<int>("cache", {"page", "none"}) == 1;
+    const files_case what{play, past, from.count("bytes"), from.count("at_once"),
+                          from.count("file_bytes")};
+    if (what.file_bytes % what.block_bytes != 0) from.reject("the file ends within a block");
+    const bool together = play == files_play::random_reads || play == files_play::group_commit;
+    if (!together && what.at_once != 1) from.reject("what is in order is not at once");
+    if (what.file_bytes / what.block_bytes < what.at_once) from.reject("the file is too small");
+    return what;
+}
+
+work read_channel(fields& from) {
+    if (from.kind() != "channel") from.reject("no such kind");
+    return channel_case{from.count("capacity"), from.count("senders"), from.count("take")};
+}
+
 work read_work(std::string_view suite, fields& from) {
     if (suite == "dispatch") return read_dispatch(from);
     if (suite == "throughput") return read_throughput(from);
@@ -182,6 +200,8 @@ work read_work(std::string_view suite, fields& from) {
     if (suite == "timers") return read_timers(from);
     if (suite == "churn") return read_churn(from);
     if (suite == "fan_out") return read_fan_out(from);
+    if (suite == "files") return read_files(from);
+    if (suite == "channels") return read_channel(from);
     from.reject("no such suite in process");
 }
 
@@ -205,6 +225,10 @@ std::uint64_t unit(const churn_case& work) { return work.at_once; }
 std::uint64_t unit(const fan_out_case& work) {
     return work.parents * work.groups * work.children_per_group;
 }
+std::uint64_t unit(const files_case& work) {
+    return work.at_once > 1 ? work.at_once : work.file_bytes / work.block_bytes;
+}
+std::uint64_t unit(const channel_case& work) { return work.senders; }
 
 }  // namespace
 
@@ -224,6 +248,7 @@ bool is_played_by_one_thread(const work& what) noexcept {
     return std::visit(
         []<class Case>(const Case& each) {
             if constexpr (requires { each.threads; }) return each.threads == 0;
+            if constexpr (std::same_as<Case, channel_case>) return false;
             if constexpr (std::same_as<Case, dispatch_case>) {
                 return each.order != dispatch_order::from_another_thread;
             }

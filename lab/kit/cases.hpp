@@ -167,8 +167,41 @@ struct fan_out_case {
     std::size_t children_per_group;
 };
 
-using work = std::variant<dispatch_case, shared_dispatch_case, throughput_case, latency_case,
-                          http_case, timers_case, churn_case, fan_out_case>;
+enum class files_play {
+    random_reads,  ///< `at_once` reads under way, each of a block at a random position.
+    writes_at,     ///< The file is written from its beginning to its end at positions, then synced.
+    writes_in_order,  ///< The same with the position that the file itself keeps.
+    reads_in_order,   ///< The file is read from its beginning to its end with that position.
+    group_commit,     ///< `at_once` committers of a journal share writes that are durable.
+};
+
+/// One loop on one thread; a file of its own, filled before.
+///
+/// suite "files": {"kind": as above, "cache": "page" | "none": past the page cache, "bytes": of a block,
+///                 "at_once": 1 of the plays in order, "file_bytes": a multiple of the block}
+/// Operation: a block. Unit: `at_once`, or the blocks of the file where it is passed over.
+struct files_case {
+    files_play play;
+    bool past_page_cache;
+    std::size_t block_bytes;
+    std::size_t at_once;
+    std::uint64_t file_bytes;
+};
+
+/// Numbers go from senders on one loop to a receiver on another; each loop has a thread.
+///
+/// suite "channels": {"kind": "channel", "capacity", "senders", "take": what the receiver takes at once: 1,
+///                    or as many as there are, up to that many}
+/// Operation: a number. Unit: `senders`.
+struct channel_case {
+    std::size_t capacity;
+    std::size_t senders;
+    std::size_t taken_max;
+};
+
+using work =
+    std::variant<dispatch_case, shared_dispatch_case, throughput_case, latency_case, http_case,
+                 timers_case, churn_case, fan_out_case, files_case, channel_case>;
 
 struct case_record {
     work what;

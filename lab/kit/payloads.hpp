@@ -257,6 +257,32 @@ private:
     std::uint64_t sum_received_ = 0;
 };
 
+/// The numbers that one receiver of `channels` gets: of each sender all, in order.
+class number_tally {
+public:
+    explicit number_tally(std::size_t senders) : next_(senders) {}
+
+    [[nodiscard]] static std::uint64_t number(std::size_t sender, std::uint64_t count) noexcept {
+        return std::uint64_t{sender} << sender_shift | count;
+    }
+
+    /// Fails unless it is the next one of its sender.
+    void received(std::uint64_t number) {
+        const std::size_t sender = number >> sender_shift;
+        require(sender < next_.size() && number == this->number(sender, next_[sender]),
+                "channels: a number was lost, doubled or overtaken");
+        ++next_[sender];
+    }
+
+    /// What sender `which` sends next, if all that it has sent was received.
+    [[nodiscard]] std::uint64_t next_of(std::size_t which) const noexcept { return next_[which]; }
+
+private:
+    static constexpr unsigned sender_shift = 48;
+
+    std::vector<std::uint64_t> next_;
+};
+
 /// Times a closed loop with one reading of the clock per turn: the end of a round trip is the
 /// beginning of the next. Or a burst, all connections of which begin together.
 class lap_timer {

@@ -77,13 +77,14 @@ class Build:
                 raise ValueError(f"a contender is called {each.name!r}, of {each.family!r}")
 
     def _peers(self) -> list[Contender]:
-        """Servers of others; one that is missing takes part, too, so that its row says why."""
+        """Programs of others; one that is missing takes part, too, so that its row says why."""
         wanted = {"echo": ("echo", PEER_CASES), "http": ("baseline", "*")}
-        return [Contender(each["name"], each["family"], "turns",
+        return [Contender(each["name"], each["family"], mode,
                           located(self.folder / "peers", each["command"]), (suite,), cases,
                           absent=each["missing"], threads_max=each.get("threads_max"))
                 for each in listed_peers(self.folder / "peers")
-                for suite, cases in (wanted[work] for work in each["workloads"])]
+                for mode, suite, cases in [*(("turns", *wanted[work]) for work in each["workloads"]),
+                                           *(("slices", suite, "*") for suite in each.get("suites", []))]]
 
     def fingerprint(self, contenders: list[Contender]) -> str:
         """Of all programs that take part, the clients of others and the players among them."""
@@ -118,7 +119,8 @@ def listed_peers(folder: Path) -> list[dict]:
         reason = "`./dev lab setup` has not run"
     except ValueError as error:
         reason = f"peers.json is no JSON ({error}); `./dev lab setup` writes it anew"
-    return [{"name": peer.name, "family": peer.family, "command": [], "workloads": setup.WORKLOADS,
+    return [{"name": peer.name, "family": peer.family, "command": [],
+             "workloads": [] if peer.suites else setup.WORKLOADS, "suites": list(peer.suites),
              "threads_max": peer.threads_max, "missing": reason}
             for program in setup.PROGRAMS for peer in program.peers]
 

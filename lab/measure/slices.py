@@ -85,6 +85,8 @@ class Player:
         self._outside = math.inf  # The least that a request and its answer have taken beside the slice.
 
     def start(self) -> None:
+        if self.contender.absent:
+            raise Refused(self.contender.absent)
         self._process = SliceProcess(self.contender, self.cores)
         told = self._process.ask({"do": "about"})
         self.record["about"] = {key: str(told.get(key, "?")) for key in IDENTITY}
@@ -196,6 +198,8 @@ def shuffled(titles, dice: random.Random) -> list[str]:
 def count_system_calls(contender: Contender, case: Case) -> float | None:
     """Per operation, of one slice whose time means nothing. Raises Refused if the kernel does not let them
     be counted; None if the contender does not play this case."""
+    if contender.absent:
+        return None
     with SliceProcess(contender, machine.cores_for(case.threads)) as process:
         asked = process.ask({"do": "count_system_calls"})
         if "refused" in asked:

@@ -9,8 +9,8 @@
 
 Sources stand beside this file, programs are DIR/lab/peers/* (DIR is build/release unless told). A program
 is built if its sources, its tools or how it is built have changed, then started once.
-DIR/lab/peers/peers.json lists all peers: {"name", "family", "command", "workloads", "threads_max": number
-or null, "missing": reason or null, "version"}. README.md says how such a command is used.
+DIR/lab/peers/peers.json lists all peers: {"name", "family", "command", "workloads", "suites", "threads_max":
+number or null, "missing": reason or null, "version"}. README.md says how such a command is used.
 
 Ends with 0 whatever is missing: one line per peer tells, and where the whole story is.
 """
@@ -49,6 +49,7 @@ class Peer:
     family: str
     command: tuple[str, ...]
     threads_max: int | None = None
+    suites: tuple[str, ...] = ()  # Of one that plays slices, and is no server.
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,9 @@ PROGRAMS = (
             environment={"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0"}),
     *(Program(library, ("cargo", "cc"), (CARGO,), (Peer(library, library, ("{target}/release/server",)),),
               shares=("rust",)) for library in ("tokio", "monoio")),
+    Program("rust_slices", ("cargo", "cc"), (CARGO,),
+            tuple(Peer(library, library, ("{target}/release/slices", "--backend", library), suites=suites)
+                  for library, suites in (("tokio", ("files", "channels")), ("crossbeam", ("channels",))))),
     Program("netty", ("mvn", "javac", "java"),
             (("mvn", "--batch-mode", "--no-transfer-progress", "--strict-checksums",
               "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies",
@@ -180,7 +184,10 @@ class Workshop:
         if len(said.split()) != 3:
             raise CannotBuild(f"it does not tell its version: {cause(said)}")
         if self._built["versions"].get(peer.name) != said.strip():
-            self._serve([*command, "--workload", "echo", "--threads", "1", "--port", "0"])
+            if peer.suites:
+                self._play(command)
+            else:
+                self._serve([*command, "--workload", "echo", "--threads", "1", "--port", "0"])
             self._built["versions"][peer.name] = said.strip()
             write(self._stamp, self._built)
         return said.strip()
@@ -191,6 +198,11 @@ class Workshop:
             raise CannotBuild(f"it does not serve: {cause(complaints or said)}")
         if status != 0:
             raise CannotBuild(f"asked to end, it ends with {status}: {cause(complaints)}")
+
+    def _play(self, command: list[str]) -> None:
+        status, _, complaints = self._run(command, START_SECONDS_MAX)
+        if status != 0:
+            raise CannotBuild(f"without a request, it ends with {status}: {cause(complaints)}")
 
     def _build(self, command: list[str]) -> None:
         status, said, complaints = self._run(command, STEP_SECONDS_MAX, cwd=self.source,
@@ -228,8 +240,8 @@ class Workshop:
     def record(self, peer: Peer, version: str | None, missing: str | None) -> dict:
         return {"name": peer.name, "family": peer.family,
                 "command": fill(peer.command, self.source, self.target),
-                "workloads": WORKLOADS, "threads_max": peer.threads_max, "missing": missing,
-                "version": version}
+                "workloads": [] if peer.suites else WORKLOADS, "suites": list(peer.suites),
+                "threads_max": peer.threads_max, "missing": missing, "version": version}
 
 
 def write(path: Path, content: object) -> None:

@@ -31,7 +31,7 @@ CONTENDERS = {
     "asio_callback_per_thread": ("asio", 1.3), "asio_callback_spin": ("asio", 5.0),
     "asio_spawn": ("asio", 0.85),
     "libuv": ("libuv", 1.35), "go": ("go", 0.7), "tokio": ("tokio", 1.1), "monoio": ("monoio", 1.7),
-    "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
+    "crossbeam": ("crossbeam", 2.5), "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
     "raw_syscalls": ("floor", 2.2), "raw_epoll": ("floor", 1.5), "raw_uring": ("floor", 1.97),
     "raw_uring_multishot": ("floor", 1.8), "load_ceiling": ("floor", 2.4), "bare": ("floor", 1.3),
 }
@@ -39,7 +39,7 @@ BOTH = ("gyre_uring", "gyre_epoll", "asio_callback", "asio_coroutine")
 LIBRARIES = (*BOTH, "asio_callback_uring", "asio_coroutine_uring")
 PEERS = ("asio_spawn", "libuv", "go", "tokio", "monoio", "netty_epoll", "netty_io_uring", "uvloop")
 WORK_NS = {"dispatch": 40, "throughput": 9000, "latency": 6000, "http": 6500, "timers": 180, "churn": 20_000,
-           "fan_out": 70}
+           "fan_out": 70, "files": 7000, "channels": 80}
 SHAPE = {"min": 0.6, "p25": 0.85, "p50": 0.95, "p75": 1.1, "p90": 1.3, "p95": 1.5, "p99": 2.4, "p99.9": 6.0,
          "p99.99": 17.0, "max": 60.0, "mean": 1.0, "std": 0.5}
 FACILITY = ("min", "p50", "p95", "p99", "p99.9", "p99.99", "max", "mean")
@@ -64,6 +64,8 @@ def exchange_cases(suite: str) -> list[suites.Case]:
 OF_SUITE = {
     "echo": (*LIBRARIES, "gyre_uring_leases", "raw_epoll", "raw_uring", "raw_uring_multishot"),
     "baseline": (*BOTH, "raw_uring", "raw_epoll"), "cost": (*LIBRARIES, "gyre_uring_leases", "libuv"),
+    "files": ("gyre_uring", "gyre_epoll", "asio_coroutine_uring", "tokio", "raw_uring"),
+    "channels": ("gyre_uring", "gyre_epoll", "gyre_uring_spin", "asio_coroutine", "tokio", "crossbeam"),
     "exchange": (*BOTH, "bare"), "exchange_tuning": (*BOTH, "bare"),
 } | dict.fromkeys(("throughput", "latency", "http", "churn"), (*LIBRARIES, "raw_syscalls"))
 
@@ -103,7 +105,7 @@ class Maker:
                   "allocations": [0] * ROUNDS, "context_switches": [2] * ROUNDS,
                   "counter visits": [case.operations // 9] * ROUNDS}
         finish: dict = {"memory_mb": 6.0}
-        if case.suite in ("latency", "http", "churn") or "concurrent_1" in case.name:
+        if case.suite in ("latency", "http", "churn", "files") or "concurrent_1" in case.name:
             slices |= {"latency mean": latency, "latency p50": [0.95 * one for one in latency]}
             finish |= {"buckets": buckets, "min": buckets[0][0], "max": buckets[-1][0]}
         return {"slices": slices, "finish": finish,

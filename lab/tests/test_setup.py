@@ -75,7 +75,7 @@ def test_a_built_peer_is_listed_with_its_version(place):
     assert "one" in line and "built in" in line and line.endswith("shell 1.0 none")
     [record] = place.records()
     assert record == {"name": "one", "family": "shell", "command": ["sh", str(place.targets / "one/server")],
-                      "workloads": ["echo", "http"], "threads_max": None, "missing": None,
+                      "workloads": ["echo", "http"], "suites": [], "threads_max": None, "missing": None,
                       "version": "shell 1.0 none"}
 
 
@@ -236,7 +236,7 @@ def test_the_cause_is_the_first_error_or_the_last_line(output, told):
 def test_each_folder_of_sources_is_a_program_and_names_are_told_apart():
     used = {name for each in PROGRAMS for name in (each.folder, *each.shares)}
     assert used == {path.name for path in SOURCES.iterdir() if path.is_dir() and path.name[0] != "_"}
-    names = [peer.name for each in PROGRAMS for peer in each.peers]
+    names = [(peer.name, bool(peer.suites)) for each in PROGRAMS for peer in each.peers]
     assert len(names) == len(set(names))
 
 

@@ -12,7 +12,7 @@ import sample_run
 from analyse import server_tables, suite_tables
 from measure import suites
 
-SLICED = ("dispatch", "throughput", "latency", "http", "timers", "churn", "fan_out")
+SLICED = ("dispatch", "throughput", "latency", "http", "timers", "churn", "fan_out", "files", "channels")
 
 
 def names_of(suite: str) -> list[str]:
@@ -30,6 +30,7 @@ def test_every_suite_and_as_many_cases_as_ever():
 
     assert counts == {
         "dispatch": 36, "throughput": 28, "latency": 12, "http": 10, "timers": 11, "churn": 7, "fan_out": 7,
+        "files": 8, "channels": 12,
         "echo": 32, "baseline": 6, "cost": 4, "exchange": 0, "exchange_tuning": 0}
 
 
@@ -58,8 +59,11 @@ def test_the_numbers_of_the_tables_that_are_reproduced():
 def unit_of(record: dict) -> int:
     """As unit_of of kit/cases.cpp."""
     unit = 1
-    for name in ("batch", "connections", "pairs", "directions", "at_once", "parents", "groups", "children"):
+    for name in ("batch", "connections", "pairs", "directions", "at_once", "parents", "groups", "children",
+                 "senders"):
         unit *= record.get(name, 1)
+    if record["kind"] in ("writes_at", "writes_in_order", "reads_in_order"):
+        unit *= record["file_bytes"] // record["bytes"]
     if record.get("order") == "from_outside":
         unit *= record["posters"]
     elif record["kind"] in ("shared_post", "stream_threads"):

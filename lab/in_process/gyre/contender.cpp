@@ -4,19 +4,24 @@
 // here.
 #include <lab/in_process/gyre/library.hpp>
 
+#include <lab/in_process/coroutine_files.hpp>
 #include <lab/in_process/coroutines.hpp>
+#include <lab/in_process/gyre/channel.hpp>
 #include <lab/in_process/gyre/dispatch.hpp>
 #include <lab/in_process/gyre/fan_out.hpp>
 #include <lab/servers/gyre/counters.hpp>
 
 #include <lab/kit/fail.hpp>
 
+#include <chrono>
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace {
 
-struct players : lab::with_coroutines<gyre_lab::library> {
+struct players : lab::with_coroutines<gyre_lab::library>, lab::with_files<gyre_lab::library> {
+    using channel = gyre_lab::channel;
     using items = gyre_lab::items;
     using parents = gyre_lab::parents;
 };
@@ -46,9 +51,13 @@ std::vector<lab::counter> gyre_lab::counted_by(gyre::io_pool& pool) {
 }
 
 lab::contender lab::make_contender(std::string_view backend) {
-    require(backend == "uring" || backend == "epoll", "gyre runs on --backend uring or epoll");
+    const bool spins = backend.ends_with("_spin");
+    const std::string_view waiting = backend.substr(0, backend.find('_'));
+    require(waiting == "uring" || waiting == "epoll",
+            "gyre runs on --backend uring, epoll, uring_spin or epoll_spin");
     gyre_lab::library::settings how;
-    how.backend = backend == "epoll" ? gyre::backend_choice::epoll : gyre::backend_choice::uring;
+    if (spins) how.spin_max = std::chrono::microseconds{50};
+    how.backend = waiting == "epoll" ? gyre::backend_choice::epoll : gyre::backend_choice::uring;
     const gyre::backend_info waits = gyre::io_context{how}.backend();
     return {{"gyre_" + std::string{backend}, "gyre", "0.1.0",
              std::string{describe(waits.kind)} + ": " + waits.reason},

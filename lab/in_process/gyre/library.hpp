@@ -12,6 +12,7 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/timer.hpp>
 #include <gyre/io/acceptor.hpp>
+#include <gyre/io/file.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/io_pool.hpp>
@@ -260,6 +261,46 @@ struct library {
         library::context& loop_;
         gyre::event opened_;
     };
+
+    /// What everybody waits for on one loop.
+    class signal {
+    public:
+        explicit signal(library::context&) {}
+
+        void close() { opened_.reset(); }
+        void open() { opened_.set(); }
+        auto wait() { return surely{opened_.wait()}; }
+
+    private:
+        gyre::event opened_;
+    };
+
+    struct storage : gyre::file {
+        storage(library::context& loop, int number) : file{adopt(loop, number)} {}
+    };
+    using file_stream = storage;
+
+    static auto read_at(storage& from, std::uint64_t offset, std::span<std::byte> space) {
+        return from.read_some_at(offset, space);
+    }
+    static auto write_at(storage& to, std::uint64_t offset, std::span<const std::byte> bytes) {
+        return to.write_some_at(offset, bytes);
+    }
+    static auto write_durably_at(storage& to, std::uint64_t offset,
+                                 std::span<const std::byte> bytes) {
+        return to.write_durably_at(offset, bytes);
+    }
+    static auto write_some(storage& to, std::span<const std::byte> bytes) {
+        return to.write_some(bytes);
+    }
+    static auto read_some(storage& from, std::span<std::byte> space) {
+        return from.read_some(space);
+    }
+    static auto sync(storage& it) { return it.sync_data(); }
+    static void expect_synced(const gyre::io_result<>& result) {
+        lab::require(result.ok(), "gyre: fdatasync");
+    }
+    static int number_of(const storage& it) { return it.native_handle(); }
 
     class timeouts {
     public:
