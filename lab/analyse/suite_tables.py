@@ -49,7 +49,8 @@ FILES = {
     "read_4K_64_cached": "random reads of 4 KiB, 64 under way, cached",
     "read_4K_64_direct": "random reads of 4 KiB, 64 under way, O_DIRECT",
     "write_1M_cached": "16 x 1 MiB and fdatasync", "write_1M_direct": "16 x 1 MiB and fdatasync, O_DIRECT",
-    "stream_write_1M": "16 x 1 MiB in order and fdatasync", "stream_read_64K": "reads of 64 KiB in order, cached",
+    "stream_write_1M": "16 x 1 MiB in order and fdatasync",
+    "stream_read_64K": "reads of 64 KiB in order, cached",
     "commit_4K_8": "durable records of 4 KiB, 8 committers",
     "commit_4K_64": "durable records of 4 KiB, 64 committers",
 }
@@ -108,7 +109,8 @@ TABLES: dict[str, list[tuple]] = {
         ("Blocks of files, thousands per second (more is better)", "Play", FILES, "throughput"),
         ("From request to result, μs (less is better)", "Play", COMMITS, "mean", "p99")],
     "channels": [
-        ("Numbers between two threads, millions per second (more is better)", "Channel", CHANNELS, "throughput"),
+        ("Numbers between two threads, millions per second (more is better)", "Channel", CHANNELS,
+         "throughput"),
         ("Processor time of both threads, ns each (less is better)", "Channel", CHANNELS, "cpu")],
 }
 OTHER_TABLES = {"echo": server_tables.echo, "baseline": server_tables.baseline, "cost": server_tables.cost,

@@ -287,8 +287,8 @@ private:
 
 /// Senders on the loop of the thread with the stopwatch, a receiver on that of another one.
 ///
-/// @param Channel  Made from two contexts and a case, it begins both sides: `send(sender, from, count)` on the
-///                 first, `receive(count, tally)` on the second, on the thread of each.
+/// @param Channel  Made from two contexts and a case, it begins both sides: `send(sender, from, count)`
+///                 on the first, `receive(count, tally)` on the second, on the thread of each.
 template <class Library, class Channel>
 class channel_session final : public session {
 public:

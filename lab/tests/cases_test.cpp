@@ -53,6 +53,23 @@ TEST_CASE("a case of each suite is read from its record") {
     CHECK(stream.via == lab::transport::unix_stream);
     CHECK(lab::unit_of(stream) == 2);
 
+    const auto reads = read<lab::files_case>("files", R"({"kind": "random_reads", "cache": "none",
+        "bytes": 4096, "at_once": 64, "file_bytes": 1048576})");
+    CHECK(reads.play == lab::files_play::random_reads);
+    CHECK(reads.past_page_cache);
+    CHECK(lab::unit_of(reads) == 64);
+
+    const auto passes = read<lab::files_case>("files", R"({"kind": "writes_in_order",
+        "cache": "page", "bytes": 4096, "at_once": 1, "file_bytes": 1048576})");
+    CHECK_FALSE(passes.past_page_cache);
+    CHECK(lab::unit_of(passes) == 256);
+
+    const auto numbers = read<lab::channel_case>("channels", R"({"kind": "channel",
+        "capacity": 64, "senders": 4, "take": 16})");
+    CHECK(numbers.taken_max == 16);
+    CHECK(lab::unit_of(numbers) == 4);
+    CHECK_FALSE(lab::is_played_by_one_thread(numbers));
+
     const auto pairs = read<lab::throughput_case>("throughput", R"({"kind": "stream_threads",
         "threads": 4, "via": "tcp", "directions": 2, "bytes": 65536})");
     CHECK(pairs.buffer_bytes == 65536);

@@ -138,3 +138,17 @@ TEST_CASE("a byte that was changed, or came twice, ends the run") {
 
     CHECK(fails([&] { tally.check(); }));
 }
+
+TEST_CASE("numbers come in the order of their sender, and each once") {
+    using lab::number_tally;
+    number_tally tally{2};
+    tally.received(number_tally::number(1, 0));
+    tally.received(number_tally::number(0, 0));
+    tally.received(number_tally::number(1, 1));
+
+    CHECK(tally.next_of(0) == 1);
+    CHECK(tally.next_of(1) == 2);
+    CHECK(fails([&] { tally.received(number_tally::number(1, 1)); }));
+    CHECK(fails([&] { tally.received(number_tally::number(0, 2)); }));
+    CHECK(fails([&] { tally.received(number_tally::number(2, 0)); }));
+}

@@ -31,7 +31,8 @@ CONTENDERS = {
     "asio_callback_per_thread": ("asio", 1.3), "asio_callback_spin": ("asio", 5.0),
     "asio_spawn": ("asio", 0.85),
     "libuv": ("libuv", 1.35), "go": ("go", 0.7), "tokio": ("tokio", 1.1), "monoio": ("monoio", 1.7),
-    "crossbeam": ("crossbeam", 2.5), "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
+    "crossbeam": ("crossbeam", 2.5),
+    "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
     "raw_syscalls": ("floor", 2.2), "raw_epoll": ("floor", 1.5), "raw_uring": ("floor", 1.97),
     "raw_uring_multishot": ("floor", 1.8), "load_ceiling": ("floor", 2.4), "bare": ("floor", 1.3),
 }
