@@ -16,7 +16,8 @@ void descriptor_slot::begin_opening(int value) noexcept {
     maybe_readable = maybe_writable = true;
     hung_up = registered = registered_for_writing = repeated = nonblocking = false;
     filled = sends_large = answering = false;
-    stored = waits_anyway = false;
+    stored = uncached = waits_anyway = false;
+    cache_misses = untried_reads = 0;
     duplex = prompt = datagrams = crowded = uncut = false;
     listener = nullptr;
     vain_first_reads.store(0, std::memory_order_relaxed);

@@ -127,7 +127,8 @@ bool io_context::submit(operation& op) noexcept {
 // To what carries it out. True if it is over already.
 bool io_context::hand_over(operation& op) noexcept {
     const bool by_worker = op.code >= opcode::read && is_file_work(op) && !backend_->takes(op);
-    return by_worker ? !begin_on_worker(op) : backend_->submit(op);
+    if (!by_worker) return backend_->submit(op);
+    return read_from_cache(op) || !begin_on_worker(op);
 }
 
 // False if there is no thread to run it: then `op.result` says why.

@@ -280,7 +280,8 @@ bool is_short_read(const operation& op) noexcept {
 
 std::size_t bytes_received(const operation& op) noexcept {
     if (op.result <= 0) return 0;
-    const bool counts_bytes = receives_plainly(op) || op.code == opcode::receive_scatter;
+    const bool counts_bytes = receives_plainly(op) || op.code == opcode::receive_scatter ||
+                              op.code == opcode::read || op.code == opcode::read_scatter;
     return counts_bytes ? static_cast<std::size_t>(op.result) : 0;
 }
 

@@ -21,8 +21,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <span>
 
 namespace gyre {
 namespace {
@@ -141,6 +143,7 @@ int learn_kind(descriptor_slot& it) noexcept {
     struct stat found{};
     if (::fstat(it.number, &found) < 0) return -errno;
     it.stored = S_ISREG(found.st_mode) || S_ISBLK(found.st_mode) || S_ISDIR(found.st_mode);
+    it.uncached = it.stored && (::fcntl(it.number, F_GETFL) & O_DIRECT) != 0;
     return 0;
 }
 
@@ -221,12 +224,42 @@ int perform_once(operation& op) noexcept {
     }
 }
 
+// Some microseconds of copying are less than a worker's wake-up and its way back. More than that would be
+// felt by others here. docs/decisions/0034-what-the-page-cache-holds.md.
+bool read_cached_parts(operation& op, std::span<const iovec> parts, std::size_t size,
+                       std::int64_t offset) noexcept {
+    constexpr std::size_t size_max = 256 * 1024;
+    descriptor_slot& from = *static_cast<descriptor_operation&>(op).target;
+    if (size > size_max) return false;
+    // The position has a lock, which a worker may hold that waits for the device.
+    if (offset == current_position && !from.pending.is_only(op)) return false;
+    if (!from.expects_cached()) return false;
+    const int result = outcome(
+        ::preadv2(from.number, parts.data(), static_cast<int>(parts.size()), offset, RWF_NOWAIT));
+    if (result == -EOPNOTSUPP) from.waits_anyway = true;
+    from.note_cached(result >= 0);
+    if (result < 0) return false;  // If it is more than a wait, the worker will tell.
+    op.result = result;
+    return true;
+}
+
 }  // namespace
 
 bool is_file_work(const operation& op) noexcept {
     if (op.code < opcode::read || op.code >= opcode::spawn_process) return false;
     return op.code > opcode::write_gather ||
            static_cast<const descriptor_operation&>(op).target->stored;
+}
+
+bool read_from_cache(operation& op) noexcept {
+    if (op.code == opcode::read) {
+        const auto& it = static_cast<const read_operation&>(op);
+        const iovec part{it.data, it.size};
+        return read_cached_parts(op, {&part, 1}, it.size, it.offset);
+    }
+    if (op.code != opcode::read_scatter) return false;
+    const auto& it = static_cast<const parts_operation&>(op);
+    return read_cached_parts(op, {it.parts, it.count}, it.size, it.offset);
 }
 
 // A file is not given up because of a signal (signal(7) lets the devices of some file systems say so).

@@ -62,6 +62,10 @@ template <class Result>
 /// Whether `op` waits for the device that has a file, and for nothing that poll(2) knows of.
 [[nodiscard]] bool is_file_work(const operation& op) noexcept;
 
+/// Carries out `op`, a file's, if that is a read of what the page cache holds. False if it has to wait for
+/// the device, or might.
+[[nodiscard]] bool read_from_cache(operation& op) noexcept;
+
 /// Whether `op` receives into one piece of memory, plain or leased.
 [[nodiscard]] bool receives_plainly(const operation& op) noexcept;
 

@@ -23,6 +23,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
@@ -65,6 +67,10 @@ task<std::string> rest_of(file& it) {
         }
         all += text(std::span{space}.first(got.value()));
     }
+}
+
+std::ptrdiff_t threads_of_this_process() {
+    return std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, {});
 }
 
 }  // namespace
@@ -330,6 +336,31 @@ TEST_CASE("writes in order that meet a limit keep what is there, and say how far
         CHECK((co_await written.write_some_at(limit.bytes, numbers)).error() ==
               errc::file_too_large);
         CHECK((co_await written.resize(2 * limit.bytes)).error() == errc::file_too_large);
+    });
+}
+
+TEST_CASE("what the page cache holds is read without a worker") {
+    on_every_backend([](io_context&) -> task<> {
+        const scratch_directory home;
+        const std::string name = home.put("it", std::string(1 << 16, 'x'));
+        auto opened = co_await file::open(name);
+        file it = opened.take();
+        std::array<std::byte, 4096> block{};
+        const std::ptrdiff_t threads = threads_of_this_process();
+        std::size_t got = 0;
+
+        for (;;) {
+            const auto read = co_await it.read_some(block);
+            if (!read.ok()) {
+                CHECK(read.error() == errc::eof);
+                break;
+            }
+            CHECK(block[read.value() - 1] == std::byte{'x'});
+            got += read.value();
+        }
+
+        CHECK(got == 1 << 16);
+        CHECK(threads_of_this_process() <= threads);
     });
 }
 

@@ -56,8 +56,8 @@ public:
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead. A file's
     ///                that has begun is waited for.
     /// Threads:       resumes on the caller's executor.
-    /// Cost:          no allocation; a system call, and another one after a wait. For the file of a loop on
-    ///                epoll a worker's time: tens of microseconds.
+    /// Cost:          no allocation; a system call, and another one after a wait. For a file that the page
+    ///                cache does not hold a worker's time: tens of microseconds.
     [[nodiscard]] auto read_some(read_space into) noexcept {
         return submission<read_operation, finish_read>{opened(), read_operation{into}};
     }

@@ -3,7 +3,8 @@
 // Files: in order, as a stream, or at positions, as storage.
 //
 // io_uring carries their operations out where it is; elsewhere workers of the loop do, because no file is
-// ever waited for by readiness. file_system.hpp has what is done to names.
+// ever waited for by readiness. What the page cache holds needs neither. file_system.hpp has what is done
+// to names.
 #pragma once
 
 #include <gyre/base/buffer.hpp>
@@ -186,7 +187,8 @@ struct finish_advancing : Finish {
 ///                reported.
 /// Threads:       resumes on the caller's executor.
 /// Cost:          no allocation. At positions, and what is no transfer: on io_uring an entry; the kernel's
-///                own workers where it would block. In order, and on epoll, a worker of the loop
+///                own workers where it would block. In order, and on epoll, a call on the spot for a read of
+///                up to 256 KiB that the page cache holds, else a worker of the loop
 ///                (`io_context_options::worker_threads_max`): tens of microseconds.
 class file : public descriptor {
 public:

@@ -43,6 +43,7 @@ struct descriptor_slot : list_link<> {
     std::uint16_t family = 0;  ///< AF_INET, AF_UNIX, ...; 0 until it is asked for.
     bool stored =
         false;  ///< A file: has nothing to wait for but its device, of which poll knows nothing.
+    bool uncached = false;      ///< Of a file: its transfers go past the page cache (O_DIRECT).
     bool waits_anyway = false;  ///< The kernel cannot be asked for a single try (RWF_NOWAIT).
     bool uncut = false;  ///< Of AF_UNIX: the last read was told that no descriptors had ended it.
     bool datagrams = false;  ///< Readers take whole messages, and no order among them is promised.
@@ -64,6 +65,9 @@ struct descriptor_slot : list_link<> {
     std::uint8_t lone_accepts = 0;  ///< Of a listener: vain tries since two came in one turn.
     std::uint8_t large = 0;         ///< How many small receives would disprove that they are large.
     std::uint32_t asked_in = 0;     ///< The turn of the last receive, or accept.
+
+    std::uint8_t cache_misses = 0;   ///< Of a file's reads in a row that were tried.
+    std::uint8_t untried_reads = 0;  ///< Before the next try.
 
     bool sends_large = false;  ///< It has sent something large, and was prepared for that.
     std::uint32_t portion_max = INT32_MAX;  ///< What a large send is cut into.
@@ -106,6 +110,20 @@ struct descriptor_slot : list_link<> {
     /// Whether to try an accept behind another one. Where others are ready, the next turn may be far.
     [[nodiscard]] bool may_have_more(bool others_ready) const noexcept {
         return crowded || (others_ready && lone_accepts < lone_accepts_max);
+    }
+
+    /// Whether to try a read of a file before a worker is asked. Each miss in a row doubles how many reads
+    /// the next try waits for.
+    [[nodiscard]] bool expects_cached() noexcept {
+        if (uncached || waits_anyway) return false;
+        if (untried_reads == 0) return true;
+        --untried_reads;
+        return false;
+    }
+    void note_cached(bool hit) noexcept {
+        constexpr std::uint8_t misses_max = 6;
+        if (!hit) untried_reads = static_cast<std::uint8_t>((1U << cache_misses) - 1);
+        cache_misses = hit ? 0 : std::min<std::uint8_t>(cache_misses + 1, misses_max);
     }
 
     /// How much one call of a send is given. The rest of a message would need a call of its own.
