@@ -3,7 +3,7 @@
 // Numbers from one context to another through a concurrent_channel.
 //
 // What can be sent or received at once is, without a wait: an asynchronous operation that ends at once is
-// posted all the same, and was a fifth of the speed.
+// posted all the same.
 #pragma once
 
 #include <lab/in_process/asio_coroutine/library.hpp>
