@@ -25,7 +25,7 @@ from pathlib import Path
 BEGIN = re.compile(r"^[ \t]*// snippet: (\S+)[ \t]*$")
 END = re.compile(r"^[ \t]*// end of snippet[ \t]*$")
 QUOTE = re.compile(r"^<!-- snippet: (\S+) (\S+) -->$")
-SOURCE_FOLDERS = ("examples", "include", "exchange", "lab")
+SOURCE_FOLDERS = ("examples", "include", "exchange", "lab", "tests")
 SOURCE_SUFFIXES = {".cpp", ".hpp"}
 
 
