@@ -25,8 +25,6 @@ struct msghdr;
 
 namespace gyre::test {
 
-class virtual_stream;
-
 class virtual_host final : public host {
 public:
     virtual_host(virtual_time& time, std::string name, unsigned number,
@@ -92,17 +90,18 @@ private:
     [[nodiscard]] int open(std::shared_ptr<virtual_socket> it, int least = 3) noexcept;
     [[nodiscard]] virtual_socket& at(const descriptor_slot& it) noexcept;
     [[nodiscard]] int open_socket(const open_socket_operation& op);
-    using joiner = void (*)(const std::shared_ptr<virtual_stream>&,
-                            const std::shared_ptr<virtual_stream>&);
-
-    [[nodiscard]] int open_two(std::span<int, 2> numbers, joiner join);
+    template <class Socket>
+    [[nodiscard]] int open_two(std::span<int, 2> numbers, int type,
+                               void (*join)(const std::shared_ptr<Socket>&,
+                                            const std::shared_ptr<Socket>&));
     [[nodiscard]] int duplicate(const duplicate_operation& op) noexcept;
     [[nodiscard]] int accept(accept_operation& op);
-    [[nodiscard]] int receive(std::byte* data, std::size_t size, const descriptor_slot& from);
+    [[nodiscard]] int receive(std::byte* data, std::size_t size, const descriptor_slot& from,
+                              reading how);
     [[nodiscard]] int receive_lease(lease_operation& op);
     [[nodiscard]] int transfer_batch(batch_operation& op);
     [[nodiscard]] int transfer_parts(parts_operation& op);
-    [[nodiscard]] int receive_message(virtual_socket& from, msghdr& message);
+    [[nodiscard]] int receive_message(virtual_socket& from, msghdr& message, reading how);
     [[nodiscard]] int send_message(virtual_socket& to, const msghdr& message);
     [[nodiscard]] int remove_stale(const address_operation& op);
     [[nodiscard]] static int tell(const endpoint& address, int family,

@@ -63,12 +63,13 @@ int virtual_host::perform(operation& op) noexcept {
     switch (op.code) {
         case opcode::receive: {
             auto& it = static_cast<receive_operation&>(op);
-            return receive(it.data, it.size, *it.target);
+            return receive(it.data, it.size, *it.target,
+                           it.peeks ? reading::looks : reading::takes);
         }
         case opcode::read: {
             auto& it = static_cast<read_operation&>(op);
             if (it.offset != current_position) return -ESPIPE;
-            return receive(it.data, it.size, *it.target);
+            return receive(it.data, it.size, *it.target, reading::takes);
         }
         case opcode::receive_lease: return receive_lease(static_cast<lease_operation&>(op));
         case opcode::send: {
@@ -86,7 +87,9 @@ int virtual_host::perform(operation& op) noexcept {
         case opcode::write_gather: return transfer_parts(static_cast<parts_operation&>(op));
         case opcode::receive_scatter: {
             auto& it = static_cast<message_operation&>(op);
-            return receive_message(at(*it.target), *it.message);
+            const bool peeks = (it.flags & message_operation::peeks) != 0;
+            return receive_message(at(*it.target), *it.message,
+                                   peeks ? reading::looks : reading::takes);
         }
         case opcode::send_gather: {
             auto& it = static_cast<message_operation&>(op);
@@ -158,12 +161,15 @@ int virtual_host::perform(operation& op) noexcept {
         case opcode::make_socket_pair: {
             auto& it = static_cast<make_socket_pair_operation&>(op);
             const int type = it.type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
-            return type == SOCK_STREAM ? open_two(it.numbers, &virtual_stream::join)
-                                       : -EPROTONOSUPPORT;
+            if (type == SOCK_DGRAM)
+                return open_two<virtual_datagram>(it.numbers, type, &virtual_datagram::join);
+            return type == SOCK_STREAM
+                       ? open_two<virtual_stream>(it.numbers, type, &virtual_stream::join)
+                       : -EPROTONOSUPPORT;
         }
         case opcode::make_pipe:
-            return open_two(static_cast<make_pipe_operation&>(op).numbers,
-                            &virtual_stream::join_as_pipe);
+            return open_two<virtual_stream>(static_cast<make_pipe_operation&>(op).numbers,
+                                            SOCK_STREAM, &virtual_stream::join_as_pipe);
         case opcode::duplicate: return duplicate(static_cast<duplicate_operation&>(op));
         case opcode::learn_kind: return 0;  // No file is open here.
         case opcode::call: return -EINVAL;  // The backend's.
@@ -195,9 +201,12 @@ int virtual_host::open_socket(const open_socket_operation& op) {
     return -EPROTONOSUPPORT;
 }
 
-int virtual_host::open_two(std::span<int, 2> numbers, joiner join) {
-    const auto one = std::make_shared<virtual_stream>(*this, AF_UNIX, SOCK_STREAM);
-    const auto other = std::make_shared<virtual_stream>(*this, AF_UNIX, SOCK_STREAM);
+template <class Socket>
+int virtual_host::open_two(std::span<int, 2> numbers, int type,
+                           void (*join)(const std::shared_ptr<Socket>&,
+                                        const std::shared_ptr<Socket>&)) {
+    const auto one = std::make_shared<Socket>(*this, AF_UNIX, type);
+    const auto other = std::make_shared<Socket>(*this, AF_UNIX, type);
     const int first = open(one);
     if (first < 0) return first;
     const int second = open(other);
@@ -228,14 +237,15 @@ int virtual_host::accept(accept_operation& op) {
     return open(std::move(taken));
 }
 
-int virtual_host::receive(std::byte* data, std::size_t size, const descriptor_slot& from) {
+int virtual_host::receive(std::byte* data, std::size_t size, const descriptor_slot& from,
+                          reading how) {
     const std::array part{std::pair{data, size}};
-    return at(from).receive(part).result;
+    return at(from).receive(part, how).result;
 }
 
 int virtual_host::receive_lease(lease_operation& op) {
     std::byte* const block = op.pool->lend();
-    const int result = receive(block, op.size, *op.target);
+    const int result = receive(block, op.size, *op.target, reading::takes);
     if (result > 0) {
         op.block = block;
     } else {
@@ -248,16 +258,17 @@ int virtual_host::transfer_parts(parts_operation& op) {
     if (op.offset != current_position) return -ESPIPE;
     const listed_parts parts{op.parts, op.count};
     virtual_socket& on = at(*op.target);
-    return op.code == opcode::read_scatter ? on.receive(parts).result : on.send(parts, {});
+    return op.code == opcode::read_scatter ? on.receive(parts, reading::takes).result
+                                           : on.send(parts, {});
 }
 
-int virtual_host::receive_message(virtual_socket& from, msghdr& message) {
-    const received got = from.receive(listed_parts{message});
+int virtual_host::receive_message(virtual_socket& from, msghdr& message, reading how) {
+    const received got = from.receive(listed_parts{message}, how);
     if (got.result < 0) return got.result;
     message.msg_flags = got.truncated ? MSG_TRUNC : 0;
     message.msg_controllen = 0;
     if (message.msg_name != nullptr) {
-        const socket_address& raw = got.from.raw();
+        const socket_address raw = named(got.from, from.family());
         const auto size = std::min<std::size_t>(message.msg_namelen, raw.size);
         std::copy_n(raw.data, size, static_cast<std::byte*>(message.msg_name));
         message.msg_namelen = raw.size;
@@ -275,8 +286,8 @@ int virtual_host::transfer_batch(batch_operation& op) {
     std::uint32_t done = 0;
     for (; done < op.count; ++done) {
         mmsghdr& each = op.messages[done];
-        const int result =
-            receives ? receive_message(on, each.msg_hdr) : send_message(on, each.msg_hdr);
+        const int result = receives ? receive_message(on, each.msg_hdr, reading::takes)
+                                    : send_message(on, each.msg_hdr);
         if (result < 0 && done == 0) return result;
         if (result < 0) break;
         each.msg_len = static_cast<unsigned>(result);

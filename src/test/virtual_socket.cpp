@@ -66,7 +66,6 @@ int virtual_socket::bind(const endpoint& local) {
 // Whether `it` cannot have `wanted`, which has our port.
 bool virtual_socket::keeps_out(const virtual_socket& it, const endpoint& wanted) const noexcept {
     const bool is_stream = type_ == SOCK_STREAM;
-    if (is_stream && peer_.kind() != endpoint::family::none) return false;
     const auto takes_both = [](const virtual_socket& each) {
         return each.family_ == AF_INET6 && each.number_option(IPPROTO_IPV6, IPV6_V6ONLY) == 0;
     };
@@ -77,6 +76,12 @@ bool virtual_socket::keeps_out(const virtual_socket& it, const endpoint& wanted)
         return each.number_option(SOL_SOCKET, SO_REUSEPORT) != 0 ||
                (!is_stream && each.number_option(SOL_SOCKET, SO_REUSEADDR) != 0);
     };
+    // A connection may stay beside whoever listens, if both have said so.
+    const auto reuses = [](const virtual_socket& each) {
+        return each.number_option(SOL_SOCKET, SO_REUSEADDR) != 0;
+    };
+    const bool connection = is_stream && peer_.kind() != endpoint::family::none;
+    if (connection && reuses(*this) && reuses(it)) return false;
     return met && !(shares(*this) && shares(it));
 }
 
@@ -142,8 +147,11 @@ int virtual_socket::set_option(int level, int name, std::span<const std::byte> v
     if (level == SOL_SOCKET && name == SO_BINDTODEVICE) {
         std::string_view device{reinterpret_cast<const char*>(value.data()), value.size()};
         device = device.substr(0, device.find('\0'));
-        return device == "lo" || device == "eth0" || device.empty() ? 0 : -ENODEV;
+        if (device != "lo" && device != "eth0" && !device.empty()) return -ENODEV;
     }
+    int number = 0;
+    std::memcpy(&number, value.data(), std::min(value.size(), sizeof number));
+    if (const int refused = refusal_of(level, name, number); refused != 0) return refused;
     std::vector<std::byte> kept{value.begin(), value.end()};
     if (level == SOL_SOCKET && (name == SO_SNDBUF || name == SO_RCVBUF)) {
         int size = 0;
@@ -156,6 +164,18 @@ int virtual_socket::set_option(int level, int name, std::span<const std::byte> v
     return 0;
 }
 
+// What is out of its range, or comes too late (ip(7), ipv6(7)).
+int virtual_socket::refusal_of(int level, int name, int value) const noexcept {
+    constexpr int hops_max = 255;
+    const bool is_hops = (level == IPPROTO_IP && name == IP_TTL) ||
+                         (level == IPPROTO_IPV6 && name == IPV6_UNICAST_HOPS);
+    if (is_hops && value != -1 && (value < 1 || value > hops_max)) return -EINVAL;
+    if (level == IPPROTO_IPV6 && family_ != AF_INET6) return -ENOPROTOOPT;
+    const bool is_bound = local_.kind() != endpoint::family::none;
+    if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && is_bound) return -EINVAL;
+    return 0;
+}
+
 int virtual_socket::get_option(int level, int name, std::span<std::byte> into) {
     int value = number_option(level, name);
     if (level == SOL_SOCKET) {
@@ -165,8 +185,9 @@ int virtual_socket::get_option(int level, int name, std::span<std::byte> into) {
         if (name == SO_SNDBUF || name == SO_RCVBUF) value = static_cast<int>(buffer_size(name));
     }
     if (level == IPPROTO_TCP && (type_ != SOCK_STREAM || family_ == AF_UNIX)) return -EOPNOTSUPP;
-    if (const auto found = options_.find({level, name});
-        found != options_.end() && found->second.size() > sizeof value) {
+    const auto found = options_.find({level, name});
+    if (level == SOL_SOCKET && name == SO_BINDTODEVICE && found == options_.end()) return 0;
+    if (found != options_.end() && found->second.size() != sizeof value) {
         const std::size_t size = std::min(into.size(), found->second.size());
         std::memcpy(into.data(), found->second.data(), size);
         return static_cast<int>(size);

@@ -30,6 +30,9 @@ using memory_parts = std::span<const std::pair<std::byte*, std::size_t>>;
 /// An IPv4 address as a socket of IPv6 sees it: mapped (RFC 4291 2.5.5.2).
 [[nodiscard]] endpoint as_seen_by(int family, const endpoint& it);
 
+/// What becomes of bytes that are read.
+enum class reading : std::uint8_t { takes, looks };
+
 /// What came in one call.
 struct received {
     int result = 0;  ///< Bytes, or -errno.
@@ -50,7 +53,7 @@ public:
     [[nodiscard]] virtual int accept(std::shared_ptr<virtual_socket>&) { return -EINVAL; }
     /// `begun`: this connect has been tried before.
     [[nodiscard]] virtual int connect(const endpoint&, bool) { return -EOPNOTSUPP; }
-    [[nodiscard]] virtual received receive(memory_parts) { return {-ENOTCONN, {}, false}; }
+    [[nodiscard]] virtual received receive(memory_parts, reading) { return {-ENOTCONN, {}, false}; }
     [[nodiscard]] virtual int send(memory_parts, const endpoint&) { return -ENOTCONN; }
     [[nodiscard]] virtual int shutdown(int) { return -ENOTCONN; }
     [[nodiscard]] virtual std::uint32_t ready() const noexcept = 0;  ///< poll(2) bits.
@@ -110,6 +113,7 @@ protected:
 
 private:
     [[nodiscard]] bool keeps_out(const virtual_socket& it, const endpoint& wanted) const noexcept;
+    [[nodiscard]] int refusal_of(int level, int name, int value) const noexcept;
 
     virtual_host& host_;
     int family_;

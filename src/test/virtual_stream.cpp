@@ -156,6 +156,7 @@ void virtual_stream::answer(const std::shared_ptr<virtual_stream>& caller) {
     copy_options_to(*made);
     if (family() == AF_UNIX) {
         made->local_ = local_;
+        made->peer_ = caller->local_;
     } else {
         made->local_ = as_seen_by(family(), destination(caller->peer_));
         made->peer_ = as_seen_by(family(), destination(caller->local_));
@@ -190,7 +191,7 @@ void virtual_stream::refused(int why) {
 
 // Transfers.
 
-received virtual_stream::receive(memory_parts into) {
+received virtual_stream::receive(memory_parts into, reading how) {
     if (state_ == state::connecting) return {-EAGAIN, {}, false};
     if (state_ == state::fresh || state_ == state::listening) return {-ENOTCONN, {}, false};
     const std::size_t there = unread_.size() - read_;
@@ -205,6 +206,7 @@ received virtual_stream::receive(memory_parts into) {
         if (some > 0) std::memcpy(data, unread_.data() + read_ + taken, some);
         taken += some;
     }
+    if (how == reading::looks) return {static_cast<int>(taken), {}, false};
     read_ += taken;
     if (read_ == unread_.size()) {
         unread_.clear();

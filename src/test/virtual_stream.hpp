@@ -34,7 +34,7 @@ public:
     [[nodiscard]] int listen(int backlog) override;
     [[nodiscard]] int accept(std::shared_ptr<virtual_socket>& taken) override;
     [[nodiscard]] int connect(const endpoint& to, bool begun) override;
-    [[nodiscard]] received receive(memory_parts into) override;
+    [[nodiscard]] received receive(memory_parts into, reading how) override;
     [[nodiscard]] int send(memory_parts from, const endpoint&) override;
     [[nodiscard]] int shutdown(int how) override;
     [[nodiscard]] std::uint32_t ready() const noexcept override;
