@@ -8,6 +8,7 @@
 #include <io/connections.hpp>
 #include <io/name_server.hpp>
 #include <support/child.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/network_namespace.hpp>
 #include <support/refusals.hpp>
@@ -104,7 +105,7 @@ dns_reply both_loopbacks(const dns_question& asked) {
 
 template <class Body>
 void with_server(const name_server::script& script, const Body& body) {
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("names of the kernel", [&](io_context& io) -> task<> {
         name_server server{io, script};
         const auto run = [&]() -> task<> { return body(io, server); };
         co_await while_answering(server, run);
@@ -331,28 +332,6 @@ TEST_CASE("a stop ends it at once and leaves nothing behind") {
     });
 }
 
-TEST_CASE("known addresses are tried in their order, the families in turn") {
-    on_every_backend([](io_context& io) -> task<> {
-        two_listeners there{io};
-        const std::uint16_t closed = closed_port(io).port();
-        const endpoint v4{ipv4::loopback(), there.port};
-        const endpoint v6{ipv6::loopback(), there.port};
-
-        const std::vector<endpoint> both{v4, v6};
-        const std::vector<endpoint> closed_first{endpoint{ipv4::loopback(), closed}, v4, v6};
-        const std::vector<endpoint> all_closed{endpoint{ipv4::loopback(), closed},
-                                               endpoint{ipv6::loopback(), closed}};
-
-        const auto first = co_await connect_to(both);
-        const auto second = co_await connect_to(closed_first);
-        const auto none = co_await connect_to(all_closed);
-
-        CHECK(family_of(first) == endpoint::family::v4);
-        CHECK(family_of(second) == endpoint::family::v6);
-        CHECK(none.error() == errc::connection_refused);
-    });
-}
-
 TEST_CASE("a source address keeps to its own family") {
     with_server(both_loopbacks, [](io_context& io, name_server& server) -> task<> {
         two_listeners there{io};
@@ -412,3 +391,32 @@ TEST_CASE("with an IPv6 address that a network swallows a name is connected to w
         CHECK(report.passed());
     }
 }
+
+namespace {
+
+const std::vector<conformance_row> on_each_machine{
+    {"known addresses are tried in their order, the families in turn",
+     [](io_context& io) -> task<> {
+         two_listeners there{io};
+         const std::uint16_t closed = closed_port(io).port();
+         const endpoint v4{ipv4::loopback(), there.port};
+         const endpoint v6{ipv6::loopback(), there.port};
+
+         const std::vector<endpoint> both{v4, v6};
+         const std::vector<endpoint> closed_first{endpoint{ipv4::loopback(), closed}, v4, v6};
+         const std::vector<endpoint> all_closed{endpoint{ipv4::loopback(), closed},
+                                                endpoint{ipv6::loopback(), closed}};
+
+         const auto first = co_await connect_to(both);
+         const auto second = co_await connect_to(closed_first);
+         const auto none = co_await connect_to(all_closed);
+
+         CHECK(family_of(first) == endpoint::family::v4);
+         CHECK(family_of(second) == endpoint::family::v6);
+         CHECK(none.error() == errc::connection_refused);
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"names", on_each_machine};
+
+}  // namespace

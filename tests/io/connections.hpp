@@ -9,8 +9,6 @@
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
 
-#include <sys/socket.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -80,8 +78,7 @@ inline void shrink(socket_pair& pair) {
 
 // Makes closing send a reset instead of an end.
 inline void reset(stream_socket& it) {
-    const linger at_once{1, 0};
-    REQUIRE(::setsockopt(it.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+    REQUIRE(it.set_option(reset_on_close{}).ok());
     static_cast<void>(it.close());
 }
 

@@ -5,6 +5,7 @@
 
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/conformance.hpp>
 #include <gyre/test/world.hpp>
 #include <support/harness.hpp>
 
@@ -56,7 +57,7 @@ task<datagram_facts> told_of_one(udp_socket& from, udp_socket& to, endpoint at,
 // Over either family, with what each calls its loopback address.
 void check_details(const ip_address& loopback) {
     INFO("address ", loopback.to_text());
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("datagrams of the kernel", [&](io_context& io) -> task<> {
         bound_socket from{io, loopback};
         bound_socket to{io, loopback};
         datagram_reports all;
@@ -97,173 +98,166 @@ TEST_CASE("of an IPv6 datagram everything is told that was asked for") {
     check_details(ipv6::loopback());
 }
 
-TEST_CASE("nothing is told that was not asked for, or is not asked for any more") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        datagram_reports some;
-        some.arrival = some.destination = true;
+namespace {
 
-        const datagram_facts plain = co_await told_of_one(from.socket, to.socket, to.address);
-        CHECK(to.socket.report(some).ok());
-        const datagram_facts more = co_await told_of_one(from.socket, to.socket, to.address);
-        CHECK(to.socket.report({}).ok());
-        const datagram_facts again = co_await told_of_one(from.socket, to.socket, to.address);
+const std::vector<conformance_row> on_each_machine{
+    {"a detailed receive is cut, stopped and refused as a plain one",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         std::array<std::byte, 4> space{};
+         udp_socket closed;
 
-        CHECK_FALSE(plain.destination);
-        CHECK_FALSE(plain.arrival);
-        CHECK(more.destination);
-        CHECK(more.arrival);
-        CHECK_FALSE(more.hops);
-        CHECK_FALSE(again.destination);
-        CHECK_FALSE(again.arrival);
-        CHECK(again.through == network_interface{});
-        udp_socket closed;
-        CHECK(closed.report(some).error() == errc::closed);
-    });
-}
+         const io_result<datagram_facts> in_vain =
+             co_await with_timeout(5ms, to.socket.receive_detailed(space));
+         const io_result<> sent = co_await from.socket.send_to(bytes_of("longer"), to.address);
+         const io_result<datagram_facts> cut = co_await to.socket.receive_detailed(space);
+         const io_result<datagram_facts> none = co_await closed.receive_detailed(space);
 
-TEST_CASE("an IPv6 socket tells of IPv4 datagrams as well, in its own family") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io, ipv6::any()};
-        datagram_reports wanted;
-        wanted.destination = wanted.hops = true;
-        CHECK(to.socket.report(wanted).ok());
-        CHECK(from.socket.set_hops(23).ok());
+         CHECK(in_vain.error() == errc::timed_out);
+         CHECK(sent.ok());
+         CHECK(cut.value().size == 4);
+         CHECK(cut.value().truncated);
+         CHECK(none.error() == errc::closed);
+     }},
+};
 
-        const datagram_facts told = co_await told_of_one(
-            from.socket, to.socket, endpoint{ipv4::loopback(), to.address.port()});
+const std::vector<conformance_row> on_the_kernel{
+    {"nothing is told that was not asked for, or is not asked for any more",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         datagram_reports some;
+         some.arrival = some.destination = true;
 
-        REQUIRE(told.destination);
-        CHECK(*told.destination == ip_address{ipv6::mapped(ipv4::loopback())});
-        CHECK(told.hops == 23);
-        CHECK(told.peer.address().unmapped() == ip_address{ipv4::loopback()});
-    });
-}
+         const datagram_facts plain = co_await told_of_one(from.socket, to.socket, to.address);
+         CHECK(to.socket.report(some).ok());
+         const datagram_facts more = co_await told_of_one(from.socket, to.socket, to.address);
+         CHECK(to.socket.report({}).ok());
+         const datagram_facts again = co_await told_of_one(from.socket, to.socket, to.address);
 
-TEST_CASE("a datagram comes from the address of the host that was chosen for it") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io, ipv4::any()};
-        bound_socket to{io};
-        bound_socket wide{io, ipv6::any()};
-        datagram_choices choices;
-        choices.source = ipv4{{127, 0, 0, 77}};
+         CHECK_FALSE(plain.destination);
+         CHECK_FALSE(plain.arrival);
+         CHECK(more.destination);
+         CHECK(more.arrival);
+         CHECK_FALSE(more.hops);
+         CHECK_FALSE(again.destination);
+         CHECK_FALSE(again.arrival);
+         CHECK(again.through == network_interface{});
+         udp_socket closed;
+         CHECK(closed.report(some).error() == errc::closed);
+     }},
+    {"an IPv6 socket tells of IPv4 datagrams as well, in its own family",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io, ipv6::any()};
+         datagram_reports wanted;
+         wanted.destination = wanted.hops = true;
+         CHECK(to.socket.report(wanted).ok());
+         CHECK(from.socket.set_hops(23).ok());
 
-        const datagram_facts told =
-            co_await told_of_one(from.socket, to.socket, to.address, choices);
-        const endpoint mapped{ipv6::mapped(ipv4::loopback()), to.address.port()};
-        const datagram_facts by_v6 = co_await told_of_one(wide.socket, to.socket, mapped, choices);
-        choices.source.reset();
-        choices.through = to.socket.find_interface("lo").value();
-        const datagram_facts through =
-            co_await told_of_one(from.socket, to.socket, to.address, choices);
-        choices.through = {};
-        choices.source = ipv4{{192, 0, 2, 1}};
-        const io_result<> foreign =
-            co_await from.socket.send_to(bytes_of("x"), to.address, choices);
-        choices.source = ipv6::loopback();
-        const io_result<> other_family =
-            co_await from.socket.send_to(bytes_of("x"), to.address, choices);
+         const datagram_facts told = co_await told_of_one(
+             from.socket, to.socket, endpoint{ipv4::loopback(), to.address.port()});
 
-        CHECK(told.peer == endpoint{ipv4{{127, 0, 0, 77}}, from.address.port()});
-        CHECK(by_v6.peer == endpoint{ipv4{{127, 0, 0, 77}}, wide.address.port()});
-        CHECK(through.peer == endpoint{ipv4::loopback(), from.address.port()});
-        const bool refused = foreign.error() == errc::invalid_argument ||
-                             foreign.error() == errc::network_unreachable;
-        CHECK_MESSAGE(refused, foreign.error().message());
-        CHECK(other_family.error() == errc::invalid_argument);
-    });
-}
+         REQUIRE(told.destination);
+         CHECK(*told.destination == ip_address{ipv6::mapped(ipv4::loopback())});
+         CHECK(told.hops == 23);
+         CHECK(told.peer.address().unmapped() == ip_address{ipv4::loopback()});
+     }},
+    {"a datagram comes from the address of the host that was chosen for it",
+     [](io_context& io) -> task<> {
+         bound_socket from{io, ipv4::any()};
+         bound_socket to{io};
+         bound_socket wide{io, ipv6::any()};
+         datagram_choices choices;
+         choices.source = ipv4{{127, 0, 0, 77}};
 
-TEST_CASE("one send is cut into datagrams of one size, and arrives as such or in one piece") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket apart{io};
-        bound_socket together{io};
-        const std::vector<std::byte> bytes(2'500, std::byte{7});
-        std::vector<std::byte> space(64 * 1024);
-        datagram_choices choices;
-        choices.segment_size = 1'000;
-        datagram_reports coalesced;
-        coalesced.coalesced = true;
-        CHECK(together.socket.report(coalesced).ok());
+         const datagram_facts told =
+             co_await told_of_one(from.socket, to.socket, to.address, choices);
+         const endpoint mapped{ipv6::mapped(ipv4::loopback()), to.address.port()};
+         const datagram_facts by_v6 = co_await told_of_one(wide.socket, to.socket, mapped, choices);
+         choices.source.reset();
+         choices.through = to.socket.find_interface("lo").value();
+         const datagram_facts through =
+             co_await told_of_one(from.socket, to.socket, to.address, choices);
+         choices.through = {};
+         choices.source = ipv4{{192, 0, 2, 1}};
+         const io_result<> foreign =
+             co_await from.socket.send_to(bytes_of("x"), to.address, choices);
+         choices.source = ipv6::loopback();
+         const io_result<> other_family =
+             co_await from.socket.send_to(bytes_of("x"), to.address, choices);
 
-        const io_result<> sent = co_await from.socket.send_to(bytes, apart.address, choices);
-        std::vector<std::size_t> sizes;
-        for (int each = 0; each < 3; ++each) {
-            const io_result<datagram_facts> got =
-                co_await with_timeout(10s, apart.socket.receive_detailed(space));
-            sizes.push_back(got.value().size);
-            CHECK(got.value().segment_size == 0);
-        }
-        const io_result<> again = co_await from.socket.send_to(bytes, together.address, choices);
-        const io_result<datagram_facts> whole =
-            co_await with_timeout(10s, together.socket.receive_detailed(space));
-        const std::vector<std::byte> many(200, std::byte{1});
-        choices.segment_size = 1;
-        const io_result<> too_many = co_await from.socket.send_to(many, apart.address, choices);
+         CHECK(told.peer == endpoint{ipv4{{127, 0, 0, 77}}, from.address.port()});
+         CHECK(by_v6.peer == endpoint{ipv4{{127, 0, 0, 77}}, wide.address.port()});
+         CHECK(through.peer == endpoint{ipv4::loopback(), from.address.port()});
+         const bool refused = foreign.error() == errc::invalid_argument ||
+                              foreign.error() == errc::network_unreachable;
+         CHECK_MESSAGE(refused, foreign.error().message());
+         CHECK(other_family.error() == errc::invalid_argument);
+     }},
+    {"one send is cut into datagrams of one size, and arrives as such or in one piece",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket apart{io};
+         bound_socket together{io};
+         const std::vector<std::byte> bytes(2'500, std::byte{7});
+         std::vector<std::byte> space(64 * 1024);
+         datagram_choices choices;
+         choices.segment_size = 1'000;
+         datagram_reports coalesced;
+         coalesced.coalesced = true;
+         CHECK(together.socket.report(coalesced).ok());
 
-        CHECK(sent.ok());
-        CHECK(sizes == std::vector<std::size_t>{1'000, 1'000, 500});
-        CHECK(again.ok());
-        CHECK(whole.value().size == 2'500);
-        CHECK(whole.value().segment_size == 1'000);
-        CHECK(too_many.error() == errc::invalid_argument);
-    });
-}
+         const io_result<> sent = co_await from.socket.send_to(bytes, apart.address, choices);
+         std::vector<std::size_t> sizes;
+         for (int each = 0; each < 3; ++each) {
+             const io_result<datagram_facts> got =
+                 co_await with_timeout(10s, apart.socket.receive_detailed(space));
+             sizes.push_back(got.value().size);
+             CHECK(got.value().segment_size == 0);
+         }
+         const io_result<> again = co_await from.socket.send_to(bytes, together.address, choices);
+         const io_result<datagram_facts> whole =
+             co_await with_timeout(10s, together.socket.receive_detailed(space));
+         const std::vector<std::byte> many(200, std::byte{1});
+         choices.segment_size = 1;
+         const io_result<> too_many = co_await from.socket.send_to(many, apart.address, choices);
 
-TEST_CASE("what a full socket has lost is told with the next datagram that came later") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        datagram_reports losses;
-        losses.losses = true;
-        CHECK(to.socket.report(losses).ok());
-        CHECK(to.socket.set_option(receive_buffer{{4'096}}).ok());
-        const std::vector<std::byte> large(1'000);
-        std::vector<std::byte> space(2'000);
-        std::uint32_t received = 0;
-        constexpr std::uint32_t sent_count = 100;
-        for (std::uint32_t each = 0; each < sent_count; ++each) {
-            const io_result<> sent = co_await from.socket.send_to(large, to.address);
-            CHECK(sent.ok());
-        }
+         CHECK(sent.ok());
+         CHECK(sizes == std::vector<std::size_t>{1'000, 1'000, 500});
+         CHECK(again.ok());
+         CHECK(whole.value().size == 2'500);
+         CHECK(whole.value().segment_size == 1'000);
+         CHECK(too_many.error() == errc::invalid_argument);
+     }},
+    {"what a full socket has lost is told with the next datagram that came later",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         datagram_reports losses;
+         losses.losses = true;
+         CHECK(to.socket.report(losses).ok());
+         CHECK(to.socket.set_option(receive_buffer{{4'096}}).ok());
+         const std::vector<std::byte> large(1'000);
+         std::vector<std::byte> space(2'000);
+         std::uint32_t received = 0;
+         constexpr std::uint32_t sent_count = 100;
+         for (std::uint32_t each = 0; each < sent_count; ++each) {
+             const io_result<> sent = co_await from.socket.send_to(large, to.address);
+             CHECK(sent.ok());
+         }
 
-        for (;;) {
-            const io_result<datagram_facts> got =
-                co_await with_timeout(20ms, to.socket.receive_detailed(space));
-            if (!got.ok()) break;
-            ++received;
-        }
-        const datagram_facts last = co_await told_of_one(from.socket, to.socket, to.address);
+         for (;;) {
+             const io_result<datagram_facts> got =
+                 co_await with_timeout(20ms, to.socket.receive_detailed(space));
+             if (!got.ok()) break;
+             ++received;
+         }
+         const datagram_facts last = co_await told_of_one(from.socket, to.socket, to.address);
 
-        CHECK(received < sent_count);
-        REQUIRE(last.lost);
-        CHECK(*last.lost == sent_count - received);
-    });
-}
-
-TEST_CASE("a detailed receive is cut, stopped and refused as a plain one") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        std::array<std::byte, 4> space{};
-        udp_socket closed;
-
-        const io_result<datagram_facts> in_vain =
-            co_await with_timeout(5ms, to.socket.receive_detailed(space));
-        const io_result<> sent = co_await from.socket.send_to(bytes_of("longer"), to.address);
-        const io_result<datagram_facts> cut = co_await to.socket.receive_detailed(space);
-        const io_result<datagram_facts> none = co_await closed.receive_detailed(space);
-
-        CHECK(in_vain.error() == errc::timed_out);
-        CHECK(sent.ok());
-        CHECK(cut.value().size == 4);
-        CHECK(cut.value().truncated);
-        CHECK(none.error() == errc::closed);
-    });
-}
+         CHECK(received < sent_count);
+         REQUIRE(last.lost);
 
 namespace {
 
@@ -326,7 +320,7 @@ TEST_CASE("times of the kernel and of the hardware are told apart, each by its o
 }
 
 TEST_CASE("an interface says which times it can tell, and loopback that it has no hardware") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("datagrams of the kernel", [](io_context& io) -> task<> {
         bound_socket it{io};
         udp_socket closed;
         datagram_reports wanted;
@@ -381,3 +375,11 @@ TEST_CASE("in a world, too, an interface has the kernel's times alone") {
     CHECK(it.find_timestamps("eth0").value() == software);
     CHECK(it.find_timestamps("nosuch0").error() == errc::no_such_device);
 }
+         CHECK(*last.lost == sent_count - received);
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"datagrams", on_each_machine};
+const conformance_suite on_the_kernel_suite{"datagrams of the kernel", on_the_kernel};
+
+}  // namespace

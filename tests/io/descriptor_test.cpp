@@ -3,11 +3,14 @@
 // What gyre/io/descriptor.hpp promises of whatever is open: pipes, terminals, devices, files.
 #include <gyre/io/descriptor.hpp>
 
+#include <gyre/io/pipe.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
+#include <support/world.hpp>
 
 #include <fcntl.h>
 #include <pty.h>
@@ -61,13 +64,21 @@ void on_every_pipe(const Law& law) {
                                  origin{"on an old kernel", 0, true}};
     for (const origin& each : origins) {
         INFO(each.name);
-        on_every_backend([&](io_context& io) -> task<> {
+        on_each_backend_of("descriptors", [&](io_context& io) -> task<> {
             const raw_pipe made{each.flags};
             descriptor from = take(io, made.numbers[0], each);
             descriptor to = take(io, made.numbers[1], each);
             co_await law(from, to);
         });
     }
+    INFO("made by the library");
+    on_each_backend_of("pipes", [&](io_context& io) -> task<> {
+        auto [failed, reading, writing] = make_pipe(io);
+        REQUIRE_FALSE(failed);
+        descriptor from{handle{io.host(), reading.release()}};
+        descriptor to{handle{io.host(), writing.release()}};
+        co_await law(from, to);
+    });
 }
 
 /// A file that is gone when the test is over.
@@ -84,8 +95,24 @@ struct scratch_file {
     int number = ::mkostemp(path.data(), O_CLOEXEC);
 };
 
+// Past the loop, on a machine of a world. The bytes, or -errno.
+int write_there(const descriptor& to, std::string_view what) {
+    struct slot_reader : descriptor {
+        static descriptor_slot& slot_of(const descriptor& it) { return (it.*&slot_reader::slot)(); }
+    };
+    write_operation write{bytes_of(what)};
+    write.target = &slot_reader::slot_of(to);
+    return io_context::current()->host().perform_now(write);
+}
+
 // Until the next write would block.
 void fill(const descriptor& to) {
+    if (machine_here() != nullptr) {
+        const std::string chunk(4096, 'x');
+        while (write_there(to, chunk) > 0) {
+        }
+        return;
+    }
     const int flags = ::fcntl(to.native_handle(), F_GETFL);
     ::fcntl(to.native_handle(), F_SETFL, flags | O_NONBLOCK);
     const std::vector<char> chunk(4096, 'x');
@@ -95,6 +122,10 @@ void fill(const descriptor& to) {
 }
 
 void put(const descriptor& to, std::string_view what) {
+    if (machine_here() != nullptr) {
+        REQUIRE(write_there(to, what) == static_cast<int>(what.size()));
+        return;
+    }
     REQUIRE(::write(to.native_handle(), what.data(), what.size()) ==
             static_cast<ssize_t>(what.size()));
 }
@@ -267,7 +298,7 @@ TEST_CASE("closing ends what is pending, and what was made before is not begun")
 
 TEST_CASE("whether a descriptor blocks is left as it was") {
     for (const int flags : {0, O_NONBLOCK}) {
-        on_every_backend([&](io_context& io) -> task<> {
+        on_each_backend_of("descriptors", [&](io_context& io) -> task<> {
             const raw_pipe made{flags};
             descriptor from = descriptor::adopt(io, made.numbers[0]);
             descriptor to = descriptor::adopt(io, made.numbers[1]);
@@ -286,40 +317,6 @@ TEST_CASE("whether a descriptor blocks is left as it was") {
     }
 }
 
-TEST_CASE("a descriptor that another process lets block keeps only its own reader waiting") {
-    on_every_backend([](io_context& io) -> task<> {
-        int ends[2];
-        REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
-        descriptor reader = descriptor::adopt(io, ends[0]);
-        descriptor writer = descriptor::adopt(io, ends[1]);
-        REQUIRE(::fcntl(ends[0], F_SETFL, 0) == 0);
-        std::array<std::byte, 8> space;
-
-        const auto nothing = co_await with_timeout(1ms, reader.read_some(space));
-
-        CHECK(nothing.error() == errc::timed_out);
-        CHECK(writer.is_open());
-    });
-}
-
-TEST_CASE("a duplicate's end is not the original's") {
-    on_every_backend([](io_context& io) -> task<> {
-        const raw_pipe made{0};
-        auto duplicated = descriptor::duplicate(io, made.numbers[1]);
-        descriptor to = duplicated.take();
-        CHECK(to.native_handle() != made.numbers[1]);
-        CHECK((::fcntl(to.native_handle(), F_GETFD) & FD_CLOEXEC) != 0);
-        const auto sent = co_await to.write_some(bytes_of("through both"));
-        CHECK(sent.value() == 12);
-        CHECK(to.close().ok());
-
-        CHECK(::write(made.numbers[1], "!", 1) == 1);
-        CHECK(descriptor::duplicate(io, 9999).error() == errc::bad_descriptor);
-        ::close(made.numbers[0]);
-        ::close(made.numbers[1]);
-    });
-}
-
 TEST_CASE("standard streams are opened once more, and none takes another's number") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};
@@ -332,122 +329,150 @@ TEST_CASE("standard streams are opened once more, and none takes another's numbe
     });
 }
 
-TEST_CASE("a file is read and written in order, and ends where it ends") {
-    on_every_backend([](io_context& io) -> task<> {
-        const scratch_file file{"the old words"};
-        descriptor it = descriptor::adopt(io, file.number);
-        std::array<std::byte, 4> space;
-        std::string all;
-        for (;;) {
-            const auto got = co_await it.read_some(space);
-            if (got.error() == errc::eof) break;
-            REQUIRE(got.ok());
-            all += text(std::span{space}.first(got.value()));
-        }
-        CHECK(all == "the old words");
+namespace {
 
-        const auto sent = co_await write_all(it, bytes_of(", and new ones"));
-        CHECK(sent.value() == 14);
-        const std::array parts{bytes_of(" in"), bytes_of(" parts")};
-        const auto gathered = co_await write_all(it, const_buffers{parts});
-        CHECK(gathered.value() == 9);
-        CHECK(::lseek(file.number, 0, SEEK_CUR) == 36);
-        const auto ready = co_await it.wait(readiness::readable);
-        CHECK(ready.ok());
-    });
-}
+const std::vector<conformance_row> on_the_kernel{
+    {"a descriptor that another process lets block keeps only its own reader waiting",
+     [](io_context& io) -> task<> {
+         int ends[2];
+         REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+         descriptor reader = descriptor::adopt(io, ends[0]);
+         descriptor writer = descriptor::adopt(io, ends[1]);
+         REQUIRE(::fcntl(ends[0], F_SETFL, 0) == 0);
+         std::array<std::byte, 8> space;
 
-TEST_CASE(
-    "closing a file while it is read or written waits for the device, and loses no coroutine") {
-    on_every_backend([](io_context& io) -> task<> {
-        const scratch_file file{std::string(1 << 20, 'x')};
-        descriptor it = descriptor::adopt(io, file.number);
-        std::vector<std::byte> space(1 << 20);
-        const auto close = [&]() -> task<io_result<>> { co_return it.close(); };
+         const auto nothing = co_await with_timeout(1ms, reader.read_some(space));
 
-        const auto both = co_await when_all(it.read_some(space), close());
+         CHECK(nothing.error() == errc::timed_out);
+         CHECK(writer.is_open());
+     }},
+    {"a duplicate's end is not the original's",
+     [](io_context& io) -> task<> {
+         const raw_pipe made{0};
+         auto duplicated = descriptor::duplicate(io, made.numbers[1]);
+         descriptor to = duplicated.take();
+         CHECK(to.native_handle() != made.numbers[1]);
+         CHECK((::fcntl(to.native_handle(), F_GETFD) & FD_CLOEXEC) != 0);
+         const auto sent = co_await to.write_some(bytes_of("through both"));
+         CHECK(sent.value() == 12);
+         CHECK(to.close().ok());
 
-        const auto& read = std::get<0>(both);
-        CHECK((read.ok() || read.error() == errc::canceled));
-        CHECK_FALSE(it.is_open());
-    });
-}
+         CHECK(::write(made.numbers[1], "!", 1) == 1);
+         CHECK(descriptor::duplicate(io, 9999).error() == errc::bad_descriptor);
+         ::close(made.numbers[0]);
+         ::close(made.numbers[1]);
+     }},
+    {"a file is read and written in order, and ends where it ends",
+     [](io_context& io) -> task<> {
+         const scratch_file file{"the old words"};
+         descriptor it = descriptor::adopt(io, file.number);
+         std::array<std::byte, 4> space;
+         std::string all;
+         for (;;) {
+             const auto got = co_await it.read_some(space);
+             if (got.error() == errc::eof) break;
+             REQUIRE(got.ok());
+             all += text(std::span{space}.first(got.value()));
+         }
+         CHECK(all == "the old words");
 
-TEST_CASE("devices without poll are always ready") {
-    on_every_backend([](io_context& io) -> task<> {
-        descriptor zero = descriptor::adopt(io, ::open("/dev/zero", O_RDONLY | O_CLOEXEC));
-        descriptor null = descriptor::adopt(io, ::open("/dev/null", O_RDWR | O_CLOEXEC));
-        std::array<std::byte, 8> space;
-        space.fill(std::byte{1});
+         const auto sent = co_await write_all(it, bytes_of(", and new ones"));
+         CHECK(sent.value() == 14);
+         const std::array parts{bytes_of(" in"), bytes_of(" parts")};
+         const auto gathered = co_await write_all(it, const_buffers{parts});
+         CHECK(gathered.value() == 9);
+         CHECK(::lseek(file.number, 0, SEEK_CUR) == 36);
+         const auto ready = co_await it.wait(readiness::readable);
+         CHECK(ready.ok());
+     }},
+    {"closing a file while it is read or written waits for the device, and loses no coroutine",
+     [](io_context& io) -> task<> {
+         const scratch_file file{std::string(1 << 20, 'x')};
+         descriptor it = descriptor::adopt(io, file.number);
+         std::vector<std::byte> space(1 << 20);
+         const auto close = [&]() -> task<io_result<>> { co_return it.close(); };
 
-        const auto zeros = co_await read_exactly(zero, space);
-        CHECK(zeros.value() == 8);
-        CHECK(space == std::array<std::byte, 8>{});
-        const auto dropped = co_await write_all(null, const_buffer{space});
-        CHECK(dropped.value() == 8);
-        const auto nothing = co_await null.read_some(space);
-        CHECK(nothing.error() == errc::eof);
-    });
-}
+         const auto both = co_await when_all(it.read_some(space), close());
 
-TEST_CASE("eventfd and inotify speak in records") {
-    on_every_backend([](io_context& io) -> task<> {
-        descriptor counter = descriptor::adopt(io, ::eventfd(0, EFD_CLOEXEC));
-        std::uint64_t value = 0;
-        const auto space = std::as_writable_bytes(std::span{&value, 1});
-        const auto add = [&]() -> task<io_result<std::size_t>> {
-            co_await settle();
-            const std::uint64_t three = 3;
-            const auto sent = co_await counter.write_some(std::as_bytes(std::span{&three, 1}));
-            co_return sent;
-        };
-        const auto both = co_await when_all(counter.read_some(space), add());
-        CHECK(std::get<0>(both).value() == sizeof value);
-        CHECK(value == 3);
+         const auto& read = std::get<0>(both);
+         CHECK((read.ok() || read.error() == errc::canceled));
+         CHECK_FALSE(it.is_open());
+     }},
+    {"devices without poll are always ready",
+     [](io_context& io) -> task<> {
+         descriptor zero = descriptor::adopt(io, ::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+         descriptor null = descriptor::adopt(io, ::open("/dev/null", O_RDWR | O_CLOEXEC));
+         std::array<std::byte, 8> space;
+         space.fill(std::byte{1});
 
-        descriptor watch = descriptor::adopt(io, ::inotify_init1(IN_CLOEXEC));
-        std::string folder = "/tmp/gyre_watch_XXXXXX";
-        REQUIRE(::mkdtemp(folder.data()) != nullptr);
-        REQUIRE(::inotify_add_watch(watch.native_handle(), folder.c_str(), IN_CREATE) >= 0);
-        alignas(inotify_event) std::array<std::byte, 4096> events;
-        const std::string path = folder + "/new";
-        const auto create = [&]() -> task<io_result<>> {
-            co_await settle();
-            ::close(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-            co_return io_result<>{};
-        };
-        const auto seen = co_await when_all(watch.read_some(events), create());
-        CHECK(std::get<0>(seen).value() >= sizeof(inotify_event));
-        CHECK(std::string{reinterpret_cast<const inotify_event*>(events.data())->name} == "new");
-        ::unlink(path.c_str());
-        ::rmdir(folder.c_str());
-    });
-}
+         const auto zeros = co_await read_exactly(zero, space);
+         CHECK(zeros.value() == 8);
+         CHECK(space == std::array<std::byte, 8>{});
+         const auto dropped = co_await write_all(null, const_buffer{space});
+         CHECK(dropped.value() == 8);
+         const auto nothing = co_await null.read_some(space);
+         CHECK(nothing.error() == errc::eof);
+     }},
+    {"eventfd and inotify speak in records",
+     [](io_context& io) -> task<> {
+         descriptor counter = descriptor::adopt(io, ::eventfd(0, EFD_CLOEXEC));
+         std::uint64_t value = 0;
+         const auto space = std::as_writable_bytes(std::span{&value, 1});
+         const auto add = [&]() -> task<io_result<std::size_t>> {
+             co_await settle();
+             const std::uint64_t three = 3;
+             const auto sent = co_await counter.write_some(std::as_bytes(std::span{&three, 1}));
+             co_return sent;
+         };
+         const auto both = co_await when_all(counter.read_some(space), add());
+         CHECK(std::get<0>(both).value() == sizeof value);
+         CHECK(value == 3);
 
-TEST_CASE("a terminal gives its lines, and its other side hears what is written") {
-    on_every_backend([](io_context& io) -> task<> {
-        int master = -1;
-        int slave = -1;
-        REQUIRE(::openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
-        descriptor keyboard = descriptor::adopt(io, master);
-        descriptor program = descriptor::adopt(io, slave);
-        std::array<std::byte, 64> space;
-        const auto type = [&]() -> task<io_result<std::size_t>> {
-            co_await settle();
-            const auto begun = co_await keyboard.write_some(bytes_of("a li"));
-            CHECK(begun.value() == 4);
-            co_await settle();
-            const auto ended = co_await keyboard.write_some(bytes_of("ne\n"));
-            co_return ended;
-        };
+         descriptor watch = descriptor::adopt(io, ::inotify_init1(IN_CLOEXEC));
+         std::string folder = "/tmp/gyre_watch_XXXXXX";
+         REQUIRE(::mkdtemp(folder.data()) != nullptr);
+         REQUIRE(::inotify_add_watch(watch.native_handle(), folder.c_str(), IN_CREATE) >= 0);
+         alignas(inotify_event) std::array<std::byte, 4096> events;
+         const std::string path = folder + "/new";
+         const auto create = [&]() -> task<io_result<>> {
+             co_await settle();
+             ::close(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+             co_return io_result<>{};
+         };
+         const auto seen = co_await when_all(watch.read_some(events), create());
+         CHECK(std::get<0>(seen).value() >= sizeof(inotify_event));
+         CHECK(std::string{reinterpret_cast<const inotify_event*>(events.data())->name} == "new");
+         ::unlink(path.c_str());
+         ::rmdir(folder.c_str());
+     }},
+    {"a terminal gives its lines, and its other side hears what is written",
+     [](io_context& io) -> task<> {
+         int master = -1;
+         int slave = -1;
+         REQUIRE(::openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
+         descriptor keyboard = descriptor::adopt(io, master);
+         descriptor program = descriptor::adopt(io, slave);
+         std::array<std::byte, 64> space;
+         const auto type = [&]() -> task<io_result<std::size_t>> {
+             co_await settle();
+             const auto begun = co_await keyboard.write_some(bytes_of("a li"));
+             CHECK(begun.value() == 4);
+             co_await settle();
+             const auto ended = co_await keyboard.write_some(bytes_of("ne\n"));
+             co_return ended;
+         };
 
-        const auto both = co_await when_all(program.read_some(space), type());
-        CHECK(text(std::span{space}.first(std::get<0>(both).value())) == "a line\n");
-        const auto echo = co_await keyboard.read_some(space);
-        CHECK(text(std::span{space}.first(echo.value())) == "a line\r\n");
-        const auto said = co_await program.write_some(bytes_of("answer"));
-        CHECK(said.value() == 6);
-        const auto heard = co_await keyboard.read_some(space);
-        CHECK(text(std::span{space}.first(heard.value())) == "answer");
-    });
-}
+         const auto both = co_await when_all(program.read_some(space), type());
+         CHECK(text(std::span{space}.first(std::get<0>(both).value())) == "a line\n");
+         const auto echo = co_await keyboard.read_some(space);
+         CHECK(text(std::span{space}.first(echo.value())) == "a line\r\n");
+         const auto said = co_await program.write_some(bytes_of("answer"));
+         CHECK(said.value() == 6);
+         const auto heard = co_await keyboard.read_some(space);
+         CHECK(text(std::span{space}.first(heard.value())) == "answer");
+     }},
+};
+
+const conformance_suite on_the_kernel_suite{"descriptors", on_the_kernel};
+
+}  // namespace

@@ -3,6 +3,7 @@
 // What gyre/io/destinations.hpp promises to the code that uses it.
 #include <gyre/io/destinations.hpp>
 
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 
 #include <algorithm>
@@ -95,40 +96,6 @@ TEST_CASE("equals keep their order, among them IPv4 whatever its prefix") {
     CHECK(order == "10.0.0.9 192.0.2.1 10.0.0.2 2001:db8::9 2001:db8::8 ");
 }
 
-TEST_CASE("the kernel knows the source of a destination, and that there may be none") {
-    on_every_backend([](io_context& io) -> task<> {
-        const std::size_t before = open_descriptors();
-        const std::vector<endpoint> peers{endpoint{ipv4{{127, 0, 0, 9}}, 0},
-                                          endpoint{ipv6::loopback(), 80},
-                                          // Link-local without a zone.
-                                          endpoint{ipv6::parse("fe80::1").value(), 80}};
-
-        const std::vector<destination> found = find_sources(io, peers);
-
-        REQUIRE(found.size() == 3);
-        CHECK(found[0].peer == peers[0]);
-        CHECK(found[0].source == address("127.0.0.1"));
-        CHECK(found[1].source == address("::1"));
-        CHECK_FALSE(found[2].source.has_value());
-        CHECK(open_descriptors() == before);
-        co_return;
-    });
-}
-
-TEST_CASE("peers are put in order, each once") {
-    on_every_backend([](io_context& io) -> task<> {
-        const endpoint six{ipv6::loopback(), 80};
-        const endpoint four{ipv4::loopback(), 80};
-        const endpoint none{ipv6::parse("fe80::1").value(), 80};
-
-        CHECK(in_order_of_preference(io, {none, four, six, four}) ==
-              std::vector<endpoint>{six, four, none});
-        CHECK(in_order_of_preference(io, {}).empty());
-        CHECK(in_order_of_preference(io, {none}) == std::vector<endpoint>{none});
-        co_return;
-    });
-}
-
 TEST_CASE("families alternate, beginning with the first, and the rest follows") {
     CHECK(letters(in_alternation(endpoints("abcdXY"))) == "aXbYcd");
     CHECK(letters(in_alternation(endpoints("XYZa"))) == "XaYZ");
@@ -146,3 +113,42 @@ TEST_CASE("after one family it is the other's turn, if it has any left") {
     CHECK(after("XYa", endpoint::family::v4) == "aXY");
     CHECK(after("ab", endpoint::family::v6) == "ab");
 }
+
+namespace {
+
+const std::vector<conformance_row> on_each_machine{
+    {"the kernel knows the source of a destination, and that there may be none",
+     [](io_context& io) -> task<> {
+         const std::size_t before = open_descriptors();
+         const std::vector<endpoint> peers{endpoint{ipv4{{127, 0, 0, 9}}, 0},
+                                           endpoint{ipv6::loopback(), 80},
+                                           // Link-local without a zone.
+                                           endpoint{ipv6::parse("fe80::1").value(), 80}};
+
+         const std::vector<destination> found = find_sources(io, peers);
+
+         REQUIRE(found.size() == 3);
+         CHECK(found[0].peer == peers[0]);
+         CHECK(found[0].source == address("127.0.0.1"));
+         CHECK(found[1].source == address("::1"));
+         CHECK_FALSE(found[2].source.has_value());
+         CHECK(open_descriptors() == before);
+         co_return;
+     }},
+    {"peers are put in order, each once",
+     [](io_context& io) -> task<> {
+         const endpoint six{ipv6::loopback(), 80};
+         const endpoint four{ipv4::loopback(), 80};
+         const endpoint none{ipv6::parse("fe80::1").value(), 80};
+
+         CHECK(in_order_of_preference(io, {none, four, six, four}) ==
+               std::vector<endpoint>{six, four, none});
+         CHECK(in_order_of_preference(io, {}).empty());
+         CHECK(in_order_of_preference(io, {none}) == std::vector<endpoint>{none});
+         co_return;
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"names", on_each_machine};
+
+}  // namespace

@@ -6,6 +6,7 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -32,55 +34,6 @@ std::size_t entries_of(const scratch_directory& it) {
 
 }  // namespace
 
-TEST_CASE("a status is of the name's file, through a link or of the link itself") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        static_cast<void>(home.put("it", "content"));
-        REQUIRE(::symlink("it", (home / "link").c_str()) == 0);
-
-        const auto plain = co_await status_of(home / "it");
-        CHECK(plain.value().size == 7);
-        CHECK(plain.value().kind == file_kind::regular);
-        const auto through = co_await status_of(home / "link");
-        CHECK(through.value().inode == plain.value().inode);
-        const auto itself = co_await status_of(home / "link", false);
-        CHECK(itself.value().kind == file_kind::symbolic_link);
-        const auto folder = co_await status_of(home.path().string());
-        CHECK(folder.value().kind == file_kind::directory);
-        const auto missing = co_await status_of(home / "missing");
-        CHECK(missing.error() == errc::no_such_file);
-        const auto nothing = co_await status_of("");
-        CHECK(nothing.error() == errc::no_such_file);
-    });
-}
-
-TEST_CASE("names are given, given away and taken") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        static_cast<void>(home.put("a", "A"));
-        static_cast<void>(home.put("b", "B"));
-
-        const auto kept = co_await rename_new(home / "a", home / "b");
-        CHECK(kept.error() == errc::file_exists);
-        CHECK((co_await rename_file(home / "a", home / "b")).ok());
-        CHECK(home.get("b") == "A");
-        CHECK((co_await rename_new(home / "b", home / "c")).ok());
-        CHECK((co_await make_directory(home / "folder")).ok());
-        const auto twice = co_await make_directory(home / "folder");
-        CHECK(twice.error() == errc::file_exists);
-        CHECK((co_await rename_file(home / "c", home / "folder/c")).ok());
-        const auto full = co_await remove_directory(home / "folder");
-        CHECK(full.error() == errc::directory_not_empty);
-        CHECK((co_await remove_file(home / "folder/c")).ok());
-        CHECK((co_await remove_directory(home / "folder")).ok());
-        const auto gone = co_await remove_file(home / "folder/c");
-        CHECK(gone.error() == errc::no_such_file);
-        const auto cut = co_await remove_file(std::string{"a\0b", 3});
-        CHECK(cut.error() == errc::invalid_argument);
-        CHECK(entries_of(home) == 0);
-    });
-}
-
 TEST_CASE("a directory's entries are met once each, however many there are") {
     const scratch_directory home;
     constexpr int files = 2000;  // More than one call of the kernel's yields.
@@ -89,7 +42,7 @@ TEST_CASE("a directory's entries are met once each, however many there are") {
     }
     std::filesystem::create_directory(home.path() / "folder");
     REQUIRE(::mkfifo((home / "fifo").c_str(), 0600) == 0);
-    on_every_backend([&](io_context&) -> task<> {
+    on_each_backend_of("files", [&](io_context&) -> task<> {
         auto opened = co_await directory::open(home.path().string());
         REQUIRE(opened.ok());
         directory it = opened.take();
@@ -113,7 +66,7 @@ TEST_CASE("a directory's entries are met once each, however many there are") {
 TEST_CASE("a directory that is closed, or was moved from, has no next entry") {
     const scratch_directory home;
     for (const char* const name : {"one", "two", "three"}) static_cast<void>(home.put(name, ""));
-    on_every_backend([&](io_context&) -> task<> {
+    on_each_backend_of("files", [&](io_context&) -> task<> {
         directory first = (co_await directory::open(home.path())).take();
         CHECK((co_await first.next()).ok());
         directory second = std::move(first);
@@ -124,66 +77,109 @@ TEST_CASE("a directory that is closed, or was moved from, has no next entry") {
     });
 }
 
-TEST_CASE("what is no directory is not opened as one") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        const auto file = co_await directory::open(home.put("it", ""));
-        CHECK(file.error() == errc::not_a_directory);
-        directory closed;
-        const auto next = co_await closed.next();
-        CHECK(next.error() == errc::closed);
-    });
-}
+namespace {
 
-TEST_CASE("a file is replaced whole, keeps its name throughout, and leaves nothing beside it") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        static_cast<void>(home.put("state", "old"));
+const std::vector<conformance_row> on_the_kernel{
+    {"a status is of the name's file, through a link or of the link itself",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         static_cast<void>(home.put("it", "content"));
+         REQUIRE(::symlink("it", (home / "link").c_str()) == 0);
 
-        CHECK((co_await replace_file(home / "state", bytes_of("new state"))).ok());
-        CHECK(home.get("state") == "new state");
-        CHECK((co_await replace_file(home / "first", bytes_of("made"))).ok());
-        CHECK(home.get("first") == "made");
-        CHECK(entries_of(home) == 2);
+         const auto plain = co_await status_of(home / "it");
+         CHECK(plain.value().size == 7);
+         CHECK(plain.value().kind == file_kind::regular);
+         const auto through = co_await status_of(home / "link");
+         CHECK(through.value().inode == plain.value().inode);
+         const auto itself = co_await status_of(home / "link", false);
+         CHECK(itself.value().kind == file_kind::symbolic_link);
+         const auto folder = co_await status_of(home.path().string());
+         CHECK(folder.value().kind == file_kind::directory);
+         const auto missing = co_await status_of(home / "missing");
+         CHECK(missing.error() == errc::no_such_file);
+         const auto nothing = co_await status_of("");
+         CHECK(nothing.error() == errc::no_such_file);
+     }},
+    {"names are given, given away and taken",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         static_cast<void>(home.put("a", "A"));
+         static_cast<void>(home.put("b", "B"));
 
-        const auto nowhere = co_await replace_file(home / "missing/state", bytes_of("lost"));
-        CHECK(nowhere.error() == errc::no_such_file);
-        std::filesystem::create_directory(home.path() / "folder");
-        static_cast<void>(home.put("folder/inside", ""));
-        const auto folder = co_await replace_file(home / "folder", bytes_of("lost"));
-        CHECK(folder.error() == errc::is_a_directory);
-        CHECK(entries_of(home) == 3);
-    });
-}
+         const auto kept = co_await rename_new(home / "a", home / "b");
+         CHECK(kept.error() == errc::file_exists);
+         CHECK((co_await rename_file(home / "a", home / "b")).ok());
+         CHECK(home.get("b") == "A");
+         CHECK((co_await rename_new(home / "b", home / "c")).ok());
+         CHECK((co_await make_directory(home / "folder")).ok());
+         const auto twice = co_await make_directory(home / "folder");
+         CHECK(twice.error() == errc::file_exists);
+         CHECK((co_await rename_file(home / "c", home / "folder/c")).ok());
+         const auto full = co_await remove_directory(home / "folder");
+         CHECK(full.error() == errc::directory_not_empty);
+         CHECK((co_await remove_file(home / "folder/c")).ok());
+         CHECK((co_await remove_directory(home / "folder")).ok());
+         const auto gone = co_await remove_file(home / "folder/c");
+         CHECK(gone.error() == errc::no_such_file);
+         const auto cut = co_await remove_file(std::string{"a\0b", 3});
+         CHECK(cut.error() == errc::invalid_argument);
+         CHECK(entries_of(home) == 0);
+     }},
+    {"what is no directory is not opened as one",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         const auto file = co_await directory::open(home.put("it", ""));
+         CHECK(file.error() == errc::not_a_directory);
+         directory closed;
+         const auto next = co_await closed.next();
+         CHECK(next.error() == errc::closed);
+     }},
+    {"a file is replaced whole, keeps its name throughout, and leaves nothing beside it",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         static_cast<void>(home.put("state", "old"));
 
-TEST_CASE("a replacement that is stopped leaves the old content, and nothing beside it") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        const std::string large(4 << 20, 'x');
-        static_cast<void>(home.put("state", "old"));
+         CHECK((co_await replace_file(home / "state", bytes_of("new state"))).ok());
+         CHECK(home.get("state") == "new state");
+         CHECK((co_await replace_file(home / "first", bytes_of("made"))).ok());
+         CHECK(home.get("first") == "made");
+         CHECK(entries_of(home) == 2);
 
-        // Ever later, so that each of its steps is met.
-        io_result<> replaced;
-        int stopped = 0;
-        for (duration limit{1}; stopped == 0 || !replaced.ok(); limit += limit / 2 + duration{1}) {
-            replaced = co_await with_timeout(limit, replace_file(home / "state", bytes_of(large)));
-            CHECK(entries_of(home) == 1);
-            if (replaced.ok()) continue;
-            CHECK(replaced.error() == errc::timed_out);
-            // Only behind the rename, when the directory is synced, is it the new one.
-            const std::string content = home.get("state");
-            CHECK((content == "old" || content == large));
-            ++stopped;
-        }
+         const auto nowhere = co_await replace_file(home / "missing/state", bytes_of("lost"));
+         CHECK(nowhere.error() == errc::no_such_file);
+         std::filesystem::create_directory(home.path() / "folder");
+         static_cast<void>(home.put("folder/inside", ""));
+         const auto folder = co_await replace_file(home / "folder", bytes_of("lost"));
+         CHECK(folder.error() == errc::is_a_directory);
+         CHECK(entries_of(home) == 3);
+     }},
+    {"a replacement that is stopped leaves the old content, and nothing beside it",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         const std::string large(4 << 20, 'x');
+         static_cast<void>(home.put("state", "old"));
 
-        CHECK(home.get("state") == large);
-    });
-}
+         // Ever later, so that each of its steps is met.
+         io_result<> replaced;
+         int stopped = 0;
+         for (duration limit{1}; stopped == 0 || !replaced.ok(); limit += limit / 2 + duration{1}) {
+             replaced = co_await with_timeout(limit, replace_file(home / "state", bytes_of(large)));
+             CHECK(entries_of(home) == 1);
+             if (replaced.ok()) continue;
+             CHECK(replaced.error() == errc::timed_out);
+             // Only behind the rename, when the directory is synced, is it the new one.
+             const std::string content = home.get("state");
+             CHECK((content == "old" || content == large));
+             ++stopped;
+         }
+
+         CHECK(home.get("state") == large);
+     }},
 
 TEST_CASE("a directory may be closed or destroyed while its next entry is read") {
     const scratch_directory home;
     static_cast<void>(home.put("it", ""));
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("files", [&](io_context& io) -> task<> {
         const auto note_next = [](directory& of, std::optional<error>& ended) -> task<> {
             const auto next = co_await of.next();
             ended = next.error();
@@ -219,7 +215,7 @@ TEST_CASE("beneath a directory, names and links are followed that stay there, an
     std::filesystem::create_symlink("..", home / "served/up");
     std::filesystem::create_symlink("circle", home / "served/circle");
     std::filesystem::create_symlink("/proc/self/cwd", home / "served/jump");
-    on_every_backend([&](io_context&) -> task<> {
+    on_each_backend_of("files", [&](io_context&) -> task<> {
         directory served = (co_await directory::open(home / "served")).take();
         directory closed;
         const auto content_of = [&](const char* name) -> task<std::string> {
@@ -256,3 +252,8 @@ TEST_CASE("beneath a directory, names and links are followed that stay there, an
         std::filesystem::remove(home / "served/new");
     });
 }
+};
+
+const conformance_suite on_the_kernel_suite{"files", on_the_kernel};
+
+}  // namespace

@@ -6,6 +6,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <support/child.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
@@ -20,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -42,98 +44,9 @@ int queued_changes_max() {
 
 }  // namespace
 
-TEST_CASE("what happens in a directory is told with its name, waited for, and in order") {
-    on_every_backend([](io_context& io) -> task<> {
-        const scratch_directory home;
-        auto opened = file_watch::open(io);
-        file_watch watch = opened.take();
-        const auto all = file_event::created | file_event::written_and_closed |
-                         file_event::moved_away | file_event::moved_here | file_event::removed;
-        const int number = watch.add(home.path().string(), all).value();
-        const auto act = [&]() -> task<io_result<>> {
-            co_await settle();
-            static_cast<void>(home.put("a", "content"));
-            std::filesystem::rename(home / "a", home / "b");
-            std::filesystem::remove(home / "b");
-            std::filesystem::create_directory(home / "folder");
-            co_return io_result<>{};
-        };
-
-        auto first = co_await when_all(watch.next(), act());
-
-        const file_change created = std::get<0>(first).value();
-        CHECK(created.is(file_event::created));
-        CHECK(created.watch == number);
-        CHECK(created.name == "a");
-        CHECK_FALSE(created.of_directory);
-        CHECK((co_await next_of(watch)).is(file_event::written_and_closed));
-        const file_change away = co_await next_of(watch);
-        const std::string old_name{away.name};
-        const file_change here = co_await next_of(watch);
-        CHECK(away.what == file_event::moved_away);
-        CHECK(here.what == file_event::moved_here);
-        CHECK(old_name == "a");
-        CHECK(here.name == "b");
-        CHECK(away.cookie == here.cookie);
-        CHECK(away.cookie != 0);
-        const file_change removed = co_await next_of(watch);
-        CHECK(removed.is(file_event::removed));
-        CHECK(removed.name == "b");
-        const file_change folder = co_await next_of(watch);
-        CHECK(folder.is(file_event::created));
-        CHECK(folder.of_directory);
-    });
-}
-
-TEST_CASE("a file tells of itself, and that its watch has ended with it") {
-    on_every_backend([](io_context& io) -> task<> {
-        const scratch_directory home;
-        const std::string path = home.put("it", "1");
-        auto opened = file_watch::open(io);
-        file_watch watch = opened.take();
-        CHECK(watch.add(path, file_event::modified | file_event::itself_removed).ok());
-
-        static_cast<void>(home.put("it", "2"));
-        const file_change modified = co_await next_of(watch);
-        CHECK(modified.is(file_event::modified));
-        CHECK(modified.name.empty());
-        std::filesystem::remove(path);
-        file_change next = co_await next_of(watch);
-        while (next.is(file_event::modified)) next = co_await next_of(watch);
-        CHECK(next.is(file_event::itself_removed));
-        CHECK((co_await next_of(watch)).is(file_event::watch_ended));
-    });
-}
-
-TEST_CASE("a watch that is removed tells no more, and refusals say why") {
-    on_every_backend([](io_context& io) -> task<> {
-        const scratch_directory home;
-        auto opened = file_watch::open(io);
-        file_watch watch = opened.take();
-        const int number = watch.add(home.path().string(), file_event::created).value();
-        CHECK(watch.add(home / "missing", file_event::created).error() == errc::no_such_file);
-        CHECK(watch.add(home.path().string(), file_event::none).error() == errc::invalid_argument);
-        CHECK(watch.add(std::string{"a\0b", 3}, file_event::created).error() ==
-              errc::invalid_argument);
-
-        CHECK(watch.remove(number).ok());
-        CHECK(watch.remove(number).error() == errc::invalid_argument);
-        static_cast<void>(home.put("unseen", ""));
-        CHECK((co_await next_of(watch)).is(file_event::watch_ended));
-        const auto nothing = co_await with_timeout(1ms, watch.next());
-        CHECK(nothing.error() == errc::timed_out);
-
-        CHECK(watch.close().ok());
-        CHECK(watch.add(home.path().string(), file_event::created).error() == errc::closed);
-        CHECK(watch.remove(number).error() == errc::closed);
-        const auto closed = co_await watch.next();
-        CHECK(closed.error() == errc::closed);
-    });
-}
-
 TEST_CASE("a watch that is closed, or was moved from, tells of no change") {
     const scratch_directory home;
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("watches", [&](io_context& io) -> task<> {
         file_watch first = file_watch::open(io).take();
         CHECK(first.add(home.path(), file_event::created).ok());
         for (const char* const name : {"one", "two", "three"})
@@ -152,7 +65,7 @@ TEST_CASE("changes that were lost are told of") {
     const int most = queued_changes_max();
     constexpr int bearable = 100'000;
     if (most == 0 || most > bearable) return skip("the kernel keeps too many changes to fill");
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("watches", [&](io_context& io) -> task<> {
         const scratch_directory home;
         auto opened = file_watch::open(io);
         file_watch watch = opened.take();
@@ -174,8 +87,88 @@ TEST_CASE("changes that were lost are told of") {
     });
 }
 
+namespace {
+
+const std::vector<conformance_row> on_the_kernel{
+    {"what happens in a directory is told with its name, waited for, and in order",
+     [](io_context& io) -> task<> {
+         const scratch_directory home;
+         auto opened = file_watch::open(io);
+         file_watch watch = opened.take();
+         const auto all = file_event::created | file_event::written_and_closed |
+                          file_event::moved_away | file_event::moved_here | file_event::removed;
+         const int number = watch.add(home.path().string(), all).value();
+         const auto act = [&]() -> task<io_result<>> {
+             co_await settle();
+             static_cast<void>(home.put("a", "content"));
+             std::filesystem::rename(home / "a", home / "b");
+             std::filesystem::remove(home / "b");
+             std::filesystem::create_directory(home / "folder");
+             co_return io_result<>{};
+         };
+
+         auto first = co_await when_all(watch.next(), act());
+
+         const file_change created = std::get<0>(first).value();
+         CHECK(created.is(file_event::created));
+         CHECK(created.watch == number);
+         CHECK(created.name == "a");
+         CHECK_FALSE(created.of_directory);
+         CHECK((co_await next_of(watch)).is(file_event::written_and_closed));
+         const file_change away = co_await next_of(watch);
+         const std::string old_name{away.name};
+         const file_change here = co_await next_of(watch);
+         CHECK(away.what == file_event::moved_away);
+         CHECK(here.what == file_event::moved_here);
+         CHECK(old_name == "a");
+         CHECK(here.name == "b");
+         CHECK(away.cookie == here.cookie);
+         CHECK(away.cookie != 0);
+         const file_change removed = co_await next_of(watch);
+         CHECK(removed.is(file_event::removed));
+         CHECK(removed.name == "b");
+         const file_change folder = co_await next_of(watch);
+         CHECK(folder.is(file_event::created));
+         CHECK(folder.of_directory);
+     }},
+    {"a file tells of itself, and that its watch has ended with it",
+     [](io_context& io) -> task<> {
+         const scratch_directory home;
+         const std::string path = home.put("it", "1");
+         auto opened = file_watch::open(io);
+         file_watch watch = opened.take();
+         CHECK(watch.add(path, file_event::modified | file_event::itself_removed).ok());
+
+         static_cast<void>(home.put("it", "2"));
+         const file_change modified = co_await next_of(watch);
+         CHECK(modified.is(file_event::modified));
+         CHECK(modified.name.empty());
+         std::filesystem::remove(path);
+         file_change next = co_await next_of(watch);
+         while (next.is(file_event::modified)) next = co_await next_of(watch);
+         CHECK(next.is(file_event::itself_removed));
+         CHECK((co_await next_of(watch)).is(file_event::watch_ended));
+     }},
+    {"a watch that is removed tells no more, and refusals say why",
+     [](io_context& io) -> task<> {
+         const scratch_directory home;
+         auto opened = file_watch::open(io);
+         file_watch watch = opened.take();
+         const int number = watch.add(home.path().string(), file_event::created).value();
+         CHECK(watch.add(home / "missing", file_event::created).error() == errc::no_such_file);
+         CHECK(watch.add(home.path().string(), file_event::none).error() == errc::invalid_argument);
+         CHECK(watch.add(std::string{"a\0b", 3}, file_event::created).error() ==
+               errc::invalid_argument);
+
+         CHECK(watch.remove(number).ok());
+         CHECK(watch.remove(number).error() == errc::invalid_argument);
+         static_cast<void>(home.put("unseen", ""));
+         CHECK((co_await next_of(watch)).is(file_event::watch_ended));
+         const auto nothing = co_await with_timeout(1ms, watch.next());
+         CHECK(nothing.error() == errc::timed_out);
+
 TEST_CASE("names that cannot be watched say why") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("watches", [](io_context& io) -> task<> {
         const scratch_directory home;
         auto opened = file_watch::open(io);
         file_watch watch = opened.take();
@@ -288,7 +281,7 @@ task<> note_next(file_watch& from, std::optional<error>& ended) {
 }  // namespace
 
 TEST_CASE("a set of watches may be destroyed while its next change is waited for, or is there") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("watches", [](io_context& io) -> task<> {
         const scratch_directory home;
         for (const bool there : {false, true}) {
             auto watch = std::make_unique<file_watch>(file_watch::open(io).take());
@@ -308,3 +301,15 @@ TEST_CASE("a set of watches may be destroyed while its next change is waited for
         }
     });
 }
+
+         CHECK(watch.close().ok());
+         CHECK(watch.add(home.path().string(), file_event::created).error() == errc::closed);
+         CHECK(watch.remove(number).error() == errc::closed);
+         const auto closed = co_await watch.next();
+         CHECK(closed.error() == errc::closed);
+     }},
+};
+
+const conformance_suite on_the_kernel_suite{"watches", on_the_kernel};
+
+}  // namespace

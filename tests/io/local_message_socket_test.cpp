@@ -5,6 +5,7 @@
 
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
@@ -36,10 +37,15 @@ task<std::string> next(Socket& from) {
     co_return std::string{text_of(const_buffer{space}.first(got.value().size))};
 }
 
+template <class Socket>
+constexpr const char* family_of = "local messages";
+template <>
+constexpr const char* family_of<local_packet_socket> = "local messages of the kernel";
+
 // What both kinds promise, on two that are each other's peer.
 template <class Socket>
 void check_pair() {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of(family_of<Socket>, [](io_context& io) -> task<> {
         auto made = Socket::connected_pair(io);
         REQUIRE(made.ok());
         Socket left = std::move(made).template get<1>();
@@ -79,7 +85,7 @@ void check_pair() {
 // A sender that waits for room is served, and nothing is lost or swapped.
 template <class Socket>
 void check_waiting_for_room() {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of(family_of<Socket>, [](io_context& io) -> task<> {
         auto made = Socket::connected_pair(io);
         REQUIRE(made.ok());
         Socket left = std::move(made).template get<1>();
@@ -145,7 +151,7 @@ TEST_CASE("datagrams go to whoever has a name, a path or an abstract one, and ar
     for (const bool by_path : {true, false}) {
         const scratch_directory in;
         int number = 0;
-        on_every_backend([&](io_context& io) -> task<> {
+        on_each_backend_of("local messages", [&](io_context& io) -> task<> {
             const endpoint here = fresh_address(in, by_path, ++number);
             const endpoint there = fresh_address(in, by_path, ++number);
             local_datagram_socket server = local_datagram_socket::bind(io, here).take();
@@ -185,37 +191,11 @@ TEST_CASE("datagrams go to whoever has a name, a path or an abstract one, and ar
     }
 }
 
-TEST_CASE("a datagram to a name that has no room is refused, and does not wait for ever") {
-    on_every_backend([](io_context& io) -> task<> {
-        const endpoint here = abstract("full");
-        local_datagram_socket server = local_datagram_socket::bind(io, here).take();
-        local_datagram_socket client = local_datagram_socket::bind(io, {}).take();
-        error ended;
-        int sent = 0;
-
-        while (!ended && sent < 100'000) {
-            const io_result<> done =
-                co_await with_timeout(10s, client.send_to(bytes_of("more"), here));
-            ended = done.error();
-            if (!ended) ++sent;
-        }
-        for (int each = 0; each < sent; ++each) {
-            const std::string got = co_await next(server);
-            CHECK(got == "more");
-        }
-        const io_result<> later = co_await client.send_to(bytes_of("more"), here);
-
-        CHECK(ended == errc::no_buffer_space);
-        CHECK(sent > 0);
-        CHECK(later.ok());
-    });
-}
-
 TEST_CASE("packet sockets connect by name, end with an end, and have no empty messages") {
     for (const bool by_path : {true, false}) {
         const scratch_directory in;
         int number = 0;
-        on_every_backend([&](io_context& io) -> task<> {
+        on_each_backend_of("local messages of the kernel", [&](io_context& io) -> task<> {
             const endpoint here = fresh_address(in, by_path, ++number);
             local_packet_acceptor listener = local_packet_acceptor::listen(io, here).take();
             io_result<local_packet_socket> connected = co_await local_packet_socket::connect(here);
@@ -252,29 +232,49 @@ TEST_CASE("packet sockets connect by name, end with an end, and have no empty me
     }
 }
 
-TEST_CASE("a message socket that is not open says so to everything") {
-    on_every_backend([](io_context& io) -> task<> {
-        std::array<std::byte, 8> space{};
-        local_datagram_socket datagrams;
-        local_packet_socket packets;
-        local_packet_acceptor listener;
+namespace {
 
-        const io_result<> sent = co_await datagrams.send(bytes_of("x"));
-        const io_result<received_datagram> got = co_await packets.receive(space);
-        const io_result<local_packet_socket> accepted = co_await listener.accept();
+const std::vector<conformance_row> on_each_machine{
+    {"a datagram to a name that has no room is refused, and does not wait for ever",
+     [](io_context& io) -> task<> {
+         const endpoint here = abstract("full");
+         local_datagram_socket server = local_datagram_socket::bind(io, here).take();
+         local_datagram_socket client = local_datagram_socket::bind(io, {}).take();
+         error ended;
+         int sent = 0;
 
-        CHECK(sent.error() == errc::closed);
-        CHECK(got.error() == errc::closed);
-        CHECK(accepted.error() == errc::closed);
-        CHECK(datagrams.connect(abstract("x")).error() == errc::closed);
-        CHECK(local_datagram_socket::bind(io, {ipv4::loopback(), 0}).error() ==
-              errc::address_family_not_supported);
-        CHECK(local_packet_acceptor::listen(io, {}).error() == errc::address_family_not_supported);
-    });
-}
+         while (!ended && sent < 100'000) {
+             const io_result<> done =
+                 co_await with_timeout(10s, client.send_to(bytes_of("more"), here));
+             ended = done.error();
+             if (!ended) ++sent;
+         }
+         for (int each = 0; each < sent; ++each) {
+             const std::string got = co_await next(server);
+             CHECK(got == "more");
+         }
+         const io_result<> later = co_await client.send_to(bytes_of("more"), here);
+
+         CHECK(ended == errc::no_buffer_space);
+         CHECK(sent > 0);
+         CHECK(later.ok());
+     }},
+    {"a message socket that is not open says so to everything",
+     [](io_context& io) -> task<> {
+         std::array<std::byte, 8> space{};
+         local_datagram_socket datagrams;
+         local_packet_socket packets;
+         local_packet_acceptor listener;
+
+         const io_result<> sent = co_await datagrams.send(bytes_of("x"));
+         const io_result<received_datagram> got = co_await packets.receive(space);
+         const io_result<local_packet_socket> accepted = co_await listener.accept();
+
+         CHECK(sent.error() == errc::closed);
+         CHECK(got.error() == errc::closed);
 
 TEST_CASE("a packet for which there is no room at all is cut, and no end") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("local messages of the kernel", [](io_context& io) -> task<> {
         auto [failed, sender, receiver] = local_packet_socket::connected_pair(io);
         REQUIRE_FALSE(failed);
         std::array<std::byte, 8> space{};
@@ -302,7 +302,7 @@ TEST_CASE("a packet for which there is no room at all is cut, and no end") {
 TEST_CASE("a sender whose path is as long as a path can be is told apart, and answered") {
     const scratch_directory in;
     int number = 0;
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("local messages of the kernel", [&](io_context& io) -> task<> {
         std::string path = in / std::to_string(++number);
         path.resize(108, 'p');
         const endpoint longest = endpoint::local(path).value();
@@ -330,3 +330,14 @@ TEST_CASE("a sender whose path is as long as a path can be is told apart, and an
         CHECK(again.ok());
     });
 }
+         CHECK(accepted.error() == errc::closed);
+         CHECK(datagrams.connect(abstract("x")).error() == errc::closed);
+         CHECK(local_datagram_socket::bind(io, {ipv4::loopback(), 0}).error() ==
+               errc::address_family_not_supported);
+         CHECK(local_packet_acceptor::listen(io, {}).error() == errc::address_family_not_supported);
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"local messages", on_each_machine};
+
+}  // namespace

@@ -9,6 +9,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 
@@ -74,17 +75,17 @@ struct message_ends {
 // `body(io, ends)` on every backend, with sockets of each kind.
 template <class Body>
 void with_ends_of_each_kind(const Body& body) {
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("passed descriptors", [&](io_context& io) -> task<> {
         INFO("stream");
         stream_ends ends{io};
         co_await body(io, ends);
     });
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("passed descriptors", [&](io_context& io) -> task<> {
         INFO("datagram");
         message_ends<local_datagram_socket> ends{io};
         co_await body(io, ends);
     });
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("passed descriptors", [&](io_context& io) -> task<> {
         INFO("packet");
         message_ends<local_packet_socket> ends{io};
         co_await body(io, ends);
@@ -260,88 +261,91 @@ TEST_CASE("a loop that ends while a receive waits, or has its message, loses non
     });
 }
 
-TEST_CASE("where this process may open no more, the rest is closed and that is told") {
-    on_every_backend([](io_context& io) -> task<> {
-        stream_ends ends{io};
-        std::array<std::byte, 8> space{};
-        passed_descriptors came;
-        const std::array numbers{ends.left.native_handle(), ends.left.native_handle(),
-                                 ends.left.native_handle()};
-        const auto sent = co_await ends.pass(bytes_of("x"), numbers);
-        rlimit limit{};
-        REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
-        const int lowest = ::dup(ends.left.native_handle());
-        REQUIRE(lowest >= 0);
-        ::close(lowest);
-        const rlimit tight{static_cast<rlim_t>(lowest) + 1, limit.rlim_max};
-        REQUIRE(::setrlimit(RLIMIT_NOFILE, &tight) == 0);
+namespace {
 
-        const auto got = co_await ends.receive(space, came);
-        REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+const std::vector<conformance_row> on_the_kernel{
+    {"where this process may open no more, the rest is closed and that is told",
+     [](io_context& io) -> task<> {
+         stream_ends ends{io};
+         std::array<std::byte, 8> space{};
+         passed_descriptors came;
+         const std::array numbers{ends.left.native_handle(), ends.left.native_handle(),
+                                  ends.left.native_handle()};
+         const auto sent = co_await ends.pass(bytes_of("x"), numbers);
+         rlimit limit{};
+         REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+         const int lowest = ::dup(ends.left.native_handle());
+         REQUIRE(lowest >= 0);
+         ::close(lowest);
+         const rlimit tight{static_cast<rlim_t>(lowest) + 1, limit.rlim_max};
+         REQUIRE(::setrlimit(RLIMIT_NOFILE, &tight) == 0);
 
-        CHECK(sent.ok());
-        CHECK(got.value() == 1);
-        CHECK(came.size() == 1);
-        CHECK(came.cut());
-    });
-}
+         const auto got = co_await ends.receive(space, came);
+         REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
 
-TEST_CASE("streams deliver descriptors with the byte that brought them, and TCP refuses them") {
-    on_every_backend([](io_context& io) -> task<> {
-        stream_ends ends{io};
-        socket_pair tcp = connected_pair(io);
-        const std::array numbers{ends.left.native_handle()};
-        std::array<std::byte, 64> space{};
-        passed_descriptors came;
-        const std::size_t before = open_descriptors();
+         CHECK(sent.ok());
+         CHECK(got.value() == 1);
+         CHECK(came.size() == 1);
+         CHECK(came.cut());
+     }},
+    {"streams deliver descriptors with the byte that brought them, and TCP refuses them",
+     [](io_context& io) -> task<> {
+         stream_ends ends{io};
+         socket_pair tcp = connected_pair(io);
+         const std::array numbers{ends.left.native_handle()};
+         std::array<std::byte, 64> space{};
+         passed_descriptors came;
+         const std::size_t before = open_descriptors();
 
-        const auto plain = co_await ends.left.write_some(bytes_of("plain"));
-        const auto with_it = co_await ends.pass(bytes_of("with"), numbers);
-        const auto empty = co_await ends.pass(const_buffer{}, numbers);
-        const auto by_tcp = co_await tcp.client.write_some(bytes_of("x"), numbers);
-        std::string all;
-        std::size_t total = 0;
-        while (all.size() < 9) {
-            const auto got = co_await with_timeout(10s, ends.receive(space, came));
-            REQUIRE(got.ok());
-            all += text_of(const_buffer{space}.first(got.value()));
-            total += came.size();
-        }
-        // A plain read lets the kernel close what came.
-        came.clear();
-        const auto again = co_await ends.pass(bytes_of("unasked"), numbers);
-        const auto unasked = co_await ends.right.read_some(space);
+         const auto plain = co_await ends.left.write_some(bytes_of("plain"));
+         const auto with_it = co_await ends.pass(bytes_of("with"), numbers);
+         const auto empty = co_await ends.pass(const_buffer{}, numbers);
+         const auto by_tcp = co_await tcp.client.write_some(bytes_of("x"), numbers);
+         std::string all;
+         std::size_t total = 0;
+         while (all.size() < 9) {
+             const auto got = co_await with_timeout(10s, ends.receive(space, came));
+             REQUIRE(got.ok());
+             all += text_of(const_buffer{space}.first(got.value()));
+             total += came.size();
+         }
+         // A plain read lets the kernel close what came.
+         came.clear();
+         const auto again = co_await ends.pass(bytes_of("unasked"), numbers);
+         const auto unasked = co_await ends.right.read_some(space);
 
-        CHECK(plain.ok());
-        CHECK(with_it.value() == 4);
-        CHECK(empty.error() == errc::invalid_argument);
-        CHECK(by_tcp.error() == errc::not_supported);
-        CHECK(all == "plainwith");
-        CHECK(total == 1);
-        CHECK(again.ok());
-        CHECK(unasked.value() == 7);
-        CHECK(open_descriptors() == before);
-    });
-}
+         CHECK(plain.ok());
+         CHECK(with_it.value() == 4);
+         CHECK(empty.error() == errc::invalid_argument);
+         CHECK(by_tcp.error() == errc::not_supported);
+         CHECK(all == "plainwith");
+         CHECK(total == 1);
+         CHECK(again.ok());
+         CHECK(unasked.value() == 7);
+         CHECK(open_descriptors() == before);
+     }},
+    {"a peer's credentials and process are told, also when it is another process",
+     [](io_context& io) -> task<> {
+         stream_ends ends{io};
+         socket_pair tcp = connected_pair(io);
 
-TEST_CASE("a peer's credentials and process are told, also when it is another process") {
-    on_every_backend([](io_context& io) -> task<> {
-        stream_ends ends{io};
-        socket_pair tcp = connected_pair(io);
+         const io_result<peer_credentials> peer = ends.left.get_option<peer_credentials>();
+         const io_result<descriptor> process = ends.left.peer_process();
+         const io_result<peer_credentials> none = stream_socket{}.get_option<peer_credentials>();
 
-        const io_result<peer_credentials> peer = ends.left.get_option<peer_credentials>();
-        const io_result<descriptor> process = ends.left.peer_process();
-        const io_result<peer_credentials> none = stream_socket{}.get_option<peer_credentials>();
+         CHECK(peer.value().process == ::getpid());
+         CHECK(peer.value().user == ::getuid());
+         CHECK(peer.value().group == ::getgid());
+         CHECK(none.error() == errc::closed);
+         if (process.error() != errc::no_protocol_option) {
+             CHECK(process.ok());
+             const int number = process.value().native_handle();
+             CHECK((::fcntl(number, F_GETFD) & FD_CLOEXEC) != 0);
+         }
+         co_return;
+     }},
+};
 
-        CHECK(peer.value().process == ::getpid());
-        CHECK(peer.value().user == ::getuid());
-        CHECK(peer.value().group == ::getgid());
-        CHECK(none.error() == errc::closed);
-        if (process.error() != errc::no_protocol_option) {
-            CHECK(process.ok());
-            const int number = process.value().native_handle();
-            CHECK((::fcntl(number, F_GETFD) & FD_CLOEXEC) != 0);
-        }
-        co_return;
-    });
-}
+const conformance_suite on_the_kernel_suite{"passed descriptors", on_the_kernel};
+
+}  // namespace

@@ -9,6 +9,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
@@ -62,120 +63,6 @@ bool has_children() {
 
 }  // namespace
 
-TEST_CASE("a program is run, is given its input, and what it says is kept") {
-    on_every_backend([](io_context&) -> task<> {
-        process_options how = shell("cat; echo error >&2; exit 3");
-
-        const io_result<process_output> ended =
-            co_await run_process("sh", std::move(how), bytes_of("the input"));
-
-        REQUIRE(ended.ok());
-        CHECK(ended.value().output == "the input");
-        CHECK(ended.value().error == "error\n");
-        CHECK(ended.value().status == exit_status::exited(3));
-        CHECK_FALSE(ended.value().status.success());
-        CHECK(ended.value().status.message() == "exited with 3");
-    });
-}
-
-TEST_CASE("arguments are handed over as they are") {
-    on_every_backend([](io_context&) -> task<> {
-        process_options how;
-        how.arguments = {"%s|", "two words", "$HOME", "", "'; exit 1", "*"};
-        const process_output said = co_await outcome_of(how, "printf");
-        CHECK(said.output == "two words|$HOME||'; exit 1|*|");
-    });
-}
-
-TEST_CASE("a program that is not there, or no program, is an error and leaves no child") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        const std::string text = home.put("text", "no program");
-        const std::size_t before = open_descriptors();
-
-        const auto missing = co_await process::start("gyre_no_such_program");
-        CHECK(missing.error() == errc::no_such_file);
-        CHECK(missing.error().message() == "start of a process: No such file or directory");
-        const auto no_program = co_await process::start(text);
-        CHECK(no_program.error() == errc::permission_denied);
-        const auto folder = co_await process::start("/");
-        CHECK(folder.error() == errc::permission_denied);
-        process_options nowhere;
-        nowhere.directory = home / "missing";
-        const auto in_nowhere = co_await process::start("true", nowhere);
-        CHECK(in_nowhere.error() == errc::no_such_file);
-        process_options closed;
-        closed.output = child_stream::descriptor(9999);
-        const auto on_closed = co_await process::start("true", closed);
-        CHECK(on_closed.error() == errc::bad_descriptor);
-        process_options cut;
-        cut.arguments = {std::string{"a\0b", 3}};
-        const auto with_nul = co_await process::start("true", cut);
-        CHECK(with_nul.error() == errc::invalid_argument);
-        process_options nameless;
-        nameless.environment = std::vector<std::string>{"=value"};
-        const auto without_name = co_await process::start("true", nameless);
-        CHECK(without_name.error() == errc::invalid_argument);
-        const auto nothing = co_await process::start("");
-        CHECK(nothing.error() == errc::invalid_argument);
-
-        CHECK(open_descriptors() == before);
-        CHECK_FALSE(has_children());
-    });
-}
-
-TEST_CASE("environment and working directory are what was asked for, or ours") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        process_options how = shell("echo $GYRE_SEEN $HOME; pwd -P");
-        how.environment = std::vector<std::string>{"GYRE_SEEN=yes"};
-        how.directory = home.path().string();
-        const process_output said = co_await outcome_of(how);
-        CHECK(said.output == "yes\n" + std::filesystem::canonical(home.path()).string() + "\n");
-
-        const process_output ours = co_await outcome_of(shell("echo $PATH; pwd -P"));
-        CHECK(ours.output == std::string{::getenv("PATH")} + "\n" +
-                                 std::filesystem::current_path().string() + "\n");
-    });
-}
-
-TEST_CASE("streams go where they are sent") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        auto made = co_await file::open(home / "log", file_options::writing());
-        file log = made.take();
-        process_options how = shell("cat; echo out; echo err >&2");
-        how.input = child_stream::null();
-        how.output = child_stream::descriptor(log.native_handle());
-        how.error = child_stream::same_as_output();
-        auto started = co_await process::start("sh", how);
-        process child = started.take();
-        CHECK_FALSE(child.input().is_open());
-        CHECK_FALSE(child.output().is_open());
-        const auto ended = co_await child.wait();
-        CHECK(ended.value().success());
-        CHECK(home.get("log") == "out\nerr\n");
-
-        // Each other's numbers.
-        int crossed[2];
-        REQUIRE(::pipe2(crossed, O_CLOEXEC) == 0);
-        process_options swapped = shell("echo to the first; echo to the second >&2");
-        swapped.input = child_stream::null();
-        swapped.output = child_stream::descriptor(crossed[1]);
-        swapped.error = child_stream::piped();
-        auto second = co_await process::start("sh", swapped);
-        process other = second.take();
-        CHECK((co_await other.wait()).value().success());
-        std::array<std::byte, 32> space;
-        const auto got = co_await other.error().read_some(space);
-        CHECK(text_of(std::span{space}.first(got.value())) == "to the second\n");
-        readable_pipe first = readable_pipe::adopt(*io_context::current(), crossed[0]);
-        const auto heard = co_await first.read_some(space);
-        CHECK(text_of(std::span{space}.first(heard.value())) == "to the first\n");
-        ::close(crossed[1]);
-    });
-}
-
 TEST_CASE("a child has none of our descriptors, and none of what we do with signals") {
     sigset_t some{};
     ::sigaddset(&some, SIGTERM);
@@ -188,7 +75,7 @@ TEST_CASE("a child has none of our descriptors, and none of what we do with sign
     action before{};
     ::sigaction(SIGUSR2, &ignored, &before);
     const int leaked = ::open("/dev/null", O_RDONLY);  // Without close-on-exec.
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("processes", [](io_context&) -> task<> {
         // The listing itself has one open.
         const process_output open = co_await outcome_of(shell("ls -x /proc/$$/fd"));
         CHECK(open.output.substr(0, 7) == "0  1  2");
@@ -209,193 +96,6 @@ TEST_CASE("a child has none of our descriptors, and none of what we do with sign
     ::pthread_sigmask(SIG_SETMASK, &usual, nullptr);
 }
 
-TEST_CASE("a thousand children at once are all heard of, each with its own status") {
-    on_every_backend([](io_context&) -> task<> {
-        constexpr int children = 1000;
-        constexpr int codes = 200;
-        int heard = 0;
-        const auto run_one = [&](int number) -> task<> {
-            auto started = co_await process::start("/bin/sh", [&] {
-                process_options how = shell("exit " + std::to_string(number % codes));
-                how.input = how.output = how.error = child_stream::null();
-                return how;
-            }());
-            REQUIRE_MESSAGE(started.ok(), started.error().message());
-            process child = started.take();
-            const auto ended = co_await child.wait();
-            CHECK(ended.value() == exit_status::exited(number % codes));
-            ++heard;
-        };
-        const auto body = [&](task_group& group) -> task<> {
-            for (int each = 0; each < children; ++each) group.spawn(run_one(each));
-            co_return;
-        };
-
-        co_await with_group(body);
-
-        CHECK(heard == children);
-        CHECK_FALSE(has_children());
-    });
-}
-
-TEST_CASE("a signal's victim says so, and nothing is sent to one that has ended") {
-    on_every_backend([](io_context&) -> task<> {
-        auto started = co_await process::start("sleep", [] {
-            process_options how;
-            how.arguments = {"1000"};
-            return how;
-        }());
-        process child = started.take();
-        CHECK(exists(child.id()));
-        CHECK(child.signal(SIGKILL).ok());
-
-        const auto ended = co_await child.wait();
-        CHECK(ended.value() == exit_status::killed(SIGKILL, false));
-        CHECK(ended.value().message() == "killed by SIGKILL");
-        const auto again = co_await child.wait();
-        CHECK(again.value() == ended.value());
-        CHECK(child.signal(SIGKILL).error() == errc::no_such_process);
-        CHECK(child.signal_group(SIGKILL).error() == errc::invalid_argument);
-    });
-}
-
-TEST_CASE("a child that ends when it is asked to is not killed, one that does not is") {
-    on_every_backend([](io_context&) -> task<> {
-        process_options good =
-            shell("trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done");
-        process_options stubborn = shell("trap '' TERM; echo ready; while :; do sleep 0.01; done");
-        good.output = stubborn.output = child_stream::piped();
-        std::array<std::byte, 16> space;
-
-        auto first = co_await process::start("sh", good);
-        process child = first.take();
-        CHECK((co_await child.output().read_some(space)).ok());
-        const auto ended = co_await child.terminate(30s);
-        CHECK(ended.value() == exit_status::exited(7));
-
-        auto second = co_await process::start("sh", stubborn);
-        process other = second.take();
-        CHECK((co_await other.output().read_some(space)).ok());
-        const auto killed = co_await other.terminate(20ms);
-        CHECK(killed.value() == exit_status::killed(SIGKILL, false));
-    });
-}
-
-TEST_CASE("a process that goes out of scope takes its child with it, and leaves no zombie") {
-    on_every_backend([](io_context&) -> task<> {
-        int id = -1;
-        {
-            auto started = co_await process::start("sleep", [] {
-                process_options how;
-                how.arguments = {"1000"};
-                return how;
-            }());
-            process child = started.take();
-            id = child.id();
-        }
-        // The next one sweeps up, if the child had not ended at once.
-        for (int tries = 0; exists(id) && tries < 1000; ++tries) {
-            CHECK((co_await run_process("true")).ok());
-        }
-        CHECK_FALSE(exists(id));
-    });
-}
-
-TEST_CASE("a forked process that has a copy of it does not end its parent's child") {
-    on_every_backend([](io_context&) -> task<> {
-        process_options how = shell("read line; exit 5");
-        how.input = child_stream::piped();
-        auto started = co_await process::start("sh", how);
-        process child = started.take();
-        const int copy = ::fork();
-        if (copy == 0) {
-            {
-                const process dropped = std::move(child);
-            }
-            ::_exit(0);
-        }
-        int status = -1;
-        CHECK(::waitpid(copy, &status, 0) == copy);
-        CHECK(status == 0);
-
-        CHECK(child.input().close().ok());
-        const auto ended = co_await child.wait();
-        CHECK(ended.value() == exit_status::exited(5));
-    });
-}
-
-TEST_CASE("a detached process goes on, and leaves no zombie") {
-    on_every_backend([](io_context&) -> task<> {
-        const scratch_directory home;
-        process_options how = shell("read line; echo $line > done.new; mv done.new done");
-        how.directory = home.path().string();
-        how.input = child_stream::descriptor(0);
-        int held[2];
-        REQUIRE(::pipe2(held, O_CLOEXEC) == 0);
-        how.input = child_stream::descriptor(held[0]);
-        auto started = co_await process::start("sh", how);
-        process child = started.take();
-        const int id = child.id();
-        child.detach();
-        CHECK_FALSE(child.is_open());
-        CHECK(exists(id));
-
-        CHECK(::write(held[1], "went on\n", 8) == 8);
-        CHECK(eventually([&] { return home.get("done") == "went on\n"; }));
-        for (int tries = 0; exists(id) && tries < 1000; ++tries) {
-            CHECK((co_await run_process("true")).ok());
-        }
-        CHECK_FALSE(exists(id));
-        ::close(held[0]);
-        ::close(held[1]);
-    });
-}
-
-TEST_CASE("a group is signalled as one") {
-    on_every_backend([](io_context&) -> task<> {
-        process_options how = shell("sleep 1000 & echo $!; wait");
-        how.output = child_stream::piped();
-        how.own_group = true;
-        auto started = co_await process::start("sh", how);
-        process child = started.take();
-        std::array<std::byte, 16> space;
-        const auto said = co_await child.output().read_some(space);
-        const int grandchild =
-            std::stoi(std::string{text_of(std::span{space}.first(said.value()))});
-        CHECK(::getpgid(grandchild) == child.id());
-
-        CHECK(child.signal_group(SIGKILL).ok());
-
-        const auto ended = co_await child.wait();
-        CHECK(ended.value() == exit_status::killed(SIGKILL, false));
-        CHECK(is_gone(grandchild));
-        CHECK(child.signal_group(SIGKILL).error() == errc::no_such_process);
-    });
-}
-
-TEST_CASE("a wait that is stopped can be begun again, and a program that says too much is killed") {
-    on_every_backend([](io_context&) -> task<> {
-        process_options how = shell("read line; exit 5");
-        how.input = child_stream::piped();
-        auto started = co_await process::start("sh", how);
-        process child = started.take();
-        const auto stopped = co_await with_timeout(1ms, child.wait());
-        CHECK(stopped.error() == errc::timed_out);
-        CHECK(child.input().close().ok());
-        const auto ended = co_await child.wait();
-        CHECK(ended.value() == exit_status::exited(5));
-
-        const auto talker = co_await run_process("yes", {}, {}, 10'000);
-        CHECK(talker.error() == errc::limit_exceeded);
-        const auto given_up = co_await with_timeout(5ms, run_process("sleep", [] {
-                                                        process_options forever;
-                                                        forever.arguments = {"1000"};
-                                                        return forever;
-                                                    }()));
-        CHECK(given_up.error() == errc::timed_out);
-    });
-}
-
 TEST_CASE("streams of a child reach it though ours are closed and have lent it their numbers") {
     for (const backend_choice each : backends_under_test()) {
         const child_report report = in_child([&](child_process& me) {
@@ -414,19 +114,9 @@ TEST_CASE("streams of a child reach it though ours are closed and have lent it t
     }
 }
 
-TEST_CASE("a run that is stopped is not told as ended, though its program has") {
-    on_every_backend([](io_context&) -> task<> {
-        // What the shell leaves behind has the output open.
-        const auto cut = co_await with_timeout(
-            300ms, run_process("/bin/sh", shell("echo begin; (sleep 1; echo end) &")));
-
-        CHECK(cut.error() == errc::timed_out);
-    });
-}
-
 TEST_CASE("a start that fails for want of a descriptor has run nothing") {
     const scratch_directory home;
-    on_every_backend([&](io_context&) -> task<> {
+    on_each_backend_of("processes", [&](io_context&) -> task<> {
         rlimit before{};
         REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
         const rlimit fewer{64, before.rlim_max};
@@ -458,16 +148,306 @@ TEST_CASE("a start that fails for want of a descriptor has run nothing") {
     });
 }
 
-TEST_CASE("no process answers as none") {
-    on_every_backend([](io_context&) -> task<> {
-        process none;
-        CHECK(none.id() == -1);
-        CHECK(none.signal(SIGTERM).error() == errc::closed);
-        const auto waited = co_await none.wait();
-        CHECK(waited.error() == errc::closed);
-        none.detach();
-    });
-}
+namespace {
+
+const std::vector<conformance_row> on_the_kernel{
+    {"a program is run, is given its input, and what it says is kept",
+     [](io_context&) -> task<> {
+         process_options how = shell("cat; echo error >&2; exit 3");
+
+         const io_result<process_output> ended =
+             co_await run_process("sh", std::move(how), bytes_of("the input"));
+
+         REQUIRE(ended.ok());
+         CHECK(ended.value().output == "the input");
+         CHECK(ended.value().error == "error\n");
+         CHECK(ended.value().status == exit_status::exited(3));
+         CHECK_FALSE(ended.value().status.success());
+         CHECK(ended.value().status.message() == "exited with 3");
+     }},
+    {"arguments are handed over as they are",
+     [](io_context&) -> task<> {
+         process_options how;
+         how.arguments = {"%s|", "two words", "$HOME", "", "'; exit 1", "*"};
+         const process_output said = co_await outcome_of(how, "printf");
+         CHECK(said.output == "two words|$HOME||'; exit 1|*|");
+     }},
+    {"a program that is not there, or no program, is an error and leaves no child",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         const std::string text = home.put("text", "no program");
+         const std::size_t before = open_descriptors();
+
+         const auto missing = co_await process::start("gyre_no_such_program");
+         CHECK(missing.error() == errc::no_such_file);
+         CHECK(missing.error().message() == "start of a process: No such file or directory");
+         const auto no_program = co_await process::start(text);
+         CHECK(no_program.error() == errc::permission_denied);
+         const auto folder = co_await process::start("/");
+         CHECK(folder.error() == errc::permission_denied);
+         process_options nowhere;
+         nowhere.directory = home / "missing";
+         const auto in_nowhere = co_await process::start("true", nowhere);
+         CHECK(in_nowhere.error() == errc::no_such_file);
+         process_options closed;
+         closed.output = child_stream::descriptor(9999);
+         const auto on_closed = co_await process::start("true", closed);
+         CHECK(on_closed.error() == errc::bad_descriptor);
+         process_options cut;
+         cut.arguments = {std::string{"a\0b", 3}};
+         const auto with_nul = co_await process::start("true", cut);
+         CHECK(with_nul.error() == errc::invalid_argument);
+         process_options nameless;
+         nameless.environment = std::vector<std::string>{"=value"};
+         const auto without_name = co_await process::start("true", nameless);
+         CHECK(without_name.error() == errc::invalid_argument);
+         const auto nothing = co_await process::start("");
+         CHECK(nothing.error() == errc::invalid_argument);
+
+         CHECK(open_descriptors() == before);
+         CHECK_FALSE(has_children());
+     }},
+    {"environment and working directory are what was asked for, or ours",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         process_options how = shell("echo $GYRE_SEEN $HOME; pwd -P");
+         how.environment = std::vector<std::string>{"GYRE_SEEN=yes"};
+         how.directory = home.path().string();
+         const process_output said = co_await outcome_of(how);
+         CHECK(said.output == "yes\n" + std::filesystem::canonical(home.path()).string() + "\n");
+
+         const process_output ours = co_await outcome_of(shell("echo $PATH; pwd -P"));
+         CHECK(ours.output == std::string{::getenv("PATH")} + "\n" +
+                                  std::filesystem::current_path().string() + "\n");
+     }},
+    {"streams go where they are sent",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         auto made = co_await file::open(home / "log", file_options::writing());
+         file log = made.take();
+         process_options how = shell("cat; echo out; echo err >&2");
+         how.input = child_stream::null();
+         how.output = child_stream::descriptor(log.native_handle());
+         how.error = child_stream::same_as_output();
+         auto started = co_await process::start("sh", how);
+         process child = started.take();
+         CHECK_FALSE(child.input().is_open());
+         CHECK_FALSE(child.output().is_open());
+         const auto ended = co_await child.wait();
+         CHECK(ended.value().success());
+         CHECK(home.get("log") == "out\nerr\n");
+
+         // Each other's numbers.
+         int crossed[2];
+         REQUIRE(::pipe2(crossed, O_CLOEXEC) == 0);
+         process_options swapped = shell("echo to the first; echo to the second >&2");
+         swapped.input = child_stream::null();
+         swapped.output = child_stream::descriptor(crossed[1]);
+         swapped.error = child_stream::piped();
+         auto second = co_await process::start("sh", swapped);
+         process other = second.take();
+         CHECK((co_await other.wait()).value().success());
+         std::array<std::byte, 32> space;
+         const auto got = co_await other.error().read_some(space);
+         CHECK(text_of(std::span{space}.first(got.value())) == "to the second\n");
+         readable_pipe first = readable_pipe::adopt(*io_context::current(), crossed[0]);
+         const auto heard = co_await first.read_some(space);
+         CHECK(text_of(std::span{space}.first(heard.value())) == "to the first\n");
+         ::close(crossed[1]);
+     }},
+    {"a thousand children at once are all heard of, each with its own status",
+     [](io_context&) -> task<> {
+         constexpr int children = 1000;
+         constexpr int codes = 200;
+         int heard = 0;
+         const auto run_one = [&](int number) -> task<> {
+             auto started = co_await process::start("/bin/sh", [&] {
+                 process_options how = shell("exit " + std::to_string(number % codes));
+                 how.input = how.output = how.error = child_stream::null();
+                 return how;
+             }());
+             REQUIRE_MESSAGE(started.ok(), started.error().message());
+             process child = started.take();
+             const auto ended = co_await child.wait();
+             CHECK(ended.value() == exit_status::exited(number % codes));
+             ++heard;
+         };
+         const auto body = [&](task_group& group) -> task<> {
+             for (int each = 0; each < children; ++each) group.spawn(run_one(each));
+             co_return;
+         };
+
+         co_await with_group(body);
+
+         CHECK(heard == children);
+         CHECK_FALSE(has_children());
+     }},
+    {"a signal's victim says so, and nothing is sent to one that has ended",
+     [](io_context&) -> task<> {
+         auto started = co_await process::start("sleep", [] {
+             process_options how;
+             how.arguments = {"1000"};
+             return how;
+         }());
+         process child = started.take();
+         CHECK(exists(child.id()));
+         CHECK(child.signal(SIGKILL).ok());
+
+         const auto ended = co_await child.wait();
+         CHECK(ended.value() == exit_status::killed(SIGKILL, false));
+         CHECK(ended.value().message() == "killed by SIGKILL");
+         const auto again = co_await child.wait();
+         CHECK(again.value() == ended.value());
+         CHECK(child.signal(SIGKILL).error() == errc::no_such_process);
+         CHECK(child.signal_group(SIGKILL).error() == errc::invalid_argument);
+     }},
+    {"a child that ends when it is asked to is not killed, one that does not is",
+     [](io_context&) -> task<> {
+         process_options good =
+             shell("trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done");
+         process_options stubborn = shell("trap '' TERM; echo ready; while :; do sleep 0.01; done");
+         good.output = stubborn.output = child_stream::piped();
+         std::array<std::byte, 16> space;
+
+         auto first = co_await process::start("sh", good);
+         process child = first.take();
+         CHECK((co_await child.output().read_some(space)).ok());
+         const auto ended = co_await child.terminate(30s);
+         CHECK(ended.value() == exit_status::exited(7));
+
+         auto second = co_await process::start("sh", stubborn);
+         process other = second.take();
+         CHECK((co_await other.output().read_some(space)).ok());
+         const auto killed = co_await other.terminate(20ms);
+         CHECK(killed.value() == exit_status::killed(SIGKILL, false));
+     }},
+    {"a process that goes out of scope takes its child with it, and leaves no zombie",
+     [](io_context&) -> task<> {
+         int id = -1;
+         {
+             auto started = co_await process::start("sleep", [] {
+                 process_options how;
+                 how.arguments = {"1000"};
+                 return how;
+             }());
+             process child = started.take();
+             id = child.id();
+         }
+         // The next one sweeps up, if the child had not ended at once.
+         for (int tries = 0; exists(id) && tries < 1000; ++tries) {
+             CHECK((co_await run_process("true")).ok());
+         }
+         CHECK_FALSE(exists(id));
+     }},
+    {"a forked process that has a copy of it does not end its parent's child",
+     [](io_context&) -> task<> {
+         process_options how = shell("read line; exit 5");
+         how.input = child_stream::piped();
+         auto started = co_await process::start("sh", how);
+         process child = started.take();
+         const int copy = ::fork();
+         if (copy == 0) {
+             {
+                 const process dropped = std::move(child);
+             }
+             ::_exit(0);
+         }
+         int status = -1;
+         CHECK(::waitpid(copy, &status, 0) == copy);
+         CHECK(status == 0);
+
+         CHECK(child.input().close().ok());
+         const auto ended = co_await child.wait();
+         CHECK(ended.value() == exit_status::exited(5));
+     }},
+    {"a detached process goes on, and leaves no zombie",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         process_options how = shell("read line; echo $line > done.new; mv done.new done");
+         how.directory = home.path().string();
+         how.input = child_stream::descriptor(0);
+         int held[2];
+         REQUIRE(::pipe2(held, O_CLOEXEC) == 0);
+         how.input = child_stream::descriptor(held[0]);
+         auto started = co_await process::start("sh", how);
+         process child = started.take();
+         const int id = child.id();
+         child.detach();
+         CHECK_FALSE(child.is_open());
+         CHECK(exists(id));
+
+         CHECK(::write(held[1], "went on\n", 8) == 8);
+         CHECK(eventually([&] { return home.get("done") == "went on\n"; }));
+         for (int tries = 0; exists(id) && tries < 1000; ++tries) {
+             CHECK((co_await run_process("true")).ok());
+         }
+         CHECK_FALSE(exists(id));
+         ::close(held[0]);
+         ::close(held[1]);
+     }},
+    {"a group is signalled as one",
+     [](io_context&) -> task<> {
+         process_options how = shell("sleep 1000 & echo $!; wait");
+         how.output = child_stream::piped();
+         how.own_group = true;
+         auto started = co_await process::start("sh", how);
+         process child = started.take();
+         std::array<std::byte, 16> space;
+         const auto said = co_await child.output().read_some(space);
+         const int grandchild =
+             std::stoi(std::string{text_of(std::span{space}.first(said.value()))});
+         CHECK(::getpgid(grandchild) == child.id());
+
+         CHECK(child.signal_group(SIGKILL).ok());
+
+         const auto ended = co_await child.wait();
+         CHECK(ended.value() == exit_status::killed(SIGKILL, false));
+         CHECK(is_gone(grandchild));
+         CHECK(child.signal_group(SIGKILL).error() == errc::no_such_process);
+     }},
+    {"a wait that is stopped can be begun again, and a program that says too much is killed",
+     [](io_context&) -> task<> {
+         process_options how = shell("read line; exit 5");
+         how.input = child_stream::piped();
+         auto started = co_await process::start("sh", how);
+         process child = started.take();
+         const auto stopped = co_await with_timeout(1ms, child.wait());
+         CHECK(stopped.error() == errc::timed_out);
+         CHECK(child.input().close().ok());
+         const auto ended = co_await child.wait();
+         CHECK(ended.value() == exit_status::exited(5));
+
+         const auto talker = co_await run_process("yes", {}, {}, 10'000);
+         CHECK(talker.error() == errc::limit_exceeded);
+         const auto given_up = co_await with_timeout(5ms, run_process("sleep", [] {
+                                                         process_options forever;
+                                                         forever.arguments = {"1000"};
+                                                         return forever;
+                                                     }()));
+         CHECK(given_up.error() == errc::timed_out);
+     }},
+    {"a run that is stopped is not told as ended, though its program has",
+     [](io_context&) -> task<> {
+         // What the shell leaves behind has the output open.
+         const auto cut = co_await with_timeout(
+             300ms, run_process("/bin/sh", shell("echo begin; (sleep 1; echo end) &")));
+
+         CHECK(cut.error() == errc::timed_out);
+     }},
+    {"no process answers as none",
+     [](io_context&) -> task<> {
+         process none;
+         CHECK(none.id() == -1);
+         CHECK(none.signal(SIGTERM).error() == errc::closed);
+         const auto waited = co_await none.wait();
+         CHECK(waited.error() == errc::closed);
+         none.detach();
+     }},
+};
+
+const conformance_suite on_the_kernel_suite{"processes", on_the_kernel};
+
+}  // namespace
 
 TEST_CASE("each way in which a program cannot be started has its error, and leaves no child") {
     const scratch_directory home;
@@ -480,7 +460,7 @@ TEST_CASE("each way in which a program cannot be started has its error, and leav
         std::filesystem::permissions(each, std::filesystem::perms::owner_all);
     std::filesystem::create_symlink(home / "b", home / "a");
     std::filesystem::create_symlink(home / "a", home / "b");
-    on_every_backend([&](io_context&) -> task<> {
+    on_each_backend_of("processes", [&](io_context&) -> task<> {
         const std::size_t before = open_descriptors();
         const auto why = [](std::string program, process_options how) -> task<error> {
             const auto started = co_await process::start(std::move(program), std::move(how));
@@ -563,7 +543,7 @@ task<> note_end(process& of, std::optional<error>& ended) {
 }  // namespace
 
 TEST_CASE("a process may be moved, detached or destroyed while its end is waited for") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("processes", [](io_context& io) -> task<> {
         const process_options how = for_a_while();
         for (const bool detached : {false, true}) {
             auto started = co_await process::start("sleep", how);
@@ -594,7 +574,7 @@ TEST_CASE("a process may be moved, detached or destroyed while its end is waited
 }
 
 TEST_CASE("a process that is moved while it is waited for tells its end all the same") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("processes", [](io_context& io) -> task<> {
         const process_options how = for_a_while();
         auto started = co_await process::start("sleep", how);
         auto child = std::make_unique<process>(started.take());
@@ -614,7 +594,7 @@ TEST_CASE("a process that is moved while it is waited for tells its end all the 
 }
 
 TEST_CASE("a process may be destroyed while it is asked to end") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("processes", [](io_context& io) -> task<> {
         process_options stubborn = shell("trap '' TERM; echo ready; while :; do sleep 0.01; done");
         stubborn.output = child_stream::piped();
         std::array<std::byte, 16> space{};

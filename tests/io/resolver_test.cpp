@@ -6,6 +6,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <io/name_server.hpp>
+#include <support/conformance.hpp>
 #include <support/disposable.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
@@ -65,7 +66,7 @@ using strings = std::set<std::string>;
 // Runs `body(server)` on every backend, beside a server with this script.
 template <class Body>
 void with_server(const name_server::script& script, const Body& body) {
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("names of the kernel", [&](io_context& io) -> task<> {
         name_server server{io, script};
         const auto run = [&]() -> task<> { return body(server); };
         co_await while_answering(server, run);
@@ -266,22 +267,6 @@ TEST_CASE("an answer that makes no sense is malformed") {
     check_ends_with(reply, errc::malformed);
 }
 
-TEST_CASE("a server that is not there is a failure at once") {
-    on_every_backend([](io_context& io) -> task<> {
-        resolver_options options;
-        options.settings_file = "/dev/null";
-        {
-            name_server gone{io, nowhere};
-            options = gone.options();
-        }
-        const resolver names{options};
-
-        const auto found = co_await with_timeout(10s, names.resolve("it.test", 80));
-
-        CHECK(found.error() == errc::server_failure);
-    });
-}
-
 TEST_CASE("a silent server is asked as often as it is to be, and then the time is out") {
     with_server([](const dns_question&) { return dns_reply{manner::silent}; },
                 [](name_server& server) -> task<> {
@@ -322,32 +307,6 @@ TEST_CASE("answers to other questions, and nonsense, are no answers") {
                 CHECK(asked >= 2);
             });
     }
-}
-
-TEST_CASE("the second server answers for the first that does not") {
-    on_every_backend([](io_context& io) -> task<> {
-        name_server silent{io, [](const dns_question&) { return dns_reply{manner::silent}; }};
-        name_server failing{
-            io, [](const dns_question&) { return dns_reply{dns_reply::server_failure}; }};
-        name_server good{io, dual_stack};
-        const auto body = [&](task_group& group) -> task<> {
-            silent.start(group);
-            failing.start(group);
-            good.start(group);
-            resolver_options options = good.options();
-            options.servers = {silent.where(), failing.where(), good.where()};
-            options.timeout = 50ms;
-            options.tries = 3;
-            const resolver names{options};
-
-            const auto found = co_await names.resolve("dual.test", 80);
-
-            CHECK(found.value().size() == 2);
-            CHECK(silent.asked().size() >= 2);
-            CHECK(failing.asked().size() >= 2);
-        };
-        co_await with_group(body, group_options{group_mode::stop_on_exit});
-    });
 }
 
 TEST_CASE("a truncated answer is asked for again over TCP, however slowly that comes") {
@@ -526,25 +485,6 @@ TEST_CASE("settings come from the file unless options name others") {
     });
 }
 
-TEST_CASE("options that cannot be are told when something is asked for") {
-    on_every_backend([](io_context&) -> task<> {
-        resolver_options local;
-        local.servers = {endpoint::local("/run/it").value()};
-        resolver_options negative;
-        negative.timeout = -1s;
-        const resolver with_local{local};
-        const resolver with_negative{negative};
-
-        const auto first = co_await with_local.resolve("it.test", 80);
-        const auto second = co_await with_negative.resolve("it.test", 80);
-        const auto number = co_await with_negative.resolve("192.0.2.1", 80);
-
-        CHECK(first.error() == errc::address_family_not_supported);
-        CHECK(second.error() == errc::invalid_argument);
-        CHECK(number.ok());
-    });
-}
-
 TEST_CASE("services are listed by priority, and by chance according to their weights") {
     with_server(
         [](const dns_question& asked) {
@@ -666,28 +606,6 @@ TEST_CASE("a time-out of the caller ends a query") {
                 });
 }
 
-TEST_CASE("a time-out may end a query whose answer is there already") {
-    on_every_backend([](io_context&) -> task<> {
-        resolver_options how;
-        how.servers = {endpoint{ipv4::loopback(), 1}};  // Refused, so ready at once.
-        how.hosts_file = "";
-        const resolver names{how};
-        const auto busy = []() -> task<> {
-            co_await yield();  // The query has been sent by now.
-            const auto end = std::chrono::steady_clock::now() + 30ms;
-            while (std::chrono::steady_clock::now() < end) {
-            }
-        };
-
-        const auto [found, other] =
-            co_await when_all(with_timeout(15ms, names.resolve("host.example.", 80)), busy());
-
-        // Where the query is served first, it has failed.
-        CHECK_FALSE(found.ok());
-        static_cast<void>(other);
-    });
-}
-
 TEST_CASE("a query that is stopped before it begins asks nobody") {
     with_server(dual_stack, [](name_server& server) -> task<> {
         const resolver names{server.options()};
@@ -766,3 +684,87 @@ TEST_CASE("many names are looked up at the same time, while the loop does other 
             }
         });
 }
+
+namespace {
+
+const std::vector<conformance_row> on_each_machine{
+    {"a server that is not there is a failure at once",
+     [](io_context& io) -> task<> {
+         resolver_options options;
+         options.settings_file = "/dev/null";
+         {
+             name_server gone{io, nowhere};
+             options = gone.options();
+         }
+         const resolver names{options};
+
+         const auto found = co_await with_timeout(10s, names.resolve("it.test", 80));
+
+         CHECK(found.error() == errc::server_failure);
+     }},
+    {"the second server answers for the first that does not",
+     [](io_context& io) -> task<> {
+         name_server silent{io, [](const dns_question&) { return dns_reply{manner::silent}; }};
+         name_server failing{
+             io, [](const dns_question&) { return dns_reply{dns_reply::server_failure}; }};
+         name_server good{io, dual_stack};
+         const auto body = [&](task_group& group) -> task<> {
+             silent.start(group);
+             failing.start(group);
+             good.start(group);
+             resolver_options options = good.options();
+             options.servers = {silent.where(), failing.where(), good.where()};
+             options.timeout = 50ms;
+             options.tries = 3;
+             const resolver names{options};
+
+             const auto found = co_await names.resolve("dual.test", 80);
+
+             CHECK(found.value().size() == 2);
+             CHECK(silent.asked().size() >= 2);
+             CHECK(failing.asked().size() >= 2);
+         };
+         co_await with_group(body, group_options{group_mode::stop_on_exit});
+     }},
+    {"options that cannot be are told when something is asked for",
+     [](io_context&) -> task<> {
+         resolver_options local;
+         local.servers = {endpoint::local("/run/it").value()};
+         resolver_options negative;
+         negative.timeout = -1s;
+         const resolver with_local{local};
+         const resolver with_negative{negative};
+
+         const auto first = co_await with_local.resolve("it.test", 80);
+         const auto second = co_await with_negative.resolve("it.test", 80);
+         const auto number = co_await with_negative.resolve("192.0.2.1", 80);
+
+         CHECK(first.error() == errc::address_family_not_supported);
+         CHECK(second.error() == errc::invalid_argument);
+         CHECK(number.ok());
+     }},
+    {"a time-out may end a query whose answer is there already",
+     [](io_context&) -> task<> {
+         resolver_options how;
+         how.servers = {endpoint{ipv4::loopback(), 1}};  // Refused, so ready at once.
+         how.hosts_file = "";
+         const resolver names{how};
+         const auto busy = []() -> task<> {
+             co_await yield();  // The query has been sent by now.
+             const auto end = std::chrono::steady_clock::now() + 30ms;
+             while (std::chrono::steady_clock::now() < end) {
+             }
+         };
+
+         const auto [found, other] =
+             co_await when_all(with_timeout(15ms, names.resolve("host.example.", 80)), busy());
+
+         // Where the query is served first, it has failed.
+         CHECK_FALSE(found.ok());
+         static_cast<void>(other);
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"names", on_each_machine};
+
+}  // namespace

@@ -8,6 +8,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 
@@ -83,208 +84,6 @@ rlim_t limit_descriptors(rlim_t most) {
 }
 
 }  // namespace
-
-TEST_CASE("serve runs a session for each connection until it is drained") {
-    on_every_backend([](io_context& io) -> task<> {
-        const std::size_t before = open_descriptors();
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        serve_counters counters;
-        serve_options options;
-        options.counters = &counters;
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
-            {
-                stream_socket first = co_await connect_to(where);
-                stream_socket second = co_await connect_to(where);
-                const bool first_served = co_await is_served(first, patience);
-                const bool second_served = co_await is_served(second, patience);
-                CHECK(first_served);
-                CHECK(second_served);
-            }
-            group.request_drain();
-        };
-
-        co_await with_group(body);
-
-        CHECK(outcome.ok());
-        CHECK(counters.accepted == 2);
-        CHECK(counters.shed == 0);
-        CHECK(counters.exhausted == 0);
-        CHECK(open_descriptors() == before);
-    });
-}
-
-TEST_CASE("at most connections_max sessions run at a time, and others wait for their turn") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        serve_options options;
-        options.connections_max = 3;
-        int running = 0;
-        int most = 0;
-        int served = 0;
-        const auto counted = [&](stream_socket peer) -> task<> {
-            most = std::max(most, ++running);
-            std::array<std::byte, 1> space{};
-            static_cast<void>(co_await peer.read_some(space));
-            --running;
-            ++served;
-        };
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), std::cref(counted), options, outcome));
-            std::vector<stream_socket> clients;
-            for (int each = 0; each < 12; ++each) {
-                stream_socket one = co_await connect_to(where);
-                clients.push_back(std::move(one));
-            }
-            while (running < 3) co_await yield();
-            co_await settle();
-            CHECK(running == 3);
-            for (stream_socket& each : clients) {
-                static_cast<void>(co_await each.write_some(bytes_of("x")));
-                co_await settle();
-            }
-            while (served < 12) co_await yield();
-            group.request_drain();
-        };
-
-        co_await with_group(body);
-
-        CHECK(outcome.ok());
-        CHECK(most == 3);
-        CHECK(served == 12);
-    });
-}
-
-TEST_CASE("a drain closes the listener at once and lets sessions finish") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), &echo, {}, outcome));
-            stream_socket client = co_await connect_to(where);
-            const bool before = co_await is_served(client, patience);
-            group.request_drain();
-            co_await settle();
-
-            const io_result<stream_socket> late = co_await stream_socket::connect(where);
-            const bool after = co_await is_served(client, patience);
-
-            CHECK(before);
-            CHECK(late.error() == errc::connection_refused);
-            CHECK(after);
-            CHECK(outcome.error() == errc::malformed);
-        };
-
-        co_await with_group(body);
-
-        CHECK(outcome.ok());
-    });
-}
-
-TEST_CASE("a drain reaches a server that waits for room") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        serve_options options;
-        options.connections_max = 1;
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
-            stream_socket client = co_await connect_to(where);
-            const bool served = co_await is_served(client, patience);
-            group.request_drain();
-            co_await settle();
-
-            const io_result<stream_socket> late = co_await stream_socket::connect(where);
-
-            CHECK(served);
-            CHECK(late.error() == errc::connection_refused);
-        };
-
-        co_await with_group(body);
-
-        CHECK(outcome.ok());
-    });
-}
-
-TEST_CASE("a stop ends the sessions' pending operations, and serve waits for their clean-up") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        int ended = 0;
-        int begun = 0;
-        const auto slow_to_end = [&](stream_socket peer) -> task<> {
-            std::array<std::byte, 1> space{};
-            ++begun;
-            const io_result<std::size_t> got = co_await peer.read_some(space);
-            CHECK(got.error() == errc::canceled);
-            static_cast<void>(co_await shielded(sleep_for(5ms), patience));
-            ++ended;
-        };
-        io_result<> outcome{errc::malformed};
-        int ended_before_outcome = 0;
-        const auto note = [&](tcp_acceptor from) -> task<> {
-            outcome = co_await serve(std::move(from), std::cref(slow_to_end));
-            ended_before_outcome = ended;
-        };
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note(std::move(acceptor)));
-            std::vector<stream_socket> clients;
-            for (int each = 0; each < 5; ++each) {
-                stream_socket one = co_await connect_to(where);
-                clients.push_back(std::move(one));
-            }
-            while (begun < 5) co_await yield();
-            group.request_stop();
-            std::array<std::byte, 1> space{};
-            for (stream_socket& each : clients) {
-                const io_result<std::size_t> end =
-                    co_await shielded(each.read_some(space), patience);
-                CHECK(end.error() == errc::eof);
-            }
-        };
-
-        co_await with_group(body);
-
-        CHECK(outcome.ok());
-        CHECK(ended_before_outcome == 5);
-    });
-}
-
-TEST_CASE("a server that is stopped before it starts closes its listener and ends well") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.request_stop();
-            group.spawn(note_served(std::move(acceptor), &echo, {}, outcome));
-            co_return;
-        };
-
-        co_await with_group(body);
-        const io_result<stream_socket> late = co_await stream_socket::connect(where);
-
-        CHECK(outcome.ok());
-        CHECK(late.error() == errc::connection_refused);
-    });
-}
-
-TEST_CASE("an acceptor that is useless ends the server with the kernel's error") {
-    on_every_backend([](io_context& io) -> task<> {
-        const int number = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        tcp_acceptor not_listening = tcp_acceptor::adopt(io, number);
-
-        const io_result<> outcome = co_await serve(std::move(not_listening), &echo);
-
-        CHECK(outcome.error() == errc::invalid_argument);
-    });
-}
 
 // RLIMIT_NOFILE sticks to a process, so the server runs in a forked child; its clients run in another,
 // which has descriptors enough.
@@ -402,15 +201,6 @@ TEST_CASE("a session that ends makes room for the next one, however long the pau
     });
 }
 
-TEST_CASE("a server for no connections at all is refused") {
-    on_every_backend([](io_context& io) -> task<> {
-        serve_options none;
-        none.connections_max = 0;
-        const io_result<> served = co_await serve(listen_anywhere(io), &echo, none);
-        CHECK(served.error() == errc::invalid_argument);
-    });
-}
-
 TEST_CASE("a drain reaches a server that pauses for lack of descriptors") {
     with_every_backend([](const io_context_options& options) {
         const child_report report = in_child([&](child_process& me) {
@@ -444,216 +234,412 @@ TEST_CASE("a drain reaches a server that pauses for lack of descriptors") {
     });
 }
 
-TEST_CASE("a peer has at most its share of the sessions, and what is beyond is closed and told") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        peer_limit_options two_each;
-        two_each.connections_max = 2;
-        peer_limits limits{two_each};
-        serve_counters counters;
-        serve_options options;
-        options.counters = &counters;
-        options.peers = &limits;
-        std::vector<std::pair<endpoint, peer_verdict>> told;
-        options.on_refused = [&](const endpoint& peer, peer_verdict why) {
-            told.emplace_back(peer, why);
-        };
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
-            stream_socket first = co_await connect_to(where);
-            stream_socket second = co_await connect_to(where);
-            const bool first_served = co_await is_served(first, patience);
-            const bool second_served = co_await is_served(second, patience);
-            stream_socket third = co_await connect_to(where);
-            const endpoint refused = third.local_endpoint().value();
-            const bool third_served = co_await is_served(third, patience);
-            CHECK(first_served);
-            CHECK(second_served);
-            CHECK_FALSE(third_served);
-            REQUIRE(told.size() == 1);
-            CHECK(told.front() == std::pair{refused, peer_verdict::too_many});
+namespace {
 
-            connect_options elsewhere;
-            elsewhere.local = endpoint{ipv4{{127, 0, 0, 2}}, 0};
-            io_result<stream_socket> other = co_await stream_socket::connect(where, elsewhere);
-            stream_socket stranger = other.take();
-            const bool stranger_served = co_await is_served(stranger, patience);
-            CHECK(stranger_served);
+const std::vector<conformance_row> on_each_machine{
+    {"serve runs a session for each connection until it is drained",
+     [](io_context& io) -> task<> {
+         const std::size_t before = open_descriptors();
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         serve_counters counters;
+         serve_options options;
+         options.counters = &counters;
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+             {
+                 stream_socket first = co_await connect_to(where);
+                 stream_socket second = co_await connect_to(where);
+                 const bool first_served = co_await is_served(first, patience);
+                 const bool second_served = co_await is_served(second, patience);
+                 CHECK(first_served);
+                 CHECK(second_served);
+             }
+             group.request_drain();
+         };
 
-            static_cast<void>(second.close());
-            bool again_served = false;
-            for (int each = 0; each < 1000 && !again_served; ++each) {
-                stream_socket again = co_await connect_to(where);
-                again_served = co_await is_served(again, patience);
-            }
-            CHECK(again_served);
-            group.request_drain();
-        };
+         co_await with_group(body);
 
-        co_await with_group(body);
+         CHECK(outcome.ok());
+         CHECK(counters.accepted == 2);
+         CHECK(counters.shed == 0);
+         CHECK(counters.exhausted == 0);
+         CHECK(open_descriptors() == before);
+     }},
+    {"at most connections_max sessions run at a time, and others wait for their turn",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         serve_options options;
+         options.connections_max = 3;
+         int running = 0;
+         int most = 0;
+         int served = 0;
+         const auto counted = [&](stream_socket peer) -> task<> {
+             most = std::max(most, ++running);
+             std::array<std::byte, 1> space{};
+             static_cast<void>(co_await peer.read_some(space));
+             --running;
+             ++served;
+         };
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), std::cref(counted), options, outcome));
+             std::vector<stream_socket> clients;
+             for (int each = 0; each < 12; ++each) {
+                 stream_socket one = co_await connect_to(where);
+                 clients.push_back(std::move(one));
+             }
+             while (running < 3) co_await yield();
+             co_await settle();
+             CHECK(running == 3);
+             for (stream_socket& each : clients) {
+                 static_cast<void>(co_await each.write_some(bytes_of("x")));
+                 co_await settle();
+             }
+             while (served < 12) co_await yield();
+             group.request_drain();
+         };
 
-        CHECK(outcome.ok());
-        CHECK(counters.accepted == 4);
-        CHECK(counters.refused_many >= 1);
-        CHECK(counters.refused_often == 0);
-        CHECK(limits.peers() == 0);
-    });
-}
+         co_await with_group(body);
 
-TEST_CASE("a peer that connects too often is refused, and others are served") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        peer_limit_options slowly;
-        slowly.accepts = rate_limit{1, 1h, 5};
-        peer_limits limits{slowly};
-        serve_counters counters;
-        serve_options options;
-        options.counters = &counters;
-        options.peers = &limits;
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
-            int served = 0;
-            for (int each = 0; each < 20; ++each) {
-                stream_socket client = co_await connect_to(where);
-                const bool one = co_await is_served(client, patience);
-                served += one ? 1 : 0;
-            }
-            CHECK(served == 5);
-            group.request_drain();
-        };
+         CHECK(outcome.ok());
+         CHECK(most == 3);
+         CHECK(served == 12);
+     }},
+    {"a drain closes the listener at once and lets sessions finish",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), &echo, {}, outcome));
+             stream_socket client = co_await connect_to(where);
+             const bool before = co_await is_served(client, patience);
+             group.request_drain();
+             co_await settle();
 
-        co_await with_group(body);
+             const io_result<stream_socket> late = co_await stream_socket::connect(where);
+             const bool after = co_await is_served(client, patience);
 
-        CHECK(outcome.ok());
-        CHECK(counters.accepted == 5);
-        CHECK(counters.refused_often == 15);
-    });
-}
+             CHECK(before);
+             CHECK(late.error() == errc::connection_refused);
+             CHECK(after);
+             CHECK(outcome.error() == errc::malformed);
+         };
 
-TEST_CASE("connections beyond the server's rate wait in the queue, and a drain ends its wait") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        serve_options options;
-        options.accepts = rate_limit{100, 1s, 2};
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
-            std::vector<stream_socket> clients;
-            const time_point begun = io.read_clock();
-            for (int each = 0; each < 12; ++each) {
-                stream_socket one = co_await connect_to(where);
-                clients.push_back(std::move(one));
-            }
-            for (stream_socket& each : clients) {
-                const bool served = co_await is_served(each, patience);
-                CHECK(served);
-            }
-            // Two at once, and the other ten at 10 ms each.
-            CHECK(io.read_clock() - begun >= 95ms);
-            group.request_drain();
-        };
+         co_await with_group(body);
 
-        co_await with_group(body);
+         CHECK(outcome.ok());
+     }},
+    {"a drain reaches a server that waits for room",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         serve_options options;
+         options.connections_max = 1;
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+             stream_socket client = co_await connect_to(where);
+             const bool served = co_await is_served(client, patience);
+             group.request_drain();
+             co_await settle();
 
-        CHECK(outcome.ok());
-    });
-}
+             const io_result<stream_socket> late = co_await stream_socket::connect(where);
 
-TEST_CASE("a server told to slow down to nothing is drained all the same") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        serve_options options;
-        options.accepts = rate_limit{1, 24h, 1};
-        io_result<> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
-            stream_socket client = co_await connect_to(where);
-            const bool served = co_await is_served(client, patience);
-            CHECK(served);
-            group.request_drain();
-        };
+             CHECK(served);
+             CHECK(late.error() == errc::connection_refused);
+         };
 
-        co_await with_group(body);
+         co_await with_group(body);
 
-        CHECK(outcome.ok());
-    });
-}
+         CHECK(outcome.ok());
+     }},
+    {"a stop ends the sessions' pending operations, and serve waits for their clean-up",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         int ended = 0;
+         int begun = 0;
+         const auto slow_to_end = [&](stream_socket peer) -> task<> {
+             std::array<std::byte, 1> space{};
+             ++begun;
+             const io_result<std::size_t> got = co_await peer.read_some(space);
+             CHECK(got.error() == errc::canceled);
+             static_cast<void>(co_await shielded(sleep_for(5ms), patience));
+             ++ended;
+         };
+         io_result<> outcome{errc::malformed};
+         int ended_before_outcome = 0;
+         const auto note = [&](tcp_acceptor from) -> task<> {
+             outcome = co_await serve(std::move(from), std::cref(slow_to_end));
+             ended_before_outcome = ended;
+         };
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note(std::move(acceptor)));
+             std::vector<stream_socket> clients;
+             for (int each = 0; each < 5; ++each) {
+                 stream_socket one = co_await connect_to(where);
+                 clients.push_back(std::move(one));
+             }
+             while (begun < 5) co_await yield();
+             group.request_stop();
+             std::array<std::byte, 1> space{};
+             for (stream_socket& each : clients) {
+                 const io_result<std::size_t> end =
+                     co_await shielded(each.read_some(space), patience);
+                 CHECK(end.error() == errc::eof);
+             }
+         };
 
-TEST_CASE("after a drain's grace the server tells which sessions are there still, and for what") {
-    on_every_backend([](io_context& io) -> task<> {
-        tcp_acceptor acceptor = listen_anywhere(io);
-        const endpoint where = acceptor.local_endpoint().value();
-        std::vector<straggler_report> told;
-        serve_options options;
-        options.stragglers_told_max = 2;
-        options.on_stragglers = [&](const straggler_report& those) { told.push_back(those); };
-        io_result<> outcome{errc::malformed};
-        std::vector<endpoint> peers;
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
-            std::vector<stream_socket> clients;
-            for (int each = 0; each < 4; ++each) {
-                stream_socket one = co_await connect_to(where);
-                const bool served = co_await is_served(one, patience);
-                CHECK(served);
-                peers.push_back(one.local_endpoint().value());
-                clients.push_back(std::move(one));
-            }
-            clients.erase(clients.begin());  // Ends by itself, so it is no straggler.
-            group.request_drain();
-            co_await settle();
-            CHECK(told.empty());
-            static_cast<void>(co_await shielded(sleep_for(5ms), patience));
-            group.request_stop();
-        };
+         co_await with_group(body);
 
-        co_await with_group(body);
+         CHECK(outcome.ok());
+         CHECK(ended_before_outcome == 5);
+     }},
+    {"a server that is stopped before it starts closes its listener and ends well",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.request_stop();
+             group.spawn(note_served(std::move(acceptor), &echo, {}, outcome));
+             co_return;
+         };
 
-        CHECK(outcome.ok());
-        REQUIRE(told.size() == 1);
-        CHECK(told[0].sessions == 3);
-        REQUIRE(told[0].oldest.size() == 2);
-        CHECK(told[0].oldest[0].peer == peers[1]);
-        CHECK(told[0].oldest[1].peer == peers[2]);
-        CHECK(told[0].oldest[0].age >= 5ms);
-        CHECK(told[0].oldest[0].waits.find("echo") != std::string::npos);
-        CHECK(told[0].oldest[0].waits.find("serve_test.cpp:") != std::string::npos);
-        CHECK(told[0].oldest[0].waits.find("waiting for re") != std::string::npos);
-    });
-}
+         co_await with_group(body);
+         const io_result<stream_socket> late = co_await stream_socket::connect(where);
 
-TEST_CASE("a drain that all sessions outrun, and a stop without a drain, have no stragglers") {
-    on_every_backend([](io_context& io) -> task<> {
-        for (const bool drained : {true, false}) {
-            tcp_acceptor acceptor = listen_anywhere(io);
-            const endpoint where = acceptor.local_endpoint().value();
-            int told = 0;
-            serve_options options;
-            options.on_stragglers = [&](const straggler_report&) { ++told; };
-            io_result<> outcome{errc::malformed};
-            const auto body = [&](task_group& group) -> task<> {
-                group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
-                stream_socket client = co_await connect_to(where);
-                const bool served = co_await is_served(client, patience);
-                CHECK(served);
-                if (drained) {
-                    group.request_drain();
-                    static_cast<void>(client.close());
-                    while (outcome.error() == errc::malformed) co_await yield();
-                }
-                group.request_stop();
-            };
+         CHECK(outcome.ok());
+         CHECK(late.error() == errc::connection_refused);
+     }},
+    {"a server for no connections at all is refused",
+     [](io_context& io) -> task<> {
+         serve_options none;
+         none.connections_max = 0;
+         const io_result<> served = co_await serve(listen_anywhere(io), &echo, none);
+         CHECK(served.error() == errc::invalid_argument);
+     }},
+    {"a peer has at most its share of the sessions, and what is beyond is closed and told",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         peer_limit_options two_each;
+         two_each.connections_max = 2;
+         peer_limits limits{two_each};
+         serve_counters counters;
+         serve_options options;
+         options.counters = &counters;
+         options.peers = &limits;
+         std::vector<std::pair<endpoint, peer_verdict>> told;
+         options.on_refused = [&](const endpoint& peer, peer_verdict why) {
+             told.emplace_back(peer, why);
+         };
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+             stream_socket first = co_await connect_to(where);
+             stream_socket second = co_await connect_to(where);
+             const bool first_served = co_await is_served(first, patience);
+             const bool second_served = co_await is_served(second, patience);
+             stream_socket third = co_await connect_to(where);
+             const endpoint refused = third.local_endpoint().value();
+             const bool third_served = co_await is_served(third, patience);
+             CHECK(first_served);
+             CHECK(second_served);
+             CHECK_FALSE(third_served);
+             REQUIRE(told.size() == 1);
+             CHECK(told.front() == std::pair{refused, peer_verdict::too_many});
 
-            co_await with_group(body);
+             connect_options elsewhere;
+             elsewhere.local = endpoint{ipv4{{127, 0, 0, 2}}, 0};
+             io_result<stream_socket> other = co_await stream_socket::connect(where, elsewhere);
+             stream_socket stranger = other.take();
+             const bool stranger_served = co_await is_served(stranger, patience);
+             CHECK(stranger_served);
 
-            CHECK(outcome.ok());
-            CHECK(told == 0);
-        }
-    });
-}
+             static_cast<void>(second.close());
+             bool again_served = false;
+             for (int each = 0; each < 1000 && !again_served; ++each) {
+                 stream_socket again = co_await connect_to(where);
+                 again_served = co_await is_served(again, patience);
+             }
+             CHECK(again_served);
+             group.request_drain();
+         };
+
+         co_await with_group(body);
+
+         CHECK(outcome.ok());
+         CHECK(counters.accepted == 4);
+         CHECK(counters.refused_many >= 1);
+         CHECK(counters.refused_often == 0);
+         CHECK(limits.peers() == 0);
+     }},
+    {"a peer that connects too often is refused, and others are served",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         peer_limit_options slowly;
+         slowly.accepts = rate_limit{1, 1h, 5};
+         peer_limits limits{slowly};
+         serve_counters counters;
+         serve_options options;
+         options.counters = &counters;
+         options.peers = &limits;
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+             int served = 0;
+             for (int each = 0; each < 20; ++each) {
+                 stream_socket client = co_await connect_to(where);
+                 const bool one = co_await is_served(client, patience);
+                 served += one ? 1 : 0;
+             }
+             CHECK(served == 5);
+             group.request_drain();
+         };
+
+         co_await with_group(body);
+
+         CHECK(outcome.ok());
+         CHECK(counters.accepted == 5);
+         CHECK(counters.refused_often == 15);
+     }},
+    {"connections beyond the server's rate wait in the queue, and a drain ends its wait",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         serve_options options;
+         options.accepts = rate_limit{100, 1s, 2};
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+             std::vector<stream_socket> clients;
+             const time_point begun = io.read_clock();
+             for (int each = 0; each < 12; ++each) {
+                 stream_socket one = co_await connect_to(where);
+                 clients.push_back(std::move(one));
+             }
+             for (stream_socket& each : clients) {
+                 const bool served = co_await is_served(each, patience);
+                 CHECK(served);
+             }
+             // Two at once, and the other ten at 10 ms each.
+             CHECK(io.read_clock() - begun >= 95ms);
+             group.request_drain();
+         };
+
+         co_await with_group(body);
+
+         CHECK(outcome.ok());
+     }},
+    {"a server told to slow down to nothing is drained all the same",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         serve_options options;
+         options.accepts = rate_limit{1, 24h, 1};
+         io_result<> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+             stream_socket client = co_await connect_to(where);
+             const bool served = co_await is_served(client, patience);
+             CHECK(served);
+             group.request_drain();
+         };
+
+         co_await with_group(body);
+
+         CHECK(outcome.ok());
+     }},
+    {"after a drain's grace the server tells which sessions are there still, and for what",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint where = acceptor.local_endpoint().value();
+         std::vector<straggler_report> told;
+         serve_options options;
+         options.stragglers_told_max = 2;
+         options.on_stragglers = [&](const straggler_report& those) { told.push_back(those); };
+         io_result<> outcome{errc::malformed};
+         std::vector<endpoint> peers;
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+             std::vector<stream_socket> clients;
+             for (int each = 0; each < 4; ++each) {
+                 stream_socket one = co_await connect_to(where);
+                 const bool served = co_await is_served(one, patience);
+                 CHECK(served);
+                 peers.push_back(one.local_endpoint().value());
+                 clients.push_back(std::move(one));
+             }
+             clients.erase(clients.begin());  // Ends by itself, so it is no straggler.
+             group.request_drain();
+             co_await settle();
+             CHECK(told.empty());
+             static_cast<void>(co_await shielded(sleep_for(5ms), patience));
+             group.request_stop();
+         };
+
+         co_await with_group(body);
+
+         CHECK(outcome.ok());
+         REQUIRE(told.size() == 1);
+         CHECK(told[0].sessions == 3);
+         REQUIRE(told[0].oldest.size() == 2);
+         CHECK(told[0].oldest[0].peer == peers[1]);
+         CHECK(told[0].oldest[1].peer == peers[2]);
+         CHECK(told[0].oldest[0].age >= 5ms);
+         CHECK(told[0].oldest[0].waits.find("echo") != std::string::npos);
+         CHECK(told[0].oldest[0].waits.find("serve_test.cpp:") != std::string::npos);
+         CHECK(told[0].oldest[0].waits.find("waiting for re") != std::string::npos);
+     }},
+    {"a drain that all sessions outrun, and a stop without a drain, have no stragglers",
+     [](io_context& io) -> task<> {
+         for (const bool drained : {true, false}) {
+             tcp_acceptor acceptor = listen_anywhere(io);
+             const endpoint where = acceptor.local_endpoint().value();
+             int told = 0;
+             serve_options options;
+             options.on_stragglers = [&](const straggler_report&) { ++told; };
+             io_result<> outcome{errc::malformed};
+             const auto body = [&](task_group& group) -> task<> {
+                 group.spawn(note_served(std::move(acceptor), &echo, options, outcome));
+                 stream_socket client = co_await connect_to(where);
+                 const bool served = co_await is_served(client, patience);
+                 CHECK(served);
+                 if (drained) {
+                     group.request_drain();
+                     static_cast<void>(client.close());
+                     while (outcome.error() == errc::malformed) co_await yield();
+                 }
+                 group.request_stop();
+             };
+
+             co_await with_group(body);
+
+             CHECK(outcome.ok());
+             CHECK(told == 0);
+         }
+     }},
+};
+
+const std::vector<conformance_row> on_the_kernel{
+    {"an acceptor that is useless ends the server with the kernel's error",
+     [](io_context& io) -> task<> {
+         const int number = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+         tcp_acceptor not_listening = tcp_acceptor::adopt(io, number);
+
+         const io_result<> outcome = co_await serve(std::move(not_listening), &echo);
+
+         CHECK(outcome.error() == errc::invalid_argument);
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"servers", on_each_machine};
+const conformance_suite on_the_kernel_suite{"servers of the kernel", on_the_kernel};
+
+}  // namespace

@@ -8,7 +8,9 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <io/connections.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
+#include <support/past_the_loop.hpp>
 #include <support/settle.hpp>
 
 #include <unistd.h>
@@ -33,12 +35,6 @@ namespace {
 
 task<> note_lease(stream_socket& from, io_result<buffer_lease>& outcome) {
     outcome = co_await from.read();
-}
-
-// From outside of the loop, so that everything is there by its next visit to the kernel.
-void put(const stream_socket& into, std::string_view text) {
-    REQUIRE(::write(into.native_handle(), text.data(), text.size()) ==
-            static_cast<ssize_t>(text.size()));
 }
 
 // Whether the kernel takes the memory from a ring of buffers; it has to, where it can.
@@ -109,44 +105,6 @@ task<> write_in_pieces(stream_socket& to, const bytes& all, std::mt19937& random
 
 }  // namespace
 
-TEST_CASE("a leased read yields what is there, in order, and then the end") {
-    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
-        static_cast<void>(co_await write_all(pair.client, bytes_of("hello")));
-        io_result<buffer_lease> first = co_await pair.server.read();
-        static_cast<void>(co_await write_all(pair.client, bytes_of("world")));
-        io_result<buffer_lease> second = co_await pair.server.read();
-        static_cast<void>(pair.client.close());
-        const io_result<buffer_lease> end = co_await pair.server.read();
-        const io_result<buffer_lease> still = co_await pair.server.read();
-
-        CHECK(text_of(first.take().bytes()) == "hello");
-        CHECK(text_of(second.take().bytes()) == "world");
-        CHECK(end.error() == errc::eof);
-        CHECK(still.error() == errc::eof);
-    });
-}
-
-TEST_CASE("a silent connection holds no memory, one with bytes a block until they are dropped") {
-    on_every_connection([](io_context& io, socket_pair& pair) -> task<> {
-        io_result<buffer_lease> outcome;
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_lease(pair.server, outcome));
-            co_await settle();
-            CHECK(io.receive_memory().blocks_lent == 0);
-            static_cast<void>(co_await write_all(pair.client, bytes_of("now")));
-        };
-        co_await with_group(body);
-
-        CHECK(io.receive_memory().blocks_lent == 1);
-        {
-            const buffer_lease lease = outcome.take();
-            CHECK(text_of(lease.bytes()) == "now");
-        }
-        CHECK(io.receive_memory().blocks_lent == 0);
-        CHECK(io.receive_memory().blocks_kept == 1);
-    });
-}
-
 TEST_CASE("much arrives in blocks of the size that was asked for, warm ones, byte for byte") {
     with_every_backend([](io_context_options options) {
         options.receive_block_size = 4096;
@@ -175,68 +133,6 @@ TEST_CASE("much arrives in blocks of the size that was asked for, warm ones, byt
             CHECK(use.blocks_kept + use.blocks_offered <= 2);
         };
         run_to_end(io, root());
-    });
-}
-
-TEST_CASE("a leased read that is given up loses no byte, and holds none") {
-    on_every_connection([](io_context& io, socket_pair& pair) -> task<> {
-        const io_result<buffer_lease> late = co_await with_timeout(1ms, pair.server.read());
-        CHECK(late.error() == errc::timed_out);
-        CHECK(io.receive_memory().blocks_lent == 0);
-
-        static_cast<void>(co_await write_all(pair.client, bytes_of("kept")));
-        io_result<buffer_lease> got = co_await pair.server.read();
-        CHECK(text_of(got.take().bytes()) == "kept");
-    });
-}
-
-TEST_CASE("plain and leased reads of one connection take turns without losing anything") {
-    on_every_connection([](io_context&, socket_pair& pair) -> task<> {
-        static_cast<void>(co_await write_all(pair.client, bytes_of("abcdef")));
-        std::array<std::byte, 2> two;
-        const io_result<std::size_t> plain = co_await pair.server.read_some(two);
-        io_result<buffer_lease> rest = co_await pair.server.read();
-        static_cast<void>(co_await write_all(pair.client, bytes_of("gh")));
-        std::array<std::byte, 8> more;
-        const io_result<std::size_t> last = co_await pair.server.read_some(more);
-
-        CHECK(plain.value() == 2);
-        CHECK(text_of(two) == "ab");
-        CHECK(text_of(rest.take().bytes()) == "cdef");
-        CHECK(text_of(std::span{more}.first(last.value())) == "gh");
-    });
-}
-
-TEST_CASE("a reset ends a leased read, before it and while it waits") {
-    on_every_backend([](io_context& io) -> task<> {
-        socket_pair pair = connected_pair(io);
-        io_result<buffer_lease> outcome;
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_lease(pair.server, outcome));
-            co_await settle();
-            reset(pair.client);
-        };
-        co_await with_group(body);
-        CHECK(outcome.error() == errc::connection_reset);
-
-        socket_pair other = connected_pair(io);
-        reset(other.client);
-        static_cast<void>(co_await other.server.wait(readiness::readable));
-        const io_result<buffer_lease> later = co_await other.server.read();
-        CHECK(later.error() == errc::connection_reset);
-    });
-}
-
-TEST_CASE("a lease may be dropped on another thread, and its block comes back") {
-    on_every_backend([](io_context& io) -> task<> {
-        socket_pair pair = connected_pair(io);
-        for (int round = 0; round < 100; ++round) {
-            static_cast<void>(co_await write_all(pair.client, bytes_of("x")));
-            io_result<buffer_lease> got = co_await pair.server.read();
-            std::thread{[lease = got.take()] { CHECK(lease.size() == 1); }}.join();
-        }
-        CHECK(io.receive_memory().blocks_lent == 0);
-        CHECK(io.receive_memory().blocks_kept <= 1);
     });
 }
 
@@ -294,7 +190,7 @@ TEST_CASE(
                 group.spawn(note_lease(pairs[i].server, first[i]));
             }
             co_await settle();
-            for (std::size_t i = 0; i < connections; ++i) put(pairs[i].client, text_for(i));
+            for (std::size_t i = 0; i < connections; ++i) say_now(io, pairs[i].client, text_for(i));
             while (io.receive_memory().blocks_lent < connections) {
                 static_cast<void>(co_await sleep_for(1ms));
             }
@@ -306,7 +202,8 @@ TEST_CASE(
             const duration before = thread_cpu_time();
             static_cast<void>(co_await sleep_for(100ms));
             CHECK(thread_cpu_time() - before < 60ms);
-            for (std::size_t i = 0; i < connections; ++i) put(pairs[i].client, text_for(2 * i));
+            for (std::size_t i = 0; i < connections; ++i)
+                say_now(io, pairs[i].client, text_for(2 * i));
         };
         const auto root = [&]() -> task<> { co_await with_group(body); };
         run_to_end(io, root());
@@ -358,35 +255,6 @@ TEST_CASE("reads that are given up as their bytes arrive lose none of them, and 
     });
 }
 
-TEST_CASE("closing a connection ends its leased read, whether or not bytes have just come") {
-    on_every_backend([](io_context& io) -> task<> {
-        for (int round = 0; round < 50; ++round) {
-            socket_pair pair = connected_pair(io);
-            socket_pair other = connected_pair(io);
-            io_result<buffer_lease> outcome;
-            io_result<buffer_lease> undisturbed;
-            const auto body = [&](task_group& group) -> task<> {
-                group.spawn(note_lease(pair.server, outcome));
-                group.spawn(note_lease(other.server, undisturbed));
-                co_await yield();
-                if (round % 2 == 1) put(pair.client, "just now");
-                static_cast<void>(pair.server.close());
-                put(other.client, "not yours");
-            };
-            co_await with_group(body);
-
-            if (outcome.ok()) {
-                CHECK(round % 2 == 1);
-                CHECK(text_of(outcome.take().bytes()) == "just now");
-            } else {
-                CHECK(outcome.error() == errc::canceled);
-            }
-            CHECK(text_of(undisturbed.take().bytes()) == "not yours");
-            CHECK(io.receive_memory().blocks_lent == 0);
-        }
-    });
-}
-
 TEST_CASE("a loop that has moved to another thread goes on lending its blocks there") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};
@@ -430,7 +298,7 @@ TEST_CASE("a loop that dies while reads wait for memory of the kernel's choice l
             };
             for (socket_pair& each : pairs) launch(io, keep_reading(each.server), or_terminate{});
             io.poll();
-            for (socket_pair& each : pairs) put(each.client, "still here");
+            for (socket_pair& each : pairs) say_now(io, each.client, "still here");
             while (survivors.size() < pairs.size()) io.poll();
         }
         for (const buffer_lease& each : survivors) CHECK(text_of(each.bytes()) == "still here");
@@ -438,33 +306,160 @@ TEST_CASE("a loop that dies while reads wait for memory of the kernel's choice l
     });
 }
 
-TEST_CASE("copying from a socket needs no buffer of its own") {
-    on_every_connection([](io_context& io, socket_pair& pair) -> task<> {
-        socket_pair onward = connected_pair(io);
-        const bytes sent = patterned(300'000);
-        bytes received;
-        error ended;
-        io_result<std::uint64_t> copied;
-        const auto body = [&](task_group& group) -> task<> {
-            io_result<std::size_t> written;
-            const auto pump = [&]() -> task<> {
-                copied = co_await copy(pair.server, onward.client);
-                static_cast<void>(onward.client.shutdown(shutdown_side::send));
-            };
-            const auto feed = [&]() -> task<> {
-                written = co_await write_all(pair.client, sent);
-                static_cast<void>(pair.client.shutdown(shutdown_side::send));
-            };
-            group.spawn(pump());
-            group.spawn(feed());
-            received = co_await read_all(onward.server, ended);
-        };
-        co_await with_group(body);
+namespace {
 
-        CHECK(copied.ok());
-        CHECK(copied.value() == sent.size());
-        CHECK(received == sent);
-        CHECK(ended == errc::eof);
-        CHECK(io.receive_memory().blocks_lent == 0);
-    });
-}
+const std::vector<conformance_row> on_each_machine{
+    {"a reset ends a leased read, before it and while it waits",
+     [](io_context& io) -> task<> {
+         socket_pair pair = connected_pair(io);
+         io_result<buffer_lease> outcome;
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_lease(pair.server, outcome));
+             co_await settle();
+             reset(pair.client);
+         };
+         co_await with_group(body);
+         CHECK(outcome.error() == errc::connection_reset);
+
+         socket_pair other = connected_pair(io);
+         reset(other.client);
+         static_cast<void>(co_await other.server.wait(readiness::readable));
+         const io_result<buffer_lease> later = co_await other.server.read();
+         CHECK(later.error() == errc::connection_reset);
+     }},
+    {"a lease may be dropped on another thread, and its block comes back",
+     [](io_context& io) -> task<> {
+         socket_pair pair = connected_pair(io);
+         for (int round = 0; round < 100; ++round) {
+             static_cast<void>(co_await write_all(pair.client, bytes_of("x")));
+             io_result<buffer_lease> got = co_await pair.server.read();
+             std::thread{[lease = got.take()] { CHECK(lease.size() == 1); }}.join();
+         }
+         CHECK(io.receive_memory().blocks_lent == 0);
+         CHECK(io.receive_memory().blocks_kept <= 1);
+     }},
+    {"closing a connection ends its leased read, whether or not bytes have just come",
+     [](io_context& io) -> task<> {
+         for (int round = 0; round < 50; ++round) {
+             socket_pair pair = connected_pair(io);
+             socket_pair other = connected_pair(io);
+             io_result<buffer_lease> outcome;
+             io_result<buffer_lease> undisturbed;
+             const auto body = [&](task_group& group) -> task<> {
+                 group.spawn(note_lease(pair.server, outcome));
+                 group.spawn(note_lease(other.server, undisturbed));
+                 co_await yield();
+                 if (round % 2 == 1) say_now(io, pair.client, "just now");
+                 static_cast<void>(pair.server.close());
+                 say_now(io, other.client, "not yours");
+             };
+             co_await with_group(body);
+
+             if (outcome.ok()) {
+                 CHECK(round % 2 == 1);
+                 CHECK(text_of(outcome.take().bytes()) == "just now");
+             } else {
+                 CHECK(outcome.error() == errc::canceled);
+             }
+             CHECK(text_of(undisturbed.take().bytes()) == "not yours");
+             CHECK(io.receive_memory().blocks_lent == 0);
+         }
+     }},
+};
+
+const std::vector<connection_row> over_connections_on_each_machine{
+    {"a leased read yields what is there, in order, and then the end",
+     [](io_context&, socket_pair& pair) -> task<> {
+         static_cast<void>(co_await write_all(pair.client, bytes_of("hello")));
+         io_result<buffer_lease> first = co_await pair.server.read();
+         static_cast<void>(co_await write_all(pair.client, bytes_of("world")));
+         io_result<buffer_lease> second = co_await pair.server.read();
+         static_cast<void>(pair.client.close());
+         const io_result<buffer_lease> end = co_await pair.server.read();
+         const io_result<buffer_lease> still = co_await pair.server.read();
+
+         CHECK(text_of(first.take().bytes()) == "hello");
+         CHECK(text_of(second.take().bytes()) == "world");
+         CHECK(end.error() == errc::eof);
+         CHECK(still.error() == errc::eof);
+     }},
+    {"a silent connection holds no memory, one with bytes a block until they are dropped",
+     [](io_context& io, socket_pair& pair) -> task<> {
+         io_result<buffer_lease> outcome;
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_lease(pair.server, outcome));
+             co_await settle();
+             CHECK(io.receive_memory().blocks_lent == 0);
+             static_cast<void>(co_await write_all(pair.client, bytes_of("now")));
+         };
+         co_await with_group(body);
+
+         CHECK(io.receive_memory().blocks_lent == 1);
+         {
+             const buffer_lease lease = outcome.take();
+             CHECK(text_of(lease.bytes()) == "now");
+         }
+         CHECK(io.receive_memory().blocks_lent == 0);
+         CHECK(io.receive_memory().blocks_kept == 1);
+     }},
+    {"a leased read that is given up loses no byte, and holds none",
+     [](io_context& io, socket_pair& pair) -> task<> {
+         const io_result<buffer_lease> late = co_await with_timeout(1ms, pair.server.read());
+         CHECK(late.error() == errc::timed_out);
+         CHECK(io.receive_memory().blocks_lent == 0);
+
+         static_cast<void>(co_await write_all(pair.client, bytes_of("kept")));
+         io_result<buffer_lease> got = co_await pair.server.read();
+         CHECK(text_of(got.take().bytes()) == "kept");
+     }},
+    {"plain and leased reads of one connection take turns without losing anything",
+     [](io_context&, socket_pair& pair) -> task<> {
+         static_cast<void>(co_await write_all(pair.client, bytes_of("abcdef")));
+         std::array<std::byte, 2> two;
+         const io_result<std::size_t> plain = co_await pair.server.read_some(two);
+         io_result<buffer_lease> rest = co_await pair.server.read();
+         static_cast<void>(co_await write_all(pair.client, bytes_of("gh")));
+         std::array<std::byte, 8> more;
+         const io_result<std::size_t> last = co_await pair.server.read_some(more);
+
+         CHECK(plain.value() == 2);
+         CHECK(text_of(two) == "ab");
+         CHECK(text_of(rest.take().bytes()) == "cdef");
+         CHECK(text_of(std::span{more}.first(last.value())) == "gh");
+     }},
+    {"copying from a socket needs no buffer of its own",
+     [](io_context& io, socket_pair& pair) -> task<> {
+         socket_pair onward = connected_pair(io);
+         const bytes sent = patterned(300'000);
+         bytes received;
+         error ended;
+         io_result<std::uint64_t> copied;
+         const auto body = [&](task_group& group) -> task<> {
+             io_result<std::size_t> written;
+             const auto pump = [&]() -> task<> {
+                 copied = co_await copy(pair.server, onward.client);
+                 static_cast<void>(onward.client.shutdown(shutdown_side::send));
+             };
+             const auto feed = [&]() -> task<> {
+                 written = co_await write_all(pair.client, sent);
+                 static_cast<void>(pair.client.shutdown(shutdown_side::send));
+             };
+             group.spawn(pump());
+             group.spawn(feed());
+             received = co_await read_all(onward.server, ended);
+         };
+         co_await with_group(body);
+
+         CHECK(copied.ok());
+         CHECK(copied.value() == sent.size());
+         CHECK(received == sent);
+         CHECK(ended == errc::eof);
+         CHECK(io.receive_memory().blocks_lent == 0);
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"streams", on_each_machine};
+const conformance_suite over_connections_on_each_machine_suite{"streams",
+                                                               over_connections_on_each_machine};
+
+}  // namespace

@@ -6,6 +6,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/skip.hpp>
 
@@ -50,230 +51,6 @@ task<> note_receive(udp_socket& from, mutable_buffer into, io_result<received_da
 
 }  // namespace
 
-TEST_CASE("a datagram arrives whole, with its sender's address, and can be answered") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket asker{io};
-        bound_socket answerer{io};
-        std::array<std::byte, 64> space{};
-
-        const io_result<> asked =
-            co_await asker.socket.send_to(bytes_of("question"), answerer.address);
-        auto question = co_await answerer.socket.receive_from(space);
-        const std::string question_text = text_in(space, question.get<1>());
-        const io_result<> answered =
-            co_await answerer.socket.send_to(bytes_of("answer"), question.get<2>());
-        auto answer = co_await asker.socket.receive_from(space);
-
-        CHECK(asked.ok());
-        CHECK(answered.ok());
-        CHECK(question_text == "question");
-        CHECK(question.get<2>() == asker.address);
-        CHECK(text_in(space, answer.get<1>()) == "answer");
-        CHECK(answer.get<2>() == answerer.address);
-    });
-}
-
-TEST_CASE("a datagram is received into a char array or a string as it is") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        char letters[8] = {};
-        std::string text(8, '-');
-        static_cast<void>(co_await from.socket.send_to(bytes_of("one"), to.address));
-        static_cast<void>(co_await from.socket.send_to(bytes_of("two"), to.address));
-
-        auto first = co_await to.socket.receive(letters);
-        auto second = co_await to.socket.receive_from(text);
-
-        CHECK(first.value().size == 3);
-        CHECK(std::string_view{letters} == "one");
-        CHECK(second.get<1>().size == 3);
-        CHECK(text == "two-----");
-    });
-}
-
-TEST_CASE("IPv6 datagrams travel as well, and one of no bytes is a datagram, not an end") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io, endpoint{ipv6::loopback(), 0}};
-        bound_socket to{io, endpoint{ipv6::loopback(), 0}};
-        std::array<std::byte, 64> space{};
-
-        const io_result<> empty = co_await from.socket.send_to(const_buffer{}, to.address);
-        const io_result<> full = co_await from.socket.send_to(bytes_of("x"), to.address);
-        auto first = co_await to.socket.receive_from(space);
-        const io_result<received_datagram> second = co_await to.socket.receive(space);
-
-        CHECK(empty.ok());
-        CHECK(full.ok());
-        CHECK(first.ok());
-        CHECK(first.get<1>().size == 0);
-        CHECK(first.get<2>() == from.address);
-        CHECK(second.value().size == 1);
-    });
-}
-
-TEST_CASE("what does not fit is lost and reported, and what fits exactly is not cut") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        std::array<std::byte, 4> space{};
-
-        for (const char* each : {"four", "fives", "xy"}) {
-            const io_result<> sent = co_await from.socket.send_to(bytes_of(each), to.address);
-            CHECK(sent.ok());
-        }
-        const io_result<received_datagram> exact = co_await to.socket.receive(space);
-        const io_result<received_datagram> cut = co_await to.socket.receive(space);
-        const std::string cut_text{text_of(space)};
-        const io_result<received_datagram> shorter = co_await to.socket.receive(space);
-
-        CHECK(exact.value().size == 4);
-        CHECK_FALSE(exact.value().truncated);
-        CHECK(cut.value().size == 4);
-        CHECK(cut.value().truncated);
-        CHECK(cut_text == "five");
-        CHECK(shorter.value().size == 2);
-        CHECK_FALSE(shorter.value().truncated);
-    });
-}
-
-TEST_CASE("a receive waits for a datagram, and a stop ends it without losing one") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        std::array<std::byte, 64> space{};
-        io_result<received_datagram> outcome{errc::malformed};
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(note_receive(to.socket, space, outcome));
-            co_await yield();
-            CHECK(outcome.error() == errc::malformed);
-            const io_result<> sent = co_await from.socket.send_to(bytes_of("later"), to.address);
-            CHECK(sent.ok());
-        };
-
-        co_await with_group(body);
-        const io_result<received_datagram> in_vain =
-            co_await with_timeout(5ms, to.socket.receive(space));
-        const io_result<> again = co_await from.socket.send_to(bytes_of("kept"), to.address);
-        const io_result<received_datagram> kept = co_await to.socket.receive(space);
-
-        CHECK(outcome.value().size == 5);
-        CHECK(in_vain.error() == errc::timed_out);
-        CHECK(again.ok());
-        CHECK(text_in(space, kept.value()) == "kept");
-    });
-}
-
-TEST_CASE(
-    "connected sockets hear their peer only, send without an address, and learn of refusals") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket left{io};
-        bound_socket right{io};
-        bound_socket stranger{io};
-        std::array<std::byte, 64> space{};
-        CHECK(left.socket.connect(right.address).ok());
-        CHECK(left.socket.remote_endpoint().value() == right.address);
-
-        const io_result<> ignored =
-            co_await stranger.socket.send_to(bytes_of("psst"), left.address);
-        const io_result<> sent = co_await right.socket.send_to(bytes_of("hello"), left.address);
-        const io_result<received_datagram> heard = co_await left.socket.receive(space);
-        const std::string heard_text = text_in(space, heard.value());
-        const io_result<> reply = co_await left.socket.send(bytes_of("hi"));
-        const io_result<received_datagram> replied = co_await right.socket.receive(space);
-        CHECK(right.socket.close().ok());
-        const io_result<> unheard = co_await left.socket.send(bytes_of("anybody?"));
-        const io_result<received_datagram> refusal = co_await left.socket.receive(space);
-
-        CHECK(ignored.ok());
-        CHECK(sent.ok());
-        CHECK(heard_text == "hello");
-        CHECK(reply.ok());
-        CHECK(text_in(space, replied.value()) == "hi");
-        CHECK(unheard.ok());
-        CHECK(refusal.error() == errc::connection_refused);
-    });
-}
-
-TEST_CASE("without a peer, too long, in too many parts, closed: each has its own error") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket socket{io};
-        const std::vector<std::byte> huge(70'000);
-        const std::vector<const_buffer> parts(udp_socket::buffers_max + 1, bytes_of("x"));
-        const std::vector<const_buffer> enough(udp_socket::buffers_max, bytes_of("x"));
-
-        const io_result<> without_peer = co_await socket.socket.send(bytes_of("x"));
-        const io_result<> too_long = co_await socket.socket.send_to(huge, socket.address);
-        const io_result<> too_many =
-            co_await socket.socket.send_to(const_buffers{parts}, socket.address);
-        const io_result<> gathered =
-            co_await socket.socket.send_to(const_buffers{enough}, socket.address);
-        const io_result<udp_socket> no_family = udp_socket::bind(io, endpoint{});
-        const io_result<udp_socket> taken = udp_socket::bind(io, socket.address);
-        udp_socket closed;
-
-        CHECK(without_peer.error() == errc::destination_required);
-        CHECK(too_long.error() == errc::message_size);
-        CHECK(too_many.error() == errc::invalid_argument);
-        CHECK(gathered.ok());
-        CHECK(no_family.error() == errc::address_family_not_supported);
-        CHECK(taken.error() == errc::address_in_use);
-        CHECK(closed.connect(socket.address).error() == errc::closed);
-        CHECK(closed.join(socket.address).error() == errc::closed);
-        CHECK(closed.find_interface("lo").error() == errc::closed);
-    });
-}
-
-TEST_CASE("a datagram is gathered from several buffers and scattered over several") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        const std::array out{bytes_of("head"), const_buffer{}, bytes_of("-"), bytes_of("body")};
-        std::array<std::byte, 3> first{};
-        std::array<std::byte, 64> second{};
-        const std::array<mutable_buffer, 2> in{first, second};
-
-        const io_result<> sent = co_await from.socket.send_to(const_buffers{out}, to.address);
-        const io_result<received_datagram> got = co_await to.socket.receive(mutable_buffers{in});
-
-        CHECK(sent.ok());
-        CHECK(got.value().size == 9);
-        CHECK(text_of(first) == "hea");
-        CHECK(text_of(const_buffer{second}.first(6)) == "d-body");
-    });
-}
-
-TEST_CASE("a group's datagrams reach those who joined it, by interface, until they leave") {
-    on_every_backend([](io_context& io) -> task<> {
-        const endpoint group{ipv4{{239, 255, 71, 9}}, 0};
-        bound_socket member{io, endpoint{ipv4::any(), 0}};
-        bound_socket sender{io};
-        const endpoint target{group.v4(), member.address.port()};
-        const network_interface loopback = member.socket.find_interface("lo").value();
-        std::array<std::byte, 64> space{};
-
-        CHECK(member.socket.join(group, loopback).ok());
-        CHECK(member.socket.join(group, loopback).error() == errc::address_in_use);
-        CHECK(sender.socket.set_multicast_interface(loopback).ok());
-        CHECK(sender.socket.set_multicast_hops(1).ok());
-        const io_result<> sent = co_await sender.socket.send_to(bytes_of("to all"), target);
-        auto got = co_await member.socket.receive_from(space);
-        const std::string text = text_in(space, got.get<1>());
-
-        CHECK(member.socket.leave(group, loopback).ok());
-        CHECK(member.socket.leave(group, loopback).error() == errc::address_not_available);
-        const io_result<> unheard = co_await sender.socket.send_to(bytes_of("gone"), target);
-        const io_result<received_datagram> nothing =
-            co_await with_timeout(5ms, member.socket.receive(space));
-
-        CHECK(sent.ok());
-        CHECK(text == "to all");
-        CHECK(got.get<2>() == sender.address);
-        CHECK(unheard.ok());
-        CHECK(nothing.error() == errc::timed_out);
-    });
-}
-
 // What the loopback interface cannot show is asked of the kernel.
 TEST_CASE("how far datagrams to a group travel is set for either family") {
     const auto option = [](const udp_socket& of, int level, int name) {
@@ -301,168 +78,6 @@ TEST_CASE("how far datagrams to a group travel is set for either family") {
         CHECK(option(v6.socket, IPPROTO_IPV6, IPV6_UNICAST_HOPS) == 9);
         CHECK(option(v6.socket, IPPROTO_IPV6, IPV6_MULTICAST_IF) ==
               static_cast<int>(v6.socket.find_interface("lo").value().index));
-    });
-}
-
-TEST_CASE("interfaces are found by name, and what is none is said to be none") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket any{io};
-
-        CHECK(any.socket.find_interface("lo").value().index > 0);
-        CHECK(any.socket.find_interface("nosuch0").error() == errc::no_such_device);
-        CHECK(any.socket.find_interface("a-name-of-16-byt").error() == errc::name_too_long);
-        CHECK(any.socket.join(any.address).error() == errc::invalid_argument);
-        CHECK(any.socket.set_hops(0).error() == errc::invalid_argument);
-        CHECK(any.socket.set_hops(255).ok());
-        co_return;
-    });
-}
-
-TEST_CASE("two sockets share a port where both ask for it") {
-    on_every_backend([](io_context& io) -> task<> {
-        udp_options shared;
-        shared.port_shared = true;
-        bound_socket first{io, any_port, shared};
-
-        const io_result<udp_socket> second = udp_socket::bind(io, first.address, shared);
-        const io_result<udp_socket> unasked = co_await udp_socket::bind(first.address);
-
-        CHECK(second.ok());
-        CHECK(unasked.error() == errc::address_in_use);
-    });
-}
-
-TEST_CASE("a batch carries many datagrams in one call, each with its own peer") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket left{io};
-        bound_socket right{io};
-        datagram_batch out{16, 64};
-        datagram_batch in{16, 64};
-        for (int each = 0; each < 10; ++each) {
-            const endpoint& to = each % 2 == 0 ? left.address : right.address;
-            CHECK(out.append(bytes_of("number " + std::to_string(each)), to));
-        }
-
-        const io_result<std::size_t> sent = co_await from.socket.send(out);
-        const io_result<std::size_t> got = co_await left.socket.receive(in);
-
-        CHECK(sent.value() == 10);
-        CHECK(out.empty());
-        CHECK(got.value() == 5);
-        CHECK(in.size() == 5);
-        for (std::size_t each = 0; each < in.size(); ++each) {
-            CHECK(text_of(in[each]) == "number " + std::to_string(2 * each));
-            CHECK(in.peer(each) == from.address);
-            CHECK_FALSE(in.truncated(each));
-        }
-    });
-}
-
-TEST_CASE(
-    "receiving a batch waits for the first datagram, takes what is there, and can be stopped") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        datagram_batch in{2, 4};
-        io_result<std::size_t> outcome{errc::malformed};
-        const auto receive_one = [&]() -> task<> { outcome = co_await to.socket.receive(in); };
-        const auto body = [&](task_group& group) -> task<> {
-            group.spawn(receive_one());
-            co_await yield();
-            CHECK(outcome.error() == errc::malformed);
-            const io_result<> sent = co_await from.socket.send_to(bytes_of("longer"), to.address);
-            CHECK(sent.ok());
-        };
-
-        co_await with_group(body);
-        const bool cut = in.truncated(0);
-        const std::string text{text_of(in[0])};
-        const io_result<std::size_t> in_vain = co_await with_timeout(5ms, to.socket.receive(in));
-        for (int each = 0; each < 3; ++each) {
-            const io_result<> sent = co_await from.socket.send_to(bytes_of("x"), to.address);
-            CHECK(sent.ok());
-        }
-        const io_result<std::size_t> two = co_await to.socket.receive(in);
-        const io_result<std::size_t> one = co_await to.socket.receive(in);
-
-        CHECK(outcome.value() == 1);
-        CHECK(cut);
-        CHECK(text == "long");
-        CHECK(in_vain.error() == errc::timed_out);
-        CHECK(two.value() == 2);
-        CHECK(one.value() == 1);
-    });
-}
-
-TEST_CASE("a batch whose sending fails keeps what was not sent") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        datagram_batch out{4, 64};
-        CHECK(out.append(bytes_of("fine"), to.address));
-        CHECK(out.append(bytes_of("no address")));
-
-        const io_result<std::size_t> first = co_await from.socket.send(out);
-        const io_result<std::size_t> second = co_await from.socket.send(out);
-        const std::size_t left = out.size();
-        out.clear();
-        const io_result<std::size_t> nothing = co_await from.socket.send(out);
-
-        CHECK(first.value() == 1);
-        CHECK(second.error() == errc::destination_required);
-        CHECK(left == 1);
-        CHECK(nothing.ok());
-        CHECK(nothing.value() == 0);
-    });
-}
-
-TEST_CASE("a datagram that is looked at stays, with its sender's address") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io};
-        bound_socket to{io};
-        std::array<std::byte, 64> space{};
-        std::array<std::byte, 2> small{};
-        const io_result<> one = co_await from.socket.send_to(bytes_of("one"), to.address);
-        const io_result<> two = co_await from.socket.send_to(bytes_of("two"), to.address);
-
-        const io_result<received_datagram> peeked = co_await to.socket.peek(small);
-        auto again = co_await to.socket.peek_from(space);
-        const std::string again_text = text_in(space, again.get<1>());
-        const io_result<received_datagram> first = co_await to.socket.receive(space);
-        const std::string first_text = text_in(space, first.value());
-        const io_result<received_datagram> second = co_await to.socket.receive(space);
-        const io_result<received_datagram> in_vain =
-            co_await with_timeout(5ms, to.socket.peek(space));
-
-        CHECK(one.ok());
-        CHECK(two.ok());
-        CHECK(peeked.value().size == 2);
-        CHECK(peeked.value().truncated);
-        CHECK(again_text == "one");
-        CHECK(again.get<2>() == from.address);
-        CHECK(first_text == "one");
-        CHECK(text_in(space, second.value()) == "two");
-        CHECK(in_vain.error() == errc::timed_out);
-    });
-}
-
-TEST_CASE("broadcasting is refused until it was allowed") {
-    on_every_backend([](io_context& io) -> task<> {
-        bound_socket from{io, endpoint{ipv4::any(), 0}};
-        bound_socket to{io, endpoint{ipv4::any(), 0}};
-        const endpoint everybody{ipv4{{127, 255, 255, 255}}, to.address.port()};
-        std::array<std::byte, 64> space{};
-
-        const io_result<> refused = co_await from.socket.send_to(bytes_of("all"), everybody);
-        CHECK(from.socket.set_option(broadcast_allowed{}).ok());
-        const io_result<> allowed = co_await from.socket.send_to(bytes_of("all"), everybody);
-        const io_result<received_datagram> got =
-            co_await with_timeout(10s, to.socket.receive(space));
-
-        CHECK(refused.error() == errc::permission_denied);
-        CHECK(allowed.ok());
-        CHECK(got.value().size == 3);
     });
 }
 
@@ -507,57 +122,6 @@ struct group_with_sources {
 
 }  // namespace
 
-TEST_CASE("of a group that was joined for a source only that source is heard") {
-    on_every_backend([](io_context& io) -> task<> {
-        group_with_sources it{io};
-        udp_socket& member = it.member.socket;
-        const ip_address good = it.good.address.address();
-        const ip_address bad = it.bad.address.address();
-
-        CHECK(member.join_source(it.group, good, it.loopback).ok());
-        const std::string one = co_await it.heard();
-        CHECK(member.join_source(it.group, good, it.loopback).error() ==
-              errc::address_not_available);
-        CHECK(member.join_source(it.group, bad, it.loopback).ok());
-        const std::string both = co_await it.heard();
-        CHECK(member.leave_source(it.group, good, it.loopback).ok());
-        const std::string other = co_await it.heard();
-        CHECK(member.leave_source(it.group, bad, it.loopback).ok());
-        const std::string none = co_await it.heard();
-
-        CHECK(one == "good ");
-        CHECK(both == "bad good ");
-        CHECK(other == "bad ");
-        CHECK(none.empty());
-        CHECK(member.leave_source(it.group, bad, it.loopback).error() == errc::invalid_argument);
-        CHECK(member.join_source(it.group, ipv6::loopback(), it.loopback).error() ==
-              errc::invalid_argument);
-        CHECK(udp_socket{}.join_source(it.group, good).error() == errc::closed);
-    });
-}
-
-TEST_CASE("a source of a joined group is blocked, and heard again") {
-    on_every_backend([](io_context& io) -> task<> {
-        group_with_sources it{io};
-        udp_socket& member = it.member.socket;
-        const ip_address bad = it.bad.address.address();
-        CHECK(member.block_source(it.group, bad, it.loopback).error() == errc::invalid_argument);
-
-        CHECK(member.join(it.group, it.loopback).ok());
-        const std::string both = co_await it.heard();
-        CHECK(member.block_source(it.group, bad, it.loopback).ok());
-        const std::string one = co_await it.heard();
-        CHECK(member.block_source(it.group, bad, it.loopback).error() ==
-              errc::address_not_available);
-        CHECK(member.unblock_source(it.group, bad, it.loopback).ok());
-        const std::string again = co_await it.heard();
-
-        CHECK(both == "bad good ");
-        CHECK(one == "good ");
-        CHECK(again == "bad good ");
-    });
-}
-
 TEST_CASE("sources of IPv6 groups are joined and blocked as well") {
     // The loopback interface has no route for them, so one is looked for that has; they stay on this host.
     const endpoint somewhere{ipv6::parse("ff31::7109").value(), 9};
@@ -574,7 +138,7 @@ TEST_CASE("sources of IPv6 groups are joined and blocked as well") {
     ::if_freenameindex(all);
     if (through.index == 0) return skip("no interface with IPv6 groups");
 
-    on_every_backend([&](io_context& io) -> task<> {
+    on_each_backend_of("datagrams of the kernel", [&](io_context& io) -> task<> {
         bound_socket member{io, endpoint{ipv6::any(), 0}};
         bound_socket sender{io, endpoint{ipv6::any(), 0}};
         const endpoint group{somewhere.address(), member.address.port()};
@@ -612,3 +176,415 @@ TEST_CASE("sources of IPv6 groups are joined and blocked as well") {
         CHECK_FALSE(left);
     });
 }
+
+namespace {
+
+const std::vector<conformance_row> on_each_machine{
+    {"a datagram arrives whole, with its sender's address, and can be answered",
+     [](io_context& io) -> task<> {
+         bound_socket asker{io};
+         bound_socket answerer{io};
+         std::array<std::byte, 64> space{};
+
+         const io_result<> asked =
+             co_await asker.socket.send_to(bytes_of("question"), answerer.address);
+         auto question = co_await answerer.socket.receive_from(space);
+         const std::string question_text = text_in(space, question.get<1>());
+         const io_result<> answered =
+             co_await answerer.socket.send_to(bytes_of("answer"), question.get<2>());
+         auto answer = co_await asker.socket.receive_from(space);
+
+         CHECK(asked.ok());
+         CHECK(answered.ok());
+         CHECK(question_text == "question");
+         CHECK(question.get<2>() == asker.address);
+         CHECK(text_in(space, answer.get<1>()) == "answer");
+         CHECK(answer.get<2>() == answerer.address);
+     }},
+    {"a datagram is received into a char array or a string as it is",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         char letters[8] = {};
+         std::string text(8, '-');
+         static_cast<void>(co_await from.socket.send_to(bytes_of("one"), to.address));
+         static_cast<void>(co_await from.socket.send_to(bytes_of("two"), to.address));
+
+         auto first = co_await to.socket.receive(letters);
+         auto second = co_await to.socket.receive_from(text);
+
+         CHECK(first.value().size == 3);
+         CHECK(std::string_view{letters} == "one");
+         CHECK(second.get<1>().size == 3);
+         CHECK(text == "two-----");
+     }},
+    {"IPv6 datagrams travel as well, and one of no bytes is a datagram, not an end",
+     [](io_context& io) -> task<> {
+         bound_socket from{io, endpoint{ipv6::loopback(), 0}};
+         bound_socket to{io, endpoint{ipv6::loopback(), 0}};
+         std::array<std::byte, 64> space{};
+
+         const io_result<> empty = co_await from.socket.send_to(const_buffer{}, to.address);
+         const io_result<> full = co_await from.socket.send_to(bytes_of("x"), to.address);
+         auto first = co_await to.socket.receive_from(space);
+         const io_result<received_datagram> second = co_await to.socket.receive(space);
+
+         CHECK(empty.ok());
+         CHECK(full.ok());
+         CHECK(first.ok());
+         CHECK(first.get<1>().size == 0);
+         CHECK(first.get<2>() == from.address);
+         CHECK(second.value().size == 1);
+     }},
+    {"what does not fit is lost and reported, and what fits exactly is not cut",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         std::array<std::byte, 4> space{};
+
+         for (const char* each : {"four", "fives", "xy"}) {
+             const io_result<> sent = co_await from.socket.send_to(bytes_of(each), to.address);
+             CHECK(sent.ok());
+         }
+         const io_result<received_datagram> exact = co_await to.socket.receive(space);
+         const io_result<received_datagram> cut = co_await to.socket.receive(space);
+         const std::string cut_text{text_of(space)};
+         const io_result<received_datagram> shorter = co_await to.socket.receive(space);
+
+         CHECK(exact.value().size == 4);
+         CHECK_FALSE(exact.value().truncated);
+         CHECK(cut.value().size == 4);
+         CHECK(cut.value().truncated);
+         CHECK(cut_text == "five");
+         CHECK(shorter.value().size == 2);
+         CHECK_FALSE(shorter.value().truncated);
+     }},
+    {"a receive waits for a datagram, and a stop ends it without losing one",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         std::array<std::byte, 64> space{};
+         io_result<received_datagram> outcome{errc::malformed};
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_receive(to.socket, space, outcome));
+             co_await yield();
+             CHECK(outcome.error() == errc::malformed);
+             const io_result<> sent = co_await from.socket.send_to(bytes_of("later"), to.address);
+             CHECK(sent.ok());
+         };
+
+         co_await with_group(body);
+         const io_result<received_datagram> in_vain =
+             co_await with_timeout(5ms, to.socket.receive(space));
+         const io_result<> again = co_await from.socket.send_to(bytes_of("kept"), to.address);
+         const io_result<received_datagram> kept = co_await to.socket.receive(space);
+
+         CHECK(outcome.value().size == 5);
+         CHECK(in_vain.error() == errc::timed_out);
+         CHECK(again.ok());
+         CHECK(text_in(space, kept.value()) == "kept");
+     }},
+    {"connected sockets hear their peer only, send without an address, and learn of refusals",
+     [](io_context& io) -> task<> {
+         bound_socket left{io};
+         bound_socket right{io};
+         bound_socket stranger{io};
+         std::array<std::byte, 64> space{};
+         CHECK(left.socket.connect(right.address).ok());
+         CHECK(left.socket.remote_endpoint().value() == right.address);
+
+         const io_result<> ignored =
+             co_await stranger.socket.send_to(bytes_of("psst"), left.address);
+         const io_result<> sent = co_await right.socket.send_to(bytes_of("hello"), left.address);
+         const io_result<received_datagram> heard = co_await left.socket.receive(space);
+         const std::string heard_text = text_in(space, heard.value());
+         const io_result<> reply = co_await left.socket.send(bytes_of("hi"));
+         const io_result<received_datagram> replied = co_await right.socket.receive(space);
+         CHECK(right.socket.close().ok());
+         const io_result<> unheard = co_await left.socket.send(bytes_of("anybody?"));
+         const io_result<received_datagram> refusal = co_await left.socket.receive(space);
+
+         CHECK(ignored.ok());
+         CHECK(sent.ok());
+         CHECK(heard_text == "hello");
+         CHECK(reply.ok());
+         CHECK(text_in(space, replied.value()) == "hi");
+         CHECK(unheard.ok());
+         CHECK(refusal.error() == errc::connection_refused);
+     }},
+    {"without a peer, too long, in too many parts, closed: each has its own error",
+     [](io_context& io) -> task<> {
+         bound_socket socket{io};
+         const std::vector<std::byte> huge(70'000);
+         const std::vector<const_buffer> parts(udp_socket::buffers_max + 1, bytes_of("x"));
+         const std::vector<const_buffer> enough(udp_socket::buffers_max, bytes_of("x"));
+
+         const io_result<> without_peer = co_await socket.socket.send(bytes_of("x"));
+         const io_result<> too_long = co_await socket.socket.send_to(huge, socket.address);
+         const io_result<> too_many =
+             co_await socket.socket.send_to(const_buffers{parts}, socket.address);
+         const io_result<> gathered =
+             co_await socket.socket.send_to(const_buffers{enough}, socket.address);
+         const io_result<udp_socket> no_family = udp_socket::bind(io, endpoint{});
+         const io_result<udp_socket> taken = udp_socket::bind(io, socket.address);
+         udp_socket closed;
+
+         CHECK(without_peer.error() == errc::destination_required);
+         CHECK(too_long.error() == errc::message_size);
+         CHECK(too_many.error() == errc::invalid_argument);
+         CHECK(gathered.ok());
+         CHECK(no_family.error() == errc::address_family_not_supported);
+         CHECK(taken.error() == errc::address_in_use);
+         CHECK(closed.connect(socket.address).error() == errc::closed);
+         CHECK(closed.join(socket.address).error() == errc::closed);
+         CHECK(closed.find_interface("lo").error() == errc::closed);
+     }},
+    {"a datagram is gathered from several buffers and scattered over several",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         const std::array out{bytes_of("head"), const_buffer{}, bytes_of("-"), bytes_of("body")};
+         std::array<std::byte, 3> first{};
+         std::array<std::byte, 64> second{};
+         const std::array<mutable_buffer, 2> in{first, second};
+
+         const io_result<> sent = co_await from.socket.send_to(const_buffers{out}, to.address);
+         const io_result<received_datagram> got = co_await to.socket.receive(mutable_buffers{in});
+
+         CHECK(sent.ok());
+         CHECK(got.value().size == 9);
+         CHECK(text_of(first) == "hea");
+         CHECK(text_of(const_buffer{second}.first(6)) == "d-body");
+     }},
+    {"a group's datagrams reach those who joined it, by interface, until they leave",
+     [](io_context& io) -> task<> {
+         const endpoint group{ipv4{{239, 255, 71, 9}}, 0};
+         bound_socket member{io, endpoint{ipv4::any(), 0}};
+         bound_socket sender{io};
+         const endpoint target{group.v4(), member.address.port()};
+         const network_interface loopback = member.socket.find_interface("lo").value();
+         std::array<std::byte, 64> space{};
+
+         CHECK(member.socket.join(group, loopback).ok());
+         CHECK(member.socket.join(group, loopback).error() == errc::address_in_use);
+         CHECK(sender.socket.set_multicast_interface(loopback).ok());
+         CHECK(sender.socket.set_multicast_hops(1).ok());
+         const io_result<> sent = co_await sender.socket.send_to(bytes_of("to all"), target);
+         auto got = co_await member.socket.receive_from(space);
+         const std::string text = text_in(space, got.get<1>());
+
+         CHECK(member.socket.leave(group, loopback).ok());
+         CHECK(member.socket.leave(group, loopback).error() == errc::address_not_available);
+         const io_result<> unheard = co_await sender.socket.send_to(bytes_of("gone"), target);
+         const io_result<received_datagram> nothing =
+             co_await with_timeout(5ms, member.socket.receive(space));
+
+         CHECK(sent.ok());
+         CHECK(text == "to all");
+         CHECK(got.get<2>() == sender.address);
+         CHECK(unheard.ok());
+         CHECK(nothing.error() == errc::timed_out);
+     }},
+    {"interfaces are found by name, and what is none is said to be none",
+     [](io_context& io) -> task<> {
+         bound_socket any{io};
+
+         CHECK(any.socket.find_interface("lo").value().index > 0);
+         CHECK(any.socket.find_interface("nosuch0").error() == errc::no_such_device);
+         CHECK(any.socket.find_interface("a-name-of-16-byt").error() == errc::name_too_long);
+         CHECK(any.socket.join(any.address).error() == errc::invalid_argument);
+         CHECK(any.socket.set_hops(0).error() == errc::invalid_argument);
+         CHECK(any.socket.set_hops(255).ok());
+         co_return;
+     }},
+    {"two sockets share a port where both ask for it",
+     [](io_context& io) -> task<> {
+         udp_options shared;
+         shared.port_shared = true;
+         bound_socket first{io, any_port, shared};
+
+         const io_result<udp_socket> second = udp_socket::bind(io, first.address, shared);
+         const io_result<udp_socket> unasked = co_await udp_socket::bind(first.address);
+
+         CHECK(second.ok());
+         CHECK(unasked.error() == errc::address_in_use);
+     }},
+    {"a batch carries many datagrams in one call, each with its own peer",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket left{io};
+         bound_socket right{io};
+         datagram_batch out{16, 64};
+         datagram_batch in{16, 64};
+         for (int each = 0; each < 10; ++each) {
+             const endpoint& to = each % 2 == 0 ? left.address : right.address;
+             CHECK(out.append(bytes_of("number " + std::to_string(each)), to));
+         }
+
+         const io_result<std::size_t> sent = co_await from.socket.send(out);
+         const io_result<std::size_t> got = co_await left.socket.receive(in);
+
+         CHECK(sent.value() == 10);
+         CHECK(out.empty());
+         CHECK(got.value() == 5);
+         CHECK(in.size() == 5);
+         for (std::size_t each = 0; each < in.size(); ++each) {
+             CHECK(text_of(in[each]) == "number " + std::to_string(2 * each));
+             CHECK(in.peer(each) == from.address);
+             CHECK_FALSE(in.truncated(each));
+         }
+     }},
+    {"receiving a batch waits for the first datagram, takes what is there, and can be stopped",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         datagram_batch in{2, 4};
+         io_result<std::size_t> outcome{errc::malformed};
+         const auto receive_one = [&]() -> task<> { outcome = co_await to.socket.receive(in); };
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(receive_one());
+             co_await yield();
+             CHECK(outcome.error() == errc::malformed);
+             const io_result<> sent = co_await from.socket.send_to(bytes_of("longer"), to.address);
+             CHECK(sent.ok());
+         };
+
+         co_await with_group(body);
+         const bool cut = in.truncated(0);
+         const std::string text{text_of(in[0])};
+         const io_result<std::size_t> in_vain = co_await with_timeout(5ms, to.socket.receive(in));
+         for (int each = 0; each < 3; ++each) {
+             const io_result<> sent = co_await from.socket.send_to(bytes_of("x"), to.address);
+             CHECK(sent.ok());
+         }
+         const io_result<std::size_t> two = co_await to.socket.receive(in);
+         const io_result<std::size_t> one = co_await to.socket.receive(in);
+
+         CHECK(outcome.value() == 1);
+         CHECK(cut);
+         CHECK(text == "long");
+         CHECK(in_vain.error() == errc::timed_out);
+         CHECK(two.value() == 2);
+         CHECK(one.value() == 1);
+     }},
+    {"a batch whose sending fails keeps what was not sent",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         datagram_batch out{4, 64};
+         CHECK(out.append(bytes_of("fine"), to.address));
+         CHECK(out.append(bytes_of("no address")));
+
+         const io_result<std::size_t> first = co_await from.socket.send(out);
+         const io_result<std::size_t> second = co_await from.socket.send(out);
+         const std::size_t left = out.size();
+         out.clear();
+         const io_result<std::size_t> nothing = co_await from.socket.send(out);
+
+         CHECK(first.value() == 1);
+         CHECK(second.error() == errc::destination_required);
+         CHECK(left == 1);
+         CHECK(nothing.ok());
+         CHECK(nothing.value() == 0);
+     }},
+    {"a datagram that is looked at stays, with its sender's address",
+     [](io_context& io) -> task<> {
+         bound_socket from{io};
+         bound_socket to{io};
+         std::array<std::byte, 64> space{};
+         std::array<std::byte, 2> small{};
+         const io_result<> one = co_await from.socket.send_to(bytes_of("one"), to.address);
+         const io_result<> two = co_await from.socket.send_to(bytes_of("two"), to.address);
+
+         const io_result<received_datagram> peeked = co_await to.socket.peek(small);
+         auto again = co_await to.socket.peek_from(space);
+         const std::string again_text = text_in(space, again.get<1>());
+         const io_result<received_datagram> first = co_await to.socket.receive(space);
+         const std::string first_text = text_in(space, first.value());
+         const io_result<received_datagram> second = co_await to.socket.receive(space);
+         const io_result<received_datagram> in_vain =
+             co_await with_timeout(5ms, to.socket.peek(space));
+
+         CHECK(one.ok());
+         CHECK(two.ok());
+         CHECK(peeked.value().size == 2);
+         CHECK(peeked.value().truncated);
+         CHECK(again_text == "one");
+         CHECK(again.get<2>() == from.address);
+         CHECK(first_text == "one");
+         CHECK(text_in(space, second.value()) == "two");
+         CHECK(in_vain.error() == errc::timed_out);
+     }},
+    {"broadcasting is refused until it was allowed",
+     [](io_context& io) -> task<> {
+         bound_socket from{io, endpoint{ipv4::any(), 0}};
+         bound_socket to{io, endpoint{ipv4::any(), 0}};
+         const endpoint everybody{ipv4{{127, 255, 255, 255}}, to.address.port()};
+         std::array<std::byte, 64> space{};
+
+         const io_result<> refused = co_await from.socket.send_to(bytes_of("all"), everybody);
+         CHECK(from.socket.set_option(broadcast_allowed{}).ok());
+         const io_result<> allowed = co_await from.socket.send_to(bytes_of("all"), everybody);
+         const io_result<received_datagram> got =
+             co_await with_timeout(10s, to.socket.receive(space));
+
+         CHECK(refused.error() == errc::permission_denied);
+         CHECK(allowed.ok());
+         CHECK(got.value().size == 3);
+     }},
+};
+
+const std::vector<conformance_row> on_the_kernel{
+    {"of a group that was joined for a source only that source is heard",
+     [](io_context& io) -> task<> {
+         group_with_sources it{io};
+         udp_socket& member = it.member.socket;
+         const ip_address good = it.good.address.address();
+         const ip_address bad = it.bad.address.address();
+
+         CHECK(member.join_source(it.group, good, it.loopback).ok());
+         const std::string one = co_await it.heard();
+         CHECK(member.join_source(it.group, good, it.loopback).error() ==
+               errc::address_not_available);
+         CHECK(member.join_source(it.group, bad, it.loopback).ok());
+         const std::string both = co_await it.heard();
+         CHECK(member.leave_source(it.group, good, it.loopback).ok());
+         const std::string other = co_await it.heard();
+         CHECK(member.leave_source(it.group, bad, it.loopback).ok());
+         const std::string none = co_await it.heard();
+
+         CHECK(one == "good ");
+         CHECK(both == "bad good ");
+         CHECK(other == "bad ");
+         CHECK(none.empty());
+         CHECK(member.leave_source(it.group, bad, it.loopback).error() == errc::invalid_argument);
+         CHECK(member.join_source(it.group, ipv6::loopback(), it.loopback).error() ==
+               errc::invalid_argument);
+         CHECK(udp_socket{}.join_source(it.group, good).error() == errc::closed);
+     }},
+    {"a source of a joined group is blocked, and heard again",
+     [](io_context& io) -> task<> {
+         group_with_sources it{io};
+         udp_socket& member = it.member.socket;
+         const ip_address bad = it.bad.address.address();
+         CHECK(member.block_source(it.group, bad, it.loopback).error() == errc::invalid_argument);
+
+         CHECK(member.join(it.group, it.loopback).ok());
+         const std::string both = co_await it.heard();
+         CHECK(member.block_source(it.group, bad, it.loopback).ok());
+         const std::string one = co_await it.heard();
+         CHECK(member.block_source(it.group, bad, it.loopback).error() ==
+               errc::address_not_available);
+         CHECK(member.unblock_source(it.group, bad, it.loopback).ok());
+         const std::string again = co_await it.heard();
+
+         CHECK(both == "bad good ");
+         CHECK(one == "good ");
+         CHECK(again == "bad good ");
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"datagrams", on_each_machine};
+const conformance_suite on_the_kernel_suite{"datagrams of the kernel", on_the_kernel};
+
+}  // namespace

@@ -794,8 +794,8 @@ constexpr int storm_batch = 100;
 TEST_CASE("a storm of stops from another thread, racing with completions, resumes each once") {
     const unsigned seed = std::random_device{}();
     MESSAGE("seed ", seed, ", ", storm_total, " stops over all backends");
-    const int per_backend = storm_total / static_cast<int>(backends_under_test().size());
     with_every_backend([&](const io_context_options& options) {
+        const int per_backend = storm_total / static_cast<int>(backends_under_test().size());
         std::mt19937 random{seed};
         io_context io{options};
         auto [client, server] = local_pair(io);

@@ -3,6 +3,9 @@
 // The parts of harness.hpp that talk to the system.
 #include <support/harness.hpp>
 
+#include <support/skip.hpp>
+#include <support/world.hpp>
+
 #include <dirent.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -22,36 +25,61 @@ namespace {
 constexpr std::array all_backends{backend_choice::epoll, backend_choice::uring_a,
                                   backend_choice::uring_b, backend_choice::uring_c};
 
-// In the order of `all_backends`, each once.
-std::vector<backend_choice> backends_in(const std::string& list) {
-    std::vector<backend_choice> those;
+struct chosen {
+    std::vector<backend_choice> kernel;  // In the order of `all_backends`, each once.
+    bool world = false;
+};
+
+chosen chosen_by(const std::string& list) {
+    chosen those;
     std::vector<std::string> names;
     std::istringstream rest{list};
     for (std::string name; std::getline(rest, name, ',');) names.push_back(name);
     for (const backend_choice each : all_backends) {
-        if (std::erase(names, describe(each)) > 0) those.push_back(each);
+        if (std::erase(names, describe(each)) > 0) those.kernel.push_back(each);
     }
+    those.world = std::erase(names, "world") > 0;
     for (const std::string& name : names) {
         FAIL("GYRE_TEST_BACKENDS: no backend is called ", name);
     }
     return those;
 }
 
-}  // namespace
-
-const std::vector<backend_choice>& backends_under_test() {
-    static const std::vector<backend_choice> chosen = [] {
+const chosen& chosen_backends() {
+    static const chosen it = [] {
         const char* list = std::getenv("GYRE_TEST_BACKENDS");
         if (list == nullptr) list = std::getenv("GYRE_TEST_BACKENDS_DEFAULT");
         if (list == nullptr || *list == '\0') {
-            return std::vector<backend_choice>{all_backends.begin(), all_backends.end()};
+            return chosen{{all_backends.begin(), all_backends.end()}, true};
         }
-        return backends_in(list);
+        return chosen_by(list);
     }();
-    return chosen;
+    return it;
 }
 
+thread_local test::machine* machine = nullptr;
+
+}  // namespace
+
+const std::vector<backend_choice>& backends_under_test() { return chosen_backends().kernel; }
+
+void skip_without_backends() {
+    if (backends_under_test().empty()) skip("it is for backends of the kernel");
+}
+
+bool worlds_under_test() { return chosen_backends().world; }
+
+test::machine* machine_here() noexcept { return machine; }
+on_machine::on_machine(test::machine& it) noexcept { machine = &it; }
+on_machine::~on_machine() { machine = nullptr; }
+
 socket_pair connected_pair(io_context& io) {
+    if (machine != nullptr) {
+        auto [client, server] = machine->connected_pair();
+        REQUIRE(client.set_option(no_delay{true}).ok());
+        REQUIRE(server.set_option(no_delay{true}).ok());
+        return {std::move(client), std::move(server)};
+    }
     const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in where{};
     where.sin_family = AF_INET;
@@ -72,12 +100,13 @@ socket_pair connected_pair(io_context& io) {
 }
 
 socket_pair local_pair(io_context& io) {
-    int ends[2] = {-1, -1};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    return {stream_socket::adopt(io, ends[0]), stream_socket::adopt(io, ends[1])};
+    auto [failed, one, other] = stream_socket::connected_pair(io);
+    REQUIRE_FALSE(failed);
+    return {std::move(one), std::move(other)};
 }
 
 std::size_t open_descriptors() {
+    if (machine != nullptr) return machine->open_descriptors();
     DIR* folder = ::opendir("/proc/self/fd");
     REQUIRE(folder != nullptr);
     std::size_t count = 0;

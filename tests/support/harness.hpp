@@ -4,7 +4,7 @@
 //
 // `on_every_backend(body)` runs one coroutine on epoll and on each io_uring tier, each on a loop of
 // its own, and fails with a dump of who waits for what if the coroutine has not ended in time.
-// GYRE_TEST_BACKENDS=epoll,uring-c narrows the list.
+// GYRE_TEST_BACKENDS=epoll,uring-c narrows the list; its fifth name, `world`, is for conformance.hpp.
 #pragma once
 
 #include <gyre/coro/launch.hpp>
@@ -20,11 +20,14 @@
 
 namespace gyre::testing {
 
-/// The backends that tests run on, in a fixed order. Never empty.
+/// The kernel's backends that tests run on, in a fixed order. Empty if worlds are wanted only.
 [[nodiscard]] const std::vector<backend_choice>& backends_under_test();
 
 /// How long a body may take before it counts as hanging; generous, since sanitizers are slow.
 inline constexpr duration patience = std::chrono::seconds{60};
+
+/// Reports the current test as skipped if there is none of these.
+void skip_without_backends();
 
 /// Runs `body(io)` to its end on a loop of `choice`. True if it ended.
 template <class Body>
@@ -51,12 +54,14 @@ bool run_on(backend_choice choice, const Body& body) {
 /// Runs `body(io)`, a callable that returns task<>, once per backend under test.
 template <class Body>
 void on_every_backend(const Body& body) {
+    skip_without_backends();
     for (const backend_choice each : backends_under_test()) run_on(each, body);
 }
 
 /// Calls `body(options)` once per backend under test, for tests that make their own loops.
 template <class Body>
 void with_every_backend(const Body& body) {
+    skip_without_backends();
     for (const backend_choice each : backends_under_test()) {
         INFO("backend ", std::string{describe(each)});
         io_context_options options;

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 
 namespace gyre::testing {
 
@@ -17,13 +18,18 @@ namespace gyre::testing {
 /// ctest.
 inline constexpr int skipped_status = 77;
 
-/// Test cases of this process that have skipped themselves.
+/// Test cases of this process that have skipped themselves, and how often they have said so: a test may on
+/// each backend.
 inline unsigned tests_skipped = 0;
+inline unsigned skips = 0;
 
-/// Reports the current test as skipped; the caller returns at once. Once per test case.
+/// Reports the current test as skipped; the caller returns at once.
 inline void skip(const std::string& reason) {
+    static const void* last = nullptr;
+    const void* const current = doctest::getContextOptions()->currentTest;
     MESSAGE("skipped: ", reason);
-    ++tests_skipped;
+    ++skips;
+    if (std::exchange(last, current) != current) ++tests_skipped;
 }
 
 }  // namespace gyre::testing
