@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The laws of a duplex stream, asked of everything that claims to be one, on every backend.
+// The laws of a duplex stream, asked of everything that claims to be one, on every backend and in a world.
 //
 // gyre/stream/concepts.hpp states them; a protocol written against that concept works on a pipe in
 // memory, on a Unix-domain socket and on TCP, on halves of them and through layers above them, because
@@ -25,6 +25,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_any.hpp>
 
+#include <support/conformance.hpp>
 #include <support/disposable.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
@@ -267,7 +268,7 @@ void on_each_backend(const Law& law) {
             co_await law(connection);
         }
     };
-    on_every_backend(test);
+    on_each_backend_of("streams of every kind", test);
 }
 
 /// Asks a law, a callable `task<>(connection&)` that may want the `io_context&` as well, of each kind on
