@@ -5,6 +5,7 @@
 
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <support/conformance.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
@@ -74,7 +75,7 @@ void check_order_with_capacity(std::size_t capacity) {
         CHECK(received.size() == count);
         CHECK(std::is_sorted(received.begin(), received.end()));
     };
-    on_every_backend(test);
+    on_each_backend_of("coordination", test);
 }
 
 }  // namespace
@@ -114,7 +115,7 @@ TEST_CASE("a value that was not sent by try_send is untouched") {
 }
 
 TEST_CASE("values that only move arrive") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<std::unique_ptr<int>> pointers{1};
         std::vector<int> received;
         const auto receiver = [&]() -> task<> {
@@ -140,7 +141,7 @@ TEST_CASE("values that only move arrive") {
 }
 
 TEST_CASE("closing lets receivers empty a channel before they hear of it") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> numbers{2};
         int value = 5;
         CHECK(numbers.try_send(value));
@@ -160,7 +161,7 @@ TEST_CASE("closing lets receivers empty a channel before they hear of it") {
 }
 
 TEST_CASE("closing ends senders that wait, and their values are not delivered") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> numbers{1};
         std::vector<error> outcomes;
         const auto body = [&](task_group& group) -> task<> {
@@ -178,7 +179,7 @@ TEST_CASE("closing ends senders that wait, and their values are not delivered") 
 }
 
 TEST_CASE("closing ends receivers that wait") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> numbers{0};
         values received;
         std::vector<error> outcomes;
@@ -196,7 +197,7 @@ TEST_CASE("closing ends receivers that wait") {
 }
 
 TEST_CASE("receivers are served in the order in which they came") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> numbers{0};
         std::vector<values> received(3);
         std::vector<error> outcomes;
@@ -213,7 +214,7 @@ TEST_CASE("receivers are served in the order in which they came") {
 }
 
 TEST_CASE("senders that wait are served in the order in which they came, behind what is there") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> numbers{2};
         std::vector<error> outcomes;
         values received;
@@ -232,7 +233,7 @@ TEST_CASE("senders that wait are served in the order in which they came, behind 
 }
 
 TEST_CASE("a receiver that was stopped takes no value, and the next one gets it") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> numbers{0};
 
         const io_result<int> late = co_await with_timeout(1ms, numbers.receive());
@@ -254,7 +255,7 @@ TEST_CASE("a receiver that was stopped takes no value, and the next one gets it"
 }
 
 TEST_CASE("a sender that was stopped has sent nothing") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> numbers{1};
         static_cast<void>(co_await numbers.send(1));
 
@@ -267,7 +268,7 @@ TEST_CASE("a sender that was stopped has sent nothing") {
 }
 
 TEST_CASE("a stopped receive leaves a value where it is") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> numbers{1};
         static_cast<void>(co_await numbers.send(1));
         values received;
@@ -354,7 +355,7 @@ TEST_CASE("what was sent is received exactly once, whichever waits are stopped m
             CHECK_FALSE(place.sent.empty());
         }
     };
-    on_every_backend(test);
+    on_each_backend_of("coordination", test);
 }
 
 TEST_CASE("a million values through a channel with room need no stack") {
@@ -373,7 +374,7 @@ TEST_CASE("a million values through a channel with room need no stack") {
 }
 
 TEST_CASE("values without a null state arrive in a std::optional") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<order> orders{1};
         values numbers;
         const auto body = [&](task_group& group) -> task<> {

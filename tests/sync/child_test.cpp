@@ -7,6 +7,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/conformance.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <map>
@@ -32,7 +33,7 @@ task<io_result<>> outcome_when(event& ready) {
 }  // namespace
 
 TEST_CASE("the result of a child is had through its handle, before and after its end") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         const auto body = [&](task_group& group) -> task<> {
             child<std::unique_ptr<int>> first = group.spawn_child(number_when(ready, 1));
@@ -60,7 +61,7 @@ TEST_CASE("the result of a child is had through its handle, before and after its
 }
 
 TEST_CASE("a stop through its handle ends one child alone, begun or not") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         const group_options options{group_mode::stop_on_first_error};
         const auto body = [&](task_group& group) -> task<io_result<>> {
@@ -91,7 +92,7 @@ TEST_CASE("a stop through its handle ends one child alone, begun or not") {
 }
 
 TEST_CASE("a drain through its handle ends what a child waits for idly") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         const auto idles = [&]() -> task<io_result<>> {
             const io_result<> waited = co_await idle(unset.wait());
@@ -110,7 +111,7 @@ TEST_CASE("a drain through its handle ends what a child waits for idly") {
 }
 
 TEST_CASE("a child whose handle has gone goes on, and the group hears of its error") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         const auto fails_when = [&]() -> task<io_result<>> {
             static_cast<void>(co_await ready.wait());
@@ -134,7 +135,7 @@ TEST_CASE("a child whose handle has gone goes on, and the group hears of its err
 }
 
 TEST_CASE("the group hears of no error that a handle is told of") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const auto fails = []() -> task<io_result<>> { co_return errc::eof; };
         const auto body = [&](task_group& group) -> task<> {
             child<io_result<>> job = group.spawn_child(fails());
@@ -148,7 +149,7 @@ TEST_CASE("the group hears of no error that a handle is told of") {
 }
 
 TEST_CASE("a handle may outlive its group, with the result in it") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         child<int> job;
         const auto body = [&](task_group& group) -> task<> {
             job = group.spawn_child([]() -> task<int> { co_return 7; });
@@ -167,7 +168,7 @@ TEST_CASE("a handle may outlive its group, with the result in it") {
 }
 
 TEST_CASE("a stop of whoever waits for a result reaches the child, whose own result it is") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         const auto reports = [&]() -> task<io_result<int>> {
             const io_result<> waited = co_await unset.wait();
@@ -190,7 +191,7 @@ TEST_CASE("a stop of whoever waits for a result reaches the child, whose own res
 }
 
 TEST_CASE("a wait for a child's end that is canceled leaves the child alone") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         const auto body = [&](task_group& group) -> task<> {
             child<io_result<>> job = group.spawn_child(outcome_when(ready));
@@ -207,7 +208,7 @@ TEST_CASE("a wait for a child's end that is canceled leaves the child alone") {
 }
 
 TEST_CASE("a wait that a child's end has woken succeeds although a stop follows, and not before") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         error woken = errc::malformed;
         error begun_stopped;
         const auto ends = []() -> task<> { co_await yield(); };

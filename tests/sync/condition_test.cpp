@@ -4,6 +4,7 @@
 #include <gyre/sync/condition.hpp>
 
 #include <gyre/sync/task_group.hpp>
+#include <support/conformance.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <vector>
@@ -40,7 +41,7 @@ task<> wait_and_look(counter& at, mutex::guard& held, io_result<>& outcome) {
 }  // namespace
 
 TEST_CASE("a condition lets go of the lock while it waits, and has it again afterwards") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         counter shared;
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
@@ -69,7 +70,7 @@ TEST_CASE("a condition lets go of the lock while it waits, and has it again afte
 }
 
 TEST_CASE("notify_all wakes all waiters, and each holds the lock in turn") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         counter shared;
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
@@ -89,7 +90,7 @@ TEST_CASE("notify_all wakes all waiters, and each holds the lock in turn") {
 }
 
 TEST_CASE("a notification without a waiter is lost") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         counter shared;
         mutex::guard held = shared.lock.try_lock();
         shared.changed.notify_one();
@@ -102,7 +103,7 @@ TEST_CASE("a notification without a waiter is lost") {
 }
 
 TEST_CASE("a stopped wait takes the lock again before it returns, even if it has to wait") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         counter shared;
         mutex::guard held = shared.lock.try_lock();
         io_result<> outcome;
@@ -131,7 +132,7 @@ TEST_CASE("a stopped wait takes the lock again before it returns, even if it has
 }
 
 TEST_CASE("a notification that meets a stopped waiter goes to the next one") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         counter shared;
         std::vector<int> order;
         event stop_first;

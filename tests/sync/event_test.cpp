@@ -7,6 +7,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 
@@ -26,7 +27,7 @@ task<> note_when_set(event& until, std::vector<int>& order, int name) {
 }  // namespace
 
 TEST_CASE("setting an event lets its waiters go in the order in which they came") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
@@ -43,7 +44,7 @@ TEST_CASE("setting an event lets its waiters go in the order in which they came"
 }
 
 TEST_CASE("a wait for an event that never comes times out") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event never_set;
 
         const io_result<> waited = co_await with_timeout(2ms, never_set.wait());
@@ -53,7 +54,7 @@ TEST_CASE("a wait for an event that never comes times out") {
 }
 
 TEST_CASE("a set event lets every wait pass until it is reset") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         ready.set();
         const io_result<> first = co_await ready.wait();
@@ -67,7 +68,7 @@ TEST_CASE("a set event lets every wait pass until it is reset") {
 }
 
 TEST_CASE("waiters that were released stay released when the event is reset in the same turn") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
@@ -90,7 +91,7 @@ TEST_CASE("waiters that were released stay released when the event is reset in t
 }
 
 TEST_CASE("setting an event twice releases each waiter once") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
@@ -107,7 +108,7 @@ TEST_CASE("setting an event twice releases each waiter once") {
 }
 
 TEST_CASE("waiting a million times for an event that is set needs no stack") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         ready.set();
         int passed = 0;

@@ -8,6 +8,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_any.hpp>
+#include <support/conformance.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
@@ -44,7 +45,7 @@ task<std::vector<int>> all_of(generator<int> values) {
 }  // namespace
 
 TEST_CASE("a generator yields its values in order and then nothing, as often as it is asked") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         generator<int> values = count_to(2);
 
         const std::optional<int> first = co_await values.next();
@@ -60,7 +61,7 @@ TEST_CASE("a generator yields its values in order and then nothing, as often as 
 }
 
 TEST_CASE("a generator may wait between its values") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const std::vector<int> values = co_await all_of(count_slowly(5));
         const std::vector<int> none = co_await all_of(count_slowly(0));
 
@@ -70,7 +71,7 @@ TEST_CASE("a generator may wait between its values") {
 }
 
 TEST_CASE("nothing runs ahead of the consumer") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int made = 0;
         const auto makes = [&]() -> generator<int> {
             for (;;) co_yield ++made;
@@ -86,7 +87,7 @@ TEST_CASE("nothing runs ahead of the consumer") {
 }
 
 TEST_CASE("values that only move are yielded") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const auto makes = []() -> generator<std::unique_ptr<int>> {
             auto first = std::make_unique<int>(1);
             co_yield std::move(first);
@@ -105,7 +106,7 @@ TEST_CASE("values that only move are yielded") {
 }
 
 TEST_CASE("what the body keeps is copied, not moved from") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const auto makes = []() -> generator<std::string> {
             std::string text = "a text that is too long to live in the string itself: ";
             const std::string constant = "constant";
@@ -130,7 +131,7 @@ TEST_CASE("what the body keeps is copied, not moved from") {
 }
 
 TEST_CASE("a generator destroyed between two values ends its body, locals and all") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         auto witness = std::make_shared<int>(1);
         const auto makes = [](std::shared_ptr<int> held) -> generator<int> {
             const std::shared_ptr<int> local = held;
@@ -148,7 +149,7 @@ TEST_CASE("a generator destroyed between two values ends its body, locals and al
 }
 
 TEST_CASE("a generator moves between two values") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         generator<int> values = count_to(3);
         static_cast<void>(co_await values.next());
         generator<int> moved = std::move(values);
@@ -160,7 +161,7 @@ TEST_CASE("a generator moves between two values") {
 }
 
 TEST_CASE("a stop reaches what the body waits for, and the body decides what follows") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         const auto makes = [&]() -> generator<error> {
             const io_result<> waited = co_await unset.wait();
@@ -189,7 +190,7 @@ TEST_CASE("a stop reaches what the body waits for, and the body decides what fol
 }
 
 TEST_CASE("each value may be asked for under other circumstances") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event set;
         const auto makes = [&]() -> generator<io_result<>> {
             io_result<> waited;

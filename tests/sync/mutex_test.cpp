@@ -4,6 +4,7 @@
 #include <gyre/sync/mutex.hpp>
 
 #include <gyre/sync/task_group.hpp>
+#include <support/conformance.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <vector>
@@ -27,7 +28,7 @@ task<> hold_across_awaits(mutex& lock, int& inside, std::vector<int>& order, int
 }  // namespace
 
 TEST_CASE("one holder at a time, in the order of asking") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         mutex lock;
         int inside = 0;
         std::vector<int> order;
@@ -46,7 +47,7 @@ TEST_CASE("one holder at a time, in the order of asking") {
 }
 
 TEST_CASE("a lock that is held cannot be tried, and a released one goes to the waiter first") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         mutex lock;
         int inside = 0;
         std::vector<int> order;
@@ -85,7 +86,7 @@ TEST_CASE("a guard moves, unlocks once, and lets go of what it held when it is a
 }
 
 TEST_CASE("a lock that was not got in time yields an empty guard, and the lock stays usable") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         mutex lock;
         mutex::guard held = lock.try_lock();
 
@@ -99,7 +100,7 @@ TEST_CASE("a lock that was not got in time yields an empty guard, and the lock s
 }
 
 TEST_CASE("a lock whose result is not taken is released") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         mutex lock;
 
         static_cast<void>(co_await lock.lock());

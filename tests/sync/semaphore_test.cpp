@@ -6,6 +6,7 @@
 #include <gyre/coro/resume.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <support/conformance.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ task<> enter_and_leave(semaphore& door, crowd& within) {
 }  // namespace
 
 TEST_CASE("a semaphore lets in as many as it has permits, and all in the end") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         semaphore door{3};
         crowd within;
         const auto body = [&](task_group& group) -> task<> {
@@ -57,7 +58,7 @@ TEST_CASE("a semaphore lets in as many as it has permits, and all in the end") {
 }
 
 TEST_CASE("permits go to waiters in the order in which they came, and none overtakes") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         semaphore door{0};
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
@@ -81,7 +82,7 @@ TEST_CASE("permits go to waiters in the order in which they came, and none overt
 }
 
 TEST_CASE("a permit released after a waiter was stopped goes to the next one") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         semaphore door{0};
 
         const io_result<> late = co_await with_timeout(1ms, door.acquire());
@@ -95,7 +96,7 @@ TEST_CASE("a permit released after a waiter was stopped goes to the next one") {
 }
 
 TEST_CASE("a stopped acquire takes no permit even where there is one") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         semaphore door{1};
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
@@ -112,7 +113,7 @@ TEST_CASE("a stopped acquire takes no permit even where there is one") {
 }
 
 TEST_CASE("an acquire for intake is ended by a drain") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         semaphore door{0};
         io_result<> taken;
         const auto intake = [&]() -> task<> { taken = co_await door.acquire_for_intake(); };
@@ -144,7 +145,7 @@ TEST_CASE("permits of a loop give themselves back, all or in parts") {
 }
 
 TEST_CASE("several permits are waited for in turn, and those behind go on if the first gives up") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         semaphore doors{2};
         std::vector<std::size_t> order;
         const auto take = [&](std::size_t count) -> task<> {
@@ -180,7 +181,7 @@ TEST_CASE("several permits are waited for in turn, and those behind go on if the
 }
 
 TEST_CASE("a frame that is destroyed while it waits for permits lets those behind it go on") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         semaphore doors{1};
         std::vector<int> order;
         stop_chain chain;

@@ -5,6 +5,8 @@
 #include <gyre/sync/sleep.hpp>
 
 #include <gyre/sync/task_group.hpp>
+#include <support/conformance.hpp>
+#include <support/harness.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
@@ -46,7 +48,7 @@ task<> sleep_until_and_note(time_point deadline, std::vector<int>& order, int na
 }  // namespace
 
 TEST_CASE("a sleep lasts as long as it was asked to") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         const time_point begin = io.now();
 
         const io_result<> slept = co_await sleep_for(20ms);
@@ -69,7 +71,7 @@ TEST_CASE("a sleep counts from its await, however long its coroutine has compute
 }
 
 TEST_CASE("sleepers wake in the order of their deadlines") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         // Only sleepers that all began before the first deadline can show an order: on a machine that is
         // too busy for that, the next round has more time. Moments that have passed count as now.
         bool all_began_in_time = false;
@@ -94,7 +96,7 @@ TEST_CASE("sleepers wake in the order of their deadlines") {
 }
 
 TEST_CASE("a sleep until a moment that has passed lets others run and succeeds") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         std::vector<int> order;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(sleep_and_note(0ms, order, 1));
@@ -120,7 +122,7 @@ TEST_CASE("a stop ends a sleep at once") {
 }
 
 TEST_CASE("a drain does not end a sleep") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         std::vector<int> order;
         const time_point begin = io.now();
         const auto body = [&](task_group& group) -> task<> {
@@ -138,7 +140,7 @@ TEST_CASE("a drain does not end a sleep") {
 }
 
 TEST_CASE("of two sleeps that end in the same moment the first cannot stop the second any more") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         const time_point moment = io.now() + 3ms;
         std::vector<error> outcomes;
         const auto body = [&](task_group& group) -> task<> {
@@ -159,7 +161,7 @@ TEST_CASE("of two sleeps that end in the same moment the first cannot stop the s
 }
 
 TEST_CASE("a frame may be destroyed while it sleeps, and while its wake-up is on its way") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         int resumptions = 0;
         struct frame : callback_frame {
             explicit frame(int& count) noexcept
@@ -187,7 +189,7 @@ TEST_CASE("a frame may be destroyed while it sleeps, and while its wake-up is on
 }
 
 TEST_CASE("a yield lets run what is ready, also when everything stops") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         std::vector<int> order;
         const auto other = [&]() -> task<> {
             order.push_back(1);

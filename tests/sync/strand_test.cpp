@@ -9,6 +9,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <support/conformance.hpp>
 #include <support/long_run.hpp>
 #include <support/settle.hpp>
 #include <support/waiting_laws.hpp>
@@ -72,7 +73,7 @@ struct numbered : work {
 }  // namespace
 
 TEST_CASE("a strand runs what was posted in order, and nothing inside post") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         constexpr int count = 1000;
         strand one_at_a_time{io};
         std::vector<int> order;
@@ -98,7 +99,7 @@ TEST_CASE("a strand runs what was posted in order, and nothing inside post") {
 }
 
 TEST_CASE("a busy strand leaves the loop to others in between") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         constexpr int count = 10'000;
         strand busy{io};
         std::vector<int> order;
@@ -118,7 +119,7 @@ TEST_CASE("a busy strand leaves the loop to others in between") {
 }
 
 TEST_CASE("a strand takes posts from many threads, runs each once and keeps each thread's order") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         constexpr int threads = 4;
         constexpr int per_thread = 5000;
         strand one_at_a_time{io};
@@ -156,7 +157,7 @@ TEST_CASE("a strand takes posts from many threads, runs each once and keeps each
 }
 
 TEST_CASE("a coroutine runs on a strand from its first to its last line, whatever it waits for") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         marking_executor marked{io};
         strand there{marked};
         auto [client, server] = local_pair(io);
@@ -211,7 +212,7 @@ TEST_CASE("a coroutine runs on a strand from its first to its last line, whateve
 }
 
 TEST_CASE("coroutines on one strand never overlap between two waits") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         strand there{io};
         std::vector<int> order;
         const auto visits = [&](int name) -> task<> {
@@ -232,7 +233,7 @@ TEST_CASE("coroutines on one strand never overlap between two waits") {
 }
 
 TEST_CASE("a stop reaches what runs on a strand, before it begins and while it waits") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         strand there{io};
         event unset;
         std::vector<error> outcomes;
@@ -257,7 +258,7 @@ TEST_CASE("a stop reaches what runs on a strand, before it begins and while it w
 }
 
 TEST_CASE("a task that is never run on its strand disappears") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         strand there{io};
         auto witness = std::make_shared<int>(1);
         const auto holds = [](std::shared_ptr<int> held) -> task<int> { co_return *held; };
@@ -275,7 +276,7 @@ TEST_CASE("a task that is never run on its strand disappears") {
 }
 
 TEST_CASE("a strand on a strand keeps the order of both") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         strand outer{io};
         strand inner{outer};
         const auto value = []() -> task<int> {

@@ -6,6 +6,7 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/conformance.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
@@ -53,7 +54,7 @@ task<io_result<>> fail_later(errc code) {
 }  // namespace
 
 TEST_CASE("a group ends when its body and every child have ended") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int ended = 0;
         const auto body = [&](task_group& group) -> task<int> {
             for (int each = 0; each < 10; ++each) group.spawn(count_ends(ended));
@@ -68,7 +69,7 @@ TEST_CASE("a group ends when its body and every child have ended") {
 }
 
 TEST_CASE("a child begins by a post, never inside spawn") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         bool began = false;
         const auto child = [&]() -> task<> {
             began = true;
@@ -88,7 +89,7 @@ TEST_CASE("a child begins by a post, never inside spawn") {
 }
 
 TEST_CASE("joining waits for the children there are, and for none at once") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int ended = 0;
         const auto body = [&](task_group& group) -> task<> {
             co_await group.join();
@@ -106,7 +107,7 @@ TEST_CASE("joining waits for the children there are, and for none at once") {
 }
 
 TEST_CASE("joining ignores a stop, since the children may take their time") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event finish;
         bool joined = false;
         const auto stubborn = [&]() -> task<> {
@@ -134,7 +135,7 @@ TEST_CASE("joining ignores a stop, since the children may take their time") {
 }
 
 TEST_CASE("a body that returns early leaves its children running where errors are collected") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event finish;
         error outcome = errc::malformed;
         const auto sets = [&]() -> task<> {
@@ -154,7 +155,7 @@ TEST_CASE("a body that returns early leaves its children running where errors ar
 }
 
 TEST_CASE("an error of a child changes nothing where errors are collected, but is remembered") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event finish;
         error outcome = errc::malformed;
         error first;
@@ -175,7 +176,7 @@ TEST_CASE("an error of a child changes nothing where errors are collected, but i
 }
 
 TEST_CASE("the first error of a child stops the others and the body where that was asked for") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         error sibling;
         error of_body;
@@ -197,7 +198,7 @@ TEST_CASE("the first error of a child stops the others and the body where that w
 }
 
 TEST_CASE("an error of the body stops the children where the first error stops, and comes first") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         error child;
         const group_options options{group_mode::stop_on_first_error};
@@ -216,7 +217,7 @@ TEST_CASE("an error of the body stops the children where the first error stops, 
 
 TEST_CASE(
     "a body that returns early without an error leaves children running until the first error") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event finish;
         error outcome = errc::malformed;
         const group_options options{group_mode::stop_on_first_error};
@@ -238,7 +239,7 @@ TEST_CASE(
 }
 
 TEST_CASE("children that serve the body go when it goes") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         error begun;
         error not_begun;
@@ -259,7 +260,7 @@ TEST_CASE("children that serve the body go when it goes") {
 }
 
 TEST_CASE("the bound refuses further children until one has ended, and destroys what it refuses") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int count = 0;
         event finish;
         group_options options;
@@ -282,7 +283,7 @@ TEST_CASE("the bound refuses further children until one has ended, and destroys 
 }
 
 TEST_CASE("a child's value goes to its exit handler") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int sum = 0;
         const auto value = [](int of) -> task<std::unique_ptr<int>> {
             co_await yield();
@@ -302,7 +303,7 @@ TEST_CASE("a child's value goes to its exit handler") {
 }
 
 TEST_CASE("an exit handler may spawn another child, even as the last one ends") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int ended = 0;
         const auto value = []() -> task<int> { co_return 1; };
         const auto body = [&](task_group& group) -> task<> {
@@ -331,7 +332,7 @@ task<> family(task_group& group, int generations, int& ended) {
 }  // namespace
 
 TEST_CASE("children may spawn children into the group, also after its body has ended") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int ended = 0;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(family(group, 7, ended));
@@ -345,7 +346,7 @@ TEST_CASE("children may spawn children into the group, also after its body has e
 }
 
 TEST_CASE("a stop goes through a group inside a group, to those who wait and those who begin") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         error waiting;
         error of_body;
@@ -372,7 +373,7 @@ TEST_CASE("a stop goes through a group inside a group, to those who wait and tho
 }
 
 TEST_CASE("a stop of the inner group leaves the outer one alone") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event finish;
         error inside;
         error outside = errc::malformed;
@@ -397,7 +398,7 @@ TEST_CASE("a stop of the inner group leaves the outer one alone") {
 }
 
 TEST_CASE("a group that begins stopped runs its body and its children, who hear of it") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         error of_body;
         error child;
@@ -419,7 +420,7 @@ TEST_CASE("a group that begins stopped runs its body and its children, who hear 
 }
 
 TEST_CASE("a drain of a group ends only intake, and one that begins later begins drained") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event finish;
         error before = errc::malformed;
         error intake_before;
@@ -449,7 +450,7 @@ TEST_CASE("a drain of a group ends only intake, and one that begins later begins
 
 TEST_CASE(
     "a stop that a body asks of the group around it, before it first waits, reaches its own") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         error child;
         error of_body;
@@ -476,7 +477,7 @@ TEST_CASE(
 }
 
 TEST_CASE("ten thousand children run, and each is freed the moment it ends") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         constexpr int children = 10'000;
         int count = 0;
         event finish;
@@ -503,7 +504,7 @@ TEST_CASE("ten thousand children run, and each is freed the moment it ends") {
 }
 
 TEST_CASE("ten thousand waiting children are stopped in one go") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         constexpr int children = 10'000;
         int canceled = 0;
         event unset;
@@ -524,7 +525,7 @@ TEST_CASE("ten thousand waiting children are stopped in one go") {
 }
 
 TEST_CASE("a group moves before it starts, and disappears if it is never awaited") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int ended = 0;
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(count_ends(ended));

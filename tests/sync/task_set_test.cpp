@@ -6,6 +6,7 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <support/conformance.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ struct only_made {
 }  // namespace
 
 TEST_CASE("results come in the order in which the children end, and then the end") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         std::array<event, 3> ready;
         const auto body = [&](task_group& group) -> task<> {
             task_set<std::unique_ptr<int>> set{group, 3};
@@ -66,7 +67,7 @@ TEST_CASE("results come in the order in which the children end, and then the end
 }
 
 TEST_CASE("results wait for whoever comes late, and count against the bound") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const auto body = [&](task_group& group) -> task<> {
             task_set<only_made> set{group, 2};
             set.spawn([]() -> task<only_made> { co_return only_made{1}; });
@@ -93,7 +94,7 @@ TEST_CASE("results wait for whoever comes late, and count against the bound") {
 }
 
 TEST_CASE("so many at a time as there is room for, however many there are to do") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int running = 0;
         int running_most = 0;
         int done = 0;
@@ -125,7 +126,7 @@ TEST_CASE("so many at a time as there is room for, however many there are to do"
 }
 
 TEST_CASE("the end of a set stops its children, for which the group waits, and no others") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         std::vector<error> of_set;
         error of_group = errc::malformed;
@@ -159,7 +160,7 @@ TEST_CASE("the end of a set stops its children, for which the group waits, and n
 }
 
 TEST_CASE("a stop of a set ends its children, whose results still come") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         const auto waits = [&]() -> task<io_result<>> {
             const io_result<> waited = co_await unset.wait();
@@ -184,7 +185,7 @@ TEST_CASE("a stop of a set ends its children, whose results still come") {
 }
 
 TEST_CASE("a wait for the next result that is canceled takes none, and the children go on") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         const auto body = [&](task_group& group) -> task<> {
             task_set<std::unique_ptr<int>> set{group, 1};
@@ -201,7 +202,7 @@ TEST_CASE("a wait for the next result that is canceled takes none, and the child
 }
 
 TEST_CASE("several may wait for results: each has one, or hears that there is none") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event ready;
         std::vector<error> heard;
         const auto body = [&](task_group& group) -> task<> {

@@ -10,6 +10,8 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <support/conformance.hpp>
+#include <support/harness.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
@@ -45,7 +47,7 @@ task<> wait_quietly(event& until) { static_cast<void>(co_await until.wait()); }
 }  // namespace
 
 TEST_CASE("what ends in time yields its own result, whatever that is") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         const io_result<int> failed = co_await with_timeout(very_long, fail_with(errc::eof));
         const io_result<int> canceled = co_await with_timeout(very_long, fail_with(errc::canceled));
 
@@ -56,7 +58,7 @@ TEST_CASE("what ends in time yields its own result, whatever that is") {
 }
 
 TEST_CASE("what does not end in time is stopped, and its progress is reported") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         const io_result<int> counted = co_await with_timeout(20ms, count_until_stopped());
 
         CHECK(counted.error() == errc::timed_out);
@@ -95,7 +97,7 @@ TEST_CASE("an idle time-out is pushed back from now, however long its coroutine 
 }
 
 TEST_CASE("a time-out keeps the activity that it interrupted") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         auto [client, server] = local_pair(io);
         std::array<std::byte, 8> space;
 
@@ -108,7 +110,7 @@ TEST_CASE("a time-out keeps the activity that it interrupted") {
 }
 
 TEST_CASE("the kernel's own time-out is not taken for ours") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         const io_result<int> failed =
             co_await with_timeout(very_long, fail_with(errc::connection_timed_out));
 
@@ -118,7 +120,7 @@ TEST_CASE("the kernel's own time-out is not taken for ours") {
 }
 
 TEST_CASE("a limit of zero or less still lets its awaitable try once") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event set;
         set.set();
         event unset;
@@ -136,7 +138,7 @@ TEST_CASE("a limit of zero or less still lets its awaitable try once") {
 }
 
 TEST_CASE("a deadline has passed however long ago it was") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         const std::array<time_point, 4> moments{time_point::min(), time_point::min() + 1ns,
                                                 time_point::min() + 1h, io.now() - duration::max()};
         event unset;
@@ -177,7 +179,7 @@ TEST_CASE("a deadline in the farthest future lets its loop sleep") {
 }
 
 TEST_CASE("of nested limits the nearest counts, inside or outside") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         event unset;
         const time_point begin = io.now();
 
@@ -197,7 +199,7 @@ TEST_CASE("of nested limits the nearest counts, inside or outside") {
 }
 
 TEST_CASE("an inner time-out leaves the outer limit in force") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event unset;
         int inner_time_outs = 0;
         const auto retries = [&]() -> task<io_result<>> {
@@ -216,7 +218,7 @@ TEST_CASE("an inner time-out leaves the outer limit in force") {
 }
 
 TEST_CASE("a parent's stop is reported as a stop, although the limit passes as well") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         event unset;
         const time_point moment = io.now() + 3ms;
         io_result<> outcome;
@@ -237,7 +239,7 @@ TEST_CASE("a parent's stop is reported as a stop, although the limit passes as w
 }
 
 TEST_CASE("what ends in the same turn in which the limit passes keeps its result") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         const time_point moment = io.now() + 2ms;
 
         const io_result<> slept = co_await with_deadline(moment, sleep_until(moment - 1ns));
@@ -247,7 +249,7 @@ TEST_CASE("what ends in the same turn in which the limit passes keeps its result
 }
 
 TEST_CASE("a limited task without a result says whether it was stopped") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event set;
         set.set();
         event unset;
@@ -261,7 +263,7 @@ TEST_CASE("a limited task without a result says whether it was stopped") {
 }
 
 TEST_CASE("a limit reaches every branch below it") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event unset;
         error first;
         error second;
@@ -281,7 +283,7 @@ TEST_CASE("a limit reaches every branch below it") {
 }
 
 TEST_CASE("a limited value that owns something is handed out") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         channel<std::unique_ptr<int>> pointers{1};
         static_cast<void>(co_await pointers.send(std::make_unique<int>(4)));
 
@@ -294,7 +296,7 @@ TEST_CASE("a limited value that owns something is handed out") {
 }
 
 TEST_CASE("what is shielded goes on while everything around it stops") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event finish;
         io_result<> before;
         io_result<> pending;
@@ -319,7 +321,7 @@ TEST_CASE("what is shielded goes on while everything around it stops") {
 }
 
 TEST_CASE("what is shielded is ended by its own limit") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event unset;
         io_result<> outcome;
         const auto child = [&]() -> task<> {
@@ -338,7 +340,7 @@ TEST_CASE("what is shielded is ended by its own limit") {
 }
 
 TEST_CASE("an idle wait is ended by a drain, before and while it waits, and by a stop") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event unset;
         std::array<io_result<>, 3> outcomes;
         const auto child = [&](io_result<>& outcome) -> task<> {
@@ -364,7 +366,7 @@ TEST_CASE("an idle wait is ended by a drain, before and while it waits, and by a
 }
 
 TEST_CASE("an idle wait that is not drained yields its own result") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event set;
         set.set();
 
@@ -377,7 +379,7 @@ TEST_CASE("an idle wait that is not drained yields its own result") {
 }
 
 TEST_CASE("a stop that what is limited asks for itself, before it first waits, reaches it") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         event unset;
         io_result<> outcome;
         const auto body = [&](task_group& group) -> task<> {
@@ -454,7 +456,7 @@ task<> talk_a_little(idle_timeout& silence) {
 }  // namespace
 
 TEST_CASE("an idle time-out that is pushed back lets go on, and ends what falls silent") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("timers", [](io_context& io) -> task<> {
         constexpr int words = 100;
         io_result<int> ended;
         // A machine that was too slow to speak in time gets another chance, with more time.
@@ -473,7 +475,7 @@ TEST_CASE("an idle time-out that is pushed back lets go on, and ends what falls 
 }
 
 TEST_CASE("an idle time-out may limit one thing after the other, and is told from a stop") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("timers", [](io_context&) -> task<> {
         idle_timeout silence{5ms};
 
         const io_result<> first = co_await with_idle_timeout(silence, talk_a_little(silence));

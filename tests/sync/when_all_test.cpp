@@ -6,9 +6,10 @@
 #include <base/ending.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
-#include <gyre/sync/task_group.hpp>
 #include <gyre/sync/when_any.hpp>
 #include <support/disposable.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <support/conformance.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
@@ -49,7 +50,7 @@ task<io_result<int>> count_until_stopped(event& stopped_by) {
 }  // namespace
 
 TEST_CASE("all results come back in order, whichever ended first") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const auto results =
             co_await when_all(number_later(1), number(2), nothing_at_all(), number_later(3));
 
@@ -61,7 +62,7 @@ TEST_CASE("all results come back in order, whichever ended first") {
 }
 
 TEST_CASE("leaf awaitables are awaited together without tasks around them") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         auto [client, server] = local_pair(io);
         std::array<std::byte, 8> space;
 
@@ -76,7 +77,7 @@ TEST_CASE("leaf awaitables are awaited together without tasks around them") {
 }
 
 TEST_CASE("a number known only at run time is awaited as a vector, even none") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         std::vector<task<int>> tasks;
         for (int value = 0; value < 100; ++value) tasks.push_back(number_later(value));
 
@@ -90,7 +91,7 @@ TEST_CASE("a number known only at run time is awaited as a vector, even none") {
 }
 
 TEST_CASE("awaiting all of nothing goes on at once") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const std::tuple<> none = co_await when_all();
 
         CHECK(none == std::tuple<>{});
@@ -98,7 +99,7 @@ TEST_CASE("awaiting all of nothing goes on at once") {
 }
 
 TEST_CASE("the first failure stops the others, and every result is there") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
 
         const auto results = co_await when_all(count_until_stopped(unset), fail_later(errc::eof),
@@ -112,7 +113,7 @@ TEST_CASE("the first failure stops the others, and every result is there") {
 }
 
 TEST_CASE("a failure before the others have begun stops them before they start") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         const auto fails_at_once = []() -> task<io_result<>> { co_return errc::malformed; };
 
@@ -124,7 +125,7 @@ TEST_CASE("a failure before the others have begun stops them before they start")
 }
 
 TEST_CASE("a failure in a vector stops the others") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         std::vector<task<io_result<>>> tasks;
         event unset;
         const auto waits = [&]() -> task<io_result<>> {
@@ -144,7 +145,7 @@ TEST_CASE("a failure in a vector stops the others") {
 }
 
 TEST_CASE("results that are tuples or only move come back as they are") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const auto pair = []() -> task<std::pair<int, int>> { co_return std::pair{1, 2}; };
         const auto tuple = []() -> task<std::tuple<int>> { co_return std::tuple{3}; };
         const auto pointer = []() -> task<std::unique_ptr<int>> {
@@ -162,7 +163,7 @@ TEST_CASE("results that are tuples or only move come back as they are") {
 }
 
 TEST_CASE("all of something moves before it starts") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         auto made = when_all(number(1), number_later(2));
         auto moved = std::move(made);
 
@@ -185,7 +186,7 @@ TEST_CASE("all of something that is never awaited disappears") {
 }
 
 TEST_CASE("combinations nest") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const auto results =
             co_await when_all(when_all(number_later(1), number(2)), when_all(number(3)), number(4));
 
@@ -195,7 +196,7 @@ TEST_CASE("combinations nest") {
 
 TEST_CASE(
     "a stop that one branch asks for, before all have begun, reaches those that wait already") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         error outcome;
         const auto body = [&](task_group& group) -> task<> {
@@ -258,7 +259,7 @@ disposable await_group(event& never) {
 }  // namespace
 
 TEST_CASE("a frame may be destroyed while it waits for branches, which end with it") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         auto [client, server] = local_pair(io);
         event never;
         bool told = false;

@@ -7,6 +7,7 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <support/conformance.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
@@ -41,7 +42,7 @@ task<io_result<int>> count_until_stopped(int& ended) {
 }  // namespace
 
 TEST_CASE("the first to end wins, the others are stopped and awaited") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         int ended = 0;
 
         auto first =
@@ -57,7 +58,7 @@ TEST_CASE("the first to end wins, the others are stopped and awaited") {
 }
 
 TEST_CASE("a branch that ends at once wins, and those behind it begin stopped") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event set;
         set.set();
         event unset;
@@ -72,7 +73,7 @@ TEST_CASE("a branch that ends at once wins, and those behind it begin stopped") 
 }
 
 TEST_CASE("an end with an error is an end, too") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> closed{1};
         closed.close();
         event unset;
@@ -85,7 +86,7 @@ TEST_CASE("an end with an error is an end, too") {
 }
 
 TEST_CASE("what a loser achieved in the same turn is reported") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> left{1};
         channel<int> right{1};
         const auto both = [&]() -> task<> {
@@ -113,7 +114,7 @@ TEST_CASE("what a loser achieved in the same turn is reported") {
 }
 
 TEST_CASE("bytes that a losing read has read are reported, and none is lost") {
-    on_every_backend([](io_context& io) -> task<> {
+    on_each_backend_of("coordination", [](io_context& io) -> task<> {
         auto [client, server] = connected_pair(io);
         std::size_t received = 0;
         for (int round = 0; round < 200; ++round) {
@@ -148,13 +149,13 @@ TEST_CASE("any of something moves before it starts, and disappears if it is neve
         CHECK(first.winner == 0);
         CHECK(std::get<0>(first.results) == 1);
     };
-    on_every_backend(test);
+    on_each_backend_of("coordination", test);
 
     CHECK(witness.use_count() == 1);
 }
 
 TEST_CASE("of a vector, too, the first to end wins, and every result comes back") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         channel<int> values{1};
         std::vector<channel<int>::receive_awaiter> waits;
         channel<int> others{1};
@@ -183,7 +184,7 @@ TEST_CASE("of a vector, too, the first to end wins, and every result comes back"
 }
 
 TEST_CASE("of a vector of tasks one that ends at once wins, and those behind it begin stopped") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         int stopped = 0;
         const auto waits = [&]() -> task<int> {
@@ -206,7 +207,7 @@ TEST_CASE("of a vector of tasks one that ends at once wins, and those behind it 
 }
 
 TEST_CASE("results that are tuples or only move come back as they are, also of a race") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         const auto pair = []() -> task<std::pair<int, int>> { co_return std::pair{1, 2}; };
         const auto pointer = []() -> task<std::unique_ptr<int>> {
             co_return std::make_unique<int>(4);
@@ -222,7 +223,7 @@ TEST_CASE("results that are tuples or only move come back as they are, also of a
 
 TEST_CASE(
     "a stop that one racer asks for, before all have begun, reaches those that wait already") {
-    on_every_backend([](io_context&) -> task<> {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
         event unset;
         error outcome;
         const auto body = [&](task_group& group) -> task<> {
