@@ -21,6 +21,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,10 @@ struct scratch_file {
 // Past the loop, on a machine of a world. The bytes, or -errno.
 int write_there(const descriptor& to, std::string_view what) {
     struct slot_reader : descriptor {
-        static descriptor_slot& slot_of(const descriptor& it) { return (it.*&slot_reader::slot)(); }
+        static descriptor_slot& slot_of(const descriptor& it) {
+            constexpr auto ask = &slot_reader::slot;
+            return std::invoke(ask, it);
+        }
     };
     write_operation write{bytes_of(what)};
     write.target = &slot_reader::slot_of(to);

@@ -10,12 +10,17 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <functional>
+
 namespace gyre::testing {
 namespace {
 
 // Sockets keep it to themselves.
 struct slot_reader : basic_socket {
-    static descriptor_slot& slot_of(const basic_socket& it) { return (it.*&slot_reader::slot)(); }
+    static descriptor_slot& slot_of(const basic_socket& it) {
+        constexpr auto ask = &slot_reader::slot;
+        return std::invoke(ask, it);
+    }
 };
 
 }  // namespace
