@@ -25,7 +25,7 @@ namespace {
 using any_body = std::function<task<>(io_context&)>;
 
 // A family "of the kernel" has those rows of its objects that no model can keep, or ours does not
-// (docs/decisions/0033-conformance.md).
+// (docs/decisions/0035-conformance.md).
 constexpr std::array all_families{
     object_family{"timers"},
     object_family{"coordination"},
