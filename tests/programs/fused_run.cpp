@@ -46,6 +46,7 @@ void read_report(fused_outcome& it) {
 
 fused_outcome run_once(const fused_scenario& scenario, const std::string& backend,
                        const std::string& fuse) {
+    CAPTURE(fuse);
     program it{scenario.path,
                scenario.arguments(),
                {{"GYRE_BACKEND", backend}, {"GYRE_TEST_FUSE", fuse}},
