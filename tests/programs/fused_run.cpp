@@ -69,7 +69,8 @@ std::string wrong_anyway(const fused_scenario& scenario, const fused_outcome& it
 
 // What is wrong about a run that was told to end, which is no failure.
 std::string wrong_end(const fused_outcome& it) {
-    if (it.says(error{errc::canceled}.message())) return "an end that was asked for is told as an error";
+    if (it.says(error{errc::canceled}.message()))
+        return "an end that was asked for is told as an error";
     return it.status == 0 ? "" : "its end was asked for, and is told as a failure";
 }
 
