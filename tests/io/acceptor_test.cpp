@@ -693,25 +693,6 @@ const std::vector<conformance_row> on_the_kernel{
          ::unlink(path.c_str());
 
          const endpoint abstract = endpoint::parse("unix:@gyre stale path test").value();
-TEST_CASE("an accept from what was adopted and does not listen is an error, and no wait") {
-    on_each_backend_of("acceptors of the kernel", [](io_context& io) -> task<> {
-        auto [failed, left, right] = stream_socket::connected_pair(io);
-        REQUIRE_FALSE(failed);
-        const int connected = left.release();
-        const int unbound = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const int datagrams = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        for (const int number : {connected, unbound, datagrams}) {
-            stream_acceptor wrong = stream_acceptor::adopt(io, number);
-
-            const io_result<stream_socket> first = co_await wrong.accept();
-            const io_result<stream_socket> second = co_await wrong.accept();
-
-            const errc why = number == datagrams ? errc::not_supported : errc::invalid_argument;
-            CHECK(first.error() == why);
-            CHECK(second.error() == why);
-        }
-    });
-}
 
          const local_acceptor first = local_acceptor::listen(io, abstract).take();
          const io_result<local_acceptor> second = local_acceptor::listen(io, abstract);
@@ -826,3 +807,23 @@ const conformance_suite on_each_machine_suite{"acceptors", on_each_machine};
 const conformance_suite on_the_kernel_suite{"acceptors of the kernel", on_the_kernel};
 
 }  // namespace
+
+TEST_CASE("an accept from what was adopted and does not listen is an error, and no wait") {
+    on_each_backend_of("acceptors of the kernel", [](io_context& io) -> task<> {
+        auto [failed, left, right] = stream_socket::connected_pair(io);
+        REQUIRE_FALSE(failed);
+        const int connected = left.release();
+        const int unbound = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const int datagrams = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        for (const int number : {connected, unbound, datagrams}) {
+            stream_acceptor wrong = stream_acceptor::adopt(io, number);
+
+            const io_result<stream_socket> first = co_await wrong.accept();
+            const io_result<stream_socket> second = co_await wrong.accept();
+
+            const errc why = number == datagrams ? errc::not_supported : errc::invalid_argument;
+            CHECK(first.error() == why);
+            CHECK(second.error() == why);
+        }
+    });
+}

@@ -5,8 +5,8 @@
 
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/sync/timeout.hpp>
-#include <support/conformance.hpp>
 #include <gyre/test/world.hpp>
+#include <support/conformance.hpp>
 #include <support/harness.hpp>
 
 #include <linux/net_tstamp.h>
@@ -259,6 +259,15 @@ const std::vector<conformance_row> on_the_kernel{
          CHECK(received < sent_count);
          REQUIRE(last.lost);
 
+         CHECK(*last.lost == sent_count - received);
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"datagrams", on_each_machine};
+const conformance_suite on_the_kernel_suite{"datagrams of the kernel", on_the_kernel};
+
+}  // namespace
+
 namespace {
 
 // A control message as the kernel writes it, behind those in `space`.
@@ -375,11 +384,3 @@ TEST_CASE("in a world, too, an interface has the kernel's times alone") {
     CHECK(it.find_timestamps("eth0").value() == software);
     CHECK(it.find_timestamps("nosuch0").error() == errc::no_such_device);
 }
-         CHECK(*last.lost == sent_count - received);
-     }},
-};
-
-const conformance_suite on_each_machine_suite{"datagrams", on_each_machine};
-const conformance_suite on_the_kernel_suite{"datagrams of the kernel", on_the_kernel};
-
-}  // namespace

@@ -176,6 +176,12 @@ const std::vector<conformance_row> on_the_kernel{
          CHECK(home.get("state") == large);
      }},
 
+};
+
+const conformance_suite on_the_kernel_suite{"files", on_the_kernel};
+
+}  // namespace
+
 TEST_CASE("a directory may be closed or destroyed while its next entry is read") {
     const scratch_directory home;
     static_cast<void>(home.put("it", ""));
@@ -252,8 +258,3 @@ TEST_CASE("beneath a directory, names and links are followed that stay there, an
         std::filesystem::remove(home / "served/new");
     });
 }
-};
-
-const conformance_suite on_the_kernel_suite{"files", on_the_kernel};
-
-}  // namespace

@@ -10,8 +10,8 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
-#include <support/disposable.hpp>
 #include <support/conformance.hpp>
+#include <support/disposable.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
@@ -332,30 +332,6 @@ const std::vector<conformance_row> on_the_kernel{
          CHECK(status.links == 1);
          CHECK(static_cast<unsigned>(status.permissions) == (expected.st_mode & 07777U));
          const auto modified = std::chrono::seconds{expected.st_mtim.tv_sec} +
-TEST_CASE("what the page cache holds is read without a worker") {
-    on_each_backend_of("files", [](io_context&) -> task<> {
-        const scratch_directory home;
-        const std::string name = home.put("it", std::string(1 << 16, 'x'));
-        auto opened = co_await file::open(name);
-        file it = opened.take();
-        std::array<std::byte, 4096> block{};
-        const std::ptrdiff_t threads = threads_of_this_process();
-        std::size_t got = 0;
-
-        for (;;) {
-            const auto read = co_await it.read_some(block);
-            if (!read.ok()) {
-                CHECK(read.error() == errc::eof);
-                break;
-            }
-            CHECK(block[read.value() - 1] == std::byte{'x'});
-            got += read.value();
-        }
-
-        CHECK(got == 1 << 16);
-        CHECK(threads_of_this_process() <= threads);
-    });
-}
 
                                std::chrono::nanoseconds{expected.st_mtim.tv_nsec};
          CHECK(status.modified.time_since_epoch() == modified);
@@ -450,6 +426,47 @@ TEST_CASE("what the page cache holds is read without a worker") {
              CHECK((resized.ok() || resized.error() == errc::canceled));
          };
          for (int round = 0; round < 1000; ++round) {
+             std::array<file, 4> some;
+             for (std::size_t each = 0; each < some.size(); ++each) {
+                 const std::string name = home / std::to_string(each);
+                 some[each] = (co_await file::open(name, file_options::updating())).take();
+             }
+             for (file& each : some) launch(io, resize(each), or_terminate{});
+             co_await yield();
+             for (file& each : some) CHECK(each.close().ok());
+             co_await yield();
+         }
+     }},
+};
+
+const conformance_suite on_the_kernel_suite{"files", on_the_kernel};
+
+}  // namespace
+
+TEST_CASE("what the page cache holds is read without a worker") {
+    on_each_backend_of("files", [](io_context&) -> task<> {
+        const scratch_directory home;
+        const std::string name = home.put("it", std::string(1 << 16, 'x'));
+        auto opened = co_await file::open(name);
+        file it = opened.take();
+        std::array<std::byte, 4096> block{};
+        const std::ptrdiff_t threads = threads_of_this_process();
+        std::size_t got = 0;
+
+        for (;;) {
+            const auto read = co_await it.read_some(block);
+            if (!read.ok()) {
+                CHECK(read.error() == errc::eof);
+                break;
+            }
+            CHECK(block[read.value() - 1] == std::byte{'x'});
+            got += read.value();
+        }
+
+        CHECK(got == 1 << 16);
+        CHECK(threads_of_this_process() <= threads);
+    });
+}
 
 namespace {
 
@@ -497,19 +514,3 @@ TEST_CASE(
         CHECK(open_descriptors() == before);
     });
 }
-             std::array<file, 4> some;
-             for (std::size_t each = 0; each < some.size(); ++each) {
-                 const std::string name = home / std::to_string(each);
-                 some[each] = (co_await file::open(name, file_options::updating())).take();
-             }
-             for (file& each : some) launch(io, resize(each), or_terminate{});
-             co_await yield();
-             for (file& each : some) CHECK(each.close().ok());
-             co_await yield();
-         }
-     }},
-};
-
-const conformance_suite on_the_kernel_suite{"files", on_the_kernel};
-
-}  // namespace

@@ -167,6 +167,18 @@ const std::vector<conformance_row> on_the_kernel{
          const auto nothing = co_await with_timeout(1ms, watch.next());
          CHECK(nothing.error() == errc::timed_out);
 
+         CHECK(watch.close().ok());
+         CHECK(watch.add(home.path().string(), file_event::created).error() == errc::closed);
+         CHECK(watch.remove(number).error() == errc::closed);
+         const auto closed = co_await watch.next();
+         CHECK(closed.error() == errc::closed);
+     }},
+};
+
+const conformance_suite on_the_kernel_suite{"watches", on_the_kernel};
+
+}  // namespace
+
 TEST_CASE("names that cannot be watched say why") {
     on_each_backend_of("watches", [](io_context& io) -> task<> {
         const scratch_directory home;
@@ -301,15 +313,3 @@ TEST_CASE("a set of watches may be destroyed while its next change is waited for
         }
     });
 }
-
-         CHECK(watch.close().ok());
-         CHECK(watch.add(home.path().string(), file_event::created).error() == errc::closed);
-         CHECK(watch.remove(number).error() == errc::closed);
-         const auto closed = co_await watch.next();
-         CHECK(closed.error() == errc::closed);
-     }},
-};
-
-const conformance_suite on_the_kernel_suite{"watches", on_the_kernel};
-
-}  // namespace

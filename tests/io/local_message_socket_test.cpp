@@ -273,6 +273,18 @@ const std::vector<conformance_row> on_each_machine{
          CHECK(sent.error() == errc::closed);
          CHECK(got.error() == errc::closed);
 
+         CHECK(accepted.error() == errc::closed);
+         CHECK(datagrams.connect(abstract("x")).error() == errc::closed);
+         CHECK(local_datagram_socket::bind(io, {ipv4::loopback(), 0}).error() ==
+               errc::address_family_not_supported);
+         CHECK(local_packet_acceptor::listen(io, {}).error() == errc::address_family_not_supported);
+     }},
+};
+
+const conformance_suite on_each_machine_suite{"local messages", on_each_machine};
+
+}  // namespace
+
 TEST_CASE("a packet for which there is no room at all is cut, and no end") {
     on_each_backend_of("local messages of the kernel", [](io_context& io) -> task<> {
         auto [failed, sender, receiver] = local_packet_socket::connected_pair(io);
@@ -330,14 +342,3 @@ TEST_CASE("a sender whose path is as long as a path can be is told apart, and an
         CHECK(again.ok());
     });
 }
-         CHECK(accepted.error() == errc::closed);
-         CHECK(datagrams.connect(abstract("x")).error() == errc::closed);
-         CHECK(local_datagram_socket::bind(io, {ipv4::loopback(), 0}).error() ==
-               errc::address_family_not_supported);
-         CHECK(local_packet_acceptor::listen(io, {}).error() == errc::address_family_not_supported);
-     }},
-};
-
-const conformance_suite on_each_machine_suite{"local messages", on_each_machine};
-
-}  // namespace

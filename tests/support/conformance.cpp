@@ -120,6 +120,38 @@ task<> over_pair(io_context& io, socket_pair (*make)(io_context&),
     co_await body(io, pair);
 }
 
+// Whether each family has had as many cases on each of its backends, in this process. If not, or if
+// GYRE_TEST_COUNTS is set, prints how many.
+bool cases_are_equal() {
+    std::vector<const char*> columns;
+    for (const backend_choice each : backends_under_test()) columns.push_back(describe(each));
+    if (worlds_under_test()) columns.push_back("world");
+    bool all_equal = true;
+    for (const object_family& family : all_families) {
+        const auto found = counts().find(family.name);
+        if (found == counts().end()) continue;
+        std::string text = std::string{"family "} + family.name + ':';
+        std::optional<int> expected;
+        bool equal = true;
+        for (const std::string column : columns) {
+            if (column == "world" && family.not_in_worlds != nullptr) continue;
+            const int count = found->second[column];
+            text += ' ' + column + ' ' + std::to_string(count);
+            equal = equal && count == expected.value_or(count);
+            expected = count;
+        }
+        if (family.not_in_worlds != nullptr) text += std::string{" ("} + family.not_in_worlds + ')';
+        if (!equal || std::getenv("GYRE_TEST_COUNTS") != nullptr) std::puts(text.c_str());
+        if (!equal) std::puts("it has other cases on one of its backends than on another one");
+        all_equal = all_equal && equal;
+    }
+    return all_equal;
+}
+
+// Before main, in each program that has a family.
+[[maybe_unused]] const bool asked_at_the_end =
+    std::exchange(last_check, cases_are_equal) == nullptr;
+
 }  // namespace
 
 std::span<const object_family> families() noexcept { return all_families; }
@@ -156,32 +188,6 @@ void on_each_backend_of(std::string_view family, const any_body& body) {
     if (of->not_in_worlds != nullptr) return skip_without_backends();
     if (!worlds_under_test()) return;
     run_and_count(*of, "world", [&] { return run_in_world(body); });
-}
-
-bool cases_are_equal() {
-    std::vector<const char*> columns;
-    for (const backend_choice each : backends_under_test()) columns.push_back(describe(each));
-    if (worlds_under_test()) columns.push_back("world");
-    bool all_equal = true;
-    for (const object_family& family : all_families) {
-        const auto found = counts().find(family.name);
-        if (found == counts().end()) continue;
-        std::string text = std::string{"family "} + family.name + ':';
-        std::optional<int> expected;
-        bool equal = true;
-        for (const std::string column : columns) {
-            if (column == "world" && family.not_in_worlds != nullptr) continue;
-            const int count = found->second[column];
-            text += ' ' + column + ' ' + std::to_string(count);
-            equal = equal && count == expected.value_or(count);
-            expected = count;
-        }
-        if (family.not_in_worlds != nullptr) text += std::string{" ("} + family.not_in_worlds + ')';
-        if (!equal || std::getenv("GYRE_TEST_COUNTS") != nullptr) std::puts(text.c_str());
-        if (!equal) std::puts("it has other cases on one of its backends than on another one");
-        all_equal = all_equal && equal;
-    }
-    return all_equal;
 }
 
 }  // namespace gyre::testing

@@ -57,8 +57,4 @@ public:
 /// more than a loop, of whose driver this is the last part.
 void on_each_backend_of(std::string_view family, const std::function<task<>(io_context&)>& body);
 
-/// Whether each family has had as many cases on each of its backends, in this process. If not, or if
-/// GYRE_TEST_COUNTS is set, prints how many.
-[[nodiscard]] bool cases_are_equal();
-
 }  // namespace gyre::testing

@@ -23,6 +23,10 @@ inline constexpr int skipped_status = 77;
 inline unsigned tests_skipped = 0;
 inline unsigned skips = 0;
 
+/// Asked at the end of the program, if there is one; false fails the program. By conformance.cpp, where a
+/// program has families: others, such as those of the exchange's core, link no library.
+inline bool (*last_check)() = nullptr;
+
 /// Reports the current test as skipped; the caller returns at once.
 inline void skip(const std::string& reason) {
     static const void* last = nullptr;

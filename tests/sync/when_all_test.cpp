@@ -6,10 +6,10 @@
 #include <base/ending.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
-#include <gyre/sync/when_any.hpp>
-#include <support/disposable.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/when_any.hpp>
 #include <support/conformance.hpp>
+#include <support/disposable.hpp>
 #include <support/long_run.hpp>
 #include <support/waiting_laws.hpp>
 
