@@ -16,6 +16,7 @@ set(skipped_status 77)
 
 # What `./dev ci` leaves to `./dev ci --full`, because another build of the everyday run tests it already.
 option(GYRE_TEST_FULL "Test everything in this build, whatever others test as well" OFF)
+option(GYRE_TEST_FUSED_EXAMPLES "Run the examples hundreds of times, with each operation failing in turn" OFF)
 set(GYRE_TEST_BACKENDS "" CACHE STRING
     "Backends that tests run on unless the environment names some; empty: all. The laws run on all.")
 

@@ -12,8 +12,6 @@
 #include <gyre/base/wait_briefly.hpp>
 #include <gyre/runtime/io_context.hpp>
 
-#include <runtime/system_host.hpp>
-
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -150,8 +148,7 @@ void unsubscribe(subscription& it) noexcept {
 
 io_result<signal_subscription> signal_subscription::open(io_context& on,
                                                          std::initializer_list<int> signals) {
-    const bool of_this_process = &on.host() == &system_host::instance();
-    if (!of_this_process) return error{errc::not_supported, activity::signal};
+    if (!on.host().has_signals()) return error{errc::not_supported, activity::signal};
 
     const std::lock_guard lock{registry};
     std::size_t slot = 0;

@@ -23,6 +23,7 @@ public:
     [[nodiscard]] time_point now() noexcept override;
     [[nodiscard]] std::uint64_t entropy() noexcept override;
     [[nodiscard]] int read_settings(const char* path, std::string& into) noexcept override;
+    [[nodiscard]] bool has_signals() const noexcept override { return true; }
     [[nodiscard]] descriptor_slot& enter(int number) noexcept override;
     int close(descriptor_slot& it) noexcept override;
     int release(descriptor_slot& it) noexcept override;

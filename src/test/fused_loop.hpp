@@ -52,6 +52,7 @@ public:
     [[nodiscard]] int read_settings(const char* path, std::string& into) noexcept override {
         return before().read_settings(path, into);
     }
+    [[nodiscard]] bool has_signals() const noexcept override { return before().has_signals(); }
     [[nodiscard]] descriptor_slot& enter(int number) noexcept override {
         return before().enter(number);
     }

@@ -37,6 +37,7 @@ public:
     [[nodiscard]] time_point now() noexcept override { return time_.now(); }
     [[nodiscard]] std::uint64_t entropy() noexcept override { return time_.chance().draw(); }
     [[nodiscard]] int read_settings(const char* path, std::string& into) noexcept override;
+    [[nodiscard]] bool has_signals() const noexcept override { return false; }
     [[nodiscard]] descriptor_slot& enter(int number) noexcept override;
     int close(descriptor_slot& it) noexcept override;
     int release(descriptor_slot& it) noexcept override;

@@ -471,8 +471,8 @@ TEST_CASE("what the page cache holds is read without a worker") {
 namespace {
 
 // Ends where its owner destroys it.
-disposable read_in_frame(file& from, std::shared_ptr<std::vector<std::byte>> into) {
-    static_cast<void>(co_await from.read_some(*into));
+disposable write_in_frame(file& into, std::shared_ptr<std::vector<std::byte>> from) {
+    static_cast<void>(co_await into.write_some(*from));
     FAIL_CHECK("resumed after its end");
 }
 
@@ -488,24 +488,24 @@ TEST_CASE(
     on_each_backend_of("files", [](io_context& io) -> task<> {
         const scratch_directory home;
         const std::string name = home.put("it", std::string(1 << 20, 'x'));
-        file it = (co_await file::open(name)).take();
+        file it = (co_await file::open(name, file_options::writing())).take();
         const std::size_t before = open_descriptors();
         stop_chain chain;
         const environment surroundings{io, &io, &chain};
         for (int round = 0; round < 300; ++round) {
-            // In order, so that a worker reads, on rings as well.
+            // In order, so that a worker writes, on rings as well.
             auto space = std::make_shared<std::vector<std::byte>>(1 << 16);
-            const disposable reader = read_in_frame(it, std::move(space));
+            const disposable writer = write_in_frame(it, std::move(space));
             const disposable opener = open_in_frame(name);
-            reader.frame.promise().env = opener.frame.promise().env = &surroundings;
-            const disposable& one = round % 2 == 0 ? reader : opener;
+            writer.frame.promise().env = opener.frame.promise().env = &surroundings;
+            const disposable& one = round % 2 == 0 ? writer : opener;
             gyre::resume(one.frame);
             // It is waiting for a worker, running there, ended there, or ready: all of them are met.
             const duration pause = std::chrono::microseconds{round % 30 * 5};
             for (const time_point begun = io.read_clock(); io.read_clock() - begun < pause;) {
             }
 
-            reader.frame.destroy();
+            writer.frame.destroy();
             opener.frame.destroy();
 
             CHECK(chain.pending() == nullptr);

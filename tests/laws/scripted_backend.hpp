@@ -32,6 +32,7 @@ public:
     }
     [[nodiscard]] std::uint64_t entropy() noexcept override { return 1; }
     [[nodiscard]] int read_settings(const char*, std::string&) noexcept override { return -ENOENT; }
+    [[nodiscard]] bool has_signals() const noexcept override { return false; }
     [[nodiscard]] time_point now() noexcept override { return clock; }
     [[nodiscard]] descriptor_slot& enter(int number) noexcept override {
         descriptor_slot& it = table_[number];

@@ -294,6 +294,46 @@ TEST_CASE("fuse: tail_follow prints what is added or says why not") {
     under_every_fault(it);
 }
 
+TEST_CASE("fuse: order_journal keeps what it says or says why not") {
+    const scratch_directory home;
+    fused_scenario it;
+    it.path = GYRE_ORDER_JOURNAL;
+    it.arguments = [&] {
+        std::filesystem::remove(home / "journal");
+        std::filesystem::remove(home / "snapshot");
+        return std::vector{home.path().string()};
+    };
+    it.script = [&](program& day, fused_outcome& into) {
+        only_watch(day, into);
+        into.served = into.served && home.get("snapshot") == "orders: 200\n";
+    };
+    it.verdict = tells_or_succeeds;
+
+    under_every_fault(it);
+}
+
+TEST_CASE("fuse: watched_settings goes on with the old ones or says why not") {
+    const scratch_directory home;
+    fused_scenario it;
+    it.path = GYRE_WATCHED_SETTINGS;
+    it.arguments = [&] { return std::vector{home.put("settings", "one\n")}; };
+    it.script = [&](program& watcher, fused_outcome& into) {
+        std::string line = watcher.next_line();
+        into.output = line + "\n";
+        for (int attempt = 0; line == "one" && attempt < 2; ++attempt) {
+            static_cast<void>(home.put("settings", "stop\n"));
+            const std::string said = watcher.next_line();
+            into.output += said + "\n";
+            if (!said.starts_with("the old settings stay: ")) break;
+        }
+        into.output += watcher.rest_of_output();
+        into.served = into.says("stop\n");
+    };
+    it.verdict = tells_or_succeeds;
+
+    under_every_fault(it);
+}
+
 TEST_CASE("fuse: the supervisor keeps its program up, whatever fails on the way") {
     fused_scenario it = server(GYRE_SUPERVISOR, {});
     it.arguments = always(

@@ -180,6 +180,9 @@ public:
     /// past 16 MiB.
     [[nodiscard]] virtual int read_settings(const char* path, std::string& into) noexcept = 0;
 
+    /// Whether signals of this process are for its programs, and eventfds of this process may be entered.
+    [[nodiscard]] virtual bool has_signals() const noexcept = 0;
+
     /// Takes charge of an open descriptor number: `begin_opening` at an address that stays. Any thread.
     /// Allocates when numbers are higher than ever before.
     [[nodiscard]] virtual descriptor_slot& enter(int number) noexcept = 0;
