@@ -8,6 +8,7 @@
 // it by another one, so the folder is watched, and the file read when that has been quiet.
 #include <gyre/gyre.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -83,14 +84,12 @@ gyre::task<gyre::io_result<>> follow(std::filesystem::path path) {
     if (!first.ok()) co_return first.error();
     gyre::watch<std::string> latest{first.take()};
     gyre::debounce signs{here, 50ms, 1s};
-    const auto body = [&](gyre::task_group& group) -> gyre::task<gyre::io_result<>> {
-        group.spawn(watch_folder(changes, path.filename().string(), signs));
-        group.spawn(read_again(path.string(), signs, latest));
-        co_return co_await use(latest);
-    };
+    // Whichever ends first ends the others: without the watch, nothing would be told any more.
     const auto ended =
-        co_await gyre::with_group(body, gyre::group_options{gyre::group_mode::stop_on_exit});
-    co_return ended;
+        co_await gyre::when_any(use(latest), watch_folder(changes, path.filename().string(), signs),
+                                read_again(path.string(), signs, latest));
+    const auto& [used, watched, read] = ended.results;
+    co_return std::array{used, watched, read}[ended.winner];
 }
 
 int main(int count, char** arguments) {
