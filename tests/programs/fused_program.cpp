@@ -53,7 +53,7 @@ public:
         }
         ::unsetenv(variable);
         // The script may send one while the program ends by itself, and hears no signals any more.
-        for (const int each : {SIGINT, SIGTERM}) std::signal(each, [](int) {});
+        for (const int each : {SIGHUP, SIGINT, SIGTERM}) std::signal(each, [](int) {});
         open_before_ = descriptors_open();
         loops_.emplace(*fuse_, 20s);
     }
