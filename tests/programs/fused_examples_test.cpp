@@ -34,11 +34,18 @@ std::function<std::vector<std::string>()> always(std::vector<std::string> argume
     return [arguments = std::move(arguments)] { return arguments; };
 }
 
+// Of this process alone: a client whose server has ended must not reach another test's, at the same port.
+std::string own_loopback() {
+    const auto number = static_cast<std::uint32_t>(::getpid());
+    return "127." + std::to_string(1 + (number >> 16) % 254) + '.' +
+           std::to_string((number >> 8) % 256) + '.' + std::to_string(number % 256);
+}
+
 // A server at whichever port is free, that answers as `converse` expects.
 fused_scenario server(const std::string& path, std::function<bool(const endpoint&)> converse) {
     fused_scenario it;
     it.path = path;
-    it.arguments = always({"127.0.0.1:0"});
+    it.arguments = always({own_loopback() + ":0"});
     it.script = talk_to(std::move(converse));
     it.verdict = goes_on_serving;
     return it;
@@ -163,7 +170,7 @@ TEST_CASE("fuse: port_forwarder goes on, whatever becomes of a connection") {
         client.says("hello\n");
         return client.hears() == "hello" && client.hears_the_rest().empty();
     });
-    it.arguments = always({"127.0.0.1:0", echo.listening_on().to_string()});
+    it.arguments = always({own_loopback() + ":0", echo.listening_on().to_string()});
 
     under_every_fault(it);
 }
@@ -336,8 +343,8 @@ TEST_CASE("fuse: watched_settings goes on with the old ones or says why not") {
 
 TEST_CASE("fuse: the supervisor keeps its program up, whatever fails on the way") {
     fused_scenario it = server(GYRE_SUPERVISOR, {});
-    it.arguments = always(
-        {"--listen", "127.0.0.1:0", "job", "sh", "-c", "while echo up; do sleep 0.05; done"});
+    it.arguments = always({"--listen", own_loopback() + ":0", "job", "sh", "-c",
+                           "while echo up; do sleep 0.05; done"});
     it.script = [](program& supervisor, fused_outcome& into) {
         std::string line = supervisor.next_line();
         while (!line.empty() && line != "job: up") {
