@@ -189,6 +189,9 @@ struct measured {
             last = size;
             return gyre::task_node::operator new(size);
         }
+        static void operator delete(void* frame, std::size_t size) noexcept {
+            gyre::task_node::operator delete(frame, size);
+        }
         measured get_return_object() noexcept {
             return {std::coroutine_handle<promise_type>::from_promise(*this)};
         }

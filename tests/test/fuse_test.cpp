@@ -215,12 +215,13 @@ TEST_CASE("a loop under a fuse keeps the laws of backends, and counts as it does
 }
 
 TEST_CASE("what files are asked for fails on a worker and in a ring") {
+    // Not in the call: g++ 12 warns of what it makes of moving it.
+    static const std::string readable = "/proc/self/status";
     with_every_backend([](const io_context_options& options) {
         const auto report = test::fail_each([&](test::fuse& fault) -> std::string {
             const test::fused_loops under{fault};
             const auto body = []() -> task<io_result<>> {
-                const std::string path = "/proc/self/status";  // g++ 12 warns of one in the call.
-                auto opened = co_await file::open(path);
+                auto opened = co_await file::open(readable);
                 if (!opened.ok()) co_return opened.error();
                 file it = opened.take();
                 std::array<std::byte, 16> space;
