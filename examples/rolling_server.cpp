@@ -95,7 +95,8 @@ gyre::task<> roll_on_hangup(gyre::signal_set& hangup, int listener, gyre::task_g
         how.passed.push_back({listener, "news"});
         auto started = co_await gyre::start_successor("/proc/self/exe", how, 10s);
         if (!started.ok()) {
-            if (co_await gyre::this_task::draining()) co_return;
+            const bool ending = co_await gyre::this_task::draining();
+            if (ending) co_return;
             std::fprintf(stderr, "going on: %s\n", started.error().message().c_str());
             continue;
         }

@@ -36,11 +36,11 @@ public:
     /// @param  it  Borrowed; outlives the loops that are made until it is replaced.
     /// @return  The one before.
     static loop_decorator* install(loop_decorator* it) noexcept {
-        return installed_.exchange(it, std::memory_order_acq_rel);
+        return current.exchange(it, std::memory_order_acq_rel);
     }
 
     [[nodiscard]] static loop_decorator* installed() noexcept {
-        return installed_.load(std::memory_order_acquire);
+        return current.load(std::memory_order_acquire);
     }
 
 protected:
@@ -48,7 +48,7 @@ protected:
     ~loop_decorator() = default;
 
 private:
-    static inline constinit std::atomic<loop_decorator*> installed_ = nullptr;
+    static inline constinit std::atomic<loop_decorator*> current = nullptr;
 };
 
 }  // namespace gyre
