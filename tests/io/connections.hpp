@@ -9,6 +9,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,18 @@
 namespace gyre::testing {
 
 using bytes = std::vector<std::byte>;
+
+// The session of a server that sends back what it is sent.
+inline task<> echo(stream_socket peer) {
+    std::array<std::byte, 256> space{};
+    for (;;) {
+        const io_result<std::size_t> got = co_await peer.read_some(space);
+        if (!got.ok()) co_return;
+        const io_result<std::size_t> sent =
+            co_await write_all(peer, const_buffer{space}.first(got.value()));
+        if (!sent.ok()) co_return;
+    }
+}
 
 // A pattern without short periods, so that lost, doubled and swapped pieces all show.
 inline bytes patterned(std::size_t size) {

@@ -7,6 +7,7 @@
 #include <gyre/io/serve.hpp>
 
 #include <gyre/stream/algorithms.hpp>
+#include <io/connections.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
 
@@ -128,17 +129,6 @@ private:
     std::vector<client> clients_;
     flood_report seen_;
 };
-
-task<> echo(stream_socket peer) {
-    std::array<std::byte, 64> space{};
-    for (;;) {
-        const io_result<std::size_t> got = co_await peer.read_some(space);
-        if (!got.ok()) co_return;
-        const io_result<std::size_t> sent =
-            co_await write_all(peer, const_buffer{space}.first(got.value()));
-        if (!sent.ok()) co_return;
-    }
-}
 
 task<> serve_echo(tcp_acceptor acceptor, serve_options options, io_result<>& outcome) {
     outcome = co_await serve(std::move(acceptor), &echo, options);

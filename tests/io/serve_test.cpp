@@ -7,6 +7,7 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <io/connections.hpp>
 #include <support/child.hpp>
 #include <support/conformance.hpp>
 #include <support/harness.hpp>
@@ -35,17 +36,6 @@ tcp_acceptor listen_anywhere(io_context& io) {
     io_result<tcp_acceptor> listening = tcp_acceptor::listen(io, {ipv4::loopback(), 0});
     REQUIRE(listening.ok());
     return listening.take();
-}
-
-task<> echo(stream_socket peer) {
-    std::array<std::byte, 256> space{};
-    for (;;) {
-        const io_result<std::size_t> got = co_await peer.read_some(space);
-        if (!got.ok()) co_return;
-        const io_result<std::size_t> sent =
-            co_await write_all(peer, const_buffer{space}.first(got.value()));
-        if (!sent.ok()) co_return;
-    }
 }
 
 task<stream_socket> connect_to(endpoint where) {
@@ -594,7 +584,7 @@ const std::vector<conformance_row> on_each_machine{
          CHECK(told[0].oldest[1].peer == peers[2]);
          CHECK(told[0].oldest[0].age >= 5ms);
          CHECK(told[0].oldest[0].waits.find("echo") != std::string::npos);
-         CHECK(told[0].oldest[0].waits.find("serve_test.cpp:") != std::string::npos);
+         CHECK(told[0].oldest[0].waits.find("connections.hpp:") != std::string::npos);
          CHECK(told[0].oldest[0].waits.find("waiting for re") != std::string::npos);
      }},
     {"a drain that all sessions outrun, and a stop without a drain, have no stragglers",

@@ -11,6 +11,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <io/connections.hpp>
 #include <support/child.hpp>
 #include <support/harness.hpp>
 
@@ -32,17 +33,6 @@ using namespace gyre::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-task<> echo(stream_socket peer) {
-    std::array<std::byte, 64> space{};
-    for (;;) {
-        const io_result<std::size_t> got = co_await peer.read_some(space);
-        if (!got.ok()) co_return;
-        const io_result<std::size_t> sent =
-            co_await write_all(peer, const_buffer{space}.first(got.value()));
-        if (!sent.ok()) co_return;
-    }
-}
 
 task<io_result<>> generation() {
     io_context& io = *io_context::current();
