@@ -12,82 +12,27 @@ Ends with 77, which ctest takes for skipped, where that cannot be had: it takes 
 Whatever it made is removed, also if it fails or is interrupted.
 """
 
-import json
 import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
+from pathlib import Path
 
-SKIPPED = 77
-PUBLISHER, LISTENER = f"publisher-{os.getpid()}", f"listener-{os.getpid()}"
-ADDRESSES = {PUBLISHER: ("10.78.0.1", "10.78.0.3"), LISTENER: ("10.78.0.2",)}
-INTERFACES = {PUBLISHER: "publisher0", LISTENER: "listener0"}
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from two_networks import End, TwoNetworks, run_or_skip
+
 PORT = 7078
+PUBLISHER = End("publisher", ("10.78.0.1", "10.78.0.3"))
+LISTENER = End("listener", ("10.78.0.2",), loss=f"udp dport {PORT} numgen inc mod 10 < 1")
 COUNT = 300
 PATIENCE = 60
-
-LOSS = f"""
-table inet loss {{
-    chain arriving {{
-        type filter hook input priority 0; policy accept;
-        udp dport {PORT} numgen inc mod 10 < 1 counter drop
-    }}
-}}
-"""
 
 SUMMARY = re.compile(r"ticks (\d+) to (\d+): (\d+) received, (\d+) missing, (\d+) repeated, "
                      r"(\d+) back in time")
 
 
-class Missing(Exception):
-    """Something that this machine does not let us have."""
-
-
-def run(*command, text=None):
-    """Runs a tool of the system; what it complains of is why we cannot."""
-    done = subprocess.run(command, input=text, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Missing(f"`{' '.join(command)}` says: {done.stderr.strip()}")
-    return done.stdout
-
-
-def check_tools():
-    for tool in ("ip", "nft"):
-        if shutil.which(tool) is None:
-            raise Missing(f"`{tool}` is not installed")
-    if os.geteuid() != 0:
-        raise Missing("only root may make networks")
-
-
-def make_networks():
-    for network in (PUBLISHER, LISTENER):
-        run("ip", "netns", "add", network)
-    run("ip", "link", "add", INTERFACES[PUBLISHER], "netns", PUBLISHER, "type", "veth",
-        "peer", "name", INTERFACES[LISTENER], "netns", LISTENER)
-    for network, interface in INTERFACES.items():
-        for address in ADDRESSES[network]:
-            run("ip", "-n", network, "address", "add", f"{address}/24", "dev", interface)
-        for each in ("lo", interface):
-            run("ip", "-n", network, "link", "set", each, "up")
-    run("ip", "netns", "exec", LISTENER, "nft", "-f", "-", text=LOSS)
-
-
-def remove_networks():
-    """With a namespace go its interface, the other end of that, and its rules."""
-    for network in (PUBLISHER, LISTENER):
-        subprocess.run(["ip", "netns", "delete", network], capture_output=True)
-
-
-def packets_lost():
-    listed = run("ip", "netns", "exec", LISTENER, "nft", "-j", "list", "table", "inet", "loss")
-    rules = [entry["rule"] for entry in json.loads(listed)["nftables"] if "rule" in entry]
-    return sum(part["counter"]["packets"] for rule in rules for part in rule["expr"] if "counter" in part)
-
-
-def start(network, backend, *command):
-    return subprocess.Popen(["ip", "netns", "exec", network, *command], stdout=subprocess.PIPE, text=True,
+def start(end, backend, *command):
+    return subprocess.Popen(end.command(*command), stdout=subprocess.PIPE, text=True,
                             env=dict(os.environ, GYRE_BACKEND=backend))
 
 
@@ -99,14 +44,14 @@ def check(promise, kept):
 def play(ticker, backend, group, sources, heard):
     """Each of `sources` publishes; the listener joins for `heard`, or for all if that is None."""
     at = f"{group}:{PORT}"
-    lost_before = packets_lost()
-    listener = start(LISTENER, backend, ticker, "listen", at, INTERFACES[LISTENER],
+    lost_before = LISTENER.packets_lost()
+    listener = start(LISTENER, backend, ticker, "listen", at, LISTENER.interface,
                      *([heard] if heard else []))
     publishers = []
     try:
         check("the listener listens", listener.stdout.readline().startswith("listening"))
         for source in sources:
-            publisher = start(PUBLISHER, backend, ticker, "publish", at, INTERFACES[PUBLISHER],
+            publisher = start(PUBLISHER, backend, ticker, "publish", at, PUBLISHER.interface,
                               str(COUNT), source)
             publishers.append(publisher)
             if heard is None:  # Else they publish at once, and only one of them is heard.
@@ -119,7 +64,7 @@ def play(ticker, backend, group, sources, heard):
             if each.poll() is None:
                 each.kill()
             each.wait()
-    lost = packets_lost() - lost_before
+    lost = LISTENER.packets_lost() - lost_before
     print(f"{backend}, {group}, for {heard or 'all'}: {output.splitlines()[-1]}; {lost} dropped")
     found = SUMMARY.search(output)
     check("the listener sums up", found is not None and listener.returncode == 0)
@@ -136,29 +81,16 @@ def play(ticker, backend, group, sources, heard):
         check("only the chosen source was heard", received <= COUNT and last <= COUNT)
 
 
-def interrupted(number, _):
-    raise SystemExit(128 + number)
-
-
-def main(ticker):
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
+def play_all(ticker):
     try:
-        check_tools()
-        make_networks()
         for backend in ("epoll", "uring"):
-            play(ticker, backend, "239.78.0.1", ADDRESSES[PUBLISHER][:1], None)
-            play(ticker, backend, "232.78.0.1", ADDRESSES[PUBLISHER], ADDRESSES[PUBLISHER][1])
-    except Missing as why:
-        print(f"skipped: {why}")
-        return SKIPPED
+            play(ticker, backend, "239.78.0.1", PUBLISHER.addresses[:1], None)
+            play(ticker, backend, "232.78.0.1", PUBLISHER.addresses, PUBLISHER.addresses[1])
     except AssertionError as broken:
         print(f"broken promise: {broken}")
         return 1
-    finally:
-        remove_networks()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(run_or_skip(TwoNetworks(PUBLISHER, LISTENER), lambda: play_all(sys.argv[1])))

@@ -14,82 +14,24 @@ Whatever it made is removed, also if it fails or is interrupted.
 """
 
 import argparse
-import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
+from pathlib import Path
 
-SKIPPED = 77
-EXCHANGE, CROWD = f"exchange-{os.getpid()}", f"crowd-{os.getpid()}"
-ADDRESSES = {EXCHANGE: "10.77.0.1", CROWD: "10.77.0.2"}
-INTERFACES = {EXCHANGE: "exchange0", CROWD: "crowd0"}
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests" / "support"))
+from two_networks import End, TwoNetworks, run_or_skip
+
 FEED_GROUP = "239.77.0.1:7777"
 
-LOSS = """
-table inet loss {{
-    chain arriving {{
-        type filter hook input priority 0; policy accept;
-        iifname "{interface}" numgen random mod 1000 < {permille} counter drop
-    }}
-}}
-"""
 
-
-class Missing(Exception):
-    """Something that this machine does not let us have."""
-
-
-def run(*command, text=None):
-    """Runs a tool of the system; what it complains of is why we cannot."""
-    done = subprocess.run(command, input=text, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Missing(f"`{' '.join(command)}` says: {done.stderr.strip()}")
-    return done.stdout
-
-
-def check_tools():
-    for tool in ("ip", "nft"):
-        if shutil.which(tool) is None:
-            raise Missing(f"`{tool}` is not installed")
-    if os.geteuid() != 0:
-        raise Missing("only root may make networks")
-
-
-def make_networks(permille):
-    for network in (EXCHANGE, CROWD):
-        run("ip", "netns", "add", network)
-    run("ip", "link", "add", INTERFACES[EXCHANGE], "netns", EXCHANGE, "type", "veth",
-        "peer", "name", INTERFACES[CROWD], "netns", CROWD)
-    for network, interface in INTERFACES.items():
-        run("ip", "-n", network, "address", "add", f"{ADDRESSES[network]}/24", "dev", interface)
-        for each in ("lo", interface):
-            run("ip", "-n", network, "link", "set", each, "up")
-        run("ip", "netns", "exec", network, "nft", "-f", "-",
-            text=LOSS.format(interface=interface, permille=permille))
-
-
-def remove_networks():
-    """With a namespace go its interface, the other end of that, and its rules."""
-    for network in (EXCHANGE, CROWD):
-        subprocess.run(["ip", "netns", "delete", network], capture_output=True)
-
-
-def packets_lost(network):
-    listed = run("ip", "netns", "exec", network, "nft", "-j", "list", "table", "inet", "loss")
-    rules = [entry["rule"] for entry in json.loads(listed)["nftables"] if "rule" in entry]
-    return sum(part["counter"]["packets"] for rule in rules for part in rule["expr"] if "counter" in part)
-
-
-def play(options):
-    environment = dict(os.environ, EXCHANGE_LOSSY_NETWORK=f"/run/netns/{EXCHANGE}",
-                       EXCHANGE_LOSSY_PLACES=" ".join((ADDRESSES[EXCHANGE], ADDRESSES[CROWD],
-                                                       INTERFACES[EXCHANGE], INTERFACES[CROWD],
-                                                       FEED_GROUP)))
+def play(options, exchange, crowd):
+    places = (*exchange.addresses, *crowd.addresses, exchange.interface, crowd.interface, FEED_GROUP)
+    environment = dict(os.environ, EXCHANGE_LOSSY_NETWORK=f"/run/netns/{exchange.namespace}",
+                       EXCHANGE_LOSSY_PLACES=" ".join(places))
     if options.seconds is not None:
         environment["EXCHANGE_LINKS_SECONDS"] = str(options.seconds)
-    command = ["ip", "netns", "exec", CROWD, options.program, f"--test-case={options.case}"]
+    command = crowd.command(options.program, f"--test-case={options.case}")
     child = subprocess.Popen(command, env=environment)
     try:
         status = child.wait()
@@ -97,16 +39,12 @@ def play(options):
         if child.poll() is None:
             child.kill()
             child.wait()
-    lost = {network: packets_lost(network) for network in (EXCHANGE, CROWD)}
-    print(f"packets lost: {lost[EXCHANGE]} on the way to the exchange, {lost[CROWD]} on the way back")
-    if 0 in lost.values():
+    lost = (exchange.packets_lost(), crowd.packets_lost())
+    print("packets lost: {} on the way to the exchange, {} on the way back".format(*lost))
+    if 0 in lost:
         print("a network that loses nothing proves nothing")
         return 1
     return status
-
-
-def interrupted(number, _):
-    raise SystemExit(128 + number)
 
 
 def main(arguments):
@@ -116,22 +54,11 @@ def main(arguments):
     parser.add_argument("--percent", type=float, default=3, help="of packets that are lost, each way")
     parser.add_argument("--case", default="lossy network: *", help="which test cases")
     options = parser.parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
-    try:
-        check_tools()
-        make_networks(round(options.percent * 10))
-    except Missing as why:
-        remove_networks()
-        print(f"skipped: {why}")
-        return SKIPPED
-    except SystemExit:
-        remove_networks()
-        raise
-    try:
-        return play(options)
-    finally:
-        remove_networks()
+
+    lossy = f"numgen random mod 1000 < {round(options.percent * 10)}"
+    exchange = End("exchange", ("10.77.0.1",), loss=f'iifname "exchange0" {lossy}')
+    crowd = End("crowd", ("10.77.0.2",), loss=f'iifname "crowd0" {lossy}')
+    return run_or_skip(TwoNetworks(exchange, crowd), lambda: play(options, exchange, crowd))
 
 
 if __name__ == "__main__":
