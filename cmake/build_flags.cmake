@@ -19,6 +19,11 @@ if(GYRE_WERROR)
     target_compile_options(gyre_build_flags INTERFACE -Werror)
 endif()
 
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # It takes a source that is included for a header, whose types others may see.
+    target_compile_options(gyre_build_flags INTERFACE -Wno-subobject-linkage)
+endif()
+
 # Exceptions and sanitizers change the layout or the runtime of everything, so they are global.
 if(NOT GYRE_EXCEPTIONS)
     add_compile_options(-fno-exceptions)

@@ -24,7 +24,6 @@
 namespace {
 
 using namespace exchange;
-using gyre::expects;
 
 constexpr int repetitions = 15;
 
@@ -54,7 +53,7 @@ connected(typename X::context& on) {
     auto listener = X::listen(on, {gyre::ipv4::loopback(), 0}, {}).take();
     auto near = co_await X::connect(on, listener.local_endpoint().value());
     auto far = co_await listener.accept();
-    expects(near.ok() && far.ok(), "a connection");
+    gyre::expects(near.ok() && far.ok(), "a connection");
     std::pair<typename X::stream_socket, typename X::stream_socket> ends{near.take(), far.take()};
     co_return ends;
 }
@@ -69,7 +68,7 @@ task_of<X> write_and_read(typename X::context& on, double& nanoseconds) {
     for (int each = 0; each < rounds; ++each) {
         const auto sent = co_await ends.first.write_some(gyre::const_buffer{space});
         const auto got = co_await ends.second.read_some(space);
-        expects(sent.value() == got.value(), "all of it");
+        gyre::expects(sent.value() == got.value(), "all of it");
     }
     watch.stop(rounds);
 }
@@ -96,7 +95,7 @@ task_of<X> round_trip(typename X::context& on, double& nanoseconds) {
     for (int each = 0; each < rounds; ++each) {
         const auto sent = co_await ends.first.write_some(gyre::const_buffer{space});
         const auto got = co_await ends.first.read_some(space);
-        expects(sent.value() == got.value(), "all of it");
+        gyre::expects(sent.value() == got.value(), "all of it");
     }
     watch.stop(rounds);
 }
@@ -172,7 +171,7 @@ task_of<X> task_awaited(typename X::context&, double& nanoseconds) {
     const stopwatch watch{nanoseconds};
     for (int each = 0; each < rounds; ++each) sum += co_await one<X>();
     watch.stop(rounds);
-    expects(sum == rounds, "all of them");
+    gyre::expects(sum == rounds, "all of them");
 }
 
 constexpr int batch_size = 16;
@@ -181,17 +180,17 @@ template <class X>
 task_of<X> datagrams_in_batches(typename X::context& on, double& nanoseconds) {
     auto sender = X::bind(on, {gyre::ipv4::loopback(), 0}, {}).take();
     auto receiver = X::bind(on, {gyre::ipv4::loopback(), 0}, {}).take();
-    expects(sender.connect(receiver.local_endpoint().value()).ok(), "a peer");
+    gyre::expects(sender.connect(receiver.local_endpoint().value()).ok(), "a peer");
     const std::vector<std::byte> messages(1400);
     const std::array<gyre::const_buffer, 2> parts{std::span{messages}.first(20), messages};
     typename X::datagram_batch batch{batch_size, 1500};
     constexpr int rounds = 500;
     const stopwatch watch{nanoseconds};
     for (int each = 0; each < rounds; ++each) {
-        while (!batch.full()) expects(batch.append(parts), "there is room");
+        while (!batch.full()) gyre::expects(batch.append(parts), "there is room");
         while (!batch.empty()) {
             const auto sent = co_await sender.send(batch);
-            expects(sent.ok(), "it is taken");
+            gyre::expects(sent.ok(), "it is taken");
         }
     }
     watch.stop(rounds * batch_size);

@@ -9,8 +9,6 @@
 
 namespace exchange {
 
-using gyre::expects;
-
 mold_receiver::mold_receiver(const mold_receiver_options& options, gyre::time_point now)
     : options_{options},
       blocks_bytes_max_{options.datagram_bytes_max - mold_header_bytes},
@@ -23,7 +21,7 @@ mold_receiver::mold_receiver(const mold_receiver_options& options, gyre::time_po
                  .again_after_max = options.request_again_max,
                  .attempts_max = options.requests_max}},
       heard_at_{now} {
-    expects(options.datagram_bytes_max > mold_header_bytes);
+    gyre::expects(options.datagram_bytes_max > mold_header_bytes);
     held_.reserve(options.datagrams_held_max);
     free_.reserve(options.datagrams_held_max);
     for (std::size_t each = options.datagrams_held_max; each > 0; --each) free_.push_back(each - 1);
@@ -31,7 +29,7 @@ mold_receiver::mold_receiver(const mold_receiver_options& options, gyre::time_po
 
 mold_fault mold_receiver::on_packet(std::span<const std::byte> datagram,
                                     gyre::time_point now) noexcept {
-    expects(current_.empty(), "take all messages before the next datagram");
+    gyre::expects(current_.empty(), "take all messages before the next datagram");
     const mold_packet packet = parse_mold_packet(datagram);
     if (packet.fault != mold_fault::none) return packet.fault;
     const mold_header& header = packet.header;

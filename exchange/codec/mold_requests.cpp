@@ -9,11 +9,9 @@
 
 namespace exchange {
 
-using gyre::expects;
-
 mold_requests::mold_requests(const mold_requests_options& options)
     : options_{options}, window_{options.outstanding_max} {
-    expects(options.outstanding_max > 0 && options.attempts_max > 0);
+    gyre::expects(options.outstanding_max > 0 && options.attempts_max > 0);
     under_way_.reserve(options.outstanding_max);
 }
 

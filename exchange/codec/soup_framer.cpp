@@ -9,14 +9,12 @@
 
 namespace exchange {
 
-using gyre::expects;
-
 soup_framer::soup_framer(const soup_framer_options& options)
     : bytes_{std::make_unique_for_overwrite<std::byte[]>(options.buffer_bytes_max)},
       size_{options.buffer_bytes_max},
       payload_bytes_max_{options.payload_bytes_max} {
-    expects(payload_bytes_max_ <= soup_payload_bytes_max);
-    expects(size_ >= soup_header_bytes + payload_bytes_max_, "room for the largest packet");
+    gyre::expects(payload_bytes_max_ <= soup_payload_bytes_max);
+    gyre::expects(size_ >= soup_header_bytes + payload_bytes_max_, "room for the largest packet");
 }
 
 std::span<std::byte> soup_framer::space() noexcept {
@@ -32,7 +30,7 @@ std::span<std::byte> soup_framer::space() noexcept {
 }
 
 void soup_framer::received(std::size_t size) noexcept {
-    expects(size <= size_ - end_);
+    gyre::expects(size <= size_ - end_);
     end_ += size;
 }
 

@@ -7,7 +7,6 @@
 
 namespace exchange {
 
-using gyre::expects;
 using kind = soup_step::kind;
 
 soup_server::soup_server(const soup_options& options, gyre::time_point now)
@@ -75,7 +74,7 @@ gyre::time_point soup_server::deadline() const noexcept {
 }
 
 soup_step soup_server::accept(const soup_stream& stream, gyre::time_point now) noexcept {
-    expects(phase_ == phase::asking, "only who asked is accepted");
+    gyre::expects(phase_ == phase::asking, "only who asked is accepted");
     const message_log& messages = stream.messages();
     const std::uint64_t first = login_.sequence == 0 ? messages.next_sequence() : login_.sequence;
     const bool here = login_.session.empty() || login_.session == stream.session();
@@ -90,7 +89,7 @@ soup_step soup_server::accept(const soup_stream& stream, gyre::time_point now) n
 }
 
 soup_step soup_server::reject(soup_reject reason) noexcept {
-    expects(phase_ == phase::asking, "only who asked is rejected");
+    gyre::expects(phase_ == phase::asking, "only who asked is rejected");
     const std::byte code{static_cast<unsigned char>(reason)};
     outbox_.push(soup_type::login_rejected, {&code, 1});
     return end(soup_ending::rejected);

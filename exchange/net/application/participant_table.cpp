@@ -11,8 +11,6 @@
 
 namespace exchange {
 
-using gyre::expects;
-
 participant_table::participant_table(const participant_table_options& options,
                                      const std::vector<credentials>& known)
     : options_{options},
@@ -21,11 +19,12 @@ participant_table::participant_table(const participant_table_options& options,
     options_.participants_max = std::max(options.participants_max, known.size());
     touched_.reserve(options_.participants_max);
     for (const credentials& who : known) {
-        expects(find(who.username.view()) == nullptr, "user names differ");
-        expects((who.what == told::own) == (who.session != session_id::none),
-                "who trades has a session");
-        expects(number(who.session) < by_session_.size(), "a session that the partition can have");
-        expects(find(who.session) == nullptr, "one participant for each session");
+        gyre::expects(find(who.username.view()) == nullptr, "user names differ");
+        gyre::expects((who.what == told::own) == (who.session != session_id::none),
+                      "who trades has a session");
+        gyre::expects(number(who.session) < by_session_.size(),
+                      "a session that the partition can have");
+        gyre::expects(find(who.session) == nullptr, "one participant for each session");
         add(who);
     }
 }

@@ -20,7 +20,6 @@ namespace exchange::fuzz {
 
 namespace {
 
-using gyre::expects;
 using namespace std::chrono_literals;
 
 constexpr gyre::time_point start{1h};
@@ -38,8 +37,8 @@ void check_command(input bytes, const Command& command) {
     }
     std::vector<std::byte> again(message_bytes(command));
     encode(command, again);
-    expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
-            "a command that changed");
+    gyre::expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+                  "a command that changed");
 }
 
 template <class Event>
@@ -47,8 +46,8 @@ void check_event(input bytes, const event_stamp& stamp, const Event& event) {
     if (!is_of_our_version(bytes)) return;
     std::array<std::byte, message_bytes_of<Event>> again;
     encode(event, stamp, again);
-    expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
-            "an event that changed");
+    gyre::expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+                  "an event that changed");
 }
 
 template <class Question>
@@ -63,9 +62,9 @@ void check_book(input bytes, const Question& it) {
         size = message_bytes_of<Question>;
         encode(it, std::span{again}.first<message_bytes_of<Question>>());
     }
-    expects(std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(size),
-                       bytes.begin(), bytes.end()),
-            "a book that changed");
+    gyre::expects(std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(size),
+                             bytes.begin(), bytes.end()),
+                  "a book that changed");
 }
 
 template <class Row>
@@ -73,9 +72,9 @@ void check_query(input bytes, const query_page<Row>& it) {
     if (!is_of_our_version(bytes) || it.count == 0) return;  // As above.
     std::array<std::byte, query_answer_bytes_max> again;
     const std::size_t size = encode(it, std::span{again});
-    expects(std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(size),
-                       bytes.begin(), bytes.end()),
-            "a page that changed");
+    gyre::expects(std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(size),
+                             bytes.begin(), bytes.end()),
+                  "a page that changed");
 }
 
 template <class Message>
@@ -83,8 +82,8 @@ void check_query(input bytes, const Message& it) {
     if (!is_of_our_version(bytes)) return;
     std::array<std::byte, message_bytes_of<Message>> again;
     encode(it, again);
-    expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
-            "a question that changed");
+    gyre::expects(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+                  "a question that changed");
 }
 
 /// Packets out of `bytes`, each as its type and payload, read in pieces of `piece` bytes.
@@ -94,7 +93,7 @@ std::vector<std::string> packets_in(input bytes, std::size_t piece) {
     while (!bytes.empty()) {
         const std::span<std::byte> space = framer.space();
         const std::size_t size = std::min({piece, bytes.size(), space.size()});
-        expects(size > 0, "there is always room");
+        gyre::expects(size > 0, "there is always room");
         std::copy_n(bytes.begin(), size, space.begin());
         framer.received(size);
         bytes = bytes.subspan(size);
@@ -120,7 +119,7 @@ void converse(Machine& machine, input bytes, OnStep on_step) {
     bool ended = false;
     const auto look = [&](const soup_step& step) {
         if (step.what == soup_step::kind::ended) {
-            expects(!ended, "an ending is final");
+            gyre::expects(!ended, "an ending is final");
             ended = true;
         }
         on_step(step);
@@ -135,7 +134,7 @@ void converse(Machine& machine, input bytes, OnStep on_step) {
         const std::size_t offered = machine.output().size();
         machine.sent(offered - offered / 3, now);
     }
-    expects(!ended || machine.ending() != soup_ending::none, "an ending has a reason");
+    gyre::expects(!ended || machine.ending() != soup_ending::none, "an ending has a reason");
 }
 
 }  // namespace
@@ -165,8 +164,8 @@ void events(input bytes) {
 
 void soup_framer(input bytes) {
     const auto whole = packets_in(bytes, bytes.size());
-    expects(packets_in(bytes, 1) == whole, "cut into bytes");
-    expects(packets_in(bytes, 7) == whole, "cut into sevens");
+    gyre::expects(packets_in(bytes, 1) == whole, "cut into bytes");
+    gyre::expects(packets_in(bytes, 7) == whole, "cut into sevens");
 }
 
 void soup_server(input bytes) {
@@ -196,7 +195,7 @@ void soup_client(input bytes) {
     std::uint64_t last = 0;
     converse(client, bytes, [&](const soup_step& step) {
         if (step.sequence == 0) return;
-        expects(step.sequence == last + 1, "each message once and in order");
+        gyre::expects(step.sequence == last + 1, "each message once and in order");
         last = step.sequence;
     });
 }
@@ -205,7 +204,8 @@ void mold_packet(input bytes) {
     exchange::mold_packet packet = parse_mold_packet(bytes);
     std::size_t total = mold_header_bytes;
     while (!packet.messages.empty()) total += mold_block_bytes + packet.messages.pop().size();
-    expects(packet.fault != mold_fault::none || total == bytes.size(), "all bytes are messages");
+    gyre::expects(packet.fault != mold_fault::none || total == bytes.size(),
+                  "all bytes are messages");
 }
 
 void mold_receiver(input bytes) {
@@ -218,11 +218,12 @@ void mold_receiver(input bytes) {
         static_cast<void>(receiver.on_packet(bytes.subspan(1, size), now += 10ms));
         if (receiver.session() != before) last = 0;
         for (auto next = receiver.next(); next; next = receiver.next()) {
-            expects(next->sequence > last, "each message once and in order");
+            gyre::expects(next->sequence > last, "each message once and in order");
             last = next->sequence;
         }
         for (auto request = receiver.request(now); request; request = receiver.request(now))
-            expects(parse_mold_request(*request).fault == mold_fault::none, "a proper request");
+            gyre::expects(parse_mold_request(*request).fault == mold_fault::none,
+                          "a proper request");
         if (receiver.stuck()) static_cast<void>(receiver.give_up());
         bytes = bytes.subspan(1 + size);
     }
@@ -248,8 +249,8 @@ void mold_request(input bytes) {
     std::vector<std::byte> datagram{answer.datagram.header.begin(), answer.datagram.header.end()};
     datagram.insert(datagram.end(), answer.datagram.messages.begin(),
                     answer.datagram.messages.end());
-    expects(datagram.size() <= 100, "bounded");
-    expects(parse_mold_packet(datagram).fault == mold_fault::none, "well formed");
+    gyre::expects(datagram.size() <= 100, "bounded");
+    gyre::expects(parse_mold_packet(datagram).fault == mold_fault::none, "well formed");
 }
 
 }  // namespace exchange::fuzz
