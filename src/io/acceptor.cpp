@@ -76,14 +76,7 @@ stream_acceptor stream_acceptor::adopt(io_context& on, int number) noexcept {
     handle socket{on.host(), number};
     // A Unix-domain socket has no such option, and needs none.
     socket_steps{on.host(), socket.slot()}.set(no_delay{});
-    stream_acceptor made{std::move(socket)};
-    int listens = 0;
-    const io_result<> asked = made.apply(opcode::get_option, option_key{SOL_SOCKET, SO_ACCEPTCONN},
-                                         &listens, sizeof listens);
-    // A ring would wait until there is a connection, and here there never is: an accept that is tried
-    // at once says why.
-    if (!asked.ok() || listens == 0) made.slot().crowded = true;
-    return made;
+    return stream_acceptor{std::move(socket)};
 }
 
 }  // namespace gyre

@@ -18,7 +18,7 @@ void descriptor_slot::begin_opening(int value) noexcept {
     filled = sends_large = answering = false;
     stored = uncached = waits_anyway = false;
     cache_misses = untried_reads = 0;
-    duplex = prompt = datagrams = crowded = uncut = false;
+    duplex = prompt = datagrams = listens = crowded = uncut = false;
     listener = nullptr;
     vain_first_reads.store(0, std::memory_order_relaxed);
     lone_accepts = large = 0;

@@ -210,7 +210,8 @@ bool uring_backend::try_now(operation& op) noexcept {
         }
         case opcode::accept: {
             const descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
-            return on.may_have_more(loop_->busy()) && try_accept(op);
+            // What does not listen says so only if it is asked: a wait would never end.
+            return (!on.listens || on.may_have_more(loop_->busy())) && try_accept(op);
         }
         default: return false;
     }
@@ -525,6 +526,7 @@ void uring_backend::take_hints(const operation& op, std::uint32_t flags) const n
 bool uring_backend::try_accept(operation& op) noexcept {
     descriptor_slot& listener = *static_cast<descriptor_operation&>(op).target;
     op.result = perform(op);
+    if (op.result >= 0 || op.result == -EAGAIN) listener.listens = true;
     if (op.result == -EAGAIN || op.result == -EINTR) {
         listener.note_vain_accept();
         return false;

@@ -818,12 +818,15 @@ TEST_CASE("an accept from what was adopted and does not listen is an error, and 
         for (const int number : {connected, unbound, datagrams}) {
             stream_acceptor wrong = stream_acceptor::adopt(io, number);
 
-            const io_result<stream_socket> first = co_await wrong.accept();
-            const io_result<stream_socket> second = co_await wrong.accept();
+            const io_result<stream_socket> first = co_await with_timeout(10s, wrong.accept());
+            const io_result<stream_socket> second = co_await with_timeout(10s, wrong.accept());
+            stream_acceptor made{handle{io.host(), wrong.release()}};
+            const io_result<stream_socket> third = co_await with_timeout(10s, made.accept());
 
             const errc why = number == datagrams ? errc::not_supported : errc::invalid_argument;
             CHECK(first.error() == why);
             CHECK(second.error() == why);
+            CHECK(third.error() == why);
         }
     });
 }

@@ -311,6 +311,20 @@ TEST_CASE("a packet for which there is no room at all is cut, and no end") {
     });
 }
 
+TEST_CASE("an accept of packets from what does not listen is an error, and no wait") {
+    on_each_backend_of("local messages of the kernel", [](io_context& io) -> task<> {
+        auto [failed, left, right] = local_packet_socket::connected_pair(io);
+        REQUIRE_FALSE(failed);
+        local_packet_acceptor wrong{handle{io.host(), left.release()}};
+
+        const io_result<local_packet_socket> first = co_await with_timeout(10s, wrong.accept());
+        const io_result<local_packet_socket> second = co_await with_timeout(10s, wrong.accept());
+
+        CHECK(first.error() == errc::invalid_argument);
+        CHECK(second.error() == errc::invalid_argument);
+    });
+}
+
 TEST_CASE("a sender whose path is as long as a path can be is told apart, and answered") {
     const scratch_directory in;
     int number = 0;

@@ -88,7 +88,8 @@ public:
     /// @return The connected socket; closed unless ok. TCP sockets have `no_delay` set.
     ///
     /// Errors:        `errc::process_descriptors_exhausted`, `errc::connection_aborted`, ...;
-    ///                `errc::closed` if the acceptor was closed before it was awaited.
+    ///                `errc::invalid_argument` of what does not listen, or `errc::not_supported` of
+    ///                datagrams; `errc::closed` if the acceptor was closed before it was awaited.
     /// Cancellation:  `errc::canceled`, by a drain too, since this is intake. A connection that had
     ///                been accepted is delivered instead.
     /// Threads:       resumes on the caller's executor. Several may wait; first come, first served.
@@ -108,8 +109,7 @@ public:
     using basic_descriptor::close;
 
     /// Takes ownership of a listening socket that no other code will close, for use on `on`. Connections that
-    /// it accepts from now on have `no_delay` set, as those of `listen`. Accepts from what does not
-    /// listen end with `errc::invalid_argument`, or `errc::not_supported` of datagrams.
+    /// it accepts from now on have `no_delay` set, as those of `listen`.
     [[nodiscard]] static stream_acceptor adopt(io_context& on, int number) noexcept;
 };
 

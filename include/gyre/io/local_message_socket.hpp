@@ -251,8 +251,8 @@ public:
 
     /// Takes the next connection.
     ///
-    /// Errors:        `errc::process_descriptors_exhausted`, ...; `errc::closed` if it was closed before it
-    ///                was awaited.
+    /// Errors:        `errc::process_descriptors_exhausted`, ...; `errc::invalid_argument` of what does not
+    ///                listen; `errc::closed` if it was closed before it was awaited.
     /// Cancellation:  `errc::canceled`, by a drain too. A connection that had been accepted is delivered
     ///                instead.
     /// Threads:       resumes on the caller's executor. Several may wait; first come, first served.

@@ -61,6 +61,7 @@ struct descriptor_slot : list_link<> {
     bool answering = false;  ///< The last transfer was a receive: a send now is its answer.
     bool duplex = false;     ///< Both directions have been in use at once.
     bool prompt = false;     ///< The last receive found its bytes in the turn it was asked for.
+    bool listens = false;    ///< An accept has found that connections can come.
     bool crowded = false;    ///< Of a listener: connections come faster than the loop turns.
     std::uint8_t lone_accepts = 0;  ///< Of a listener: vain tries since two came in one turn.
     std::uint8_t large = 0;         ///< How many small receives would disprove that they are large.
