@@ -84,10 +84,11 @@ io_result<> stream_socket::shutdown(shutdown_side side) noexcept {
 // its program has not read. So the input is read to its end first.
 namespace {
 
-task<io_result<>> drop_input(stream_socket& from) {
+task<io_result<>> drop_input(opening from) {
     std::array<std::byte, 1024> space;
     for (;;) {
-        const io_result<std::size_t> got = co_await from.read_some(mutable_buffer{space});
+        submission<receive_operation, finish_read> reading{from, receive_operation{space}};
+        const io_result<std::size_t> got = co_await reading;
         if (got.error() == errc::eof) co_return io_result<>{};
         if (!got.ok()) co_return got.error();
     }
@@ -95,11 +96,16 @@ task<io_result<>> drop_input(stream_socket& from) {
 
 }  // namespace
 
-task<io_result<>> stream_socket::close_gracefully(duration limit) {
-    io_result<> outcome = shutdown(shutdown_side::send);
-    if (outcome.ok()) outcome = co_await shielded(drop_input(*this), limit);
-    const io_result<> closed = close();
-    co_return outcome.ok() ? closed : outcome;
+task<io_result<>> stream_socket::close_gracefully(opening it, host* on, duration limit) {
+    if (!it.lasts()) co_return error{errc::closed, activity::shutdown};
+    number_operation op{opcode::shutdown, *it.of, SHUT_WR};
+    op.result = on->perform_now(op);
+    io_result<> outcome = error_of(op);
+    if (outcome.ok()) outcome = co_await shielded(drop_input(it), limit);
+    if (!it.lasts()) co_return error{errc::canceled, activity::close};
+    const int failed = handle::close(it, on);
+    if (outcome.ok() && failed < 0) outcome = error::from_errno(-failed, activity::close);
+    co_return outcome;
 }
 
 io_result<stream_socket, stream_socket> stream_socket::connected_pair(io_context& on) noexcept {

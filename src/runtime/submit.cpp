@@ -6,6 +6,7 @@
 #include <gyre/runtime/handle.hpp>
 
 #include <cerrno>
+#include <utility>
 
 namespace gyre {
 
@@ -49,12 +50,13 @@ void pending_operation::abandon() noexcept {
     context_of(*op_->env).reap(*op_);
 }
 
-int handle::close() noexcept {
-    if (!open()) return -EBADF;
-    descriptor_slot& it = *opened_.of;
+int handle::close() noexcept { return close(std::exchange(opened_, {}), host_); }
+
+int handle::close(opening what, host* on) noexcept {
+    if (!what.lasts()) return -EBADF;
+    descriptor_slot& it = *what.of;
     if (it.home != nullptr) it.home->detach(it);
-    opened_ = {};
-    return host_->close(it);
+    return on->close(it);
 }
 
 int handle::release() noexcept {

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -357,6 +358,42 @@ const std::vector<connection_row> over_connections_on_each_machine{
          CHECK_FALSE(pair.server.is_open());
          CHECK(open_descriptors() == before - 1);
          CHECK(end.error() == errc::eof);
+     }},
+    {"a socket that moves while it is closed gracefully is closed where it is then",
+     [](io_context&, socket_pair& pair) -> task<> {
+         auto server = std::make_unique<stream_socket>(std::move(pair.server));
+         io_result<> closed{errc::malformed};
+         const auto close_server = [&]() -> task<> {
+             closed = co_await server->close_gracefully(patience);
+         };
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(close_server());
+             co_await settle();
+             server = std::make_unique<stream_socket>(std::move(*server));
+             static_cast<void>(pair.client.close());
+         };
+
+         co_await with_group(body);
+
+         CHECK(closed.ok());
+         CHECK_FALSE(server->is_open());
+     }},
+    {"a socket that goes while it is closed gracefully ends that",
+     [](io_context&, socket_pair& pair) -> task<> {
+         auto server = std::make_unique<stream_socket>(std::move(pair.server));
+         io_result<> closed{errc::malformed};
+         const auto close_server = [&]() -> task<> {
+             closed = co_await server->close_gracefully(patience);
+         };
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(close_server());
+             co_await settle();
+             server.reset();
+         };
+
+         co_await with_group(body);
+
+         CHECK(closed.error() == errc::canceled);
      }},
     {"closing gracefully goes on while everything around it stops",
      [](io_context&, socket_pair& pair) -> task<> {

@@ -247,11 +247,14 @@ public:
     /// @param  limit  How long to wait for the peer.
     ///
     /// Errors:        `errc::timed_out` if the peer did not close in time, `errc::connection_reset`,
-    ///                `errc::closed`, ... It is closed in every case.
+    ///                `errc::closed`, ... It is closed in every case, wherever it was moved to; if it is
+    ///                closed or destroyed meanwhile, `errc::canceled`.
     /// Cancellation:  ignored; `limit` bounds it.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          two frames.
-    [[nodiscard]] task<io_result<>> close_gracefully(duration limit);
+    [[nodiscard]] task<io_result<>> close_gracefully(duration limit) {
+        return close_gracefully(opened(), is_open() ? &on() : nullptr, limit);
+    }
 
     /// Two Unix-domain sockets that are each other's peer, without names. Outside of coroutines too.
     /// Errors: `errc::process_descriptors_exhausted`, ...
@@ -266,6 +269,8 @@ public:
 private:
     friend message_writer;
     friend class finish_prepared_connect;
+
+    [[nodiscard]] static task<io_result<>> close_gracefully(opening it, host* on, duration limit);
 
     [[nodiscard]] auto write_claimed(const_buffer from, write_claim& by) noexcept {
         return submission<send_operation, finish_claimed<finish_write>>{

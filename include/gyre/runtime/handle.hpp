@@ -53,6 +53,9 @@ public:
     /// now on with `errc::closed`.
     int close() noexcept;
 
+    /// The same to whatever handle has `what` by now; -EBADF if none has. @param  on  Its host.
+    static int close(opening what, host* on) noexcept;
+
     /// The same, but gives the number away instead of closing it; -1 if it was not open.
     [[nodiscard]] int release() noexcept;
 
