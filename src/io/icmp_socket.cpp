@@ -45,16 +45,18 @@ std::uint16_t checksum(const_buffer of) noexcept {
 
 time_point clock_of(io_context& on) noexcept { return on.read_clock(); }
 
-/// While it lives, a ping is under way.
+/// While it lives, a ping is under way on what is open there.
 class asking {
 public:
-    explicit asking(bool& flag) noexcept : flag_{flag} { flag_ = true; }
+    explicit asking(opening on) noexcept : on_{on} { on_.of->writer = this; }
     asking(const asking&) = delete;
     asking& operator=(const asking&) = delete;
-    ~asking() { flag_ = false; }
+    ~asking() {
+        if (on_.lasts()) on_.of->writer = nullptr;
+    }
 
 private:
-    bool& flag_;
+    opening on_;
 };
 
 }  // namespace
@@ -79,62 +81,69 @@ io_result<icmp_socket> icmp_socket::open(io_context& on, endpoint::family family
     return made;
 }
 
-icmp_socket::request icmp_socket::next_request() noexcept {
+icmp_socket::request icmp_socket::request_of(const question& it, host& on) noexcept {
     request made{};
-    made[0] = family() == endpoint::family::v6 ? request_of_v6 : request_of_v4;
-    put(made, identifier_at, identifier_);
-    put(made, sequence_at, ++sequence_);
+    made[0] = it.family == endpoint::family::v6 ? request_of_v6 : request_of_v4;
+    put(made, identifier_at, it.identifier);
+    put(made, sequence_at, it.sequence);
     for (std::size_t at = header_size; at < made.size(); at += 8) {
-        std::uint64_t bits = on().entropy();
+        std::uint64_t bits = on.entropy();
         for (std::size_t each = at; each < at + 8; ++each, bits >>= 8)
             made[each] = static_cast<std::byte>(bits & 0xff);
     }
     // Of IPv6 the kernel writes it, because it covers the addresses (RFC 3542 3.1).
-    if (family() == endpoint::family::v4) put(made, checksum_at, checksum(made));
+    if (it.family == endpoint::family::v4) put(made, checksum_at, checksum(made));
     return made;
 }
 
 // A socket of datagrams hears the answers to its own identifier only, which the kernel has chosen.
-bool icmp_socket::is_answer(const_buffer message, const request& to) const noexcept {
-    const std::byte kind = family() == endpoint::family::v6 ? reply_of_v6 : reply_of_v4;
+bool icmp_socket::is_answer(const_buffer message, const question& to) noexcept {
+    const std::byte kind = to.family == endpoint::family::v6 ? reply_of_v6 : reply_of_v4;
     if (message.size() < header_size || message[0] != kind) return false;
-    if (raw_ && get(message, identifier_at) != get(to, identifier_at)) return false;
-    return get(message, sequence_at) == get(to, sequence_at);
+    if (to.raw && get(message, identifier_at) != to.identifier) return false;
+    return get(message, sequence_at) == to.sequence;
 }
 
-task<io_result<echo_reply>> icmp_socket::ask(endpoint to) {
-    const request sent = next_request();
+task<io_result<echo_reply>> icmp_socket::ask(question it, endpoint to) {
+    const request sent = request_of(it, io_context::current()->host());
+    const const_buffer bytes{sent};
     const time_point begun = co_await immediate{&clock_of};
-    const io_result<> left = co_await send_to(sent, to);
+    submission<message_operation, finish_datagram_send> sending{
+        it.of, message_operation{opcode::send_gather},
+        finish_datagram_send{const_buffers{&bytes, 1}, to}};
+    const io_result<> left = co_await sending;
     if (!left.ok()) co_return left.error();
 
     std::array<std::byte, 60 + header_size + payload_size> space{};  // With a header of IPv4.
+    const mutable_buffer whole{space};
     for (;;) {
-        const io_result<datagram_facts> got = co_await receive_detailed(space);
+        submission<message_operation, finish_datagram_facts> receiving{
+            it.of, message_operation{opcode::receive_scatter},
+            finish_datagram_facts{mutable_buffers{&whole, 1}}};
+        const io_result<datagram_facts> got = co_await receiving;
         if (!got.ok()) co_return got.error();
         const const_buffer packet = const_buffer{space}.first(got.value().size);
-        const bool headed = raw_ && family() == endpoint::family::v4;
+        const bool headed = it.raw && it.family == endpoint::family::v4;
         const const_buffer message = headed ? payload_of_ipv4(packet) : packet;
-        if (!is_answer(message, sent)) continue;
+        if (!is_answer(message, it)) continue;
         const time_point ended = co_await immediate{&clock_of};
         echo_reply reply;
         reply.round_trip = ended - begun;
         reply.from = got.value().peer.address();
         reply.hops = got.value().hops;
-        reply.intact = std::ranges::equal(message.subspan(header_size),
-                                          const_buffer{sent}.subspan(header_size));
+        reply.intact = std::ranges::equal(message.subspan(header_size), bytes.subspan(header_size));
         co_return reply;
     }
 }
 
-task<io_result<echo_reply>> icmp_socket::ping(ip_address to, duration limit) {
-    if (!is_open()) co_return error{errc::closed, activity::write};
-    if (asking_) co_return error{errc::busy, activity::write};
+task<io_result<echo_reply>> icmp_socket::ping(question it, ip_address to, duration limit) {
+    if (!it.of.lasts()) co_return error{errc::closed, activity::write};
+    if (it.of.of->writer != nullptr) co_return error{errc::busy, activity::write};
     const endpoint peer{to, 0};
-    if (peer.kind() != family())
+    if (peer.kind() != it.family)
         co_return error{errc::address_family_not_supported, activity::write};
-    const asking under_way{asking_};
-    const io_result<echo_reply> answered = co_await with_timeout(limit, ask(peer));
+    const asking under_way{it.of};
+    const io_result<echo_reply> answered = co_await with_timeout(limit, ask(it, peer));
     co_return answered;
 }
 

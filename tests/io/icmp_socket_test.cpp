@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 using namespace gyre;
@@ -106,6 +107,36 @@ TEST_CASE("one ping at a time, of the family of its socket, until it is stopped"
         CHECK(after.ok());
         CHECK(icmp_socket::open(io, endpoint::family::local).error() ==
               errc::address_family_not_supported);
+    });
+}
+
+TEST_CASE("a socket may move or go while its echo request waits") {
+    if (!may_ask(endpoint::family::v4)) return;
+    on_every_backend([](io_context& io) -> task<> {
+        auto socket =
+            std::make_unique<icmp_socket>(icmp_socket::open(io, endpoint::family::v4).take());
+        CHECK(socket->set_option(broadcast_allowed{}).ok());
+        io_result<echo_reply> outcome{errc::malformed};
+        const auto ask_nobody = [&](duration limit) -> task<> {
+            outcome = co_await socket->ping(ipv4{{127, 255, 255, 255}}, limit);
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(ask_nobody(20ms));
+            co_await settle();
+            socket = std::make_unique<icmp_socket>(std::move(*socket));
+            co_await group.join();
+            CHECK(outcome.error() == errc::timed_out);
+            const io_result<echo_reply> again = co_await socket->ping(ipv4::loopback(), 10s);
+            CHECK(again.ok());
+
+            group.spawn(ask_nobody(60s));
+            co_await settle();
+            socket.reset();
+        };
+
+        co_await with_group(body);
+
+        CHECK(outcome.error() == errc::canceled);
     });
 }
 

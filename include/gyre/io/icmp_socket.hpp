@@ -29,7 +29,8 @@ struct echo_reply {
     bool intact = false;      ///< It brought back the bytes that were sent.
 };
 
-/// A socket for echo requests, or none. Moves; closes at the latest when destroyed. One `ping` at a time.
+/// A socket for echo requests, or none. Moves; closes at the latest when destroyed. One `ping` at a time,
+/// during which it may be moved, closed or destroyed.
 class icmp_socket : private basic_datagram_socket {
 public:
     using basic_datagram_socket::bind_to_device;
@@ -69,12 +70,15 @@ public:
     ///
     /// Errors:        `errc::timed_out`; `errc::network_unreachable`, ... where the request cannot leave;
     ///                `errc::permission_denied` for a broadcast address without `broadcast_allowed`;
-    ///                `errc::busy` while another ping is under way; `errc::closed`.
+    ///                `errc::busy` while another ping is under way; `errc::closed`; `errc::canceled` if it
+    ///                is closed while it waits.
     /// Cancellation:  `errc::canceled`; an answer that comes later is not mistaken for one to a later
     /// request.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          two frames; a system call for the request and for each message that arrives.
-    [[nodiscard]] task<io_result<echo_reply>> ping(ip_address to, duration limit);
+    [[nodiscard]] task<io_result<echo_reply>> ping(ip_address to, duration limit) {
+        return ping({opened(), family(), raw_, identifier_, ++sequence_}, to, limit);
+    }
 
     /// Whether it is a raw one.
     [[nodiscard]] bool is_raw() const noexcept { return raw_; }
@@ -84,14 +88,24 @@ private:
 
     using request = std::array<std::byte, header_size + payload_size>;
 
+    /// What a ping has of its socket, which it may outlive.
+    struct question {
+        opening of;
+        endpoint::family family;
+        bool raw;
+        std::uint16_t identifier;
+        std::uint16_t sequence;
+    };
+
     icmp_socket(handle open, endpoint::family family, bool raw) noexcept;
 
-    [[nodiscard]] task<io_result<echo_reply>> ask(endpoint to);
-    [[nodiscard]] request next_request() noexcept;
-    [[nodiscard]] bool is_answer(const_buffer message, const request& to) const noexcept;
+    [[nodiscard]] static task<io_result<echo_reply>> ping(question it, ip_address to,
+                                                          duration limit);
+    [[nodiscard]] static task<io_result<echo_reply>> ask(question it, endpoint to);
+    [[nodiscard]] static request request_of(const question& it, host& on) noexcept;
+    [[nodiscard]] static bool is_answer(const_buffer message, const question& to) noexcept;
 
     bool raw_ = false;
-    bool asking_ = false;
     std::uint16_t identifier_ = 0;
     std::uint16_t sequence_ = 0;
 };
