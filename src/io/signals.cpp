@@ -25,12 +25,16 @@ io_result<signal_set> signal_set::open(io_context& on, std::initializer_list<int
     return io_result<signal_set>{std::move(made)};
 }
 
-task<io_result<int>> signal_set::wait() {
+task<io_result<int>> signal_set::wait_for(signal_subscription::delivery from) {
+    if (!from.event.lasts()) co_return error{errc::closed, activity::signal};
     for (;;) {
-        if (const int signal = subscription_.take(); signal != 0) co_return io_result<int>{signal};
-        const io_result<> ready = co_await submission<wait_ready_operation, finish_signal_wait>{
-            subscription_.event(), wait_ready_operation{POLLIN}};
+        if (const int signal = from.take(); signal != 0) co_return io_result<int>{signal};
+        submission<wait_ready_operation, finish_signal_wait> waiting{from.event,
+                                                                     wait_ready_operation{POLLIN}};
+        const io_result<> ready = co_await waiting;
         if (!ready.ok()) co_return ready.error();
+        // The set has gone, and its signals with it.
+        if (!from.event.lasts()) co_return error{errc::canceled, activity::signal};
     }
 }
 

@@ -184,15 +184,16 @@ signal_subscription::~signal_subscription() {
 }
 
 void signal_subscription::exit_on_second() noexcept {
+    if (slot_ < 0) return;
     subscriptions[static_cast<std::size_t>(slot_)].exits = true;
 }
 
-int signal_subscription::take() noexcept {
-    if (slot_ < 0) return 0;
-    subscription& it = subscriptions[static_cast<std::size_t>(slot_)];
+int signal_subscription::delivery::take() noexcept {
+    subscription& it = subscriptions[static_cast<std::size_t>(slot)];
+    const int number = event.of->number;
     // The event first, the bits second: a signal in between is found here and announced again.
     std::uint64_t count = 0;
-    static_cast<void>(!::read(event_.number(), &count, sizeof count));
+    static_cast<void>(!::read(number, &count, sizeof count));
     const std::uint64_t pending = it.pending.load(std::memory_order_acquire);
     if (pending == 0) return 0;
 
@@ -200,7 +201,7 @@ int signal_subscription::take() noexcept {
     it.pending.fetch_and(~bit_of(signal), std::memory_order_acq_rel);
     if ((pending & ~bit_of(signal)) != 0) {
         count = 1;
-        static_cast<void>(!::write(event_.number(), &count, sizeof count));
+        static_cast<void>(!::write(number, &count, sizeof count));
     }
     return signal;
 }

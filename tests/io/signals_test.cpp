@@ -14,8 +14,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -185,6 +188,52 @@ const std::vector<conformance_row> on_the_kernel{
 
          CHECK(first.value() == SIGUSR1);
          CHECK(second.value() == SIGUSR2);
+     }},
+    {"a set may move while it is waited for, and is waited for all the same",
+     [](io_context& io) -> task<> {
+         auto signals = std::make_unique<signal_set>(subscribe(io, {SIGUSR1}));
+         io_result<int> outcome;
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(note_signal(*signals, outcome));
+             co_await settle();
+             signals = std::make_unique<signal_set>(std::move(*signals));
+             ::raise(SIGUSR1);
+         };
+
+         co_await with_group(body);
+
+         CHECK(outcome.value() == SIGUSR1);
+     }},
+    {"a set that goes while it is waited for ends the wait, even when a signal has come to it",
+     [](io_context& io) -> task<> {
+         std::array<std::unique_ptr<signal_set>, 2> sets;
+         std::array<io_result<int>, 2> outcomes;
+         for (auto& each : sets) each = std::make_unique<signal_set>(subscribe(io, {SIGUSR1}));
+         const auto wait_and_end_other = [&](std::size_t which) -> task<> {
+             outcomes[which] = co_await sets[which]->wait();
+             sets[1 - which].reset();
+         };
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(wait_and_end_other(0));
+             group.spawn(wait_and_end_other(1));
+             co_await settle();
+             ::raise(SIGUSR1);
+         };
+
+         co_await with_group(body);
+
+         const std::size_t first = outcomes[0].ok() ? 0 : 1;
+         CHECK(outcomes[first].value() == SIGUSR1);
+         CHECK(outcomes[1 - first].error() == errc::canceled);
+     }},
+    {"a set that is not open is waited for in vain, and ends nothing",
+     [](io_context&) -> task<> {
+         signal_set none;
+         none.exit_on_second();
+
+         const io_result<int> outcome = co_await none.wait();
+
+         CHECK(outcome.error() == errc::closed);
      }},
     {"signals sent from another thread wake a sleeping loop, however many there are",
      [](io_context& io) -> task<> {

@@ -14,7 +14,8 @@
 
 namespace gyre {
 
-/// A set of signals that are delivered here instead of doing what they do by default. Moves.
+/// A set of signals that are delivered here instead of doing what they do by default. Moves, also while it
+/// is waited for; if it is destroyed then, the wait ends with `errc::canceled`.
 class signal_set {
 public:
     signal_set() noexcept = default;
@@ -36,13 +37,15 @@ public:
     /// Cancellation:  `errc::canceled`; no signal is lost.
     /// Threads:       the loop of the set; signals may be delivered to any thread.
     /// Cost:          one frame.
-    [[nodiscard]] task<io_result<int>> wait();
+    [[nodiscard]] task<io_result<int>> wait() { return wait_for(subscription_.view()); }
 
     /// From the second delivery on the process ends at once, with status 128 + signal, even if its
     /// loop is stuck.
     void exit_on_second() noexcept { subscription_.exit_on_second(); }
 
 private:
+    [[nodiscard]] static task<io_result<int>> wait_for(signal_subscription::delivery from);
+
     signal_subscription subscription_;
 };
 

@@ -37,13 +37,23 @@ public:
                                                              std::initializer_list<int> signals);
 
     /// From the second delivery on the process ends inside the handler, with status 128 + signal,
-    /// whatever the loop is doing.
+    /// whatever the loop is doing. Nothing happens if this is not open.
     void exit_on_second() noexcept;
 
-    /// A signal that was delivered and not yet taken, lowest number first; 0 if there is none.
-    [[nodiscard]] int take() noexcept;
+    /// What waits for signals has, which the subscription may go without.
+    struct delivery {
+        /// A signal that was delivered and not yet taken, lowest number first; 0 if there is none.
+        /// @pre  `event` lasts.
+        [[nodiscard]] int take() noexcept;
 
-    /// Readable while something may be there to take. Not open if this is not.
+        opening event;  ///< Readable while something may be there to take.
+        int slot = -1;
+    };
+    [[nodiscard]] delivery view() const noexcept { return {event_.opened(), slot_}; }
+
+    /// What `delivery::take` takes; 0 if this is not open.
+    [[nodiscard]] int take() noexcept { return slot_ < 0 ? 0 : view().take(); }
+
     [[nodiscard]] opening event() const noexcept { return event_.opened(); }
 
 private:
