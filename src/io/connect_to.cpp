@@ -11,6 +11,7 @@
 #include <gyre/sync/timeout.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace gyre {
@@ -47,11 +48,11 @@ public:
 
     // Of the attempts.
 
-    /// The next one, which begins now; null if it is not time yet, and then the moment is in `until`.
-    [[nodiscard]] endpoint next(time_point& until) {
+    /// The next one, which begins now; none if it is not time yet, and then the moment is in `until`.
+    [[nodiscard]] std::optional<endpoint> next(time_point& until) {
         until = next_moment();
         const time_point now = on_.read_clock();
-        if (until > now) return {};
+        if (until > now) return std::nullopt;
         const endpoint chosen = in_alternation(waiting_, last_family_).front();
         std::erase(waiting_, chosen);
         last_family_ = chosen.kind();
@@ -118,9 +119,8 @@ task<io_result<stream_socket>> run(race& it, task_group& group) {
         if (it.won()) co_return it.winner();
         if (it.lost()) co_return it.failure();
         time_point until;
-        const endpoint peer = it.next(until);
-        if (peer.kind() != endpoint::family::none) {
-            group.spawn(attempt(it, peer));
+        if (const std::optional<endpoint> peer = it.next(until)) {
+            group.spawn(attempt(it, *peer));
             continue;
         }
         const io_result<> waited = co_await it.change_until(until);

@@ -415,6 +415,21 @@ const std::vector<conformance_row> on_each_machine{
          CHECK(family_of(second) == endpoint::family::v6);
          CHECK(none.error() == errc::connection_refused);
      }},
+    {"an address that is none fails like any other, and makes way",
+     [](io_context& io) -> task<> {
+         two_listeners there{io};
+         const std::vector<endpoint> nowhere{endpoint{}};
+         const std::vector<endpoint> closed{endpoint{}, closed_port(io), endpoint{}};
+         const std::vector<endpoint> open{endpoint{}, {ipv6::loopback(), there.port}};
+
+         const auto never = co_await with_timeout(10s, connect_to(nowhere));
+         const auto refused = co_await with_timeout(10s, connect_to(closed));
+         const auto there_too = co_await with_timeout(10s, connect_to(open));
+
+         CHECK(never.error() == errc::invalid_argument);
+         CHECK(refused.error() == errc::connection_refused);
+         CHECK(family_of(there_too) == endpoint::family::v6);
+     }},
 };
 
 const conformance_suite on_each_machine_suite{"names", on_each_machine};
