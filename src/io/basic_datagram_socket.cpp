@@ -151,13 +151,20 @@ io_result<> basic_datagram_socket::set_multicast_interface(network_interface thr
 
 namespace {
 
-// A name of an interface as the kernel wants it; one that is too long would be cut, and another one's.
+// A name of an interface as the kernel wants it; one that is too long would be cut, or at its NUL, and
+// another one's.
 class interface_name {
 public:
-    explicit interface_name(std::string_view name) noexcept : fits_{name.size() < text_.size()} {
-        if (fits_) name.copy(text_.data(), name.size());
+    explicit interface_name(std::string_view name) noexcept {
+        if (name.size() >= text_.size()) {
+            failure_ = {errc::name_too_long, activity::get_option};
+        } else if (name.find('\0') != std::string_view::npos) {
+            failure_ = {errc::no_such_device, activity::get_option};
+        } else {
+            name.copy(text_.data(), name.size());
+        }
     }
-    [[nodiscard]] bool fits() const noexcept { return fits_; }
+    [[nodiscard]] error failure() const noexcept { return failure_; }
     [[nodiscard]] const char* text() const noexcept { return text_.data(); }
 
 private:
@@ -171,7 +178,7 @@ io_result<network_interface> basic_datagram_socket::find_interface(
     std::string_view name) const noexcept {
     if (!is_open()) return error{errc::closed, activity::get_option};
     const interface_name wanted{name};
-    if (!wanted.fits()) return error{errc::name_too_long, activity::get_option};
+    if (wanted.failure()) return wanted.failure();
     interface_operation op{slot(), wanted.text()};
     if (const error failed = perform_now(op)) return failed;
     return network_interface{static_cast<std::uint32_t>(op.result)};
@@ -181,7 +188,7 @@ io_result<timestamp_support> basic_datagram_socket::find_timestamps(
     std::string_view name) const noexcept {
     if (!is_open()) return error{errc::closed, activity::get_option};
     const interface_name wanted{name};
-    if (!wanted.fits()) return error{errc::name_too_long, activity::get_option};
+    if (wanted.failure()) return wanted.failure();
     timestamping_operation op{slot(), wanted.text()};
     if (const error failed = perform_now(op)) return failed;
     return timestamp_support::from_raw(op.times, op.filters, op.clock);

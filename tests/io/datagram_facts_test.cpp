@@ -18,11 +18,13 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
 using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -348,6 +350,7 @@ TEST_CASE("an interface says which times it can tell, and loopback that it has n
         CHECK_FALSE(told.hardware_arrival);
         CHECK(it.socket.find_timestamps("nosuch0").error() == errc::no_such_device);
         CHECK(it.socket.find_timestamps("a-name-of-16-byt").error() == errc::name_too_long);
+        CHECK(it.socket.find_timestamps("lo\0x"sv).error() == errc::no_such_device);
         CHECK(closed.find_timestamps("lo").error() == errc::closed);
     });
 }

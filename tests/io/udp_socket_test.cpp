@@ -22,6 +22,7 @@
 using namespace gyre;
 using namespace gyre::testing;
 using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -392,6 +393,7 @@ const std::vector<conformance_row> on_each_machine{
          CHECK(any.socket.find_interface("lo").value().index > 0);
          CHECK(any.socket.find_interface("nosuch0").error() == errc::no_such_device);
          CHECK(any.socket.find_interface("a-name-of-16-byt").error() == errc::name_too_long);
+         CHECK(any.socket.find_interface("lo\0x"sv).error() == errc::no_such_device);
          CHECK(any.socket.join(any.address).error() == errc::invalid_argument);
          CHECK(any.socket.set_hops(0).error() == errc::invalid_argument);
          CHECK(any.socket.set_hops(255).ok());
