@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <optional>
 
 namespace gyre {
 namespace {
@@ -27,9 +28,11 @@ constexpr std::size_t told_max = CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(siz
                                  CMSG_SPACE(sizeof(arrival_times)) + CMSG_SPACE(sizeof(timespec)) +
                                  CMSG_SPACE(sizeof(scm_ts_pktinfo)) + 4 * CMSG_SPACE(sizeof(int));
 
+// Null if the kernel had no room for all of it, as where the program has set options that tell more.
 template <class T>
-T value_of(const cmsghdr& it) noexcept {
+std::optional<T> value_of(const cmsghdr& it) noexcept {
     T value{};
+    if (it.cmsg_len < CMSG_LEN(sizeof value)) return std::nullopt;
     std::memcpy(&value, CMSG_DATA(&it), sizeof value);
     return value;
 }
@@ -56,42 +59,50 @@ void take_ipv4(const cmsghdr& it, datagram_facts& into) noexcept {
     // An IPv6 socket has told in its own family already.
     if (it.cmsg_type != IP_PKTINFO || into.destination) return;
     const auto info = value_of<in_pktinfo>(it);
-    into.destination = address_of(info.ipi_addr);
-    into.through.index = static_cast<std::uint32_t>(info.ipi_ifindex);
+    if (!info) return;
+    into.destination = address_of(info->ipi_addr);
+    into.through.index = static_cast<std::uint32_t>(info->ipi_ifindex);
 }
 
 void take_ipv6(const cmsghdr& it, datagram_facts& into) noexcept {
     if (it.cmsg_type == IPV6_HOPLIMIT) into.hops = value_of<int>(it);
-    if (it.cmsg_type == IPV6_TCLASS)
-        into.traffic_class = static_cast<std::uint8_t>(value_of<int>(it));
+    if (it.cmsg_type == IPV6_TCLASS) {
+        if (const auto octet = value_of<int>(it))
+            into.traffic_class = static_cast<std::uint8_t>(*octet);
+    }
     if (it.cmsg_type != IPV6_PKTINFO) return;
     const auto info = value_of<in6_pktinfo>(it);
-    into.destination = address_of(info.ipi6_addr);
-    into.through.index = info.ipi6_ifindex;
+    if (!info) return;
+    into.destination = address_of(info->ipi6_addr);
+    into.through.index = info->ipi6_ifindex;
 }
 
 void take_times(const cmsghdr& it, datagram_facts& into) noexcept {
     const auto times = value_of<arrival_times>(it);
-    const bool set = times.hardware.tv_sec != 0 || times.hardware.tv_nsec != 0;
+    const bool set = times && (times->hardware.tv_sec != 0 || times->hardware.tv_nsec != 0);
     if (!set) return;
     if (!into.hardware_arrival) into.hardware_arrival.emplace();
-    into.hardware_arrival->since_beginning = since_beginning(times.hardware);
+    into.hardware_arrival->since_beginning = since_beginning(times->hardware);
 }
 
 // It comes in front of the times, and only if there is one of the hardware's.
 void take_stamping_interface(const cmsghdr& it, datagram_facts& into) noexcept {
+    const auto stamper = value_of<scm_ts_pktinfo>(it);
+    if (!stamper) return;
     if (!into.hardware_arrival) into.hardware_arrival.emplace();
-    into.hardware_arrival->by.index = value_of<scm_ts_pktinfo>(it).if_index;
+    into.hardware_arrival->by.index = stamper->if_index;
 }
 
 void take(const cmsghdr& it, datagram_facts& into) noexcept {
     if (it.cmsg_level == IPPROTO_IP) return take_ipv4(it, into);
     if (it.cmsg_level == IPPROTO_IPV6) return take_ipv6(it, into);
     if (it.cmsg_level == IPPROTO_UDP && it.cmsg_type == UDP_GRO)
-        into.segment_size = static_cast<std::size_t>(value_of<int>(it));
+        into.segment_size = static_cast<std::size_t>(value_of<int>(it).value_or(0));
     if (it.cmsg_level != SOL_SOCKET) return;
-    if (it.cmsg_type == SCM_TIMESTAMPNS)
-        into.arrival = datagram_facts::system_time{since_beginning(value_of<timespec>(it))};
+    if (it.cmsg_type == SCM_TIMESTAMPNS) {
+        if (const auto time = value_of<timespec>(it))
+            into.arrival = datagram_facts::system_time{since_beginning(*time)};
+    }
     if (it.cmsg_type == SCM_TIMESTAMPING) take_times(it, into);
     if (it.cmsg_type == SCM_TIMESTAMPING_PKTINFO) take_stamping_interface(it, into);
     if (it.cmsg_type == SO_RXQ_OVFL) into.lost = value_of<std::uint32_t>(it);
@@ -174,6 +185,9 @@ io_result<datagram_facts> finish_datagram_facts::operator()(
     msghdr& message = *op.message;
     for (cmsghdr* it = CMSG_FIRSTHDR(&message); it != nullptr; it = CMSG_NXTHDR(&message, it))
         take(*it, told);
+    // Whose clock it is was told, and for the time there was no room.
+    if (told.hardware_arrival && told.hardware_arrival->since_beginning == std::chrono::seconds{0})
+        told.hardware_arrival.reset();
     return told;
 }
 

@@ -10,6 +10,8 @@
 #include <support/harness.hpp>
 
 #include <linux/net_tstamp.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -328,6 +330,44 @@ TEST_CASE("times of the kernel and of the hardware are told apart, each by its o
     CHECK_FALSE(less.hardware_arrival);
     CHECK_FALSE(nothing.arrival);
     CHECK_FALSE(nothing.hardware_arrival);
+}
+
+TEST_CASE("what the kernel had no room to tell in whole is not told") {
+    io_context io;
+    std::array<std::byte, 8> bytes{};
+    const mutable_buffer into{bytes};
+    finish_datagram_facts finish{mutable_buffers{&into, 1}};
+    message_operation op{opcode::receive_scatter};
+    REQUIRE(finish.prepare(op, io) == 0);
+    // Cut as put_cmsg of the kernel does it: the length says what there is.
+    const auto told_of = [&](int level, int type, const auto& value) {
+        alignas(8) std::array<std::byte, 128> control{};
+        control.fill(std::byte{0x7f});
+        const std::span<std::byte> space{control};
+        scm_ts_pktinfo stamper{};
+        stamper.if_index = 4;
+        std::size_t size = add_message(space, SCM_TIMESTAMPING_PKTINFO, stamper);
+        cmsghdr header{};
+        std::memcpy(&header, space.data() + size, sizeof header);
+        header.cmsg_level = level;
+        header.cmsg_type = type;
+        header.cmsg_len = CMSG_LEN(sizeof value) - 1;
+        std::memcpy(space.data() + size, &header, sizeof header);
+        size += header.cmsg_len;
+        op.message->msg_control = control.data();
+        op.message->msg_controllen = size;
+        op.message->msg_flags = MSG_CTRUNC;
+        return finish(op).value();
+    };
+
+    CHECK_FALSE(told_of(SOL_SOCKET, SCM_TIMESTAMPNS, timespec{}).arrival);
+    CHECK_FALSE(told_of(SOL_SOCKET, SCM_TIMESTAMPING, stamps{}).hardware_arrival);
+    CHECK_FALSE(told_of(SOL_SOCKET, SO_RXQ_OVFL, std::uint32_t{}).lost);
+    CHECK_FALSE(told_of(IPPROTO_IP, IP_PKTINFO, in_pktinfo{}).destination);
+    CHECK_FALSE(told_of(IPPROTO_IP, IP_TTL, int{}).hops);
+    CHECK_FALSE(told_of(IPPROTO_IPV6, IPV6_PKTINFO, in6_pktinfo{}).destination);
+    CHECK_FALSE(told_of(IPPROTO_IPV6, IPV6_TCLASS, int{}).traffic_class);
+    CHECK(told_of(IPPROTO_UDP, UDP_GRO, int{}).segment_size == 0);
 }
 
 TEST_CASE("an interface says which times it can tell, and loopback that it has no hardware") {
