@@ -4,15 +4,19 @@
 // window and a store that keep what a stop interrupted.
 #include <gyre/stream/buffered.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
 #include <stream/scripted_stream.hpp>
 #include <support/waiting_laws.hpp>
 
 #include <array>
+#include <csignal>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace gyre;
@@ -489,4 +493,58 @@ TEST_CASE("a window that grows keeps its content, whatever is read and consumed"
         CHECK(received == text);
     };
     on_every_backend(test);
+}
+
+namespace {
+
+task<> fill_and_read_at_once() {
+    memory_pipe pipe{16};
+    buffered_reader<memory_stream> reader{pipe.first, 16};
+    std::array<std::byte, 4> space{};
+    static_cast<void>(co_await when_all(reader.fill(), reader.read_some(space)));
+}
+
+task<> flush_and_write_at_once() {
+    memory_pipe pipe{1};
+    buffered_writer<memory_stream> writer{pipe.first, 16};
+    static_cast<void>(co_await writer.write(bytes_of("much")));
+    static_cast<void>(co_await when_all(writer.flush(), writer.write(bytes_of("more"))));
+}
+
+void check_refused(task<> (*body)(), std::string_view why) {
+    const ending how = ending_of([body] {
+        io_context io;
+        launch(io, body(), or_terminate{});
+        io.run();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that(why));
+}
+
+}  // namespace
+
+TEST_CASE("two awaits of a reader, or of a writer, at once are a failed check") {
+    check_refused(&fill_and_read_at_once,
+                  "a buffered reader is awaited by one coroutine at a time");
+    check_refused(&flush_and_write_at_once,
+                  "a buffered writer is awaited by one coroutine at a time");
+}
+
+TEST_CASE("a reader whose await was given up, or died with its frame, is awaited again") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{16};
+        buffered_reader<memory_stream> reader{pipe.first, 16};
+
+        const auto given_up = co_await with_timeout(1ms, reader.read_until("\n"));
+        {
+            const auto never_awaited = reader.fill();
+            static_cast<void>(never_awaited);
+        }
+        static_cast<void>(co_await pipe.second.write_some(bytes_of("line\n")));
+        const auto line = co_await reader.read_until("\n");
+
+        CHECK(given_up.error() == errc::timed_out);
+        CHECK(text_of(line.value()) == "line\n");
+    });
 }

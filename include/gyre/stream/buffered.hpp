@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gyre/base/check.hpp>
+#include <gyre/base/exclusive_use.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/concepts.hpp>
 #include <gyre/stream/flat_buffer.hpp>
@@ -100,6 +101,8 @@ private:
     friend class filling;
     friend class read_window_awaiter<Stream>;
 
+    static constexpr const char* rule = "a buffered reader is awaited by one coroutine at a time";
+
     // Room behind the window, for `missing` bytes if that takes no more memory; more is taken only for the
     // first byte that has no room. Empty if the window has reached the bound.
     [[nodiscard]] mutable_buffer room(std::size_t missing = 1) noexcept {
@@ -109,6 +112,7 @@ private:
 
     Stream& from_;
     flat_buffer space_;
+    bool awaited_ = false;
 };
 
 /// Reads into a reader's window until `Self` is content with it.
@@ -120,6 +124,7 @@ template <class Self, read_stream Stream>
 class filling : public repeated<Self, read_step<Stream>> {
 public:
     [[nodiscard]] bool over() noexcept {
+        use_.begin(reader_.rule);
         if (!self().attainable(reader_.bytes_max())) return exceed_limit();
         return settled();
     }
@@ -134,7 +139,13 @@ public:
     }
 
 protected:
-    explicit filling(buffered_reader<Stream>& reader) noexcept : reader_{reader} {}
+    explicit filling(buffered_reader<Stream>& reader) noexcept
+        : reader_{reader}, use_{reader.awaited_} {}
+
+    void end_await() {
+        use_.end();
+        this->rethrow_if_any();
+    }
 
     [[nodiscard]] buffered_reader<Stream>& reader() const noexcept { return reader_; }
     [[nodiscard]] gyre::error failure() const noexcept { return error_; }
@@ -154,6 +165,7 @@ private:
     }
 
     buffered_reader<Stream>& reader_;
+    exclusive_use use_;
     std::size_t added_ = 0;
     error error_;
 };
@@ -166,7 +178,7 @@ public:
         : filling<fill_awaiter, Stream>{reader} {}
 
     [[nodiscard]] io_result<std::size_t> await_resume() {
-        this->rethrow_if_any();
+        this->end_await();
         return {this->failure(), this->added()};
     }
 
@@ -182,7 +194,7 @@ public:
         : filling<read_until_awaiter, Stream>{reader}, delimiter_{delimiter} {}
 
     [[nodiscard]] io_result<const_buffer> await_resume() {
-        this->rethrow_if_any();
+        this->end_await();
         if (this->failure()) return this->failure();
         return io_result<const_buffer>{this->reader().window().first(message_size_)};
     }
@@ -213,7 +225,7 @@ public:
         : filling<read_at_least_awaiter, Stream>{reader}, count_{count} {}
 
     [[nodiscard]] io_result<const_buffer> await_resume() {
-        this->rethrow_if_any();
+        this->end_await();
         if (this->failure()) return this->failure();
         return io_result<const_buffer>{this->reader().window()};
     }
@@ -236,9 +248,12 @@ class [[nodiscard]] read_window_awaiter
     : public repeated<read_window_awaiter<Stream>, read_step<Stream>> {
 public:
     read_window_awaiter(buffered_reader<Stream>& reader, mutable_buffer into) noexcept
-        : reader_{reader}, into_{into} {}
+        : reader_{reader}, use_{reader.awaited_}, into_{into} {}
 
-    [[nodiscard]] bool over() const noexcept { return into_.empty() || !reader_.window().empty(); }
+    [[nodiscard]] bool over() noexcept {
+        use_.begin(reader_.rule);
+        return into_.empty() || !reader_.window().empty();
+    }
     [[nodiscard]] auto step() noexcept {
         return reader_.from_.read_some(goes_directly() ? into_ : reader_.room());
     }
@@ -250,6 +265,7 @@ public:
     }
 
     [[nodiscard]] io_result<std::size_t> await_resume() {
+        use_.end();
         this->rethrow_if_any();
         if (error_ || direct_ > 0) return {error_, direct_};
         const const_buffer window = reader_.window();
@@ -265,6 +281,7 @@ private:
     }
 
     buffered_reader<Stream>& reader_;
+    exclusive_use use_;
     mutable_buffer into_;
     std::size_t direct_ = 0;  // Bytes that are in `into_` already.
     error error_;
@@ -332,12 +349,15 @@ private:
     template <class Self, write_stream To>
     friend class draining;
 
+    static constexpr const char* rule = "a buffered writer is awaited by one coroutine at a time";
+
     [[nodiscard]] bool has_room_for(std::size_t count) const noexcept {
         return count <= bytes_max() - buffered();
     }
 
     Stream& to_;
     flat_buffer space_;
+    bool awaited_ = false;
 };
 
 /// Writes what a writer has collected, then a piece that is larger than all its space.
@@ -345,6 +365,7 @@ template <class Self, write_stream Stream>
 class draining : public repeated<Self, write_step<Stream>> {
 public:
     [[nodiscard]] bool over() noexcept {
+        use_.begin(writer_.rule);
         if (writer_.has_room_for(wanted_)) return true;
         if (piece_.size() > writer_.bytes_max()) direct_ = piece_;
         return next().empty();
@@ -365,7 +386,12 @@ public:
 protected:
     // Begins only if there is no room for `wanted` bytes.
     draining(buffered_writer<Stream>& writer, const_buffer piece, std::size_t wanted) noexcept
-        : writer_{writer}, to_{writer.to_}, piece_{piece}, wanted_{wanted} {}
+        : writer_{writer}, use_{writer.awaited_}, to_{writer.to_}, piece_{piece}, wanted_{wanted} {}
+
+    void end_await() {
+        use_.end();
+        this->rethrow_if_any();
+    }
 
     [[nodiscard]] gyre::error failure() const noexcept { return error_; }
 
@@ -386,6 +412,7 @@ private:
     }
 
     buffered_writer<Stream>& writer_;
+    exclusive_use use_;
     message_writer_of<Stream> to_;
     const_buffer piece_;   // All that is to be added.
     const_buffer direct_;  // What of it is still to be written without being collected.
@@ -402,7 +429,7 @@ public:
         : draining<buffered_write_awaiter, Stream>{writer, piece, piece.size()} {}
 
     [[nodiscard]] io_result<std::size_t> await_resume() {
-        this->rethrow_if_any();
+        this->end_await();
         const std::size_t taken = this->keep_piece();
         return {this->failure(), taken};
     }
@@ -416,7 +443,7 @@ public:
         : draining<flush_awaiter, Stream>{writer, {}, std::numeric_limits<std::size_t>::max()} {}
 
     [[nodiscard]] io_result<> await_resume() {
-        this->rethrow_if_any();
+        this->end_await();
         return this->failure();
     }
 };

@@ -175,7 +175,7 @@ public:
         : filling<next_frame_awaiter, Stream>{of.from_}, of_{of} {}
 
     [[nodiscard]] io_result<content_type> await_resume() {
-        this->rethrow_if_any();
+        this->end_await();
         if (this->failure()) return this->failure();
         if (found_.failure != errc::ok) return error{found_.failure, activity::read};
         const const_buffer content = this->reader().window().subspan(found_.offset, found_.size);
@@ -255,7 +255,7 @@ public:
 
     [[nodiscard]] bool over() noexcept { return refusal_ || base::over(); }
     [[nodiscard]] io_result<> await_resume() {
-        this->rethrow_if_any();
+        this->end_await();
         if (refusal_) return refusal_;
         if (this->failure()) return this->failure();
         for (const const_buffer part : {edges_.before.bytes(), content_, edges_.after.bytes()}) {
