@@ -24,6 +24,7 @@ std::int32_t finish_batch::prepare(batch_operation& op, io_context&) noexcept {
 }
 
 io_result<std::size_t> finish_batch::operator()(const batch_operation& op) noexcept {
+    batch_->note_end(op);
     if (op.result == nothing_to_send) return std::size_t{0};
     if (op.result < 0) return error_of(op);
     const auto count = static_cast<std::size_t>(op.result);
@@ -169,7 +170,7 @@ public:
 
 private:
     std::array<char, 16> text_{};
-    bool fits_;
+    error failure_;
 };
 
 }  // namespace

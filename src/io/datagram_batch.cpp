@@ -16,7 +16,14 @@ namespace gyre {
 struct datagram_batch::storage {
     storage(std::size_t count, std::size_t bytes)
         : size_max{bytes}, space(count * bytes), headers(count), parts(count), peers(count) {}
+    storage(const storage&) = delete;
+    storage& operator=(const storage&) = delete;
+    ~storage() { expects(user == nullptr, "a batch outlives the operation that it is lent to"); }
 
+    void lend_to(const batch_operation& op) noexcept {
+        expects(user == nullptr, "a batch is lent to one operation at a time");
+        user = &op;
+    }
     [[nodiscard]] std::byte* bytes_at(std::size_t index) noexcept {
         return space.data() + index * size_max;
     }
@@ -24,6 +31,7 @@ struct datagram_batch::storage {
     // Datagrams from `begin` to `end` are in the batch; what is before has been sent.
     std::size_t begin = 0;
     std::size_t end = 0;
+    const batch_operation* user = nullptr;
     std::size_t size_max;
     std::vector<std::byte> space;
     std::vector<mmsghdr> headers;
@@ -86,6 +94,7 @@ void datagram_batch::drop_first() noexcept {
 void datagram_batch::clear() noexcept { storage_->begin = storage_->end = 0; }
 
 void datagram_batch::prepare_receive(batch_operation& op) noexcept {
+    storage_->lend_to(op);
     clear();
     for (std::size_t at = 0; at < capacity(); ++at) {
         storage_->parts[at] = {storage_->bytes_at(at), storage_->size_max};
@@ -102,6 +111,7 @@ void datagram_batch::prepare_receive(batch_operation& op) noexcept {
 }
 
 void datagram_batch::prepare_send(batch_operation& op) noexcept {
+    storage_->lend_to(op);
     for (std::size_t at = storage_->begin; at < storage_->end; ++at) {
         msghdr& header = storage_->headers[at].msg_hdr;
         socket_address& peer = storage_->peers[at];
@@ -128,6 +138,11 @@ void datagram_batch::note_received(std::size_t count) noexcept {
 void datagram_batch::note_sent(std::size_t count) noexcept {
     storage_->begin += std::min(count, size());
     if (empty()) clear();
+}
+
+// Also of one that was over before it began.
+void datagram_batch::note_end(const batch_operation& op) noexcept {
+    if (storage_ != nullptr && storage_->user == &op) storage_->user = nullptr;
 }
 
 }  // namespace gyre

@@ -3,6 +3,7 @@
 // Names and directories: see include/gyre/io/file_system.hpp.
 #include <gyre/io/file_system.hpp>
 
+#include <gyre/base/exclusive_use.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/timeout.hpp>
 
@@ -155,8 +156,10 @@ task<io_result<directory>> directory::open(std::string path) {
 }
 
 task<io_result<directory_entry>> directory::next_of(opening from, std::shared_ptr<listing> into) {
+    if (!from.lasts()) co_return error{errc::closed, activity::list_directory};
+    exclusive_use use{into->awaited};
+    use.begin("the next entry of a directory is awaited by one coroutine at a time");
     for (;;) {
-        if (!from.lasts()) co_return error{errc::closed, activity::list_directory};
         if (into->begin == into->end) {
             itself_operation op{opcode::list_directory};
             op.found = into->space.data();

@@ -3,6 +3,7 @@
 // From the kernel's records to changes: see include/gyre/io/file_watch.hpp.
 #include <gyre/io/file_watch.hpp>
 
+#include <gyre/base/exclusive_use.hpp>
 #include <gyre/io/transfer.hpp>
 
 #include <sys/inotify.h>
@@ -53,6 +54,8 @@ io_result<> file_watch::remove(int watch) noexcept {
 
 task<io_result<file_change>> file_watch::next_of(opening from, std::shared_ptr<changes> into) {
     if (!from.lasts()) co_return error{errc::closed, activity::read};
+    exclusive_use use{into->awaited};
+    use.begin("the next change of a watch is awaited by one coroutine at a time");
     if (into->begin == into->end) {
         submission<read_operation, finish_read> reading{from, read_operation{into->space}};
         const io_result<std::size_t> got = co_await reading;

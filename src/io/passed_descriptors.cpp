@@ -13,6 +13,10 @@
 
 namespace gyre {
 
+passed_descriptors::~passed_descriptors() {
+    expects(into_here_ == nullptr, "passed_descriptors outlive the receive that they are lent to");
+}
+
 handle passed_descriptors::take(std::size_t index) noexcept {
     expects(index < count_, "a descriptor that has come");
     return std::move(handles_[index]);
@@ -26,6 +30,8 @@ void passed_descriptors::clear() noexcept {
 
 void passed_descriptors::prepare_receive(message_operation& op, io_context& on) noexcept {
     static_assert(control_size == CMSG_SPACE(count_max * sizeof(int)));
+    expects(into_here_ == nullptr, "passed_descriptors are lent to one receive at a time");
+    into_here_ = &op;
     host_ = &on.host();
     attach_control(op, control_);
     op.flags |= message_operation::closes_on_exec;
@@ -33,6 +39,8 @@ void passed_descriptors::prepare_receive(message_operation& op, io_context& on) 
 
 // With an error, nothing has come.
 void passed_descriptors::note_received(const message_operation& op) noexcept {
+    if (into_here_ != &op) return;  // It was over before it began.
+    into_here_ = nullptr;
     if (op.result < 0) return;
     msghdr& message = *op.message;
     cut_ = (message.msg_flags & MSG_CTRUNC) != 0;

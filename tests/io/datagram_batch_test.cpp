@@ -3,9 +3,15 @@
 // What a batch keeps and refuses by itself; udp_socket_test.cpp sends and receives with it.
 #include <gyre/io/datagram_batch.hpp>
 
+#include <base/ending.hpp>
+#include <gyre/coro/launch.hpp>
+#include <gyre/io/udp_socket.hpp>
+#include <gyre/sync/when_all.hpp>
+
 #include <doctest/doctest.h>
 
 #include <array>
+#include <csignal>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,4 +99,25 @@ TEST_CASE("the first datagram can be dropped, and its room comes back with the l
     batch.drop_first();
     CHECK(batch.empty());
     CHECK_FALSE(batch.full());
+}
+
+namespace {
+
+gyre::task<> receive_twice_at_once() {
+    udp_socket socket = udp_socket::bind(*io_context::current(), {ipv4::loopback(), 0}).take();
+    datagram_batch batch{2, 8};
+    static_cast<void>(co_await when_all(socket.receive(batch), socket.receive(batch)));
+}
+
+}  // namespace
+
+TEST_CASE("a batch that is lent to two operations at once is a failed check") {
+    const testing::ending how = testing::ending_of([] {
+        io_context io;
+        launch(io, receive_twice_at_once(), or_terminate{});
+        io.run();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("lent to one operation at a time"));
 }

@@ -3,9 +3,11 @@
 // What gyre/io/file_system.hpp promises of names.
 #include <gyre/io/file_system.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
 #include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
@@ -13,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <map>
 #include <memory>
 #include <optional>
@@ -257,4 +260,25 @@ TEST_CASE("beneath a directory, names and links are followed that stay there, an
         CHECK(of_closed.error() == errc::closed);
         std::filesystem::remove(home / "served/new");
     });
+}
+
+namespace {
+
+task<> read_two_entries_at_once() {
+    io_result<directory> opened = co_await directory::open("/");
+    directory root = opened.take();
+    static_cast<void>(co_await when_all(root.next(), root.next()));
+}
+
+}  // namespace
+
+TEST_CASE("two reads of the next entry at once are a failed check") {
+    const ending how = ending_of([] {
+        io_context io;
+        launch(io, read_two_entries_at_once(), or_terminate{});
+        io.run();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("the next entry of a directory is awaited by one coroutine"));
 }

@@ -3,6 +3,7 @@
 // What gyre/io/file_watch.hpp promises.
 #include <gyre/io/file_watch.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <support/child.hpp>
@@ -16,6 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -312,4 +314,24 @@ TEST_CASE("a set of watches may be destroyed while its next change is waited for
             CHECK(never.error() == errc::closed);
         }
     });
+}
+
+namespace {
+
+task<> wait_for_two_changes_at_once() {
+    file_watch watch = file_watch::open(*io_context::current()).take();
+    static_cast<void>(co_await when_all(watch.next(), watch.next()));
+}
+
+}  // namespace
+
+TEST_CASE("two waits for the next change at once are a failed check") {
+    const ending how = ending_of([] {
+        io_context io;
+        launch(io, wait_for_two_changes_at_once(), or_terminate{});
+        io.run();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("the next change of a watch is awaited by one coroutine"));
 }

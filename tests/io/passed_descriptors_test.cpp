@@ -3,11 +3,13 @@
 // What gyre/io/passed_descriptors.hpp promises: descriptors that come are owned, and none is lost.
 #include <gyre/io/passed_descriptors.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/io/local_message_socket.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_all.hpp>
 #include <support/child.hpp>
 #include <support/conformance.hpp>
 #include <support/harness.hpp>
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <optional>
 #include <string>
 #include <utility>
@@ -349,3 +352,27 @@ const std::vector<conformance_row> on_the_kernel{
 const conformance_suite on_the_kernel_suite{"passed descriptors", on_the_kernel};
 
 }  // namespace
+
+namespace {
+
+task<> receive_twice_at_once() {
+    auto [failed, left, right] = local_packet_socket::connected_pair(*io_context::current());
+    REQUIRE_FALSE(failed);
+    passed_descriptors came;
+    std::array<std::byte, 8> first{};
+    std::array<std::byte, 8> second{};
+    static_cast<void>(co_await when_all(right.receive(first, came), right.receive(second, came)));
+}
+
+}  // namespace
+
+TEST_CASE("descriptors that are lent to two receives at once are a failed check") {
+    const ending how = ending_of([] {
+        io_context io;
+        launch(io, receive_twice_at_once(), or_terminate{});
+        io.run();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("are lent to one receive at a time"));
+}

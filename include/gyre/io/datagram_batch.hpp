@@ -16,8 +16,9 @@
 
 namespace gyre {
 
-/// Room for `capacity` datagrams of up to `datagram_size_max` bytes, and the datagrams in it. Moves, but
-/// not while an operation uses it; the one moved from is destroyed or assigned to, and nothing else.
+/// Room for `capacity` datagrams of up to `datagram_size_max` bytes, and the datagrams in it. One operation
+/// at a time, which is checked. Moves, but not while an operation uses it; the one moved from is destroyed or
+/// assigned to, and nothing else.
 class datagram_batch {
 public:
     /// @param  capacity           1 to 1024 datagrams.
@@ -67,6 +68,7 @@ public:
     void prepare_send(batch_operation& op) noexcept;
     void note_received(std::size_t count) noexcept;
     void note_sent(std::size_t count) noexcept;
+    void note_end(const batch_operation& op) noexcept;
 
 private:
     struct storage;

@@ -105,7 +105,7 @@ public:
     /// Errors: as above, `errc::not_a_directory`.
     [[nodiscard]] static task<io_result<directory>> open(std::string path);
 
-    /// The next entry; `errc::eof` behind the last. One at a time.
+    /// The next entry; `errc::eof` behind the last. One at a time, which is checked.
     /// Cost:  an operation for each 32 KiB of entries, some 500 of them, whose memory is allocated once.
     [[nodiscard]] task<io_result<directory_entry>> next() { return next_of(opened(), listed_); }
 
@@ -126,6 +126,7 @@ private:
 
     // What was read and not handed out; the reader's as well, so that it outlives the directory.
     struct listing {
+        bool awaited = false;
         std::size_t begin = 0;
         std::size_t end = 0;
         std::array<std::byte, std::size_t{32} * 1024> space;

@@ -92,7 +92,7 @@ public:
     ///
     /// Errors:        `errc::closed`.
     /// Cancellation:  `errc::canceled`; no change is lost.
-    /// Threads:       resumes on the caller's executor. One at a time.
+    /// Threads:       resumes on the caller's executor. One at a time, which is checked.
     /// Cost:          a frame; a read for all changes that are there, 4 KiB of them at most.
     [[nodiscard]] task<io_result<file_change>> next() { return next_of(opened(), told_); }
 
@@ -103,6 +103,7 @@ private:
     struct changes {
         [[nodiscard]] file_change take() noexcept;
 
+        bool awaited = false;
         std::size_t begin = 0;
         std::size_t end = 0;
         std::array<std::byte, 4096> space;

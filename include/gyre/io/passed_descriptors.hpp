@@ -22,7 +22,8 @@
 namespace gyre {
 
 /// What has come with one message: at most `count_max` descriptors, each close-on-exec, owned here until they
-/// are taken. Used for one receive after the other; does not move, since an operation refers to it.
+/// are taken. Used for one receive after the other, which is checked; does not move, since an operation
+/// refers to it.
 class passed_descriptors {
 public:
     /// A message has room for this many, in either direction; the kernel closes those beyond.
@@ -31,7 +32,7 @@ public:
     passed_descriptors() noexcept = default;
     passed_descriptors(const passed_descriptors&) = delete;
     passed_descriptors& operator=(const passed_descriptors&) = delete;
-    ~passed_descriptors() = default;
+    ~passed_descriptors();
 
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
@@ -56,6 +57,7 @@ private:
     static constexpr std::size_t control_size = 16 + 4 * count_max;  // CMSG_SPACE of so many.
 
     host* host_ = nullptr;
+    const message_operation* into_here_ = nullptr;  // That is under way.
     std::array<handle, count_max> handles_;
     std::size_t count_ = 0;
     bool cut_ = false;
