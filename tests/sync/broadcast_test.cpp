@@ -3,12 +3,15 @@
 // What gyre/sync/broadcast.hpp promises. How its wait ends when stopped: waiting_laws_test.cpp.
 #include <gyre/sync/broadcast.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/interop/future.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/when_all.hpp>
 #include <support/pools.hpp>
 #include <support/settle.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <future>
 #include <memory>
@@ -197,4 +200,29 @@ TEST_CASE("a thread that receives nothing waits until its deadline") {
     const auto none = by.receive_blocking(std::chrono::steady_clock::now() + 1ms);
 
     CHECK(none.error() == errc::timed_out);
+}
+
+namespace {
+
+task<> receive_twice_at_once() {
+    broadcast<int> from{4};
+    broadcast<int>::receiver by = from.subscribe();
+    const auto send = [&from]() -> task<> {
+        from.send(1);
+        co_return;
+    };
+    static_cast<void>(co_await when_all(by.receive(), by.receive(), send()));
+}
+
+}  // namespace
+
+TEST_CASE("a receiver that waits for two values at once is a failed check") {
+    const ending how = ending_of([] {
+        io_context io;
+        launch(io, receive_twice_at_once(), or_terminate{});
+        io.run();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a receiver of a broadcast waits for one thing at a time"));
 }

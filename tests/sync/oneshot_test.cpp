@@ -3,11 +3,14 @@
 // What gyre/sync/oneshot.hpp promises. How its wait ends when stopped: waiting_laws_test.cpp.
 #include <gyre/sync/oneshot.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/when_all.hpp>
 #include <support/pools.hpp>
 #include <support/settle.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -153,4 +156,28 @@ TEST_CASE("a thread receives what a coroutine sends, and hears if it does not") 
         CHECK(received.value() == 7);
         CHECK(late.error() == errc::timed_out);
     });
+}
+
+namespace {
+
+task<> close_while_waiting() {
+    oneshot<int> ends = make_oneshot<int>();
+    const auto close = [&ends]() -> task<> {
+        ends.receiver.close();
+        co_return;
+    };
+    static_cast<void>(co_await when_all(ends.receiver.receive(), close()));
+}
+
+}  // namespace
+
+TEST_CASE("a receiver that is closed while it waits is a failed check") {
+    const ending how = ending_of([] {
+        io_context io;
+        launch(io, close_while_waiting(), or_terminate{});
+        io.run();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a receiver is not closed while it is waited for"));
 }

@@ -63,6 +63,8 @@ public:
             io_result<Value, std::uint64_t> await_resume() noexcept {
                 if (outcome()) return outcome();
                 const std::lock_guard hold{by_.from_->lock_};
+                expects(by_.from_->end_ != by_.next_,
+                        "a receiver of a broadcast waits for one thing at a time: copy it");
                 return by_.take();
             }
 

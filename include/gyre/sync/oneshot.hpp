@@ -157,6 +157,7 @@ public:
         if (state_ == nullptr) return;
         {
             const std::lock_guard hold{state_->lock};
+            expects(state_->waiting.empty(), "a receiver is not closed while it is waited for");
             state_->no_receiver = true;
         }
         state_.reset();
