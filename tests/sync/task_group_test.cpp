@@ -134,6 +134,50 @@ TEST_CASE("joining ignores a stop, since the children may take their time") {
     });
 }
 
+TEST_CASE("a join may be limited or stopped, and the group waits for its children all the same") {
+    on_each_backend_of("coordination", [](io_context&) -> task<> {
+        event finish;
+        int ended = 0;
+        io_result<> limited{errc::malformed};
+        io_result<> stopped{errc::malformed};
+        io_result<> late{errc::malformed};
+        const auto stubborn = [&]() -> task<> {
+            static_cast<void>(co_await shielded(finish.wait(), very_long));
+            ++ended;
+        };
+        const auto joiner = [&](task_group& group) -> task<> {
+            const io_result<> none = co_await group.join_unless_stopped();
+            CHECK(none.ok());
+            group.spawn(stubborn());
+            group.spawn(stubborn());
+            limited = co_await with_timeout(1ms, group.join_unless_stopped());
+            CHECK(group.size() == 2);
+            stopped = co_await group.join_unless_stopped();
+            late = co_await group.join_unless_stopped();
+        };
+        const auto child = [&]() -> task<> { co_await with_group(joiner); };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(child());
+            while (limited.error() == errc::malformed) static_cast<void>(co_await sleep_for(1ms));
+            CHECK(stopped.error() == errc::malformed);
+            group.request_stop();
+            co_await settle();
+            CHECK(late.error() == errc::canceled);
+            CHECK(group.size() == 1);
+            CHECK(ended == 0);
+            finish.set();
+            const io_result<> joined = co_await shielded(group.join_unless_stopped(), very_long);
+            CHECK(joined.ok());
+        };
+
+        co_await with_group(body);
+
+        CHECK(limited.error() == errc::timed_out);
+        CHECK(stopped.error() == errc::canceled);
+        CHECK(ended == 2);
+    });
+}
+
 TEST_CASE("a body that returns early leaves its children running where errors are collected") {
     on_each_backend_of("coordination", [](io_context&) -> task<> {
         event finish;

@@ -122,27 +122,43 @@ public:
     void request_stop() noexcept { stop_branches(stop_level::stop); }
     void request_drain() noexcept { stop_branches(stop_level::drain); }
 
-    /// Waits until there is no child.
-    ///
-    /// Errors:        none. Cancellation: ignored, that by a limit around it included: to wait for less than
-    ///                their end, `wait` for children with handles, which may be stopped.
-    /// Threads:       the loop's thread. Cost: no allocation.
+    template <class Result, stop_level EndsAt>
     class join_awaiter final : public waiter {
     public:
-        explicit join_awaiter(task_group& of) noexcept
-            : waiter{"children", ignores_stop}, of_{of} {}
+        static constexpr bool heeds_stops = EndsAt != ignores_stop;
+
+        explicit join_awaiter(task_group& of) noexcept : waiter{"children", EndsAt}, of_{of} {}
 
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
             if (of_.children_ == 0) return go_on(handle, *given);
             return wait_in(of_.joiners_, handle, *given);
         }
-        void await_resume() const noexcept {}
+        Result await_resume() const noexcept {
+            if constexpr (!std::is_void_v<Result>) return outcome();
+        }
 
     private:
         task_group& of_;
     };
-    [[nodiscard]] join_awaiter join() noexcept { return join_awaiter{*this}; }
+
+    /// Waits until there is no child, so that they may use what the body has, too.
+    ///
+    /// Errors:        none. Cancellation: ignored, so that a limit around it does not compile.
+    /// Threads:       the loop's thread. Cost: no allocation.
+    [[nodiscard]] join_awaiter<void, ignores_stop> join() noexcept {
+        return join_awaiter<void, ignores_stop>{*this};
+    }
+
+    /// Waits until there is no child, or for as long as may be: `with_timeout(1s, join_unless_stopped())`.
+    ///
+    /// Errors:        none but cancellation.
+    /// Cancellation:  `errc::canceled`. The children go on unless they were stopped as well, and `with_group`
+    ///                waits for them: what they use of the body's has to be `join`ed before it goes.
+    /// Threads:       the loop's thread. Cost: no allocation.
+    [[nodiscard]] join_awaiter<io_result<>, stop_level::stop> join_unless_stopped() noexcept {
+        return join_awaiter<io_result<>, stop_level::stop>{*this};
+    }
 
     /// Children that have not ended.
     [[nodiscard]] std::size_t size() const noexcept { return children_; }

@@ -92,6 +92,13 @@ private:
     list<stop_chain> branches_;            // Only ever `chain`; a list for the task dump's sake.
 };
 
+/// Whether a stop ends it; what does not say so does, or passes the stop on to what it waits for.
+template <class Awaitable>
+inline constexpr bool ends_when_stopped = true;
+template <class Awaitable>
+    requires requires { Awaitable::heeds_stops; }
+inline constexpr bool ends_when_stopped<Awaitable> = Awaitable::heeds_stops;
+
 /// Awaits `Awaitable` under a limit; made by the functions below.
 template <awaitable Awaitable>
 class [[nodiscard]] limited final : public limit_base {
@@ -100,6 +107,9 @@ public:
     using result = std::conditional_t<std::is_void_v<inner_result>, io_result<>, inner_result>;
     static_assert(std::is_void_v<inner_result> || is_io_result<std::remove_cvref_t<inner_result>>,
                   "only what yields an io_result, or nothing, can say that it timed out");
+    static_assert(ends_when_stopped<Awaitable>,
+                  "what ignores stops goes on however long it takes, whatever limit is around it: "
+                  "instead of a group's join() await join_unless_stopped()");
 
     limited(Awaitable&& it, duration wait, stop_filter filter = stop_filter::pass_all) noexcept
         : limit_base{{wait, never}, filter}, it_{std::move(it)} {}
@@ -142,7 +152,7 @@ private:
 /// @param  limit  Counted from the moment it is awaited. Zero or less still lets `it` try once.
 /// @param  it     Owned. Yields an `io_result`, or nothing.
 /// @return What `it` yields: its own result, progress included, whatever the timer did. Of what yields
-///         nothing, as a join, only whether the limit had passed when it ended.
+///         nothing only whether the limit had passed when it ended.
 ///
 /// Errors:        `errc::timed_out` in place of `errc::canceled` if this limit ended it; the kernel's
 ///                own time-outs are `errc::connection_timed_out`. Nested limits: the nearest wins.
