@@ -128,7 +128,7 @@ bool io_context::submit(operation& op) noexcept {
 bool io_context::hand_over(operation& op) noexcept {
     const bool by_worker = op.code >= opcode::read && is_file_work(op) && !backend_->takes(op);
     if (!by_worker) return backend_->submit(op);
-    return read_from_cache(op) || !begin_on_worker(op);
+    return host_.perform_at_hand(op) || !begin_on_worker(op);
 }
 
 // False if there is no thread to run it: then `op.result` says why.

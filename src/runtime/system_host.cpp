@@ -24,6 +24,8 @@ system_host& system_host::instance() noexcept {
 
 int system_host::perform_now(operation& op) noexcept { return perform(op); }
 
+bool system_host::perform_at_hand(operation& op) noexcept { return read_from_cache(op); }
+
 time_point system_host::now() noexcept { return std::chrono::steady_clock::now(); }
 
 std::uint64_t system_host::entropy() noexcept {

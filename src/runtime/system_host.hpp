@@ -20,6 +20,7 @@ public:
     [[nodiscard]] static system_host& instance() noexcept;
 
     [[nodiscard]] int perform_now(operation& op) noexcept override;
+    [[nodiscard]] bool perform_at_hand(operation& op) noexcept override;
     [[nodiscard]] time_point now() noexcept override;
     [[nodiscard]] std::uint64_t entropy() noexcept override;
     [[nodiscard]] int read_settings(const char* path, std::string& into) noexcept override;

@@ -4,6 +4,7 @@
 #include <gyre/test/fuse.hpp>
 
 #include <support/harness.hpp>
+#include <support/scratch_directory.hpp>
 
 #include <base/ending.hpp>
 #include <gyre/base/build.hpp>
@@ -234,6 +235,32 @@ TEST_CASE("what files are asked for fails on a worker and in a ring") {
 
         CHECK_MESSAGE(report.ok(), report.text());
         CHECK(report.operations() == 2);
+    });
+}
+
+TEST_CASE("reads of what the page cache holds fail as others do") {
+    const scratch_directory home;
+    const std::string name = home.put("it", "content");
+    with_every_backend([&](const io_context_options& options) {
+        std::set<std::string> met;
+        const auto report = test::fail_each([&](test::fuse& fault) -> std::string {
+            const test::fused_loops under{fault};
+            const auto body = [](std::string path) -> task<io_result<>> {
+                auto opened = co_await file::open(std::move(path));
+                if (!opened.ok()) co_return opened.error();
+                file it = opened.take();
+                std::array<std::byte, 16> space;
+                const auto got = co_await it.read_some(space);
+                co_return got.error();
+            };
+            const io_result<> ended = run(body(name), options);
+            met.insert(fault.text());
+            return ended.error() == fault.fault() ? "" : ended.error().message();
+        });
+
+        CHECK_MESSAGE(report.ok(), report.text());
+        CHECK(report.operations() == 2);
+        CHECK(met.contains("operation 2, read: Input/output error"));
     });
 }
 

@@ -171,6 +171,13 @@ public:
     /// that yields -EAGAIN where it would block. Returns what the system call returned, or -errno.
     [[nodiscard]] virtual int perform_now(operation& op) noexcept = 0;
 
+    /// Carries out `op`, a file's that a worker would be asked for, if nothing has to be waited for: what the
+    /// page cache holds. False if a worker is to do it by `perform_now`.
+    [[nodiscard]] virtual bool perform_at_hand(operation& op) noexcept {
+        static_cast<void>(op);
+        return false;
+    }
+
     /// Reads the clock.
     [[nodiscard]] virtual time_point now() noexcept = 0;
 
