@@ -224,6 +224,13 @@ int perform_once(operation& op) noexcept {
     }
 }
 
+// Linux 5.9 and 5.10 say that there is no more where the cache has a gap (preadv2(2), BUGS).
+bool is_at_end(int number, std::int64_t offset) noexcept {
+    struct stat found{};
+    if (offset == current_position) offset = ::lseek(number, 0, SEEK_CUR);
+    return ::fstat(number, &found) == 0 && S_ISREG(found.st_mode) && offset >= found.st_size;
+}
+
 // Some microseconds of copying are less than a worker's wake-up and its way back. More than that would be
 // felt by others here. docs/decisions/0034-what-the-page-cache-holds.md.
 bool read_cached_parts(operation& op, std::span<const iovec> parts, std::size_t size,
@@ -237,8 +244,9 @@ bool read_cached_parts(operation& op, std::span<const iovec> parts, std::size_t 
     const int result = outcome(
         ::preadv2(from.number, parts.data(), static_cast<int>(parts.size()), offset, RWF_NOWAIT));
     if (result == -EOPNOTSUPP) from.waits_anyway = true;
-    from.note_cached(result >= 0);
-    if (result < 0) return false;  // If it is more than a wait, the worker will tell.
+    const bool hit = result > 0 || (result == 0 && is_at_end(from.number, offset));
+    from.note_cached(hit);
+    if (!hit) return false;  // If it is more than a wait, the worker will tell.
     op.result = result;
     return true;
 }
