@@ -84,16 +84,8 @@ task<io_result<handle>> open_directory(std::string path) {
     co_return opened;
 }
 
-// So that a name that was made or changed is there behind a crash (fsync(2)).
-task<io_result<>> sync_directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    io_result<handle> opened = co_await open_directory(std::move(parent));
-    if (!opened.ok()) co_return opened.error();
-    file directory{opened.take()};
-    const io_result<> synced = co_await directory.sync_all();
-    co_return synced;
-}
+// Where the last name of `path` begins.
+std::size_t last_name_of(const std::string& path) noexcept { return path.rfind('/') + 1; }
 
 // Not guessed by others: what has the name already is left alone, and another one is tried.
 std::string name_beside(const std::string& path) {
@@ -187,6 +179,13 @@ task<io_result<>> replace_file(std::string path, const_buffer content,
     file_options fresh{file_access::write};
     fresh.create = fresh.exclusive = true;
     fresh.permissions = permissions;
+    // First, because nothing may fail that can be helped once the name means the new file.
+    const std::size_t name = last_name_of(path);
+    std::string parent = name == 0 ? "." : path.substr(0, name);
+    io_result<handle> found = co_await open_directory(std::move(parent));
+    if (!found.ok()) co_return found.error();
+    file folder{found.take()};
+
     std::string temporary;
     io_result<file> made;
     constexpr int names_max = 16;
@@ -200,15 +199,16 @@ task<io_result<>> replace_file(std::string path, const_buffer content,
     file to = made.take();
     io_result<> outcome = co_await write_out(to, content);
     if (outcome.ok()) outcome = co_await rename_file(temporary, path);
+    // Whether a stop has ended it or comes from here on, nothing is to be left behind or half done.
+    constexpr duration patience = std::chrono::minutes{1};
     if (!outcome.ok()) {
         static_cast<void>(to.close());
-        // Also where a stop has ended it: nothing is to be left behind.
-        constexpr duration patience = std::chrono::seconds{5};
         static_cast<void>(co_await shielded(remove_file(temporary), patience));
         co_return outcome;
     }
-    const io_result<> synced = co_await sync_directory_of(path);
-    co_return synced;
+    // So that the name is there behind a crash (fsync(2)).
+    outcome = co_await shielded(folder.sync_all(), patience);
+    co_return outcome;
 }
 
 }  // namespace gyre

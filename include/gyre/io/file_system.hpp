@@ -140,7 +140,8 @@ private:
 
 /// Makes `path` stand for `content`, or leaves it as it was: at no time, not even behind a crash of the
 /// machine, is there a part of one (rename(2), and fsync(2) of the file and of its directory). The new file
-/// is made beside it as "PATH.XXXXXXXX.new", and removed where a step fails.
+/// is made beside it as "PATH.XXXXXXXX.new", of a name that has no room for that a part, and removed where a
+/// step fails. The directory is opened first, so it must be readable.
 ///
 /// @param  content      Borrowed until completion.
 /// @param  permissions  Of the new file, less the process's umask.
