@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 
 #include <array>
@@ -93,7 +94,8 @@ std::string name_beside(const std::string& path) {
     std::array<char, 8> digits{'0', '0', '0', '0', '0', '0', '0', '0'};
     constexpr int hexadecimal = 16;
     std::to_chars(digits.data(), digits.data() + digits.size(), chosen, hexadecimal);
-    return path + '.' + std::string{digits.data(), digits.size()} + ".new";
+    const std::string added = '.' + std::string{digits.data(), digits.size()} + ".new";
+    return path.substr(0, last_name_of(path) + NAME_MAX - added.size()) + added;
 }
 
 task<io_result<>> write_out(file& to, const_buffer content) {

@@ -14,6 +14,8 @@
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 
+#include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -211,6 +213,19 @@ TEST_CASE("a replacement that fails has changed nothing, unless its last step is
                 more = fault.has_more_errors();
             }
         }
+    });
+}
+
+TEST_CASE("a file whose name is as long as names may be is replaced") {
+    const scratch_directory home;
+    const std::string name(NAME_MAX, 'x');
+    on_each_backend_of("files", [&](io_context&) -> task<> {
+        for (const char* const content : {"first", "second"}) {
+            const io_result<> replaced = co_await replace_file(home / name, bytes_of(content));
+            CHECK(replaced.error() == error{});
+            CHECK(home.get(name) == content);
+        }
+        CHECK(entries_of(home) == 1);
     });
 }
 
