@@ -13,13 +13,16 @@
 #include <support/conformance.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
+#include <support/skip.hpp>
 
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +43,23 @@ std::size_t entries_of(const scratch_directory& it) {
 }
 
 }  // namespace
+
+TEST_CASE("times beyond what nanoseconds count are the first or the last that there is") {
+    const scratch_directory home;
+    const std::string name = home.put("it", "");
+    constexpr std::time_t distant = 15'000'000'000;  // In 2445; ext4 ends in 2446.
+    const std::array times{timespec{distant, 0}, timespec{distant, 999'999'999}};
+    REQUIRE(::utimensat(AT_FDCWD, name.c_str(), times.data(), 0) == 0);
+    struct stat kept{};
+    REQUIRE(::stat(name.c_str(), &kept) == 0);
+    if (kept.st_mtim.tv_sec != distant) return skip("this file system knows no such times");
+    on_each_backend_of("files", [&](io_context&) -> task<> {
+        const auto status = co_await status_of(name);
+
+        CHECK(status.value().modified == file_status::time::max());
+        CHECK(status.value().accessed == file_status::time::max());
+    });
+}
 
 TEST_CASE("a directory's entries are met once each, however many there are") {
     const scratch_directory home;

@@ -80,7 +80,8 @@ enum class file_kind : std::uint8_t {
     unknown
 };
 
-/// What the file system knows of a file (statx(2)).
+/// What the file system knows of a file (statx(2)). Times before 1677 or after 2262 are the first or the last
+/// that there is.
 struct file_status {
     using time = std::chrono::sys_time<std::chrono::nanoseconds>;
 
