@@ -110,8 +110,8 @@ public:
     [[nodiscard]] task<io_result<directory_entry>> next() { return next_of(opened(), listed_); }
 
     /// Opens the file called `path` in this directory or below it, whatever symbolic links do meanwhile: one
-    /// that leads out of it is not followed, nor is "..", an absolute name, or a link of /proc's that jumps
-    /// (openat2(2), RESOLVE_BENEATH; Linux 5.6). For names that come from others.
+    /// that leads out of it is not followed, nor is such a "..", an absolute name, or a link of /proc's that
+    /// jumps (openat2(2), RESOLVE_BENEATH; Linux 5.6). For names that come from others.
     ///
     /// Errors:  as `file::open`; `errc::across_devices` if it leads out; `errc::resource_unavailable` if
     ///          directories were moved meanwhile and it is not known: try again; `errc::closed`.
@@ -148,7 +148,7 @@ private:
 ///
 /// Errors:        of any step; `path` is as it was, unless only the last one failed: the sync of the
 ///                directory.
-/// Cancellation:  `errc::canceled`; the same.
+/// Cancellation:  `errc::canceled`, and `path` is as it was: from the rename on it goes to its end.
 /// Threads:       resumes on the caller's executor.
 /// Cost:          six operations, two of which wait for the device.
 [[nodiscard]] task<io_result<>> replace_file(
