@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace gyre {
 namespace {
@@ -48,6 +49,13 @@ bool is_valid(const std::string& program, const process_options& how) noexcept {
            std::all_of(how.environment->begin(), how.environment->end(), is_assignment);
 }
 
+bool is_announcement(const std::string& assigned) noexcept {
+    constexpr std::array<std::string_view, 4> all{
+        "LISTEN_FDS=", "LISTEN_FDNAMES=", "LISTEN_PID=", "LISTEN_PIDFDID="};
+    return std::any_of(all.begin(), all.end(),
+                       [&](std::string_view each) { return assigned.starts_with(each); });
+}
+
 // The child is told how many listeners it has, what they are called, and the numbers of the others.
 void announce_passed(process_options& how) {
     constexpr std::size_t first_number = 3;  // SD_LISTEN_FDS_START
@@ -61,8 +69,7 @@ void announce_passed(process_options& how) {
     }
     how.passed = std::move(ordered);
     if (!how.environment) how.environment = own_environment();
-    std::erase_if(*how.environment,
-                  [](const std::string& each) { return each.starts_with("LISTEN_"); });
+    std::erase_if(*how.environment, is_announcement);
     std::string names;
     for (std::size_t each = 0; each < how.passed.size(); ++each) {
         const passed_descriptor& it = how.passed[each];

@@ -97,6 +97,24 @@ TEST_CASE("what was announced to another process, or wrongly, is left alone") {
     });
 }
 
+TEST_CASE("a child that is given listeners keeps what else is in its environment") {
+    on_every_backend([](io_context& io) -> task<> {
+        auto listening = stream_acceptor::listen(io, endpoint{ipv4::loopback(), 0});
+        stream_acceptor first = listening.take();
+        process_options how;
+        how.environment = std::vector<std::string>{"LISTEN_ADDRESS=here", "LISTEN_FDS=7",
+                                                   "LISTEN_PID=1", "LISTEN_FDNAMES=old"};
+        how.arguments = {"-c",
+                         "echo $LISTEN_ADDRESS $LISTEN_FDS $LISTEN_FDNAMES ${LISTEN_PID-none}"};
+        how.passed = {{first.native_handle(), "web"}};
+
+        const io_result<process_output> said = co_await run_process("/bin/sh", how);
+
+        REQUIRE(said.ok());
+        CHECK(said.value().output == "here 1 web none\n");
+    });
+}
+
 TEST_CASE("a child is given listeners, as a service is") {
     on_every_backend([](io_context& io) -> task<> {
         auto listening = stream_acceptor::listen(io, endpoint{ipv4::loopback(), 0});
