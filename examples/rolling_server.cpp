@@ -84,12 +84,7 @@ gyre::task<gyre::io_result<>> serve_news(gyre::tcp_acceptor acceptor) {
 gyre::task<> roll_on_hangup(gyre::signal_set& hangup, int listener, gyre::task_group& server) {
     for (;;) {
         auto [failed, signal] = co_await gyre::idle(hangup.wait());
-        if (failed == gyre::errc::canceled) co_return;
-        if (failed) {
-            std::fprintf(stderr, "going on: %s\n", failed.message().c_str());
-            static_cast<void>(co_await gyre::idle(gyre::sleep_for(100ms)));
-            continue;
-        }
+        if (failed) co_return;
 
         gyre::process_options how;
         how.passed.push_back({listener, "news"});

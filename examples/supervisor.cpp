@@ -121,12 +121,7 @@ gyre::task<> replace_on_hangup(gyre::signal_set& hangup,
                                std::vector<std::unique_ptr<service>>& all) {
     for (;;) {
         const auto [failed, signal] = co_await hangup.wait();
-        if (failed == gyre::errc::canceled) co_return;
-        if (failed) {
-            std::fprintf(stderr, "going on: %s\n", failed.message().c_str());
-            static_cast<void>(co_await gyre::sleep_for(100ms));
-            continue;
-        }
+        if (failed) co_return;
         std::printf("replacing all, one by one\n");
         std::fflush(stdout);
         for (const auto& each : all) {

@@ -7,16 +7,10 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 
 namespace gyre {
-namespace {
-
-constexpr duration retry_pause = std::chrono::milliseconds{100};
-
-}  // namespace
 
 program::program(const run_options& options) noexcept : options_{options}, loop_{options.loop} {
     io_result<signal_set> opened = signal_set::open(loop_, {SIGINT, SIGTERM});
@@ -53,19 +47,8 @@ void program::run_watched(stop_handle target) {
     loop_.run();
 }
 
-// The next of `from`. A wait that the kernel has no memory for is begun again: nobody else would hear the
-// signal. Fails when the program has ended.
-task<io_result<int>> program::next_signal(signal_set& from) {
-    for (;;) {
-        const io_result<int> signal = co_await from.wait();
-        if (signal.ok()) co_return signal;
-        const io_result<> paused = co_await sleep_for(retry_pause);
-        if (!paused.ok()) co_return paused.error();
-    }
-}
-
 task<> program::watch(stop_handle target) {
-    const io_result<int> first = co_await next_signal(signals_);
+    const io_result<int> first = co_await signals_.wait();
     if (!first.ok()) co_return;
     target.request_drain();
 
@@ -75,7 +58,7 @@ task<> program::watch(stop_handle target) {
 
 task<> program::dump_at_signals() {
     for (;;) {
-        const io_result<int> signal = co_await next_signal(dump_signals_);
+        const io_result<int> signal = co_await dump_signals_.wait();
         if (!signal.ok()) co_return;
         std::fprintf(stderr, "gyre: waiting coroutines:\n%s", dump_tasks(loop_).c_str());
     }

@@ -3,10 +3,21 @@
 // The wait of include/gyre/io/signals.hpp.
 #include <gyre/io/signals.hpp>
 
+#include <gyre/sync/sleep.hpp>
+
 #include <poll.h>
+
+#include <chrono>
 
 namespace gyre {
 namespace {
+
+constexpr duration retry_pause = std::chrono::milliseconds{100};
+
+bool is_shortage(error failed) noexcept {
+    return failed == errc::not_enough_memory || failed == errc::no_buffer_space ||
+           failed == errc::no_space_on_device || failed == errc::resource_unavailable;
+}
 
 struct finish_signal_wait {
     [[nodiscard]] std::int32_t prepare(operation&, io_context&) const noexcept { return 0; }
@@ -32,7 +43,11 @@ task<io_result<int>> signal_set::wait_for(signal_subscription::delivery from) {
         submission<wait_ready_operation, finish_signal_wait> waiting{from.event,
                                                                      wait_ready_operation{POLLIN}};
         const io_result<> ready = co_await waiting;
-        if (!ready.ok()) co_return ready.error();
+        if (!ready.ok()) {
+            if (!is_shortage(ready.error())) co_return ready.error();
+            const io_result<> paused = co_await sleep_for(retry_pause);
+            if (!paused.ok()) co_return paused.error();
+        }
         // The set has gone, and its signals with it.
         if (!from.event.lasts()) co_return error{errc::canceled, activity::signal};
     }

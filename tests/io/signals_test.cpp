@@ -5,6 +5,7 @@
 
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/test/fuse.hpp>
 #include <support/child.hpp>
 #include <support/conformance.hpp>
 #include <support/harness.hpp>
@@ -63,6 +64,25 @@ TEST_CASE("dispositions are put back when the last set that changed them has gon
             CHECK(disposition_of(SIGUSR1) == before);
         }
         ::signal(SIGUSR1, original);
+    });
+}
+
+TEST_CASE("a wait that there is no memory for goes on, and hears the signal") {
+    with_every_backend([](const io_context_options& options) {
+        test::fuse fault{1, 0};
+        const test::fused_loops under{fault};
+        io_context io{options};
+        signal_set signals = subscribe(io, {SIGUSR1});
+        io_result<int> outcome;
+        launch(io, note_signal(signals, outcome), or_terminate{});
+        io.poll();
+        CHECK(fault.fault() == errc::not_enough_memory);
+
+        ::raise(SIGUSR1);
+        io.run();
+
+        CHECK(outcome.ok());
+        CHECK(outcome.value() == SIGUSR1);
     });
 }
 

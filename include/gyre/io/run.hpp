@@ -57,7 +57,6 @@ public:
     [[nodiscard]] static int exit_status(error failed) noexcept;
 
 private:
-    [[nodiscard]] static task<io_result<int>> next_signal(signal_set& from);
     [[nodiscard]] task<> watch(stop_handle target);
     [[nodiscard]] task<> dump_at_signals();
 
