@@ -16,7 +16,7 @@ void descriptor_slot::begin_opening(int value) noexcept {
     maybe_readable = maybe_writable = true;
     hung_up = registered = registered_for_writing = repeated = nonblocking = false;
     filled = sends_large = answering = false;
-    stored = uncached = waits_anyway = false;
+    stored = uncached = limited = waits_anyway = false;
     cache_misses = untried_reads = 0;
     duplex = prompt = datagrams = listens = crowded = uncut = false;
     listener = nullptr;

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -144,6 +145,8 @@ int learn_kind(descriptor_slot& it) noexcept {
     if (::fstat(it.number, &found) < 0) return -errno;
     it.stored = S_ISREG(found.st_mode) || S_ISBLK(found.st_mode) || S_ISDIR(found.st_mode);
     it.uncached = it.stored && (::fcntl(it.number, F_GETFL) & O_DIRECT) != 0;
+    rlimit sizes{};
+    it.limited = ::getrlimit(RLIMIT_FSIZE, &sizes) == 0 && sizes.rlim_cur != RLIM_INFINITY;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <runtime/uring_file_entry.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/runtime/host.hpp>
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -25,9 +26,11 @@ void prepare_transfer(io_uring_op kind, const void* at, std::size_t size, std::i
     to.off = static_cast<std::uint64_t>(offset);
 }
 
-void prepare_parts(io_uring_op kind, const parts_operation& op, io_uring_sqe& to) noexcept {
-    prepare_transfer(kind, op.parts, op.count, op.offset, to);
-    to.rw_flags = op.durable ? RWF_DSYNC : 0;
+// A write that the kernel makes on the spot sends the loop's thread a SIGXFSZ where it meets a limit; the
+// kernel's workers take none.
+void prepare_write(const descriptor_slot& file, bool durable, io_uring_sqe& to) noexcept {
+    to.rw_flags = durable ? RWF_DSYNC : 0;
+    if (file.limited) to.flags |= IOSQE_ASYNC;
 }
 
 void prepare_sync(const extent_operation& op, io_uring_sqe& to) noexcept {
@@ -85,13 +88,17 @@ void prepare_file_entry(const operation& op, io_uring_sqe& to) noexcept {
         case opcode::write: {
             const auto& it = static_cast<const write_operation&>(op);
             prepare_transfer(IORING_OP_WRITE, it.data, it.size, it.offset, to);
-            to.rw_flags = it.durable ? RWF_DSYNC : 0;
-            return;
+            return prepare_write(*it.target, it.durable, to);
         }
-        case opcode::read_scatter:
-            return prepare_parts(IORING_OP_READV, static_cast<const parts_operation&>(op), to);
-        case opcode::write_gather:
-            return prepare_parts(IORING_OP_WRITEV, static_cast<const parts_operation&>(op), to);
+        case opcode::read_scatter: {
+            const auto& it = static_cast<const parts_operation&>(op);
+            return prepare_transfer(IORING_OP_READV, it.parts, it.count, it.offset, to);
+        }
+        case opcode::write_gather: {
+            const auto& it = static_cast<const parts_operation&>(op);
+            prepare_transfer(IORING_OP_WRITEV, it.parts, it.count, it.offset, to);
+            return prepare_write(*it.target, it.durable, to);
+        }
         case opcode::synchronize: return prepare_sync(static_cast<const extent_operation&>(op), to);
         case opcode::allocate: {
             const auto& it = static_cast<const extent_operation&>(op);

@@ -15,6 +15,7 @@
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
+#include <support/skip.hpp>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -146,6 +147,30 @@ TEST_CASE("writes in order that meet a limit keep what is there, and say how far
         CHECK((co_await written.write_some_at(limit.bytes, numbers)).error() ==
               errc::file_too_large);
         CHECK((co_await written.resize(2 * limit.bytes)).error() == errc::file_too_large);
+    });
+}
+
+TEST_CASE("past the cache, too, a write beyond the limit is an error and no signal") {
+    const file_size_limit limit{1024 * 1024};
+    const scratch_directory home;
+    on_each_backend_of("files", [&](io_context&) -> task<> {
+        constexpr std::size_t block = 4096;
+        file_options how = file_options::updating();
+        how.direct = true;
+        auto opened = co_await file::open(home / "it", how);
+        if (opened.error() == errc::invalid_argument) co_return skip("not on this file system");
+        file it = opened.take();
+        const auto free_it = [](void* at) { std::free(at); };
+        const std::unique_ptr<void, decltype(free_it)> memory{std::aligned_alloc(block, 2 * block),
+                                                              free_it};
+        std::memset(memory.get(), 1, 2 * block);
+        const const_buffer two{static_cast<const std::byte*>(memory.get()), 2 * block};
+        const std::array<const_buffer, 2> gathered{two.first(block), two.last(block)};
+
+        CHECK((co_await it.write_some_at(limit.bytes, two)).error() == errc::file_too_large);
+        CHECK((co_await it.write_some_at(limit.bytes, gathered)).error() == errc::file_too_large);
+        CHECK((co_await it.write_durably_at(limit.bytes, two)).error() == errc::file_too_large);
+        CHECK((co_await it.write_some_at(limit.bytes - block, two)).value() == block);
     });
 }
 

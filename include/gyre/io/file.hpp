@@ -182,7 +182,8 @@ struct finish_advancing : Finish {
 /// Whatever waits here:
 /// Errors:        what the device and the file system say: `errc::no_space_on_device`,
 ///                `errc::input_output`, ...; `errc::file_too_large` beyond RLIMIT_FSIZE, without a
-///                SIGXFSZ; `errc::closed` if it was closed before it was awaited.
+///                SIGXFSZ if that was set when the file was opened; `errc::closed` if it was closed before
+///                it was awaited.
 ///                io_result says which call met it.
 /// Cancellation:  `errc::canceled` if it has not begun; an operation that has is waited for, and its result
 ///                reported.

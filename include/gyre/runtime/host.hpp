@@ -44,6 +44,7 @@ struct descriptor_slot : list_link<> {
     bool stored =
         false;  ///< A file: has nothing to wait for but its device, of which poll knows nothing.
     bool uncached = false;      ///< Of a file: its transfers go past the page cache (O_DIRECT).
+    bool limited = false;       ///< Of a file: it was opened under a limit of sizes (RLIMIT_FSIZE).
     bool waits_anyway = false;  ///< The kernel cannot be asked for a single try (RWF_NOWAIT).
     bool uncut = false;  ///< Of AF_UNIX: the last read was told that no descriptors had ended it.
     bool datagrams = false;  ///< Readers take whole messages, and no order among them is promised.
