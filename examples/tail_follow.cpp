@@ -4,8 +4,9 @@
 //
 //     tail_follow /var/log/syslog
 //
-// The file need not be there yet. When another takes its name, as log rotation does, the old one is read to
-// its end and the new one from its beginning; one that is cut is read again from its beginning.
+// The file need not be there yet. When another takes its name, as log rotation does, the old one is read
+// until there is something in the new one, and that from its beginning; one that is cut is read again from
+// its beginning.
 #include <gyre/gyre.hpp>
 
 #include <cstdint>
@@ -49,9 +50,11 @@ gyre::task<gyre::io_result<>> follow(gyre::file& log, const std::filesystem::pat
             const auto ours = co_await log.status();
             const auto named = co_await gyre::status_of(path.string());
             if (!ours.ok()) co_return ours.error();
-            // Read to the end once more: somebody may have written since, and before it was renamed.
-            replaced = named.ok() && (named.value().inode != ours.value().inode ||
-                                      named.value().device != ours.value().device);
+            const bool is_other = named.ok() && (named.value().inode != ours.value().inode ||
+                                                 named.value().device != ours.value().device);
+            // Who has the old one open goes on with it until it opens the new one. So that is waited for, and
+            // the old one is read to its end once more.
+            replaced = is_other && named.value().size > 0;
             if (replaced) continue;
             if (ours.value().size < bytes.offset()) co_return gyre::io_result<>{};
             if (ours.value().size > bytes.offset()) continue;
