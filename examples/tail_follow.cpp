@@ -25,6 +25,14 @@ void print(std::string_view line) {
     std::fputc('\n', stdout);
 }
 
+// Ends when something has happened in the folder, or nothing can any more.
+gyre::task<gyre::io_result<>> next_change(gyre::file_watch& changes) {
+    const auto [error, change] = co_await gyre::idle(changes.next());
+    if (error) co_return error;
+    if (change.is(gyre::file_event::watch_ended)) co_return gyre::errc::no_such_file;
+    co_return gyre::io_result<>{};
+}
+
 // snippet: follow
 // Prints what is there, and waits for more until the name means another file, or this one was cut.
 gyre::task<gyre::io_result<>> follow(gyre::file& log, const std::filesystem::path& path,
@@ -59,8 +67,8 @@ gyre::task<gyre::io_result<>> follow(gyre::file& log, const std::filesystem::pat
             if (ours.value().size < bytes.offset()) co_return gyre::io_result<>{};
             if (ours.value().size > bytes.offset()) continue;
 
-            const auto change = co_await gyre::idle(changes.next());
-            if (!change.ok()) co_return change.error();
+            const auto changed = co_await next_change(changes);
+            if (!changed.ok()) co_return changed;
         }
     }
 }
@@ -81,8 +89,8 @@ gyre::task<gyre::io_result<>> tail_follow(std::filesystem::path path) {
     for (;;) {
         auto found = co_await gyre::file::open(path.string());
         if (found.error() == gyre::errc::no_such_file) {
-            const auto change = co_await gyre::idle(changes.next());
-            if (!change.ok()) co_return change.error();
+            const auto changed = co_await next_change(changes);
+            if (!changed.ok()) co_return changed;
         } else if (!found.ok()) {
             co_return found.error();
         } else {

@@ -35,6 +35,7 @@ gyre::task<gyre::io_result<>> watch_folder(gyre::file_watch& changes, std::strin
     for (;;) {
         const auto [error, change] = co_await changes.next();
         if (error) co_return error;
+        if (change.is(gyre::file_event::watch_ended)) co_return gyre::errc::no_such_file;
         if (change.name == name || change.is(gyre::file_event::overflow)) signs.touch();
     }
 }

@@ -602,6 +602,21 @@ TEST_CASE("tail_follow prints what is added, through renames and cuts, until SIG
     }
 }
 
+TEST_CASE("what watches a folder ends when that is gone") {
+    const scratch_directory home;
+    std::filesystem::create_directory(home / "folder");
+    program settings{GYRE_WATCHED_SETTINGS, {home.put("folder/it", "one\n")}};
+    program tail{GYRE_TAIL_FOLLOW, {home / "folder/that is not there yet"}};
+    CHECK(settings.next_line() == "one");
+
+    std::filesystem::remove_all(home / "folder");
+
+    for (program* each : {&settings, &tail}) {
+        CHECK(each->rest_of_output().ends_with("No such file or directory\n"));
+        CHECK(each->wait() == 1);
+    }
+}
+
 TEST_CASE("tail_follow says how it is used, and what it cannot read") {
     const scratch_directory home;
     program nonsense{GYRE_TAIL_FOLLOW};
