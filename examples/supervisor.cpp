@@ -72,7 +72,7 @@ gyre::task<gyre::io_result<gyre::exit_status>> run_once(service& of, int listene
     gyre::process_options how;
     how.arguments = of.arguments;
     how.output = how.error = gyre::child_stream::piped();
-    how.own_group = true;  // A terminal's interrupt is ours alone.
+    how.kill_group = true;  // Its children end with it; a terminal's interrupt is ours alone.
     if (listener >= 0) how.passed.push_back({listener, "main"});
     auto started = co_await gyre::process::start(of.program, how);
     if (!started.ok()) co_return started.error();

@@ -179,10 +179,12 @@ struct finish_spawn {
     }
     [[nodiscard]] io_result<process> operator()(const spawn_operation& op) noexcept {
         if (const error failed = error_of(op)) return failed;
-        return process{handle{*system, op.result}, op.id, image->group == 0 || image->session};
+        return process{handle{*system, op.result}, op.id, image->group == 0 || image->session,
+                       kills_group};
     }
 
     const program_image* image;
+    bool kills_group;
     host* system = nullptr;
 };
 
@@ -203,6 +205,7 @@ process& process::operator=(process&& other) noexcept {
     error_ = std::move(other.error_);
     id_ = std::exchange(other.id_, -1);
     leads_group_ = other.leads_group_;
+    kills_group_ = other.kills_group_;
     ended_ = std::move(other.ended_);
     return *this;
 }
@@ -224,7 +227,7 @@ void process::let_go(bool killed) noexcept {
         static_cast<void>(basic_descriptor::close());
         return;
     }
-    if (killed) static_cast<void>(signal(SIGKILL));
+    if (killed) static_cast<void>(kills_group_ ? signal_group(SIGKILL) : signal(SIGKILL));
     host& system = on();
     disown_operation op{basic_descriptor::release()};
     op.result = system.perform_now(op);
@@ -252,10 +255,11 @@ task<io_result<process>> process::start(std::string program, process_options opt
     std::vector<int> numbers{ends.numbers.begin(), ends.numbers.end()};
     for (const passed_descriptor& each : options.passed) numbers.push_back(each.number);
     image.descriptors = numbers;
-    if (options.own_group) image.group = 0;
+    if (options.own_group || options.kill_group) image.group = 0;
     image.session = options.own_session;
 
-    submission<spawn_operation, finish_spawn> spawning{spawn_operation{}, finish_spawn{&image}};
+    submission<spawn_operation, finish_spawn> spawning{spawn_operation{},
+                                                       finish_spawn{&image, options.kill_group}};
     io_result<process> started = co_await spawning;
     if (!started.ok()) co_return started.error();
     process child = started.take();
@@ -267,6 +271,7 @@ task<io_result<process>> process::start(std::string program, process_options opt
 
 io_result<> process::ending::take_status() noexcept {
     reap_operation op{*of.of};
+    op.killed_group = killed_group;
     op.result = on->perform_now(op);
     if (const gyre::error failed = error_of(op)) return failed;
     const bool by_itself = op.code == CLD_EXITED;
@@ -327,13 +332,11 @@ task<io_result<process_output>> run_process(std::string program, process_options
     process_output said;
     const auto ended =
         co_await when_all(feed(child, input), keep(child.output(), said.output, kept_bytes_max),
-                          keep(child.error(), said.error, kept_bytes_max));
-    for (const gyre::error failed :
-         {std::get<0>(ended).error(), std::get<1>(ended).error(), std::get<2>(ended).error()}) {
+                          keep(child.error(), said.error, kept_bytes_max), child.wait());
+    const auto& [fed, output, errors, status] = ended;
+    for (const gyre::error failed : {fed.error(), output.error(), errors.error(), status.error()}) {
         if (failed) co_return failed;
     }
-    const io_result<exit_status> status = co_await child.wait();
-    if (!status.ok()) co_return status.error();
     said.status = status.value();
     co_return said;
 }

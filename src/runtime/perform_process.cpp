@@ -193,6 +193,13 @@ int spawn_process(spawn_operation& op) noexcept {
 int reap_process(reap_operation& op) noexcept {
     siginfo_t found{};
     const auto process = static_cast<id_t>(op.target->number);
+    if (op.killed_group > 0) {
+        // The number is this group's for as long as its leader is not reaped.
+        if (::waitid(by_descriptor, process, &found, WEXITED | WNOHANG | WNOWAIT) < 0)
+            return -errno;
+        if (found.si_pid == 0) return -EAGAIN;
+        ::kill(-op.killed_group, SIGKILL);
+    }
     if (::waitid(by_descriptor, process, &found, WEXITED | WNOHANG) < 0) return -errno;
     if (found.si_pid == 0) return -EAGAIN;
     op.code = found.si_code;

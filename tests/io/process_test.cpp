@@ -405,6 +405,42 @@ const std::vector<conformance_row> on_the_kernel{
          CHECK(is_gone(grandchild));
          CHECK(child.signal_group(SIGKILL).error() == errc::no_such_process);
      }},
+    {"what a child has started ends with it, if that is asked for",
+     [](io_context&) -> task<> {
+         std::array<std::byte, 16> space;
+         const auto number_from = [&](readable_pipe& from) -> task<int> {
+             const auto said = co_await from.read_some(space);
+             co_return std::stoi(std::string{text_of(std::span{space}.first(said.value()))});
+         };
+         process_options leaves = shell("sleep 1000 & echo $!; exit 3");
+         leaves.output = child_stream::piped();
+         leaves.kill_group = true;
+         auto started = co_await process::start("sh", leaves);
+         process left = started.take();
+         const int first = co_await number_from(left.output());
+         CHECK((co_await left.wait()).value() == exit_status::exited(3));
+         CHECK(is_gone(first));
+
+         process_options stays = shell("sleep 1000 & echo $!; wait");
+         stays.output = child_stream::piped();
+         stays.kill_group = true;
+         auto begun = co_await process::start("sh", stays);
+         process terminated = begun.take();
+         const int second = co_await number_from(terminated.output());
+         CHECK((co_await terminated.terminate(60s)).value() == exit_status::killed(SIGTERM, false));
+         CHECK(is_gone(second));
+
+         auto again = co_await process::start("sh", stays);
+         auto destroyed = std::make_unique<process>(again.take());
+         const int third = co_await number_from(destroyed->output());
+         destroyed.reset();
+         CHECK(is_gone(third));
+
+         // It has the pipes as well.
+         const auto ran = co_await run_process("sh", leaves);
+         CHECK(ran.value().status == exit_status::exited(3));
+         CHECK(is_gone(std::stoi(ran.value().output)));
+     }},
     {"a wait that is stopped can be begun again, and a program that says too much is killed",
      [](io_context&) -> task<> {
          process_options how = shell("read line; exit 5");

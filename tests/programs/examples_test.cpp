@@ -5,6 +5,7 @@
 
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
+#include <support/settle.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -408,6 +410,34 @@ TEST_CASE("the supervisor starts anew what ends, and says how it has ended") {
         CHECK(heard.size() == 3);
         it.send(SIGTERM);
         CHECK(it.wait() == 0);
+    }
+}
+
+TEST_CASE("what a program of the supervisor's has started ends with it") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program it{GYRE_SUPERVISOR,
+                   {"parent", "sh", "-c", "sleep 1000 & echo $!; wait", "--",  //
+                    "leaver", "sh", "-c", "sleep 1000 & echo $!"},
+                   {{"GYRE_BACKEND", name}}};
+        std::map<std::string, int> children;
+        while (children.size() < 2) {
+            const std::string line = it.next_line();
+            REQUIRE_FALSE(line.empty());
+            const std::size_t colon = line.find(": ");
+            const int child = std::atoi(line.c_str() + colon + 2);
+            if (child > 0) children.emplace(line.substr(0, colon), child);
+        }
+        const auto is_gone = [](int child) {
+            return eventually([child] { return ::kill(child, 0) != 0; });
+        };
+
+        CHECK(is_gone(children["leaver"]));
+        it.send(SIGTERM);
+        static_cast<void>(it.rest_of_output());
+        CHECK(it.wait() == 0);
+        CHECK(is_gone(children["parent"]));
     }
 }
 

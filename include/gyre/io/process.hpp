@@ -102,6 +102,11 @@ struct process_options {
     /// `process::signal_group` reaches its children, too.
     bool own_group = false;
 
+    /// The same, and what is left of the group is killed (SIGKILL) when the process has ended and is waited
+    /// for, or is destroyed: nothing that it has started outlives it, but for what has left the group
+    /// (setsid(2)).
+    bool kill_group = false;
+
     /// In a session of its own, and a group: without our terminal (setsid(2)).
     bool own_session = false;
 };
@@ -147,7 +152,8 @@ private:
 /// Destroying it kills what still runs (SIGKILL), so that no process outlives its owner by accident;
 /// `detach` lets one go on purpose. Nothing becomes a zombie either way: whoever was not waited for is
 /// reaped when the next process is started or let go. That is the process alone, as in `terminate`: what it
-/// has started itself is reached by `signal_group`, as long as its own end was not waited for.
+/// has started itself ends with it by `kill_group`, or is reached by `signal_group` as long as its own end
+/// was not waited for.
 ///
 /// A program that ignores SIGCHLD, or whose handler waits for all children, takes the statuses away from
 /// here: `wait` then ends with `errc::no_child_process`. May be moved, let go of or destroyed while `wait` or
@@ -230,16 +236,18 @@ private:
         opening of;
         host* on = nullptr;
         std::shared_ptr<status_record> status;
+        int killed_group = 0;  // With it; 0: none.
     };
 
-    process(handle of, int id, bool leads_group)
+    process(handle of, int id, bool leads_group, bool kills_group)
         : basic_descriptor{std::move(of)},
           id_{id},
           leads_group_{leads_group},
+          kills_group_{kills_group},
           ended_{std::make_shared<status_record>()} {}
 
     [[nodiscard]] ending view() const noexcept {
-        return {opened(), is_open() ? &on() : nullptr, ended_};
+        return {opened(), is_open() ? &on() : nullptr, ended_, kills_group_ ? id_ : 0};
     }
     [[nodiscard]] static task<io_result<exit_status>> wait_for(ending it);
     [[nodiscard]] static task<io_result<exit_status>> terminate(ending it, duration grace);
@@ -250,6 +258,7 @@ private:
     readable_pipe error_;
     int id_ = -1;
     bool leads_group_ = false;
+    bool kills_group_ = false;  // Invariant: only if it leads one.
     std::shared_ptr<status_record> ended_;
 };
 
@@ -262,7 +271,7 @@ struct process_output {
 
 /// Runs `program` to its end, gives it `input` and keeps what it says. Its streams are pipes, whatever
 /// `options` says of them, and are read until they end: a program that it leaves behind with them is waited
-/// for as well.
+/// for as well, unless `kill_group` ends that.
 ///
 /// @param  input           Borrowed until completion.
 /// @param  kept_bytes_max  Of its output, and of its errors. A program that says more is killed.

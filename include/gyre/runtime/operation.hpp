@@ -478,8 +478,9 @@ struct reap_operation : descriptor_operation {
     explicit reap_operation(descriptor_slot& of) noexcept
         : descriptor_operation{opcode::reap_process, of} {}
 
-    int code = 0;    // Of siginfo_t: CLD_EXITED, CLD_KILLED, CLD_DUMPED.
-    int status = 0;  // The exit status, or the signal.
+    int killed_group = 0;  // That it leads, and that is killed before it is reaped; 0: none.
+    int code = 0;          // Of siginfo_t: CLD_EXITED, CLD_KILLED, CLD_DUMPED.
+    int status = 0;        // The exit status, or the signal.
 };
 
 /// Runs `function(argument)` on a worker thread. Result: 0, or -ECANCELED if it never began.
