@@ -179,17 +179,16 @@ void outbox::fail(error reason) noexcept {
     expects(static_cast<bool>(reason), "an outbox fails for a reason");
     if (failure_) return;
     failure_ = reason;
-    // The kernel may be reading what is pinned: that goes when the writer has ended.
-    while (count_ > pinned_) {
-        const std::uint32_t last = place_of(count_ - 1);
-        bytes_ -= ring_[last].message.size();
-        ring_[last] = entry{};
-        --count_;
-    }
-    std::fill(buckets_.begin(), buckets_.end(), none);
     senders_.wake_all(reason);
     writer_.wake_all(reason);
     failure_watch_.wake_all();
+}
+
+void outbox::renew() noexcept {
+    expects(!has_writer_, "an outbox is renewed when its writer has ended");
+    failure_ = {};
+    bound_met_ = outbox_bound::none;
+    front_written_ = 0;
 }
 
 void outbox::send_awaiter::request(stop_level level) noexcept {
@@ -237,7 +236,6 @@ outbox::writing::writing(outbox& from) noexcept : from_{from} {
 outbox::writing::~writing() {
     from_.has_writer_ = false;
     from_.pinned_ = 0;
-    while (from_.failure_ && from_.count_ > 0) from_.pop_front();
 }
 
 // At most half of what may be queued, so that what is pinned leaves room for what is newer.

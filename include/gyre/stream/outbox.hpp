@@ -52,8 +52,8 @@ struct outbox_counters {
 };
 
 /// The queue. Any number of senders and one writer at a time, all on one loop or one strand. Does not move;
-/// must outlive its senders and its writer. It is of one connection and fails with it, letting go of what is
-/// queued: a client that connects anew and must send the rest keeps that in a queue of its own.
+/// must outlive its senders and its writer. It fails with its connection and keeps what is queued: a client
+/// that connects anew goes on by `renew`.
 class outbox {
 public:
     /// Of what a message tells the newest state; any number that the program chooses.
@@ -108,9 +108,15 @@ public:
     /// rest.
     void close() noexcept;
 
-    /// Ends it at once with `reason`, which senders and the writer then report; what is queued is let go.
-    /// Nothing if it has failed before.
+    /// Ends it at once with `reason`, which senders and the writer then report; what is queued stays. Nothing
+    /// if it has failed before.
     void fail(error reason) noexcept;
+
+    /// Takes its failure back, for a `write_from` to another stream: that gets what is queued, and of a
+    /// message of which a part was written, all. What the stream before has taken to its end may have been
+    /// lost with it: only answers of the peer tell.
+    /// @pre  its writer has ended.
+    void renew() noexcept;
 
     /// Why it takes no message and writes none, if so.
     [[nodiscard]] error failure() const noexcept { return failure_; }
