@@ -45,11 +45,11 @@ bool peer_limits::is_as_new(entry& it, time_point now) const noexcept {
 
 void peer_limits::forget_oldest() noexcept {
     entry& oldest = idle_.pop_front();
-    entries_.erase(*oldest.network);
+    entries_.erase(*oldest.of);
 }
 
 // Null if there is no room for it.
-peer_limits::entry* peer_limits::remembered(const ip_network& peer, time_point now) {
+peer_limits::entry* peer_limits::remembered(const key& peer, time_point now) {
     const auto known = entries_.find(peer);
     if (known != entries_.end()) return &known->second;
     // Two for each that comes, so that what a flood leaves behind goes by itself.
@@ -61,16 +61,19 @@ peer_limits::entry* peer_limits::remembered(const ip_network& peer, time_point n
         forget_oldest();
     }
     const auto made = entries_.try_emplace(peer, rate_, now).first;
-    made->second.network = &made->first;
+    made->second.of = &made->first;
     idle_.push_back(made->second);
     return &made->second;
 }
 
 peer_verdict peer_limits::admit(const endpoint& peer, time_point now) {
     if (!has_address(peer)) return peer_verdict::admitted;
-    const ip_network network = network_of(peer.address());
+    return admit_key(network_of(peer.address()), now);
+}
+
+peer_verdict peer_limits::admit_key(const key& peer, time_point now) {
     const std::lock_guard hold{lock_};
-    entry* const it = remembered(network, now);
+    entry* const it = remembered(peer, now);
     if (it == nullptr) return peer_verdict::too_often;
     if (options_.connections_max > 0 && it->connections >= options_.connections_max) {
         return peer_verdict::too_many;
@@ -85,10 +88,12 @@ peer_verdict peer_limits::admit(const endpoint& peer, time_point now) {
 }
 
 void peer_limits::left(const endpoint& peer, time_point now) noexcept {
-    if (!has_address(peer)) return;
-    const ip_network network = network_of(peer.address());
+    if (has_address(peer)) key_left(network_of(peer.address()), now);
+}
+
+void peer_limits::key_left(const key& peer, time_point now) noexcept {
     const std::lock_guard hold{lock_};
-    const auto known = entries_.find(network);
+    const auto known = entries_.find(peer);
     expects(known != entries_.end() && known->second.connections > 0,
             "a connection that ends was admitted");
     entry& it = known->second;

@@ -101,6 +101,24 @@ TEST_CASE("peers without an address are not limited") {
     CHECK(limits.peers() == 0);
 }
 
+TEST_CASE("peers may be told apart by a number of the program's own") {
+    peer_limit_options options = at_most(1);
+    options.accepts = rate_limit{1, 1s, 2};
+    peer_limits limits{options};
+    constexpr std::uint64_t user = 1000;
+
+    CHECK(limits.admit(user, start) == peer_verdict::admitted);
+    CHECK(limits.admit(user, start) == peer_verdict::too_many);
+    CHECK(limits.admit(user + 1, start) == peer_verdict::admitted);
+    CHECK(limits.admit(at("0.0.3.232:1"), start) == peer_verdict::admitted);  // The same bits.
+    CHECK(limits.peers() == 3);
+    limits.left(user, start);
+    CHECK(limits.admit(user, start) == peer_verdict::admitted);
+    limits.left(user, start);
+    CHECK(limits.admit(user, start) == peer_verdict::too_often);
+    CHECK(limits.admit(user, start + 1s) == peer_verdict::admitted);
+}
+
 TEST_CASE("a peer of which there is nothing to remember is forgotten") {
     peer_limits by_number{at_most(1)};
     CHECK(by_number.admit(numbered(1), start) == peer_verdict::admitted);

@@ -3,9 +3,9 @@
 // How much of a server one peer may have: connections at a time, and new ones in a time.
 //
 // A bound on all connections lets one address take them all. Peers are told apart by their address, of IPv6
-// by its first 64 bits, since a host has all of such a network. What is kept of them is bounded, too, however
-// many addresses a hostile peer has. serve.hpp asks it of each connection; servers that accept by themselves
-// can ask it, too.
+// by its first 64 bits, since a host has all of such a network, or by a number of the program's own. What is
+// kept of them is bounded, too, however many addresses a hostile peer has. serve.hpp asks it of each
+// connection; servers that accept by themselves, and sessions that learn who their peer is, can ask it, too.
 #pragma once
 
 #include <gyre/base/intrusive.hpp>
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <variant>
 
 namespace gyre {
 
@@ -65,33 +66,42 @@ public:
     /// Cost:  a search in a tree; an allocation for a peer that is not remembered.
     [[nodiscard]] peer_verdict admit(const endpoint& peer, time_point now);
 
+    /// The same by a number that tells peers apart: a user of a Unix-domain socket, an account.
+    [[nodiscard]] peer_verdict admit(std::uint64_t peer, time_point now) {
+        return admit_key(peer, now);
+    }
+
     /// A connection of `peer` that was admitted has ended.
     void left(const endpoint& peer, time_point now) noexcept;
+    void left(std::uint64_t peer, time_point now) noexcept { key_left(peer, now); }
 
     /// Peers that are remembered now.
     [[nodiscard]] std::size_t peers() const noexcept;
 
 private:
+    using key = std::variant<ip_network, std::uint64_t>;
+
     struct entry : list_link<> {
         explicit entry(const std::optional<token_rate>& rate, time_point now) noexcept {
             if (rate) bucket.emplace(*rate, now);
         }
         std::optional<token_bucket> bucket;
         std::uint32_t connections = 0;  // Invariant: linked if and only if 0.
-        const ip_network* network = nullptr;
+        const key* of = nullptr;
     };
 
+    [[nodiscard]] peer_verdict admit_key(const key& peer, time_point now);
+    void key_left(const key& peer, time_point now) noexcept;
     [[nodiscard]] ip_network network_of(const ip_address& it) const noexcept;
     [[nodiscard]] bool is_as_new(entry& it, time_point now) const noexcept;
-    [[nodiscard]] entry* remembered(const ip_network& peer, time_point now);
+    [[nodiscard]] entry* remembered(const key& peer, time_point now);
     void forget_oldest() noexcept;
 
     const peer_limit_options options_;
     const std::optional<token_rate> rate_;
-    std::map<ip_network, entry>
-        entries_;             // A tree: no peer can choose addresses that make it slow.
-    list<entry> idle_;        // Without a connection; who came last stands last.
-    mutable spin_lock lock_;  // Of both.
+    std::map<key, entry> entries_;  // A tree: no peer can choose addresses that make it slow.
+    list<entry> idle_;              // Without a connection; who came last stands last.
+    mutable spin_lock lock_;        // Of both.
 };
 
 }  // namespace gyre
