@@ -8,6 +8,7 @@
 #include <test/virtual_stream.hpp>
 
 #include <linux/net_tstamp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -165,7 +166,7 @@ int virtual_host::perform(operation& op) noexcept {
                 return open_two<virtual_datagram>(it.numbers, type, &virtual_datagram::join);
             return type == SOCK_STREAM
                        ? open_two<virtual_stream>(it.numbers, type, &virtual_stream::join)
-                       : -EPROTONOSUPPORT;
+                       : -EOPNOTSUPP;
         }
         case opcode::make_pipe:
             return open_two<virtual_stream>(static_cast<make_pipe_operation&>(op).numbers,
@@ -196,9 +197,12 @@ int virtual_host::perform(operation& op) noexcept {
 int virtual_host::open_socket(const open_socket_operation& op) {
     const int type = op.type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (op.family != AF_INET && op.family != AF_INET6 && op.family != AF_UNIX) return -EAFNOSUPPORT;
-    if (type == SOCK_STREAM) return open(std::make_shared<virtual_stream>(*this, op.family, type));
+    const bool is_stream = type == SOCK_STREAM;
+    if (op.protocol != 0 && op.protocol != (is_stream ? IPPROTO_TCP : IPPROTO_UDP))
+        return -EOPNOTSUPP;
+    if (is_stream) return open(std::make_shared<virtual_stream>(*this, op.family, type));
     if (type == SOCK_DGRAM) return open(std::make_shared<virtual_datagram>(*this, op.family, type));
-    return -EPROTONOSUPPORT;
+    return -EOPNOTSUPP;
 }
 
 template <class Socket>
@@ -277,6 +281,7 @@ int virtual_host::receive_message(virtual_socket& from, msghdr& message, reading
 }
 
 int virtual_host::send_message(virtual_socket& to, const msghdr& message) {
+    if (message.msg_controllen > 0) return -EOPNOTSUPP;
     return to.send(listed_parts{message}, name_in(message));
 }
 

@@ -22,6 +22,21 @@ bool is_any(const endpoint& it) noexcept {
     return numbered && it.address().is_unspecified();
 }
 
+bool changes_sources(int name) noexcept {
+    return name == MCAST_JOIN_SOURCE_GROUP || name == MCAST_LEAVE_SOURCE_GROUP ||
+           name == MCAST_BLOCK_SOURCE || name == MCAST_UNBLOCK_SOURCE;
+}
+
+// What would tell more of a datagram than a world knows (basic_datagram_socket::report).
+bool asks_for_reports(int level, int name) noexcept {
+    if (level == SOL_SOCKET)
+        return name == SO_TIMESTAMPNS || name == SO_TIMESTAMPING || name == SO_RXQ_OVFL;
+    if (level == IPPROTO_IP)
+        return name == IP_PKTINFO || name == IP_RECVTTL || name == IP_RECVTOS;
+    return level == IPPROTO_IPV6 && (name == IPV6_RECVPKTINFO || name == IPV6_RECVHOPLIMIT ||
+                                     name == IPV6_RECVTCLASS);
+}
+
 }  // namespace
 
 endpoint as_seen_by(int family, const endpoint& it) {
@@ -142,6 +157,7 @@ int virtual_socket::set_option(int level, int name, std::span<const std::byte> v
     const bool of_ip = level == IPPROTO_IP || level == IPPROTO_IPV6;
     if (of_ip && name == MCAST_JOIN_GROUP) return membership(&virtual_socket::join);
     if (of_ip && name == MCAST_LEAVE_GROUP) return membership(&virtual_socket::leave);
+    if (of_ip && changes_sources(name)) return -EOPNOTSUPP;
     if (level == IPPROTO_TCP && (type_ != SOCK_STREAM || family_ == AF_UNIX)) return -EOPNOTSUPP;
     if (level != SOL_SOCKET && level != IPPROTO_TCP && !of_ip) return -ENOPROTOOPT;
     if (level == SOL_SOCKET && name == SO_BINDTODEVICE) {
@@ -171,6 +187,7 @@ int virtual_socket::refusal_of(int level, int name, int value) const noexcept {
                          (level == IPPROTO_IPV6 && name == IPV6_UNICAST_HOPS);
     if (is_hops && value != -1 && (value < 1 || value > hops_max)) return -EINVAL;
     if (level == IPPROTO_IPV6 && family_ != AF_INET6) return -ENOPROTOOPT;
+    if (value != 0 && asks_for_reports(level, name)) return -ENOPROTOOPT;
     const bool is_bound = local_.kind() != endpoint::family::none;
     if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && is_bound) return -EINVAL;
     return 0;
