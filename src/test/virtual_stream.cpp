@@ -133,7 +133,9 @@ void virtual_stream::knock(int attempt) {
         const auto there = it->find_listener(*it->peer_host_, destination(it->peer_));
         if (there != nullptr) return there->answer(it);
         const duration back = it->host().network().time_of_stream(*it->peer_host_, it->host(), 0);
-        it->host().time().after(back, [it] { it->refused(ECONNREFUSED); });
+        it->host().time().after(back, [it] {
+            if (!it->host().network().is_cut(*it->peer_host_, it->host())) it->refused(ECONNREFUSED);
+        });
     });
 }
 
@@ -167,9 +169,21 @@ void virtual_stream::answer(const std::shared_ptr<virtual_stream>& caller) {
     if (family() != AF_UNIX) host().enter_port(*made);
     queue_.push_back(made);
     changed();
-    const duration back = host().network().time_of_stream(host(), caller->host(), 0);
-    made->last_arrival_ = host().time().now() + back;
-    host().time().after(back, [caller, made] { caller->established(made); });
+    made->tell(caller, [caller, made] { caller->established(made); });
+}
+
+// What is said to `to` without bytes; until it has got there it is repeated whenever a link was healed.
+void virtual_stream::tell(const std::shared_ptr<virtual_stream>& to, std::function<void()> heard) {
+    virtual_network& network = host().network();
+    const auto again = [here = self(), to, heard] { here->tell(to, heard); };
+    if (network.is_cut(host(), to->host())) return network.when_healed(again);
+    const duration takes = network.time_of_stream(host(), to->host(), 0);
+    last_arrival_ = deadline_after(host().time().now(), takes);
+    host().time().after(takes, [here = self(), to, heard = std::move(heard), again] {
+        virtual_network& way = here->host().network();
+        if (way.is_cut(here->host(), to->host())) return way.when_healed(again);
+        heard();
+    });
 }
 
 void virtual_stream::established(const std::shared_ptr<virtual_stream>& with) {
@@ -271,13 +285,20 @@ void virtual_stream::push() {
 void virtual_stream::stall() {
     stalled_ = true;
     const unsigned name = ++stalls_;
-    host().network().when_healed([it = self(), name] {
-        if (!it->stalled_ || it->stalls_ != name) return;
-        it->stalled_ = false;
-        it->push();
-    });
+    wait_for_link(name);
     host().time().after(host().options().silence_limit, [it = self(), name] {
         if (it->stalled_ && it->stalls_ == name) it->end(ETIMEDOUT);
+    });
+}
+
+// Another one may have been healed.
+void virtual_stream::wait_for_link(unsigned stall) {
+    host().network().when_healed([it = self(), stall] {
+        if (!it->stalled_ || it->stalls_ != stall) return;
+        if (it->host().network().is_cut(it->host(), *it->peer_host_))
+            return it->wait_for_link(stall);
+        it->stalled_ = false;
+        it->push();
     });
 }
 
@@ -303,9 +324,8 @@ void virtual_stream::arrive() {
     if (to == nullptr) return;
     const bool is_deaf = to->closed_ || to->state_ != state::connected;
     if (is_deaf && !it.bytes.empty()) {
-        const duration back = host().network().time_of_stream(*peer_host_, host(), 0);
         to->let_go();
-        return host().time().after(back, [here = self()] { here->on_reset(); });
+        return to->tell(self(), [here = self()] { here->on_reset(); });
     }
     if (!to->reading_ended_)
         to->unread_.insert(to->unread_.end(), it.bytes.begin(), it.bytes.end());

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -60,6 +61,7 @@ private:
     void knock(int attempt);
     void give_up(int attempt);
     void answer(const std::shared_ptr<virtual_stream>& caller);
+    void tell(const std::shared_ptr<virtual_stream>& to, std::function<void()> heard);
     void refused(int why);
     void established(const std::shared_ptr<virtual_stream>& with);
     [[nodiscard]] std::shared_ptr<virtual_stream> find_listener(virtual_host& on,
@@ -68,6 +70,7 @@ private:
     [[nodiscard]] std::size_t room_to_send() const noexcept;
     void push();
     void stall();
+    void wait_for_link(unsigned stall);
     void arrive();
     void reset_peer();
     void on_reset();
