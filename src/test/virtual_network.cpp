@@ -39,12 +39,16 @@ std::string virtual_network::hosts_file() const {
 
 void virtual_network::set_all(const link_options& options) {
     all_ = options;
-    for (auto& [ends, each] : links_) each.options = options;
+    for (auto& [ends, each] : links_) {
+        if (!each.own) each.options = options;
+    }
 }
 
 void virtual_network::set(const virtual_host& from, const virtual_host& to,
                           const link_options& options) {
-    between(from, to).options = options;
+    link& on = between(from, to);
+    on.options = options;
+    on.own = true;
 }
 
 void virtual_network::cut(const virtual_host& from, const virtual_host& to, bool is_cut) {

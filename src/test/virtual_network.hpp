@@ -67,6 +67,7 @@ private:
         link_options options;
         time_point busy_until{};
         bool cut = false;
+        bool own = false;  // Its options were set for it alone.
     };
 
     [[nodiscard]] link& between(const virtual_host& from, const virtual_host& to);

@@ -154,3 +154,21 @@ TEST_CASE("what is healed elsewhere does not give a partition more time") {
     CHECK(outcome.take() == errc::connection_timed_out);
     CHECK(in.world.now() - cut == 924s);
 }
+
+TEST_CASE("a link of its own keeps what it was set to when all others are set") {
+    three_machines in;
+    test::link_options slow;
+    slow.latency = 1s;
+    in.world.set_link(in.server, in.client, slow);
+    test::link_options quick;
+    quick.latency = 1ms;
+    in.world.set_links(quick);
+    stream_acceptor acceptor = stream_acceptor::listen(in.server.io(), in.where).take();
+
+    const time_point began = in.world.now();
+    CHECK(in.world.run(in.client, connect(in.where)).take().ok());
+    CHECK(in.world.now() - began == 2s);
+    const time_point others = in.world.now();
+    CHECK(in.world.run(in.other, connect(in.where)).take().ok());
+    CHECK(in.world.now() - others == 2ms);
+}
