@@ -109,6 +109,7 @@ void virtual_host::break_connections() noexcept {
     for (const auto& each : open) {
         if (each != nullptr) each->break_off();
     }
+    network().break_closed_of(*this);
 }
 
 // Addresses and ports.

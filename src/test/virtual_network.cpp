@@ -115,4 +115,11 @@ void virtual_network::forget(const virtual_socket& it) noexcept {
     std::erase_if(closed_, [&it](const auto& each) { return each.get() == &it; });
 }
 
+void virtual_network::break_closed_of(const virtual_host& one) {
+    const auto all = closed_;
+    for (const auto& each : all) {
+        if (&each->host() == &one) each->break_off();
+    }
+}
+
 }  // namespace gyre::test

@@ -59,6 +59,9 @@ public:
     void keep(std::shared_ptr<virtual_socket> it) { closed_.push_back(std::move(it)); }
     void forget(const virtual_socket& it) noexcept;
 
+    /// Those of one machine send nothing any more.
+    void break_closed_of(const virtual_host& one);
+
     /// Has `happen()` be called when a link has healed.
     void when_healed(std::function<void()> happen) { stalled_.push_back(std::move(happen)); }
 

@@ -383,6 +383,7 @@ void virtual_stream::close() {
 }
 
 void virtual_stream::break_off() {
+    for (const auto& each : queue_) each->break_off();
     if (state_ == state::connected) end(ECONNRESET);
 }
 

@@ -172,3 +172,57 @@ TEST_CASE("a link of its own keeps what it was set to when all others are set") 
     CHECK(in.world.run(in.other, connect(in.where)).take().ok());
     CHECK(in.world.now() - others == 2ms);
 }
+
+TEST_CASE("a machine that is switched off and on breaks what nobody has accepted yet") {
+    three_machines in;
+    stream_acceptor acceptor = stream_acceptor::listen(in.server.io(), in.where).take();
+    const auto send = [&]() -> task<error> {
+        auto connected = co_await stream_socket::connect(in.where);
+        stream_socket to = connected.take();
+        static_cast<void>(co_await sleep_for(1s));
+        in.server.break_connections();
+        CHECK((co_await to.write_some(bytes_of("who is there"))).ok());
+        static_cast<void>(co_await sleep_for(1s));
+        const auto after = co_await to.write_some(bytes_of("nobody"));
+        co_return after.error();
+    };
+    const auto accept = [&]() -> task<error> {
+        auto accepted = co_await acceptor.accept();
+        stream_socket peer = accepted.take();
+        std::array<std::byte, 16> space;
+        const auto got = co_await peer.read_some(mutable_buffer{space});
+        co_return got.error();
+    };
+
+    CHECK(in.world.run(in.client, send()).take() == errc::connection_reset);
+    CHECK(in.world.run(in.server, accept()).take() == errc::connection_reset);
+}
+
+TEST_CASE("a machine that is switched off and on sends nothing of what it had closed") {
+    three_machines in;
+    stream_acceptor acceptor = stream_acceptor::listen(in.server.io(), in.where).take();
+    const std::string text(200'000, 'x');  // More than the client has room for.
+    const auto leave = [&]() -> task<> {
+        auto accepted = co_await acceptor.accept();
+        stream_socket peer = accepted.take();
+        CHECK((co_await write_all(peer, bytes_of(text))).ok());
+    };
+    in.world.start(in.server, leave());
+    std::size_t got = 0;
+    const auto read = [&]() -> task<error> {
+        auto connected = co_await stream_socket::connect(in.where);
+        stream_socket from = connected.take();
+        static_cast<void>(co_await sleep_for(1s));
+        in.server.break_connections();
+        std::vector<std::byte> space(4096);
+        for (;;) {
+            const auto some =
+                co_await with_timeout(1s, from.read_some(mutable_buffer{space}));
+            if (!some.ok()) co_return some.error();
+            got += some.value();
+        }
+    };
+
+    CHECK(in.world.run(in.client, read()).take() == errc::timed_out);
+    CHECK(got == 128 * 1024);
+}
