@@ -13,6 +13,11 @@ namespace {
 
 constexpr duration repeated_after = std::chrono::milliseconds{200};  // TCP_RTO_MIN of Linux.
 
+// `duration::max()` where it would overflow.
+duration sum_of(duration one, duration other) noexcept {
+    return deadline_after(time_point{one}, other).time_since_epoch();
+}
+
 }  // namespace
 
 // Two ends that were closed apart from each other keep each other.
@@ -73,13 +78,14 @@ duration virtual_network::time_of(link& on, std::size_t size) {
     if (on.options.bytes_per_second > 0) {
         const auto line = std::chrono::nanoseconds{static_cast<std::int64_t>(
             static_cast<double>(size) * 1e9 / static_cast<double>(on.options.bytes_per_second))};
-        on.busy_until = std::max(on.busy_until, now) + line;
+        on.busy_until = deadline_after(std::max(on.busy_until, now), line);
         arrives = on.busy_until;
     }
-    arrives += on.options.latency;
+    arrives = deadline_after(arrives, on.options.latency);
     if (on.options.jitter > duration::zero()) {
         const auto most = static_cast<std::uint64_t>(on.options.jitter.count()) + 1;
-        arrives += duration{static_cast<duration::rep>(time_.chance().draw() % most)};
+        arrives = deadline_after(
+            arrives, duration{static_cast<duration::rep>(time_.chance().draw() % most)});
     }
     return arrives - now;
 }
@@ -92,7 +98,7 @@ duration virtual_network::time_of_stream(const virtual_host& from, const virtual
     constexpr int losses_max = 16;
     for (int losses = 0; losses < losses_max && time_.chance().chance(on.options.loss); ++losses)
         late += repeated_after;
-    return time_of(on, size) + late;
+    return sum_of(time_of(on, size), late);
 }
 
 void virtual_network::send_packet(const virtual_host& from, const virtual_host& to,
@@ -104,7 +110,8 @@ void virtual_network::send_packet(const virtual_host& from, const virtual_host& 
     for (int copy = 0; copy < copies; ++copy) {
         duration takes = time_of(on, size);
         if (time_.chance().chance(on.options.loss)) continue;
-        if (time_.chance().chance(on.options.reordering)) takes += on.options.reordering_delay;
+        if (time_.chance().chance(on.options.reordering))
+            takes = sum_of(takes, on.options.reordering_delay);
         time_.after(takes, [this, &from, &to, arrive] {
             if (!is_cut(from, to)) arrive();
         });

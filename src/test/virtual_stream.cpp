@@ -222,8 +222,8 @@ received virtual_stream::receive(memory_parts into, reading how) {
     }
     if (how == reading::looks) return {static_cast<int>(taken), {}, false};
     read_ += taken;
-    if (read_ == unread_.size()) {
-        unread_.clear();
+    if (2 * read_ >= unread_.size()) {  // Each byte is moved once, on average, and none is kept.
+        unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(read_));
         read_ = 0;
     }
     if (peer_end_ != nullptr) peer_end_->push();
@@ -272,7 +272,8 @@ void virtual_stream::push() {
         bytes_under_way_ += size;
         end_sent_ = under_way_.back().last = writing_ended_ && unsent_.empty();
         const time_point now = host().time().now();
-        const time_point due = now + network.time_of_stream(host(), *peer_host_, size);
+        const time_point due =
+            deadline_after(now, network.time_of_stream(host(), *peer_host_, size));
         last_arrival_ = std::max(last_arrival_, due);
         host().time().after(last_arrival_ - now, [it = self(), sent_in = epoch_] {
             if (it->epoch_ == sent_in) it->arrive();
