@@ -62,10 +62,10 @@ bool virtual_backend::begin_call(call_operation& op) noexcept {
         return true;
     }
     ++waiting_;
-    calls_.emplace(++calls_begun_, &op);
-    time_.after(length, [this, name = calls_begun_] {
+    calls_->begun.emplace(++calls_->count, &op);
+    time_.after(length, [all = calls_, name = calls_->count] {
         // It may have been taken back.
-        if (const auto found = calls_.extract(name)) over_.push_back(found.mapped());
+        if (const auto found = all->begun.extract(name)) all->over.push_back(found.mapped());
     });
     return false;
 }
@@ -87,8 +87,8 @@ bool virtual_backend::try_to_end(operation& op) noexcept {
 void virtual_backend::cancel(operation& op) noexcept {
     if (op.code == opcode::call) {
         auto* const it = static_cast<call_operation*>(&op);
-        std::erase_if(calls_, [it](const auto& each) { return each.second == it; });
-        std::erase(over_, it);
+        std::erase_if(calls_->begun, [it](const auto& each) { return each.second == it; });
+        std::erase(calls_->over, it);
     }
     --waiting_;
     loop_->complete(op, -ECANCELED);
@@ -113,7 +113,7 @@ error virtual_backend::turn(time_point deadline) noexcept {
 bool virtual_backend::serve_changes() noexcept {
     bool any = false;
     std::vector<call_operation*> over;
-    over.swap(over_);
+    over.swap(calls_->over);
     for (call_operation* const each : over) {
         --waiting_;
         any = true;
@@ -147,43 +147,40 @@ bool virtual_backend::serve(descriptor_slot& it) noexcept {
 }
 
 void virtual_backend::wake() noexcept {
-    const std::lock_guard lock{mutex_};
-    woken_ = true;
-    wakes_.notify_one();
+    woken_.store(true, std::memory_order_release);
+    time_.note_post();
 }
 
 bool virtual_backend::something_came() noexcept {
-    const std::lock_guard lock{mutex_};
-    return std::exchange(woken_, false) || holds_back() || loop_->stopped();
+    return woken_.exchange(false, std::memory_order_acquire) || holds_back() || loop_->stopped();
 }
 
 // The world goes on until there is something for this loop.
 void virtual_backend::wait(time_point deadline) noexcept {
     const bool outermost = !std::exchange(inside_, true);
     while (!something_came() && time_.now() < deadline) {
-        if (time_.run_ready()) continue;
+        if (time_.run_ready()) {
+            if (!time_.spins()) continue;
+            time_.forgive_spinning();
+            report_hang(describe(ending::spun));
+            break;
+        }
         const time_point next = std::min(deadline, time_.next_moment());
         if (next != never) {
             time_.advance_to(next);
             time_.run_events();
             hung_ = false;
-        } else if (!heard_from_thread()) {
-            report_hang();
+        } else if (!time_.hear_from_threads()) {
+            report_hang(describe(ending::hung));
             break;
         }
     }
     if (outermost) inside_ = false;
 }
 
-bool virtual_backend::heard_from_thread() noexcept {
-    std::unique_lock lock{mutex_};
-    return wakes_.wait_for(lock, time_.options().patience_for_threads, [this] { return woken_; });
-}
-
 // The loop's run returns. If it only waits again, it is its destructor that does, which would do so for ever.
-void virtual_backend::report_hang() noexcept {
-    time_.hang = "nothing can go on, and no timer is set; seed " +
-                 std::to_string(time_.options().seed) + "\n" + time_.dump();
+void virtual_backend::report_hang(const char* why) noexcept {
+    time_.hang = why + ("; seed " + std::to_string(time_.options().seed)) + "\n" + time_.dump();
     std::fprintf(stderr, "gyre: %s", time_.hang.c_str());
     expects(!std::exchange(hung_, true), "a loop of a world hangs");
     loop_->stop();

@@ -10,9 +10,10 @@
 #include <gyre/runtime/loop_backend.hpp>
 #include <test/virtual_time.hpp>
 
-#include <condition_variable>
+#include <atomic>
+#include <cstdint>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,7 +40,7 @@ public:
     [[nodiscard]] std::size_t in_flight() const noexcept override { return waiting_; }
     [[nodiscard]] bool idle() const noexcept override { return waiting_ == 0 && !holds_back(); }
     [[nodiscard]] bool holds_back() const noexcept override {
-        return !changed_.empty() || !over_.empty();
+        return !changed_.empty() || !calls_->over.empty();
     }
     [[nodiscard]] bool takes(const operation&) const noexcept override { return true; }
     [[nodiscard]] bool tries_first() const noexcept override { return true; }
@@ -63,28 +64,30 @@ public:
     void note_change(descriptor_slot& it) noexcept;
 
 private:
+    /// What blocks. The moments at which that is over may come when this is gone.
+    struct calls {
+        std::map<std::uint64_t, call_operation*> begun;
+        std::uint64_t count = 0;
+        std::vector<call_operation*> over;  // Their time, that is.
+    };
+
     [[nodiscard]] bool try_to_end(operation& op) noexcept;
     [[nodiscard]] bool begin_call(call_operation& op) noexcept;
     bool serve_changes() noexcept;
     bool serve(descriptor_slot& it) noexcept;
     void wait(time_point deadline) noexcept;
-    [[nodiscard]] bool heard_from_thread() noexcept;
     [[nodiscard]] bool something_came() noexcept;
-    void report_hang() noexcept;
+    void report_hang(const char* why) noexcept;
 
     virtual_time& time_;
     virtual_host& host_;
     io_context* loop_ = nullptr;
     std::size_t waiting_ = 0;
-    std::vector<descriptor_slot*> changed_;           // Each once.
-    std::map<std::uint64_t, call_operation*> calls_;  // That have begun to take their time,
-    std::uint64_t calls_begun_ = 0;
-    std::vector<call_operation*> over_;  // and whose time is over.
-    bool inside_ = false;                // It waits, or is polled.
-    bool hung_ = false;                  // Nothing has happened since it was found hanging.
-    std::mutex mutex_;
-    std::condition_variable wakes_;
-    bool woken_ = false;
+    std::vector<descriptor_slot*> changed_;  // Each once.
+    const std::shared_ptr<calls> calls_ = std::make_shared<calls>();
+    bool inside_ = false;  // It waits, or is polled.
+    bool hung_ = false;    // Nothing has happened since it was found hanging.
+    std::atomic<bool> woken_ = false;
 };
 
 }  // namespace gyre::test

@@ -8,6 +8,7 @@
 #include <test/virtual_network.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -22,6 +23,17 @@ std::uint64_t chosen_seed(std::uint64_t seed) noexcept {
 }
 
 }  // namespace
+
+const char* describe(ending how) noexcept {
+    switch (how) {
+        case ending::ended: return "ended";
+        case ending::hung: return "nothing can go on, and no timer is set";
+        case ending::spun: return "it goes on and on, and no time passes";
+        case ending::endless: return "it goes on and on, beyond steps_of_a_run_max";
+        case ending::time_is_up: return "the limit has passed";
+    }
+    return "unknown";
+}
 
 std::uint64_t dice::draw() noexcept {
     std::uint64_t bits = state_ += 0x9e3779b97f4a7c15;
@@ -90,6 +102,20 @@ void virtual_time::advance_to(time_point when) noexcept {
     if (when <= now_) return;
     now_ = when;
     polls_at_moment_ = 0;
+}
+
+void virtual_time::note_post() noexcept {
+    const std::lock_guard lock{mutex_};
+    posted_ = true;
+    posts_.notify_one();
+}
+
+bool virtual_time::hear_from_threads() noexcept {
+    const time_point until =
+        deadline_after(std::chrono::steady_clock::now(), options_.patience_for_threads);
+    std::unique_lock lock{mutex_};
+    posts_.wait_until(lock, until, [this] { return posted_; });
+    return std::exchange(posted_, false);
 }
 
 std::string virtual_time::dump() {

@@ -11,11 +11,13 @@
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/test/world.hpp>
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,9 @@ namespace gyre::test {
 
 class virtual_backend;
 class virtual_network;
+
+/// For a reader; static storage.
+[[nodiscard]] const char* describe(ending how) noexcept;
 
 /// Numbers that follow from a seed (SplitMix64).
 class dice {
@@ -84,6 +89,12 @@ public:
     }
     void forgive_spinning() noexcept { polls_at_moment_ = 0; }
 
+    /// A thread has posted to one of the loops. Any thread.
+    void note_post() noexcept;
+
+    /// Blocks until one has, for as long as the options say. False if none has.
+    [[nodiscard]] bool hear_from_threads() noexcept;
+
     /// Where each pending coroutine stands.
     [[nodiscard]] std::string dump();
 
@@ -104,6 +115,9 @@ private:
     std::uint64_t planned_ = 0;
     std::vector<virtual_backend*> loops_;
     std::size_t polls_at_moment_ = 0;
+    std::mutex mutex_;  // Of the two below.
+    std::condition_variable posts_;
+    bool posted_ = false;
     std::unique_ptr<virtual_network> network_;
 };
 

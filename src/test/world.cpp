@@ -13,20 +13,6 @@
 #include <algorithm>
 
 namespace gyre::test {
-namespace {
-
-const char* describe(ending how) noexcept {
-    switch (how) {
-        case ending::ended: return "ended";
-        case ending::hung: return "nothing can go on, and no timer is set";
-        case ending::spun: return "it goes on and on, and no time passes";
-        case ending::time_is_up: return "the limit has passed";
-    }
-    return "unknown";
-}
-
-}  // namespace
-
 // Machines.
 
 machine::machine(virtual_time& in, std::string name, unsigned number,
@@ -139,8 +125,8 @@ run_outcome world::run(duration limit) {
 run_outcome world::run_for(duration length) {
     const time_point until = deadline_after(now(), length);
     run_outcome outcome = run_until([] { return false; }, length);
-    if (outcome.how() == ending::spun) return outcome;
-    time_->advance_to(until);
+    if (outcome.how() == ending::spun || outcome.how() == ending::endless) return outcome;
+    if (until != never) time_->advance_to(until);
     return {};
 }
 
@@ -148,14 +134,18 @@ run_outcome world::run_until(const std::function<bool()>& happened, duration lim
     expects(!loop::any_runs_here(), "a world is not run by what runs in it");
     const time_point until = deadline_after(now(), limit);
     time_->forgive_spinning();
-    for (;;) {
+    for (std::size_t steps = 0;; ++steps) {
         if (happened()) return {};
+        if (steps > time_->options().steps_of_a_run_max) return report(ending::endless);
         if (time_->run_ready()) {
             if (time_->spins()) return report(ending::spun);
             continue;
         }
         const time_point next = time_->next_moment();
-        if (next == never) return report(ending::hung);
+        if (next == never) {
+            if (time_->hear_from_threads()) continue;
+            return report(ending::hung);
+        }
         if (next > until) {
             time_->advance_to(until);
             return report(ending::time_is_up);

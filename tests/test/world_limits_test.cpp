@@ -171,3 +171,167 @@ TEST_CASE("a long stream to a reader that is never done takes no more memory tha
     CHECK_MESSAGE(outcome.ok(), outcome.text());
     if (recycles_memory) CHECK(most - before < 2'000'000);  // Else malloc is not asked.
 }
+
+// Runs.
+
+TEST_CASE("a run in which time passes and nothing ends is ended, and told") {
+    test::world_options options;
+    options.steps_of_a_run_max = 1000;
+    test::world world{options};
+    test::machine& machine = world.add("patient");
+    const auto wait = []() -> task<> {
+        for (;;) {
+            const auto slept = co_await sleep_for(1s);
+            if (!slept.ok()) co_return;
+        }
+    };
+
+    auto outcome = world.run(machine, wait());
+
+    CHECK(outcome.how() == test::ending::endless);
+    CHECK(outcome.text().find("steps_of_a_run_max") != std::string::npos);
+    CHECK(outcome.text().find("world_limits_test.cpp") != std::string::npos);
+    CHECK(world.run_for(100s).ok());  // The next run counts for itself.
+}
+
+TEST_CASE("a loop that is run by itself returns when others go on and on without time passing") {
+    event never_set;
+    test::world_options options;
+    options.polls_at_a_moment_max = 20;
+    test::world world{options};
+    test::machine& waiting = world.add("waiting");
+    test::machine& busy = world.add("busy");
+    const auto wait = [&]() -> task<> { static_cast<void>(co_await never_set.wait()); };
+    const auto spin = []() -> task<> {
+        for (;;) {
+            const auto slept = co_await sleep_for(0s);
+            if (!slept.ok()) co_return;
+        }
+    };
+    world.start(waiting, wait());
+    world.start(busy, spin());
+
+    waiting.io().run();
+
+    CHECK(world.hang().find("no time passes") != std::string::npos);
+    CHECK(world.hang().find("on busy:") != std::string::npos);
+}
+
+TEST_CASE("a run of unlimited length leaves a clock that can go on") {
+    two_machines in;
+    CHECK(in.world.run_for(duration::max()).ok());
+
+    const auto rest = []() -> task<io_result<>> {
+        const auto slept = co_await sleep_for(1s);
+        co_return slept;
+    };
+    auto outcome = in.world.run(in.client, rest());
+
+    CHECK_MESSAGE(outcome.ok(), outcome.text());
+    CHECK(outcome.take().ok());
+}
+
+TEST_CASE("a task that heeds no stop ends its run's process, and where it stands is told") {
+    const ending how = ending_of([] {
+        event never_set;
+        test::world world;
+        test::machine& machine = world.add("deaf");
+        const auto wait = [&]() -> task<> {
+            static_cast<void>(co_await shielded(never_set.wait(), duration::max()));
+        };
+        static_cast<void>(world.run(machine, wait(), 1min));
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a task does not end when it is stopped"));
+    CHECK_MESSAGE(how.said_that("world_limits_test.cpp"), how.said);
+}
+
+TEST_CASE("two worlds, each in a thread of its own, are the same as one after the other") {
+    const auto hour = [](time_point& ended) {
+        test::world world;
+        test::machine& machine = world.add("alone");
+        const auto rest = []() -> task<> { static_cast<void>(co_await sleep_for(1h)); };
+        const time_point began = world.now();
+        static_cast<void>(world.run(machine, rest()).ok());
+        ended = time_point{world.now() - began};
+    };
+    time_point one;
+    time_point other;
+    std::thread beside{[&] { hour(other); }};
+    hour(one);
+    beside.join();
+
+    CHECK(one == time_point{1h});
+    CHECK(other == one);
+}
+
+TEST_CASE("two worlds in one thread have clocks of their own") {
+    two_machines one;
+    two_machines other;
+    CHECK(one.world.run_for(1h).ok());
+    CHECK(other.world.run_for(1s).ok());
+
+    CHECK(one.world.now() - other.world.now() == 1h - 1s);
+}
+
+// Threads.
+
+TEST_CASE("a run waits for a post of another thread as long as was asked") {
+    for (const duration patience : {duration{60s}, duration::max()}) {
+        event posted;
+        test::world_options options;
+        options.patience_for_threads = patience;
+        test::world world{options};
+        test::machine& machine = world.add("alone");
+        const auto wait = [&]() -> task<> { static_cast<void>(co_await posted.wait()); };
+        std::thread poster{[&] {
+            std::this_thread::yield();
+            machine.io().post([&] { posted.set(); });
+        }};
+
+        const auto outcome = world.run(machine, wait());
+        poster.join();
+
+        CHECK_MESSAGE(outcome.ok(), outcome.text());
+    }
+}
+
+TEST_CASE("a loop that is run by itself waits for a post without a limit if that was asked") {
+    event posted;
+    test::world_options options;
+    options.patience_for_threads = duration::max();
+    test::world world{options};
+    test::machine& machine = world.add("alone");
+    const auto wait = [&]() -> task<> { static_cast<void>(co_await posted.wait()); };
+    world.start(machine, wait());
+    std::thread poster{[&] { machine.io().post([&] { posted.set(); }); }};
+
+    machine.io().run();
+    poster.join();
+
+    CHECK(world.hang().empty());
+}
+
+// Ends.
+
+TEST_CASE("what a machine that has ended was to be called for is not called") {
+    int called = 0;
+    {
+        test::world_options options;
+        options.call_length = 30s;
+        test::world world{options};
+        test::machine& first = world.add("first");
+        test::machine& second = world.add("second");
+        const auto call = [&]() -> task<> {
+            static_cast<void>(co_await blocking([&] { return ++called; }));
+        };
+        const auto say_goodbye = []() -> task<> {
+            static_cast<void>(co_await shielded(sleep_for(1min), 1h));
+        };
+        world.start(first, call());
+        world.start(second, say_goodbye());
+        CHECK(world.run_for(1s).ok());
+    }  // A minute passes here.
+    CHECK(called == 0);
+}

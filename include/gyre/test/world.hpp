@@ -57,6 +57,9 @@ struct world_options {
     /// How often loops are polled at one moment before that counts as never ending.
     std::size_t polls_at_a_moment_max = 10'000;
 
+    /// How many steps (`world::step`) a run may take before that counts as never ending.
+    std::size_t steps_of_a_run_max = 10'000'000;
+
     /// How long, by the real clock, to wait for a post of another thread where nothing else can go on,
     /// before that counts as hanging. For programs with threads; whose turn it is then is not up to us.
     /// Where a timer is set, time jumps to it whatever they do.
@@ -67,7 +70,8 @@ struct world_options {
 enum class ending : std::uint8_t {
     ended,  ///< What was waited for has ended.
     hung,  ///< It waits for something that can never happen: nothing is ready, and no timer is set.
-    spun,  ///< It went on and on without time passing.
+    spun,     ///< It went on and on without time passing.
+    endless,  ///< It went on and on as time passed.
     time_is_up  ///< The limit was reached first.
 };
 
@@ -245,7 +249,10 @@ task_run<Result> world::run(machine& on, task<Result> work, duration limit) {
         // It points to what ends here.
         stop.request_stop();
         const run_outcome stopped = run_until([&over] { return over; }, std::chrono::hours{24});
-        if (!over) fail_check("run of a world", "a task does not end when it is stopped");
+        if (!over) {
+            const std::string text = "a task does not end when it is stopped; " + stopped.text();
+            fail_check("run of a world", text.c_str());
+        }
     }
     return {std::move(outcome), std::move(kept)};
 }
