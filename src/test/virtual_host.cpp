@@ -25,7 +25,12 @@ virtual_host::virtual_host(virtual_time& time, std::string name, unsigned number
     network().add(*this);
 }
 
-virtual_host::~virtual_host() { network().remove(*this); }
+virtual_host::~virtual_host() {
+    network().remove(*this);
+    for (const auto& each : open_) {
+        if (each != nullptr) each->forget_peer();
+    }
+}
 
 std::unique_ptr<loop_backend> virtual_host::make_backend() {
     auto made = std::make_unique<virtual_backend>(time_, *this);
@@ -96,6 +101,11 @@ virtual_socket& virtual_host::at(const descriptor_slot& it) noexcept {
 std::size_t virtual_host::open_descriptors() const noexcept {
     return static_cast<std::size_t>(
         std::ranges::count_if(open_, [](const auto& each) { return each != nullptr; }));
+}
+
+bool virtual_host::is_in_use() const noexcept {
+    return std::ranges::any_of(
+        open_, [](const auto& each) { return each != nullptr && each->has_numbers(); });
 }
 
 std::size_t virtual_host::bytes_held() const noexcept {

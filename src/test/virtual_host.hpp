@@ -85,6 +85,8 @@ public:
     [[nodiscard]] fused_host& fused() noexcept { return fused_; }
     void break_connections() noexcept;
     [[nodiscard]] std::size_t open_descriptors() const noexcept;
+    /// Whether an object of the program's has one of them.
+    [[nodiscard]] bool is_in_use() const noexcept;
     [[nodiscard]] std::size_t bytes_held() const noexcept;
 
 private:

@@ -43,7 +43,10 @@ public:
     [[nodiscard]] std::size_t bytes_held() const noexcept override;
     void close() override;
     void break_off() override;
-    void forget_peer() noexcept override { peer_end_.reset(); }
+    void forget_peer() noexcept override {
+        peer_end_.reset();
+        queue_.clear();
+    }
 
 private:
     enum class state : std::uint8_t { fresh, listening, connecting, connected, over };

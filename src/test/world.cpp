@@ -13,6 +13,27 @@
 #include <algorithm>
 
 namespace gyre::test {
+namespace {
+
+void check_time(duration it) { expects(it >= duration::zero(), "a time is no less than none"); }
+
+void check_chance(double it) { expects(it >= 0 && it <= 1, "a chance is from 0 to 1"); }
+
+void check(const machine_options& it) {
+    expects(it.descriptors_max >= 0, "a machine has room for descriptors, or for none");
+    expects(it.send_buffer > 0 && it.receive_buffer > 0, "a socket has room for bytes");
+    expects(it.backlog_connections_max >= 0, "a backlog is no less than none");
+    check_time(it.connect_limit);
+    check_time(it.silence_limit);
+}
+
+void check(const link_options& it) {
+    for (const duration each : {it.latency, it.jitter, it.reordering_delay}) check_time(each);
+    for (const double each : {it.loss, it.duplication, it.reordering}) check_chance(each);
+}
+
+}  // namespace
+
 // Machines.
 
 machine::machine(virtual_time& in, std::string name, unsigned number,
@@ -59,11 +80,15 @@ world::world(const world_options& options) : time_{std::make_unique<virtual_time
 // Loops first: as they end, what is on its way may still arrive anywhere.
 world::~world() {
     for (const auto& each : machines_) each->loop_.reset();
+    for (const auto& each : machines_) {
+        expects(!each->host_->is_in_use(), "what was opened in a world is closed before it ends");
+    }
 }
 
 machine& world::add(std::string name, const machine_options& options) {
     const auto number = static_cast<unsigned>(machines_.size()) + 1;
     expects(number < 65'536, "a machine more than there are addresses");
+    check(options);
     machines_.push_back(
         std::unique_ptr<machine>{new machine{*time_, std::move(name), number, options}});
     return *machines_.back();
@@ -76,36 +101,51 @@ machine& world::at(std::size_t index) noexcept {
 
 std::size_t world::machines() const noexcept { return machines_.size(); }
 
+virtual_host& world::own(const machine& it) const noexcept {
+    expects(&it.host_->time() == time_.get(), "a machine of this world");
+    return *it.host_;
+}
+
 void world::set_link(const machine& one, const machine& other, const link_options& options) {
     set_one_way(one, other, options);
     set_one_way(other, one, options);
 }
 
-void world::set_links(const link_options& options) { time_->network().set_all(options); }
+void world::set_links(const link_options& options) {
+    check(options);
+    time_->network().set_all(options);
+}
 
 void world::set_one_way(const machine& from, const machine& to, const link_options& options) {
-    time_->network().set(*from.host_, *to.host_, options);
+    check(options);
+    time_->network().set(own(from), own(to), options);
 }
 
 void world::partition(const machine& one, const machine& other) {
-    time_->network().cut(*one.host_, *other.host_, true);
-    time_->network().cut(*other.host_, *one.host_, true);
+    time_->network().cut(own(one), own(other), true);
+    time_->network().cut(own(other), own(one), true);
 }
 
 void world::heal(const machine& one, const machine& other) {
-    time_->network().cut(*one.host_, *other.host_, false);
-    time_->network().cut(*other.host_, *one.host_, false);
+    time_->network().cut(own(one), own(other), false);
+    time_->network().cut(own(other), own(one), false);
+}
+
+io_context& world::loop_of(machine& it) const noexcept {
+    static_cast<void>(own(it));
+    return it.io();
 }
 
 stop_handle world::start(machine& on, task<> work) {
-    return launch(on.io(), std::move(work), or_terminate{});
+    return launch(loop_of(on), std::move(work), or_terminate{});
 }
 
 stop_handle world::start(machine& on, task<io_result<>> work) {
-    return launch(on.io(), std::move(work), or_terminate{});
+    return launch(loop_of(on), std::move(work), or_terminate{});
 }
 
 bool world::step() {
+    expects(!loop::any_runs_here(), "a world is not run by what runs in it");
     if (time_->run_ready()) return true;
     const time_point next = time_->next_moment();
     if (next == never) return false;

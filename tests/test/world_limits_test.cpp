@@ -43,9 +43,70 @@ task<io_result<stream_socket>> connect(endpoint where) {
     co_return connected;
 }
 
+void check_refused(const char* text, void (*use)()) {
+    INFO(std::string{text});
+    const ending how = ending_of(use);
+    CHECK(how.signal == SIGABRT);
+    CHECK_MESSAGE(how.said_that(text), how.said);
+}
+
+template <class Change>
+void add_machine(const Change& change) {
+    test::machine_options options;
+    change(options);
+    test::world world;
+    world.add("odd", options);
+}
+
+template <class Change>
+void set_links(const Change& change) {
+    test::link_options options;
+    change(options);
+    test::world world;
+    world.set_links(options);
+}
+
 }  // namespace
 
 // Options.
+
+TEST_CASE("a machine that there cannot be is a failed check, which says why") {
+    using options = test::machine_options;
+    check_refused("a machine has room for descriptors",
+                  [] { add_machine([](options& it) { it.descriptors_max = -1; }); });
+    check_refused("a socket has room for bytes",
+                  [] { add_machine([](options& it) { it.send_buffer = 0; }); });
+    check_refused("a socket has room for bytes",
+                  [] { add_machine([](options& it) { it.receive_buffer = 0; }); });
+    check_refused("a backlog is no less than none",
+                  [] { add_machine([](options& it) { it.backlog_connections_max = -1; }); });
+    check_refused("a time is no less than none",
+                  [] { add_machine([](options& it) { it.connect_limit = -1s; }); });
+    check_refused("a time is no less than none",
+                  [] { add_machine([](options& it) { it.silence_limit = -1s; }); });
+}
+
+TEST_CASE("a link that there cannot be is a failed check, which says why") {
+    using options = test::link_options;
+    check_refused("a time is no less than none",
+                  [] { set_links([](options& it) { it.latency = -1ns; }); });
+    check_refused("a time is no less than none",
+                  [] { set_links([](options& it) { it.jitter = -1ns; }); });
+    check_refused("a time is no less than none",
+                  [] { set_links([](options& it) { it.reordering_delay = -1ns; }); });
+    check_refused("a chance is from 0 to 1", [] { set_links([](options& it) { it.loss = 1.5; }); });
+    check_refused("a chance is from 0 to 1", [] {
+        set_links([](options& it) { it.duplication = std::numeric_limits<double>::quiet_NaN(); });
+    });
+    check_refused("a chance is from 0 to 1",
+                  [] { set_links([](options& it) { it.reordering = -0.1; }); });
+    check_refused("a chance is from 0 to 1", [] {
+        two_machines in;
+        test::link_options odd;
+        odd.loss = 2;
+        in.world.set_one_way(in.server, in.client, odd);
+    });
+}
 
 TEST_CASE("what is as late as can be never arrives, and does not come early either") {
     for (const auto what : {&test::link_options::latency, &test::link_options::jitter}) {
@@ -247,6 +308,30 @@ TEST_CASE("a task that heeds no stop ends its run's process, and where it stands
     CHECK_MESSAGE(how.said_that("world_limits_test.cpp"), how.said);
 }
 
+TEST_CASE("what runs in a world does not step it") {
+    check_refused("a world is not run by what runs in it", [] {
+        two_machines in;
+        const auto step = [&]() -> task<> {
+            static_cast<void>(in.world.step());
+            co_return;
+        };
+        static_cast<void>(in.world.run(in.client, step()));
+    });
+}
+
+TEST_CASE("a world runs on its own machines only") {
+    check_refused("a machine of this world", [] {
+        two_machines in;
+        test::world other;
+        static_cast<void>(other.run(in.client, connect(in.where)));
+    });
+    check_refused("a machine of this world", [] {
+        two_machines in;
+        test::world other;
+        other.partition(in.client, in.server);
+    });
+}
+
 TEST_CASE("two worlds, each in a thread of its own, are the same as one after the other") {
     const auto hour = [](time_point& ended) {
         test::world world;
@@ -334,4 +419,22 @@ TEST_CASE("what a machine that has ended was to be called for is not called") {
         CHECK(world.run_for(1s).ok());
     }  // A minute passes here.
     CHECK(called == 0);
+}
+
+TEST_CASE("a socket that outlives its world is a failed check") {
+    check_refused("what was opened in a world is closed before it ends", [] {
+        udp_socket kept;
+        test::world world;
+        test::machine& machine = world.add("gone");
+        kept = udp_socket::bind(machine.io(), machine.at(0)).take();
+    });
+}
+
+TEST_CASE("numbers that nobody owns leave no memory behind when their world ends") {
+    test::world world;
+    test::machine& machine = world.add("careless");
+    auto ends = machine.connected_pair();
+    CHECK(ends.first.release() >= 3);
+    CHECK(ends.second.release() >= 3);
+    CHECK(machine.open_descriptors() == 2);
 }

@@ -161,7 +161,8 @@ public:
     world(const world&) = delete;
     world& operator=(const world&) = delete;
 
-    /// Ends what is still running, machine by machine, as the destructors of loops do.
+    /// Ends what is still running, machine by machine, as the destructors of loops do. Whatever was opened
+    /// on a machine is closed by then, or ends with what runs.
     ~world();
 
     /// Adds a machine. Its name can be looked up by all.
@@ -228,6 +229,8 @@ public:
 
 private:
     [[nodiscard]] run_outcome report(ending how);
+    [[nodiscard]] virtual_host& own(const machine& it) const noexcept;
+    [[nodiscard]] io_context& loop_of(machine& it) const noexcept;
 
     std::unique_ptr<virtual_time> time_;
     std::vector<std::unique_ptr<machine>> machines_;
@@ -243,7 +246,7 @@ task_run<Result> world::run(machine& on, task<Result> work, duration limit) {
         kept(std::move(outcome));
         over = true;
     };
-    const stop_handle stop = launch(on.io(), std::move(work), keep);
+    const stop_handle stop = launch(loop_of(on), std::move(work), keep);
     run_outcome outcome = run_until([&over] { return over; }, limit);
     if (!over) {
         // It points to what ends here.
