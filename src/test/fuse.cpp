@@ -7,6 +7,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -161,11 +162,14 @@ std::string fuse::text() const {
 fuse_report fail_each(const std::function<std::string(fuse&)>& scenario,
                       std::size_t operations_max) {
     fuse_report report;
+    std::size_t operations = 0;  // At most, of the runs so far.
+    const auto went_wrong = [&report](const one_run& it) {
+        if (!it.wrong.empty()) report.text_ += "without a fault: " + it.wrong + "\n";
+        return !it.wrong.empty();
+    };
     fuse none;
-    if (const one_run first = run_once(scenario, none); !first.wrong.empty()) {
-        report.text_ = "without a fault: " + first.wrong + "\n";
-        return report;
-    }
+    if (went_wrong(run_once(scenario, none))) return report;
+    operations = none.counted();
     for (std::size_t nth = 1;; ++nth) {
         if (nth > operations_max) {
             report.text_ += "more than " + std::to_string(operations_max) + " operations\n";
@@ -175,7 +179,11 @@ fuse_report fail_each(const std::function<std::string(fuse&)>& scenario,
         for (std::size_t which = 0; more; ++which) {
             fuse fault{nth, which};
             one_run it = run_once(scenario, fault);
-            if (!fault.blown()) return report;
+            operations = std::max(operations, fault.counted());
+            if (!fault.blown()) {
+                if (went_wrong(it) || nth > operations) return report;
+                break;
+            }
             // What is made once for the whole program shows but once, and what malloc keeps of freed
             // pieces (as in use, it says) is bounded.
             constexpr int repetitions = 8;

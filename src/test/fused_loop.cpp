@@ -38,10 +38,9 @@ private:
 
 fused_loops::fused_loops(fuse& fault, duration patience) noexcept {
     kernel_fuse& it = kernel_fuse::instance();
+    expects(it.on().set_fuse(&fault) == nullptr, "there is one fuse at a time");
     it.on().set_patience(patience);
-    it.on().set_fuse(&fault);
     before_ = loop_decorator::install(&it);
-    expects(before_ != &it, "there is one fuse at a time");
 }
 
 fused_loops::~fused_loops() {

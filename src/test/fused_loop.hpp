@@ -27,8 +27,8 @@ public:
     /// For one that is made before its host is known: before any loop is on it, and always the same.
     void stand_before(host& it) noexcept { before_.store(&it, std::memory_order_release); }
 
-    /// Null: nothing fails. Any thread.
-    void set_fuse(fuse* it) noexcept { fuse_.store(it, std::memory_order_release); }
+    /// Null: nothing fails. Any thread. Returns the one before.
+    fuse* set_fuse(fuse* it) noexcept { return fuse_.exchange(it, std::memory_order_acq_rel); }
 
     /// How long a loop may sleep without a timer and without news, before that counts as hanging: a
     /// failed check, with a dump. Not to be changed while loops run.

@@ -57,6 +57,7 @@ void machine::set_settings(std::string path, std::string text) {
 
 // Nothing here takes time, so each step is over when it has begun.
 std::pair<stream_socket, stream_socket> machine::connected_pair() noexcept {
+    fuse* const kept = host_->fused().set_fuse(nullptr);  // It is the test that connects.
     const endpoint any{ipv4::loopback(), 0};
     stream_acceptor listening = stream_acceptor::listen(*loop_, any).take();
     const endpoint there = listening.local_endpoint().value();
@@ -70,7 +71,9 @@ std::pair<stream_socket, stream_socket> machine::connected_pair() noexcept {
     ensures(host_->perform(connect) == 0, "a connection within a machine");
     accept_operation accept;
     accept.target = &slot_of(listening.native_handle());
-    return {std::move(client), stream_socket::adopt(*loop_, host_->perform(accept))};
+    stream_socket server = stream_socket::adopt(*loop_, host_->perform(accept));
+    host_->fused().set_fuse(kept);
+    return {std::move(client), std::move(server)};
 }
 
 // The world.

@@ -308,3 +308,50 @@ TEST_CASE("instead of a fault something else may happen as an operation begins")
     CHECK(it.text() == "operation 2");
     CHECK_FALSE(it.has_more_errors());
 }
+
+TEST_CASE("a run that goes wrong without its fault is told as well") {
+    int runs = 0;
+    const auto report = test::fail_each([&](test::fuse& fault) -> std::string {
+        const receive_operation op{mutable_buffer{}};
+        static_cast<void>(fault.burn(op));
+        return ++runs == 6 ? "wrong by chance" : "";  // After four faults of the one operation.
+    });
+
+    CHECK(report.text() == "without a fault: wrong by chance\n");
+}
+
+TEST_CASE("a run that has fewer operations than others leaves out none of theirs") {
+    std::size_t runs = 0;
+    const std::size_t errors = test::errors_of(opcode::receive).size();
+    const auto report = test::fail_each([&](test::fuse& fault) -> std::string {
+        const bool second = ++runs == 1 + errors + 1;  // Without fault, the first one's, and then.
+        for (int each = 0; each < (second ? 1 : 3); ++each) {
+            const receive_operation op{mutable_buffer{}};
+            static_cast<void>(fault.burn(op));
+        }
+        return {};
+    });
+
+    CHECK(report.ok());
+    CHECK(report.operations() == 3);
+    CHECK(report.faults() == 2 * errors);
+}
+
+TEST_CASE("connections that a test makes for itself do not fail") {
+    const auto report = test::fail_each([](test::fuse& fault) -> std::string {
+        test::world world;
+        test::machine& machine = world.add("alone");
+        machine.set_fuse(&fault);
+        auto ends = machine.connected_pair();
+        const auto say = [&]() -> task<error> {
+            const auto sent = co_await ends.first.write_some(bytes_of("hello"));
+            co_return sent.error();
+        };
+        auto outcome = world.run(machine, say());
+        if (!outcome.ok()) return outcome.text();
+        return outcome.take() == fault.fault() ? "" : "another error";
+    });
+
+    CHECK_MESSAGE(report.ok(), report.text());
+    CHECK(report.operations() == 1);
+}
