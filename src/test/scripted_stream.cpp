@@ -232,7 +232,10 @@ bool script::write(transfer& it) noexcept {
 }
 
 void script::end_sending() noexcept {
-    if (std::exchange(sending_ended_, true) || !begun_) return;
+    // Who does nothing else has used the stream if that is what was expected.
+    const bool is_first = !steps_.empty() && steps_.front().what == kind::expects_end;
+    if (std::exchange(sending_ended_, true) || (!begun_ && !is_first)) return;
+    begun_ = true;
     // The stream is used on a loop, so this is called there or when that has ended.
     const io_context* const loop = io_context::current();
     reach_step(loop == nullptr ? last_seen_ : loop->now());
@@ -331,6 +334,10 @@ std::string script::text() const {
         all += "remains: " + describe(index) + '\n';
     }
     return all;
+}
+
+scripted_stream::scripted_stream(script& by) noexcept : by_{&by} {
+    expects(!std::exchange(by.taken_, true), "a script is of one stream");
 }
 
 scripted_stream& scripted_stream::operator=(scripted_stream&& other) noexcept {

@@ -3,6 +3,7 @@
 // What a scripted stream gives and takes, and what it says of programs that do otherwise.
 #include <gyre/test/scripted_stream.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/any_stream.hpp>
 #include <gyre/stream/buffered.hpp>
@@ -289,6 +290,32 @@ TEST_CASE("a half-closed stream is read on, and written no more") {
     });
 
     CHECK_MESSAGE(by.ok(), by.text());
+}
+
+TEST_CASE("the end is what a script expects of a stream that does nothing else") {
+    for (const bool half : {false, true}) {
+        script by;
+        by.expects_end();
+
+        run(by, [half](scripted_stream& it) -> task<> {
+            if (half) it.shutdown_send();
+            it.close();
+            co_return;
+        });
+
+        CHECK_MESSAGE(by.ok(), by.text());
+    }
+}
+
+TEST_CASE("a script is of one stream") {
+    const ending second = ending_of([] {
+        script by;
+        const scripted_stream first{by};
+        const scripted_stream other{by};
+    });
+
+    CHECK(second.signal == SIGABRT);
+    CHECK(second.said_that("a script is of one stream"));
 }
 
 // What goes wrong, and what is said of it.

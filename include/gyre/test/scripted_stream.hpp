@@ -161,6 +161,7 @@ private:
     std::string deviation_;
     waiters readers_;
     waiters writers_;
+    bool taken_ = false;  // By a stream.
     bool begun_ = false;
     bool receiving_ended_ = false;
     bool sending_ended_ = false;
@@ -172,7 +173,7 @@ class scripted_stream {
 public:
     scripted_stream() noexcept = default;
     /// @param  by  Borrowed; of one stream.
-    explicit scripted_stream(script& by) noexcept : by_{&by} {}
+    explicit scripted_stream(script& by) noexcept;
     scripted_stream(scripted_stream&& other) noexcept : by_{std::exchange(other.by_, nullptr)} {}
     scripted_stream& operator=(scripted_stream&& other) noexcept;
     ~scripted_stream() { close(); }
