@@ -6,10 +6,30 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/task_locals.hpp>
 
+#include <cxxabi.h>
+
 #include <chrono>
+#include <cstdlib>
+#include <source_location>
+#include <string_view>
 
 namespace gyre {
 namespace {
+
+// Of some coroutines g++ tells the function that it has made of them, `void f(f(int)::_Z1fi.Frame*)`: in the
+// name of its frame the coroutine's own stands as linkers know it.
+std::string name_of(const std::source_location& where) {
+    const std::string_view told = where.function_name();
+    const std::size_t end = told.rfind(".Frame*)");
+    const std::size_t begin = told.rfind("_Z", end);
+    if (end == std::string_view::npos || begin == std::string_view::npos) return std::string{told};
+    const std::string linked{told.substr(begin, end - begin)};
+    int failed = 0;
+    char* const name = abi::__cxa_demangle(linked.c_str(), nullptr, nullptr, &failed);
+    std::string text{failed == 0 ? std::string_view{name} : told};
+    std::free(name);
+    return text;
+}
 
 class dump {
 public:
@@ -35,7 +55,7 @@ private:
         const std::string* name = task_name.find(node.env->locals);
         if (name != nullptr && name != known) text_ += '"' + *name + "\" ";
         known = name;
-        text_ += node.where.function_name();
+        text_ += name_of(node.where);
         text_ += " at ";
         text_ += node.where.file_name();
         text_ += ':' + std::to_string(node.where.line());

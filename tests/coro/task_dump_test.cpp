@@ -195,6 +195,31 @@ TEST_CASE("what a time limit is about stands below it") {
     CHECK(contains(text, "waiting for event"));
 }
 
+namespace {
+
+template <class Value>
+task<Value> yield_late(event& until, Value what) {
+    const io_result<> waited = co_await until.wait();
+    static_cast<void>(waited);
+    co_return what;
+}
+
+}  // namespace
+
+// g++ tells of templates and lambdas the functions that it has made of them.
+TEST_CASE("a template and a lambda are named as the program names them") {
+    event until;
+    const auto body = [&]() -> task<> { static_cast<void>(co_await yield_late(until, 1)); };
+
+    const std::string text = dump_while_waiting(body(), until);
+
+    CAPTURE(text);
+    CHECK(lines_with(text, "operator()") == 1);
+    CHECK(lines_with(text, "yield_late") == 1);
+    CHECK_FALSE(contains(text, ".Frame"));
+    CHECK_FALSE(contains(text, "_Z"));
+}
+
 TEST_CASE("a coroutine may ask for the dump it stands in") {
     manual_loop loop;
     std::string text;
