@@ -28,7 +28,8 @@ struct run_options {
     /// (task_dump.hpp) to standard error, each time. None by default: programs may use any themselves. One
     /// that cannot be waited for is reported there, and changes nothing else.
     /// Of the program's own loop: what it has sent to others is "waiting for another loop" there, and told
-    /// by a task that is sent after it and yields `dump_tasks(*io_context::current())`.
+    /// by a task that is sent after it and yields `dump_tasks(*io_context::current())`; of all loops of a
+    /// pool `dump_tasks(pool)` tells (runtime/pool_dump.hpp).
     int dump_signal = 0;
     io_context_options loop;
 };
