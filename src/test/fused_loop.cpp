@@ -4,6 +4,7 @@
 #include <test/fused_loop.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/loop_decorator.hpp>
 
 #include <cstdio>
@@ -53,7 +54,14 @@ std::string fused_host::fault_text() const {
     return it == nullptr ? std::string{} : it->text();
 }
 
+void fused_backend::attach(io_context& owner) noexcept {
+    loop_ = &owner;
+    stands_ = &owner.host() == &on_;
+    before_->attach(owner);
+}
+
 error fused_backend::turn(time_point deadline) noexcept {
+    if (!stands_) return before_->turn(deadline);
     const time_point limit =
         deadline == never ? deadline_after(on_.now(), on_.patience()) : deadline;
     const error refused = before_->turn(limit);

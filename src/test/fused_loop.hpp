@@ -74,13 +74,10 @@ public:
     fused_backend(std::unique_ptr<loop_backend> before, fused_host& on) noexcept
         : before_{std::move(before)}, on_{on} {}
 
-    void attach(io_context& owner) noexcept override {
-        loop_ = &owner;
-        before_->attach(owner);
-    }
+    void attach(io_context& owner) noexcept override;
     [[nodiscard]] error bind_thread() noexcept override { return before_->bind_thread(); }
     [[nodiscard]] bool submit(operation& op) noexcept override {
-        const int fault = on_.fault_of(op);
+        const int fault = stands_ ? on_.fault_of(op) : 0;
         if (fault == 0) return before_->submit(op);
         op.result = fault;
         return true;
@@ -114,6 +111,7 @@ private:
     std::unique_ptr<loop_backend> before_;
     fused_host& on_;
     io_context* loop_ = nullptr;
+    bool stands_ = true;  // False where the loop is older than the fuse, and has changed its backend.
 };
 
 }  // namespace gyre::test

@@ -5,6 +5,7 @@
 
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
+#include <support/settle.hpp>
 
 #include <base/ending.hpp>
 #include <gyre/base/build.hpp>
@@ -23,9 +24,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace gyre;
@@ -307,6 +310,34 @@ TEST_CASE("instead of a fault something else may happen as an operation begins")
     CHECK(it.blown());
     CHECK(it.text() == "operation 2");
     CHECK_FALSE(it.has_more_errors());
+}
+
+TEST_CASE("a loop that is older than a fuse goes on without it when it changes its backend") {
+    io_context_options options;
+    options.backend = backend_choice::epoll;
+    io_context older{options};
+    const ending child = ending_of([&] {
+        test::fuse fault{1, 0};
+        const test::fused_loops under{fault};
+        event posted;
+        const auto work = [&]() -> task<> {
+            static_cast<void>(co_await posted.wait());  // A sleep without a deadline.
+            const auto greeted = co_await greet_oneself();
+            expects(greeted.ok(), "nothing fails");
+        };
+        launch(older, work(), or_terminate{});
+        std::atomic<bool> ran = false;
+        std::thread poster{[&] {
+            static_cast<void>(eventually([&] { return ran && older.asleep(); }));
+            older.post([&] { posted.set(); });
+        }};
+        older.post([&] { ran = true; });
+        older.run();
+        poster.join();
+    });
+
+    CHECK(child.signal == 0);
+    CHECK_MESSAGE(child.said.empty(), child.said);
 }
 
 TEST_CASE("a run that goes wrong without its fault is told as well") {

@@ -25,7 +25,8 @@ public:
     /// @return  `machine`, or what forwards to it; outlives the loop and everything opened on it.
     [[nodiscard]] virtual host& decorate(host& machine) noexcept = 0;
 
-    /// Asked anew when a loop changes its backend: io_uring was withdrawn, or a child was forked.
+    /// Asked anew when a loop changes its backend: io_uring was withdrawn, or a child was forked. So one
+    /// may come of a loop that is older than the decorator, whose host it was not asked about.
     /// @param  chosen  Not attached yet.
     /// @return  `chosen`, or what forwards to it. It is `chosen` that completes operations, so the
     ///          decorator sees beginnings, cancels and turns.
