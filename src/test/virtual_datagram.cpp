@@ -193,10 +193,7 @@ void virtual_datagram::deliver_on(virtual_host& there, const endpoint& to, const
         for (virtual_datagram* const each : found) each->deliver(it);
         return;
     }
-    if (!found.empty()) {
-        const std::size_t which = found.size() == 1 ? 0 : there.time().chance().below(found.size());
-        return found[which]->deliver(it);
-    }
+    if (!found.empty()) return there.choose(std::move(found))->deliver(it);
     // An ICMP message tells those that have fixed their peer (udp(7)).
     const auto back = std::static_pointer_cast<virtual_datagram>(sender.lock());
     if (back == nullptr || back->peer_.kind() == endpoint::family::none) return;

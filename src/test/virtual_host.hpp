@@ -12,6 +12,7 @@
 #include <test/virtual_socket.hpp>
 #include <test/virtual_time.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -69,6 +70,15 @@ public:
     [[nodiscard]] int enter_name(const endpoint& name, const std::weak_ptr<virtual_socket>& it);
     [[nodiscard]] int find_name(const endpoint& name, std::shared_ptr<virtual_socket>& found);
     void leave_name(const virtual_socket& it) noexcept;
+
+    /// One of `found`, which is not empty: of those that fit most closely, any.
+    template <class Pointer>
+    [[nodiscard]] Pointer choose(std::vector<Pointer> found) {
+        const auto closeness = [](const Pointer& each) { return each->closeness(); };
+        const int most = closeness(std::ranges::max(found, {}, closeness));
+        std::erase_if(found, [&](const Pointer& each) { return closeness(each) < most; });
+        return found.size() == 1 ? found.front() : found[time_.chance().below(found.size())];
+    }
 
     void note_change(descriptor_slot& it) noexcept;
 

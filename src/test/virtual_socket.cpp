@@ -123,6 +123,10 @@ bool virtual_socket::is_at(const endpoint& to) const noexcept {
     return family_ == AF_INET6 && number_option(IPPROTO_IPV6, IPV6_V6ONLY) == 0;
 }
 
+int virtual_socket::closeness() const noexcept {
+    return (peer_.kind() != endpoint::family::none ? 2 : 0) + (is_any(local_) ? 0 : 1);
+}
+
 void virtual_socket::changed() noexcept {
     for (descriptor_slot* const each : numbers_) host_.note_change(*each);
 }

@@ -86,6 +86,10 @@ public:
     /// Whether what is sent to `to` may be for it.
     [[nodiscard]] bool is_at(const endpoint& to) const noexcept;
 
+    /// Of several that share a port the one is taken that fits most closely: whose peer is fixed, then who
+    /// has the very address (Linux's compute_score).
+    [[nodiscard]] int closeness() const noexcept;
+
     // Whose number it has.
     void add_number(descriptor_slot& it) { numbers_.push_back(&it); }
     void drop_number(descriptor_slot& it) noexcept { std::erase(numbers_, &it); }

@@ -139,7 +139,7 @@ void virtual_stream::knock(int attempt) {
     });
 }
 
-// Of several that share an address, any.
+// Of several that share a port, one.
 std::shared_ptr<virtual_stream> virtual_stream::find_listener(virtual_host& on,
                                                               const endpoint& to) const {
     std::vector<std::shared_ptr<virtual_stream>> found;
@@ -147,8 +147,7 @@ std::shared_ptr<virtual_stream> virtual_stream::find_listener(virtual_host& on,
         auto* const it = static_cast<virtual_stream*>(each);
         if (it->state_ == state::listening && it->is_at(to)) found.push_back(it->self());
     }
-    if (found.empty()) return nullptr;
-    return found.size() == 1 ? found.front() : found[on.time().chance().below(found.size())];
+    return found.empty() ? nullptr : on.choose(std::move(found));
 }
 
 // As the listener. Where there is no room the caller is not answered, and will come again.

@@ -97,6 +97,23 @@ TEST_CASE(
 namespace {
 
 const std::vector<conformance_row> on_each_machine{
+    {"of listeners that share a port, the one at the address gets the connections",
+     [](io_context& io) -> task<> {
+         listen_options shared;
+         shared.port_shared = true;
+         tcp_acceptor any = tcp_acceptor::listen(io, {ipv4::any(), 0}, shared).take();
+         const endpoint there{ipv4::loopback(), where(any).port()};
+         tcp_acceptor named = tcp_acceptor::listen(io, there, shared).take();
+         std::vector<stream_socket> clients;
+         for (int each = 0; each < 8; ++each) clients.push_back(connect_now(io, there));
+
+         for (int each = 0; each < 8; ++each) {
+             const io_result<stream_socket> taken = co_await with_timeout(5s, named.accept());
+             CHECK(taken.ok());
+         }
+         const io_result<stream_socket> none = co_await with_timeout(1ms, any.accept());
+         CHECK(none.error() == errc::timed_out);
+     }},
     {"listening on port 0 lets the kernel choose a port, which is told",
      [](io_context& io) -> task<> {
          io_result<tcp_acceptor> listening = co_await tcp_acceptor::listen(any_port);

@@ -285,6 +285,36 @@ const std::vector<conformance_row> on_each_machine{
          CHECK(again.ok());
          CHECK(text_in(space, kept.value()) == "kept");
      }},
+    {"of sockets that share a port, the one with the sender as its peer gets what comes",
+     [](io_context& io) -> task<> {
+         udp_options shared;
+         shared.port_shared = true;
+         bound_socket any{io, endpoint{ipv4::any(), 0}, shared};
+         const endpoint there{ipv4::loopback(), any.address.port()};
+         bound_socket named{io, there, shared};
+         bound_socket connected{io, there, shared};
+         bound_socket friendly{io};
+         bound_socket stranger{io};
+         CHECK(connected.socket.connect(friendly.address).ok());
+         std::array<std::byte, 64> space{};
+
+         for (int each = 0; each < 8; ++each) {
+             const auto one = co_await friendly.socket.send_to(bytes_of("friend"), there);
+             const auto other = co_await stranger.socket.send_to(bytes_of("stranger"), there);
+             CHECK(one.ok());
+             CHECK(other.ok());
+         }
+         for (int each = 0; each < 8; ++each) {
+             const auto of_friend = co_await with_timeout(5s, connected.socket.receive(space));
+             CHECK(of_friend.ok());
+             if (of_friend.ok()) CHECK(text_in(space, of_friend.value()) == "friend");
+             const auto of_stranger = co_await with_timeout(5s, named.socket.receive(space));
+             CHECK(of_stranger.ok());
+             if (of_stranger.ok()) CHECK(text_in(space, of_stranger.value()) == "stranger");
+         }
+         const auto none = co_await with_timeout(1ms, any.socket.receive(space));
+         CHECK(none.error() == errc::timed_out);
+     }},
     {"connected sockets hear their peer only, send without an address, and learn of refusals",
      [](io_context& io) -> task<> {
          bound_socket left{io};
