@@ -70,6 +70,12 @@ std::deque<known_row>& known_rows() {
     return rows;
 }
 
+const known_row* find_row(std::string_view name) noexcept {
+    const auto found = std::ranges::find_if(
+        known_rows(), [name](const known_row& each) { return name == each.name; });
+    return found == known_rows().end() ? nullptr : &*found;
+}
+
 using backend_counts = std::map<std::string, int, std::less<>>;
 
 std::map<std::string, backend_counts, std::less<>>& counts() {
@@ -82,19 +88,27 @@ const object_family* find_family(std::string_view name) noexcept {
     return found == all_families.end() ? nullptr : found;
 }
 
-// What a body has skipped is not counted.
+// Runs `body` by `run(body)`. What it has skipped is not counted; one that returns before it has checked
+// anything would look the same on every backend.
 template <class Run>
-void run_and_count(const object_family& of, const char* backend, const Run& run) {
+void run_and_count(const object_family& of, const char* backend, const any_body& body,
+                   const Run& run) {
     const unsigned skips_before = skips;
-    if (run() && skips == skips_before) ++counts()[of.name][backend];
+    bool checks = false;
+    const auto watched = [&](io_context& io) -> task<> {
+        const int before = assertions_made();
+        co_await body(io);
+        checks = assertions_made() > before;
+    };
+    if (!run(watched) || skips != skips_before) return;
+    CHECK_MESSAGE(checks, "it checks nothing on ", std::string{backend});
+    ++counts()[of.name][backend];
 }
 
 // Which one it is, the runner knows.
 void run_row() {
-    const std::string_view name = doctest::getContextOptions()->currentTest->m_name;
-    const auto it = std::ranges::find_if(
-        known_rows(), [name](const known_row& each) { return name == each.name; });
-    REQUIRE(it != known_rows().end());
+    const known_row* const it = find_row(doctest::getContextOptions()->currentTest->m_name);
+    REQUIRE(it != nullptr);
     for (const any_body& body : it->bodies) on_each_backend_of(it->family->name, body);
 }
 
@@ -105,6 +119,10 @@ void enter(std::string_view family, const char* name, std::vector<any_body> bodi
     if (of == nullptr) {
         std::fprintf(stderr, "%s: no family is called %s\n", where.file_name(),
                      std::string{family}.c_str());
+        std::abort();
+    }
+    if (find_row(name) != nullptr) {
+        std::fprintf(stderr, "%s: another row is called %s\n", where.file_name(), name);
         std::abort();
     }
     known_rows().push_back({of, name, std::move(bodies), "family: " + std::string{family}});
@@ -183,11 +201,12 @@ void on_each_backend_of(std::string_view family, const any_body& body) {
     const object_family* const of = find_family(family);
     REQUIRE(of != nullptr);
     for (const backend_choice each : backends_under_test()) {
-        run_and_count(*of, describe(each), [&] { return run_on(each, body); });
+        run_and_count(*of, describe(each), body,
+                      [each](const auto& it) { return run_on(each, it); });
     }
     if (of->not_in_worlds != nullptr) return skip_without_backends();
     if (!worlds_under_test()) return;
-    run_and_count(*of, "world", [&] { return run_in_world(body); });
+    run_and_count(*of, "world", body, [](const auto& it) { return run_in_world(it); });
 }
 
 }  // namespace gyre::testing

@@ -40,6 +40,10 @@ DOCTEST_REGISTER_LISTENER("test_counter", 1, test_counter);
 
 }  // namespace
 
+int gyre::testing::assertions_made() noexcept {
+    return doctest::detail::g_cs->numAssertsCurrentTest_atomic;
+}
+
 int main(int count, char** arguments) {
     doctest::Context context{count, arguments};
     const int status = context.run();

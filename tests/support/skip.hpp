@@ -27,6 +27,9 @@ inline unsigned skips = 0;
 /// program has families: others, such as those of the exchange's core, link no library.
 inline bool (*last_check)() = nullptr;
 
+/// How many assertions the current test case has come to so far. Of main.cpp.
+[[nodiscard]] int assertions_made() noexcept;
+
 /// Reports the current test as skipped; the caller returns at once.
 inline void skip(const std::string& reason) {
     static const void* last = nullptr;
