@@ -99,7 +99,7 @@ public:
     task_run(run_outcome outcome, kept_outcome<Result> kept)
         : run_outcome{std::move(outcome)}, kept_{std::move(kept)} {}
 
-    /// What the task has yielded; rethrows the exception that it has ended with. Once.
+    /// What the task has yielded. Once.
     /// @pre  ok(). If not, the failed check prints `text`.
     [[nodiscard]] Result take() {
         if (!ok()) fail_check("run of a world", text().c_str());
@@ -203,7 +203,8 @@ public:
     /// Runs until `happened()`, which is asked between steps.
     run_outcome run_until(const std::function<bool()>& happened, duration limit = duration::max());
 
-    /// Runs `work` on `on` to its end. Others go on meanwhile, and then stay where they are.
+    /// Runs `work` on `on` to its end, and rethrows the exception that it may have ended with. Others go on
+    /// meanwhile, and then stay where they are.
     template <class Result>
     [[nodiscard]] task_run<Result> run(machine& on, task<Result> work,
                                        duration limit = duration::max());
@@ -257,6 +258,7 @@ task_run<Result> world::run(machine& on, task<Result> work, duration limit) {
             fail_check("run of a world", text.c_str());
         }
     }
+    if (outcome.ok()) kept.failure().share().rethrow_if_any();
     return {std::move(outcome), std::move(kept)};
 }
 
