@@ -43,7 +43,8 @@ private:
 };
 
 std::string silent(const io_context& loop, time_point now) {
-    const auto lasts = std::chrono::duration_cast<std::chrono::milliseconds>(now - loop.last_turn());
+    const auto lasts =
+        std::chrono::duration_cast<std::chrono::milliseconds>(now - loop.last_turn());
     return " no answer; its turn has lasted " + std::to_string(lasts.count()) + " ms\n";
 }
 

@@ -111,7 +111,8 @@ private:
     std::unique_ptr<loop_backend> before_;
     fused_host& on_;
     io_context* loop_ = nullptr;
-    bool stands_ = true;  // False where the loop is older than the fuse, and has changed its backend.
+    bool stands_ =
+        true;  // False where the loop is older than the fuse, and has changed its backend.
 };
 
 }  // namespace gyre::test

@@ -31,10 +31,9 @@ bool changes_sources(int name) noexcept {
 bool asks_for_reports(int level, int name) noexcept {
     if (level == SOL_SOCKET)
         return name == SO_TIMESTAMPNS || name == SO_TIMESTAMPING || name == SO_RXQ_OVFL;
-    if (level == IPPROTO_IP)
-        return name == IP_PKTINFO || name == IP_RECVTTL || name == IP_RECVTOS;
-    return level == IPPROTO_IPV6 && (name == IPV6_RECVPKTINFO || name == IPV6_RECVHOPLIMIT ||
-                                     name == IPV6_RECVTCLASS);
+    if (level == IPPROTO_IP) return name == IP_PKTINFO || name == IP_RECVTTL || name == IP_RECVTOS;
+    return level == IPPROTO_IPV6 &&
+           (name == IPV6_RECVPKTINFO || name == IPV6_RECVHOPLIMIT || name == IPV6_RECVTCLASS);
 }
 
 }  // namespace

@@ -134,7 +134,8 @@ void virtual_stream::knock(int attempt) {
         if (there != nullptr) return there->answer(it);
         const duration back = it->host().network().time_of_stream(*it->peer_host_, it->host(), 0);
         it->host().time().after(back, [it] {
-            if (!it->host().network().is_cut(*it->peer_host_, it->host())) it->refused(ECONNREFUSED);
+            if (!it->host().network().is_cut(*it->peer_host_, it->host()))
+                it->refused(ECONNREFUSED);
         });
     });
 }

@@ -22,7 +22,7 @@ task<> throw_late() {
 
 }  // namespace
 
-TEST_CASE("an exception that a task ends with comes out of its run, whoever looks at what it yields") {
+TEST_CASE("an exception that a task ends with comes out of its run") {
     test::world world;
     test::machine& machine = world.add("alone");
     const time_point began = world.now();

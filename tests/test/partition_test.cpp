@@ -216,8 +216,7 @@ TEST_CASE("a machine that is switched off and on sends nothing of what it had cl
         in.server.break_connections();
         std::vector<std::byte> space(4096);
         for (;;) {
-            const auto some =
-                co_await with_timeout(1s, from.read_some(mutable_buffer{space}));
+            const auto some = co_await with_timeout(1s, from.read_some(mutable_buffer{space}));
             if (!some.ok()) co_return some.error();
             got += some.value();
         }

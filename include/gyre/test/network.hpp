@@ -25,7 +25,7 @@ struct link_options {
     std::uint64_t bytes_per_second = 0;
 
     // Chances from 0 to 1, drawn for each packet.
-    double loss = 0;         ///< Of a stream, what is lost comes 200 ms later for each loss, of 16 at most.
+    double loss = 0;         ///< What is lost of a stream comes 200 ms later, 16 times at most.
     double duplication = 0;  ///< Datagrams only.
     double reordering =
         0;  ///< Datagrams only: it is late by `reordering_delay`, others overtake it.

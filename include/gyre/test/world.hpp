@@ -70,8 +70,8 @@ struct world_options {
 enum class ending : std::uint8_t {
     ended,  ///< What was waited for has ended.
     hung,  ///< It waits for something that can never happen: nothing is ready, and no timer is set.
-    spun,     ///< It went on and on without time passing.
-    endless,  ///< It went on and on as time passed.
+    spun,  ///< It went on and on without time passing.
+    endless,    ///< It went on and on as time passed.
     time_is_up  ///< The limit was reached first.
 };
 
