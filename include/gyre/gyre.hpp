@@ -47,6 +47,7 @@
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/pool_dump.hpp>
 #include <gyre/runtime/remote_task.hpp>
 #include <gyre/runtime/sharded.hpp>
 #include <gyre/stream/algorithms.hpp>

@@ -84,6 +84,20 @@ one_run run_once(const std::function<std::string(fuse&)>& scenario, fuse& fault)
     return it;
 }
 
+// What is made once for the whole program shows but once, and what malloc keeps of freed pieces (as in use,
+// it says) is bounded: only what is left each time is wrong.
+void look_again(one_run& it, const std::function<std::string(fuse&)>& scenario, std::size_t nth,
+                std::size_t which) {
+    constexpr int repetitions = 8;
+    for (int again = 0; again < repetitions && it.left_something(); ++again) {
+        fuse same{nth, which};
+        it = run_once(scenario, same);
+    }
+    if (it.memory_left > 0) it.wrong = std::to_string(it.memory_left) + " bytes of memory are left";
+    if (it.descriptors_left > 0)
+        it.wrong = std::to_string(it.descriptors_left) + " descriptors are left open";
+}
+
 }  // namespace
 
 std::span<const errc> errors_of(opcode code) noexcept {
@@ -184,17 +198,7 @@ fuse_report fail_each(const std::function<std::string(fuse&)>& scenario,
                 if (went_wrong(it) || nth > operations) return report;
                 break;
             }
-            // What is made once for the whole program shows but once, and what malloc keeps of freed
-            // pieces (as in use, it says) is bounded.
-            constexpr int repetitions = 8;
-            for (int again = 0; again < repetitions && it.left_something(); ++again) {
-                fuse same{nth, which};
-                it = run_once(scenario, same);
-            }
-            if (it.memory_left > 0)
-                it.wrong = std::to_string(it.memory_left) + " bytes of memory are left";
-            if (it.descriptors_left > 0)
-                it.wrong = std::to_string(it.descriptors_left) + " descriptors are left open";
+            look_again(it, scenario, nth, which);
             if (!it.wrong.empty()) report.text_ += fault.text() + ": " + it.wrong + "\n";
             ++report.faults_;
             report.operations_ = nth;

@@ -160,7 +160,6 @@ int virtual_socket::set_option(int level, int name, std::span<const std::byte> v
     const bool of_ip = level == IPPROTO_IP || level == IPPROTO_IPV6;
     if (of_ip && name == MCAST_JOIN_GROUP) return membership(&virtual_socket::join);
     if (of_ip && name == MCAST_LEAVE_GROUP) return membership(&virtual_socket::leave);
-    if (of_ip && changes_sources(name)) return -EOPNOTSUPP;
     if (level == IPPROTO_TCP && (type_ != SOCK_STREAM || family_ == AF_UNIX)) return -EOPNOTSUPP;
     if (level != SOL_SOCKET && level != IPPROTO_TCP && !of_ip) return -ENOPROTOOPT;
     if (level == SOL_SOCKET && name == SO_BINDTODEVICE) {
@@ -185,6 +184,8 @@ int virtual_socket::set_option(int level, int name, std::span<const std::byte> v
 
 // What is out of its range, or comes too late (ip(7), ipv6(7)).
 int virtual_socket::refusal_of(int level, int name, int value) const noexcept {
+    const bool of_ip = level == IPPROTO_IP || level == IPPROTO_IPV6;
+    if (of_ip && changes_sources(name)) return -EOPNOTSUPP;
     constexpr int hops_max = 255;
     const bool is_hops = (level == IPPROTO_IP && name == IP_TTL) ||
                          (level == IPPROTO_IPV6 && name == IPV6_UNICAST_HOPS);
