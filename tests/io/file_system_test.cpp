@@ -225,7 +225,8 @@ TEST_CASE("a replacement that fails has changed nothing, unless its last step is
             for (std::size_t which = 0; more; ++which) {
                 static_cast<void>(home.put("folder/state", "old"));
                 test::fuse fault{nth, which};
-                CHECK(replace(fault, options) == fault.fault());
+                const error ended = replace(fault, options);
+                CHECK(ended == fault.fault());
                 INFO(fault.text());
                 CHECK((home.get("folder/state") == "old") == (nth < none.counted()));
                 CHECK(std::filesystem::remove(home / "folder/state"));
