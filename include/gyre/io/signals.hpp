@@ -29,7 +29,7 @@ public:
     [[nodiscard]] static io_result<signal_set> open(io_context& on,
                                                     std::initializer_list<int> signals);
 
-    /// Waits for the next one. Nobody else would hear it, so a wait that the kernel has no memory for is
+    /// Waits for the next one. No other wait would hear it, so one that the kernel has no memory for is
     /// begun again, each tenth of a second.
     ///
     /// @return Its number. A signal delivered twice before it is waited for may be reported once.
