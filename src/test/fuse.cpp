@@ -88,7 +88,7 @@ one_run run_once(const std::function<std::string(fuse&)>& scenario, fuse& fault)
 // it says) is bounded: only what is left each time is wrong.
 void look_again(one_run& it, const std::function<std::string(fuse&)>& scenario, std::size_t nth,
                 std::size_t which) {
-    constexpr int repetitions = 8;
+    constexpr int repetitions = 64;
     for (int again = 0; again < repetitions && it.left_something(); ++again) {
         fuse same{nth, which};
         it = run_once(scenario, same);
