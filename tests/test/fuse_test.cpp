@@ -284,7 +284,7 @@ TEST_CASE("a descriptor that a failed run leaves open is found") {
 
 TEST_CASE("a loop that can never go on after a fault ends the process, and says after which") {
     if (signals_come_late)
-        return skip("the thread sanitizer's child sleeps on, which is not understood");
+        return skip("under the thread sanitizer loops wake before a patience ends");
     const ending hung = ending_of([] {
         test::fuse fault{1, 0};
         const test::fused_loops under{fault, 50ms};
