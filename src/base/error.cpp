@@ -45,6 +45,28 @@ const char* describe(errc code) noexcept {
         case errc::host_not_found: return "no such host or service";
         case errc::no_data: return "no such record";
         case errc::server_failure: return "name server failure";
+        case errc::certificate_expired: return "certificate has expired";
+        case errc::certificate_not_yet_valid: return "certificate is not valid yet";
+        case errc::certificate_wrong_host: return "certificate is for another host";
+        case errc::certificate_self_signed: return "certificate is self-signed and not trusted";
+        case errc::certificate_unknown_issuer: return "certificate of an issuer who is not trusted";
+        case errc::certificate_revoked: return "certificate has been revoked";
+        case errc::certificate_revocation_unknown: return "no current list of revoked certificates";
+        case errc::certificate_unacceptable: return "certificate is not acceptable";
+        case errc::certificate_missing: return "certificate required, and none given";
+        case errc::certificate_refused: return "peer refused our certificate";
+        case errc::certificate_unreadable: return "unreadable certificate";
+        case errc::key_unreadable: return "unreadable private key";
+        case errc::key_mismatch: return "private key of another certificate";
+        case errc::tls_alert: return "peer gave up with an alert";
+        case errc::tls_contradiction: return "TLS settings that contradict each other";
+        case errc::tls_malformed: return "malformed or damaged TLS";
+        case errc::tls_name_missing: return "server name required, and none given";
+        case errc::tls_name_unknown: return "server has no such name";
+        case errc::tls_no_common_cipher: return "no cipher, group or signature in common";
+        case errc::tls_no_common_protocol: return "no application protocol in common";
+        case errc::tls_truncated: return "connection ended without close_notify";
+        case errc::tls_version_mismatch: return "no TLS version in common";
         default: break;
     }
     // strerrordesc_np is static and thread-safe, unlike strerror; null for numbers it does not know.
@@ -86,6 +108,8 @@ const char* describe(activity during) noexcept {
         case activity::epoll_setup: return "epoll set-up";
         case activity::wakeup_setup: return "loop set-up";
         case activity::resolve: return "resolve";
+        case activity::handshake: return "TLS handshake";
+        case activity::configure: return "TLS configuration";
     }
     return "";
 }

@@ -82,7 +82,30 @@ enum class errc : std::int32_t {
     foreign,              ///< A failure of another library that has no code here; ask that library.
     host_not_found,       ///< There is no host, or no service, of this name.
     no_data,              ///< The name exists, but has no address of the family, or no such record.
-    server_failure  ///< Name servers could not be reached, failed or refused; later they may not.
+    server_failure,  ///< Name servers could not be reached, failed or refused; later they may not.
+
+    certificate_expired,
+    certificate_not_yet_valid,
+    certificate_wrong_host,      ///< It is for other names than the one that was asked for.
+    certificate_self_signed,     ///< Its only issuer is itself, and it is not trusted.
+    certificate_unknown_issuer,  ///< Its chain leads to nobody who is trusted.
+    certificate_revoked,
+    certificate_revocation_unknown,  ///< Its issuer's list of revocations is missing or out of date.
+    certificate_unacceptable,  ///< Of another purpose, too weak a key, a broken signature, ...
+    certificate_missing,       ///< None where one is required: the peer's, or our own.
+    certificate_refused,       ///< The peer refused ours.
+    certificate_unreadable,    ///< Text that holds no certificate, or none that can be used.
+    key_unreadable,            ///< Text that holds no private key, or another password's.
+    key_mismatch,              ///< A private key that is not its certificate's.
+    tls_alert,                 ///< The peer gave up, and said why.
+    tls_contradiction,         ///< Settings that cannot hold at the same time.
+    tls_malformed,             ///< What the peer sent breaks the protocol, or was damaged.
+    tls_name_missing,          ///< A server's name is required, and none was given.
+    tls_name_unknown,          ///< The server has no such name.
+    tls_no_common_cipher,      ///< Nor group, nor signature: the two sides share none.
+    tls_no_common_protocol,    ///< Of those on top of TLS (ALPN).
+    tls_truncated,             ///< The connection ended, and the peer had not said that it would.
+    tls_version_mismatch       ///< The two sides share no version of TLS.
 };
 
 /// What was being done when it went wrong; only for messages, never compared.
@@ -118,7 +141,9 @@ enum class activity : std::uint32_t {
     ring_setup,
     epoll_setup,
     wakeup_setup,
-    resolve
+    resolve,
+    handshake,
+    configure
 };
 
 /// An error code and the activity that met it. Trivially copyable, 8 bytes.
