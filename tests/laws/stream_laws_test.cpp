@@ -25,6 +25,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_any.hpp>
 
+#include <protocol_streams.hpp>
 #include <support/conformance.hpp>
 #include <support/disposable.hpp>
 #include <support/harness.hpp>
@@ -251,10 +252,10 @@ struct over_any_socket : over_any {
 template <class... Kinds>
 struct kinds {};
 using all_kinds =
-    kinds<over_memory, over_local, over_tcp, over_pipes, over_memory_halves, over_socket_halves,
-          over_any_memory, over_any_socket, over_layer<buffered_layer>, over_layer<ref_layer>,
-          over_layer<take_layer>, over_layer<chain_layer>, over_layer<tee_layer>,
-          over_layer<counted_layer>, over_layer<throttle_layer>>;
+    with_protocols<kinds, over_memory, over_local, over_tcp, over_pipes, over_memory_halves,
+                   over_socket_halves, over_any_memory, over_any_socket, over_layer<buffered_layer>,
+                   over_layer<ref_layer>, over_layer<take_layer>, over_layer<chain_layer>,
+                   over_layer<tee_layer>, over_layer<counted_layer>, over_layer<throttle_layer>>;
 
 /// Asks a law of one kind on each backend.
 template <class Connection, class Law>
