@@ -51,6 +51,8 @@ public:
     /// What cannot be sent is not added: a name that is no token, a value with a line break, a NUL or another
     /// control. `refused` tells of it then, and no server or client of the library sends the message: a
     /// program that copies input into a field need not check it to be safe.
+    ///
+    /// @param  name, value  Copied. No views of these same fields.
     fields& add(std::string_view name, std::string_view value);
 
     /// The same, instead of all fields of this name.
