@@ -21,11 +21,11 @@ method method_of(std::string_view name) noexcept {
     return method::other;
 }
 
-std::string_view text_of(method which) noexcept {
+std::string_view name_of(method which) noexcept {
     return method_names[static_cast<std::size_t>(which)];
 }
 
-std::string_view text_of(version which) noexcept {
+std::string_view name_of(version which) noexcept {
     switch (which) {
         case version::http_1_0: return "HTTP/1.0";
         case version::http_1_1: return "HTTP/1.1";

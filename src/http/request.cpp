@@ -10,7 +10,7 @@ request::request(http::method what, std::string_view target) : method_{what}, ta
 }
 
 std::string_view request::method_text() const noexcept {
-    return method_ == method::other ? std::string_view{other_method_} : text_of(method_);
+    return method_ == method::other ? std::string_view{other_method_} : name_of(method_);
 }
 
 std::string_view request::path() const noexcept {

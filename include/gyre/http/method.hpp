@@ -32,10 +32,10 @@ enum class version : std::uint8_t { http_1_0, http_1_1, http_2 };
 [[nodiscard]] method method_of(std::string_view name) noexcept;
 
 /// "GET", ...; empty for `method::other`. Static storage.
-[[nodiscard]] std::string_view text_of(method which) noexcept;
+[[nodiscard]] std::string_view name_of(method which) noexcept;
 
 /// "HTTP/1.1", ...; static storage.
-[[nodiscard]] std::string_view text_of(version which) noexcept;
+[[nodiscard]] std::string_view name_of(version which) noexcept;
 
 /// Whether a request of this method changes nothing, so that it may be sent again unasked.
 [[nodiscard]] constexpr bool is_safe(method which) noexcept {
