@@ -57,7 +57,7 @@ void request::clear() noexcept {
     scheme_.clear();
     authority_.clear();
     peer_.clear();
-    stopping_ = nullptr;
+    chain_ = nullptr;
     parameter_count_ = 0;
 }
 

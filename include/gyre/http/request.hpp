@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gyre/base/result.hpp>
+#include <gyre/coro/stop.hpp>
 #include <gyre/http/body_reader.hpp>
 #include <gyre/http/fields.hpp>
 #include <gyre/http/method.hpp>
@@ -77,7 +78,9 @@ public:
 
     /// Whether the server drains: this response is the connection's last, so a handler of long streams ends
     /// them soon.
-    [[nodiscard]] bool stopping() const noexcept { return stopping_ != nullptr && *stopping_; }
+    [[nodiscard]] bool stopping() const noexcept {
+        return chain_ != nullptr && chain_->level() >= stop_level::drain;
+    }
 
     /// What a route took from the path under `name`, decoded; nothing if it has no such part or that is
     /// malformed.
@@ -99,8 +102,8 @@ public:
     void set_scheme(std::string_view scheme) { scheme_.assign(scheme); }
     void set_authority(std::string_view authority) { authority_.assign(authority); }
     void set_peer(std::string_view peer) { peer_.assign(peer); }
-    /// @param  flag  Borrowed while the request is; may be null.
-    void set_stopping(const bool* flag) noexcept { stopping_ = flag; }
+    /// @param  chain  Of the coroutine that serves the connection; borrowed. May be null.
+    void set_chain(const stop_chain* chain) noexcept { chain_ = chain; }
 
     static constexpr std::size_t parameters_max = 8;
     /// False if there are as many already. @param  it  Borrowed: views of the route and of this target.
@@ -115,7 +118,7 @@ private:
     std::string scheme_;
     std::string authority_;
     std::string peer_;
-    const bool* stopping_ = nullptr;
+    const stop_chain* chain_ = nullptr;
     std::array<path_parameter, parameters_max> parameters_;
     std::size_t parameter_count_ = 0;
 };

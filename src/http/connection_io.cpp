@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "connection_io.hpp"
+
+#include <gyre/http/serializer.hpp>
+#include <gyre/sync/timeout.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace gyre::http {
+namespace {
+
+constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr std::size_t chunk_digits = 4;
+constexpr std::size_t chunk_bytes_max = 0xffff;
+
+}  // namespace
+
+task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
+    std::array<const_buffer, 3> parts{bytes_of(out), more, behind};
+    const_buffers rest{parts};
+    for (;;) {
+        while (!rest.empty() && rest.front().empty()) rest = rest.subspan(1);
+        if (rest.empty()) break;
+        const io_result<std::size_t> put =
+            co_await with_timeout(bounds_.write_time_max, stream.write_some(rest));
+        if (!put.ok()) co_return put.error();
+        std::size_t written = put.value();
+        for (const_buffer& part : parts) {
+            const std::size_t of_it = std::min(written, part.size());
+            part = part.subspan(of_it);
+            written -= of_it;
+        }
+    }
+    out.clear();
+    // A rare large answer is not kept for the life of the connection.
+    if (out.capacity() > 2 * bounds_.out_bytes_max) out.shrink_to_fit();
+    co_return io_result<>{};
+}
+
+task<io_result<std::size_t>> connection_io::fill() {
+    const mutable_buffer room = in.prepare(1);
+    if (room.empty()) co_return io_result<std::size_t>{error{errc::limit_exceeded, activity::read}};
+    const io_result<std::size_t> got =
+        co_await with_timeout(bounds_.silence_max, stream.read_some(room));
+    in.commit(got.value());
+    co_return got;
+}
+
+void framed_source::begin(body_framing framing, std::uint64_t bytes_max, bool continues) noexcept {
+    framing_ = framing;
+    left_ = framing.by == body_framing::kind::length ? framing.length : 0;
+    allowed_left_ = bytes_max;
+    continue_due_ = continues;
+    ended_ = framing.by == body_framing::kind::none;
+    failed_ = {};
+    chunks_.reset();
+    trailers_.clear();
+}
+
+io_result<std::size_t> framed_source::fail(error why) noexcept {
+    failed_ = why;
+    return why;
+}
+
+// Bytes of the body were read.
+std::optional<io_result<std::size_t>> framed_source::count(std::size_t size) noexcept {
+    if (size > allowed_left_) return fail({errc::limit_exceeded, activity::read});
+    allowed_left_ -= size;
+    return io_result<std::size_t>{size};
+}
+
+std::optional<io_result<std::size_t>> framed_source::take_chunked(mutable_buffer into) noexcept {
+    // A view of no more than there is room for, but framing needs none.
+    while (!io_.in.empty()) {
+        const const_buffer window = io_.in.data();
+        const std::uint64_t in_chunk = chunks_.in_chunk();
+        const const_buffer seen =
+            in_chunk > 0 ? window.first(std::min(window.size(), into.size())) : window;
+        if (in_chunk == 0) {
+            // Up to the first byte of data only: how much of it is taken is for the reader's room to say.
+            chunk_decoder::step step;
+            std::size_t consumed = 0;
+            while (consumed < seen.size() && chunks_.in_chunk() == 0 && !chunks_.ended() &&
+                   chunks_.why() == refusal::none) {
+                step = chunks_.decode(seen.subspan(consumed, 1), trailers_);
+                consumed += step.consumed;
+            }
+            io_.in.consume(consumed);
+            if (chunks_.why() != refusal::none) return fail(error_for(chunks_.why()));
+            if (chunks_.ended()) {
+                ended_ = true;
+                return io_result<std::size_t>{error{errc::eof, activity::read}};
+            }
+            continue;
+        }
+        const chunk_decoder::step step = chunks_.decode(seen, trailers_);
+        std::memcpy(into.data(), step.data.data(), step.data.size());
+        io_.in.consume(step.consumed);
+        return count(step.data.size());
+    }
+    return std::nullopt;
+}
+
+std::optional<io_result<std::size_t>> framed_source::try_read(mutable_buffer into) noexcept {
+    if (failed_) return io_result<std::size_t>{failed_};
+    if (ended_) return io_result<std::size_t>{error{errc::eof, activity::read}};
+    if (io_.in.empty()) return std::nullopt;
+    continue_due_ = false;  // RFC 9110, 10.1.1: the peer has not waited.
+    if (framing_.by == body_framing::kind::chunked) return take_chunked(into);
+
+    std::size_t size = std::min(into.size(), io_.in.size());
+    if (framing_.by == body_framing::kind::length) {
+        size = static_cast<std::size_t>(std::min<std::uint64_t>(size, left_));
+        left_ -= size;
+        ended_ = left_ == 0;
+    }
+    std::memcpy(into.data(), io_.in.data().data(), size);
+    io_.in.consume(size);
+    return count(size);
+}
+
+// How much may be read past the window, which is empty.
+std::size_t framed_source::direct_max(std::size_t wanted) const noexcept {
+    std::uint64_t known = wanted;
+    if (framing_.by == body_framing::kind::length) known = left_;
+    if (framing_.by == body_framing::kind::chunked) known = chunks_.in_chunk();
+    return static_cast<std::size_t>(std::min<std::uint64_t>(known, wanted));
+}
+
+void framed_source::note_direct(std::size_t size) noexcept {
+    if (framing_.by == body_framing::kind::length) {
+        left_ -= size;
+        ended_ = left_ == 0;
+    } else if (framing_.by == body_framing::kind::chunked) {
+        chunks_.skip(size);
+    }
+}
+
+task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
+    constexpr std::size_t direct_min = 4096;  // Less is read through the window, with what follows.
+    for (;;) {
+        if (const auto now = try_read(into)) co_return *now;
+        if (continue_due_) {
+            continue_due_ = false;
+            io_.out.append(continue_line);
+            const io_result<> sent = co_await io_.flush();
+            if (!sent.ok()) co_return fail(sent.error());
+        } else if (flushes_before_waiting && !io_.out.empty()) {
+            const io_result<> sent = co_await io_.flush();
+            if (!sent.ok()) co_return fail(sent.error());
+        }
+        const std::size_t direct = direct_max(into.size());
+        io_result<std::size_t> got;
+        if (direct >= direct_min) {
+            got = co_await with_timeout(io_.bounds().silence_max,
+                                        io_.stream.read_some(into.first(direct)));
+        } else {
+            got = co_await io_.fill();
+        }
+        if (got.error() == errc::eof) {
+            if (framing_.by == body_framing::kind::until_close) {
+                ended_ = true;
+                co_return got;
+            }
+            // RFC 9112, 8: the message is incomplete.
+            co_return fail({errc::connection_reset, activity::read});
+        }
+        // A stop has lost nothing; whoever wants to may go on reading.
+        if (got.error() == errc::canceled) co_return got.error();
+        if (!got.ok()) co_return fail(got.error());
+        if (direct >= direct_min) {
+            note_direct(got.value());
+            co_return *count(got.value());
+        }
+    }
+}
+
+std::optional<std::uint64_t> framed_source::size() const noexcept {
+    switch (framing_.by) {
+        case body_framing::kind::none: return 0;
+        case body_framing::kind::length: return framing_.length;
+        default: return std::nullopt;
+    }
+}
+
+bool framed_source::drop_at_hand(std::uint64_t& bytes_max) noexcept {
+    std::array<std::byte, 1024> space;
+    while (!ended_ && !io_.in.empty()) {
+        const auto got = try_read(space);
+        if (!got) return true;
+        if (got->error() == errc::eof) return true;
+        if (!got->ok() || got->value() > bytes_max) return false;
+        bytes_max -= got->value();
+    }
+    return true;
+}
+
+void framed_sink::begin(mode how, std::uint64_t length, fields& trailers) noexcept {
+    mode_ = how;
+    left_ = length;
+    trailers_ = &trailers;
+    chunk_open_ = false;
+}
+
+// The size is written when it is known, with zeros in front: RFC 9112, 7.1 allows them.
+void framed_sink::open_chunk() {
+    chunk_at_ = io_.out.size();
+    io_.out.append("0000\r\n");
+    chunk_open_ = true;
+}
+
+void framed_sink::close_chunk() noexcept {
+    if (!chunk_open_) return;
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::size_t size = io_.out.size() - chunk_at_ - chunk_digits - 2;
+    for (std::size_t at = chunk_digits; at > 0; --at) {
+        io_.out[chunk_at_ + at - 1] = digits[size % 16];
+        size /= 16;
+    }
+    io_.out.append("\r\n");
+    chunk_open_ = false;
+}
+
+void framed_sink::append(const_buffer from) {
+    if (mode_ == mode::chunked) {
+        const std::size_t in_it = chunk_open_ ? io_.out.size() - chunk_at_ - chunk_digits - 2 : 0;
+        if (chunk_open_ && from.size() > chunk_bytes_max - in_it) close_chunk();
+        if (!chunk_open_) open_chunk();
+    }
+    io_.out.append(text_of(from));
+    if (mode_ == mode::length) left_ -= from.size();
+}
+
+std::optional<io_result<std::size_t>> framed_sink::try_write(const_buffer from) noexcept {
+    if (exceeds(from)) return io_result<std::size_t>{error{errc::limit_exceeded, activity::write}};
+    constexpr std::size_t around = chunk_digits + 4;
+    if (from.size() >= direct_min || !io_.has_room_for(from.size() + around)) return std::nullopt;
+    append(from);
+    return io_result<std::size_t>{from.size()};
+}
+
+task<io_result<std::size_t>> framed_sink::write(const_buffer from) {
+    const bool direct = from.size() >= direct_min;
+    close_chunk();
+    if (direct && mode_ == mode::chunked) append_chunk_size(io_.out, from.size());
+    const std::string_view end = direct && mode_ == mode::chunked ? "\r\n" : "";
+    const io_result<> sent = co_await io_.flush(direct ? from : const_buffer{}, bytes_of(end));
+    if (!sent.ok()) co_return sent.error();
+    if (!direct) append(from);
+    else if (mode_ == mode::length) left_ -= from.size();
+    co_return io_result<std::size_t>{from.size()};
+}
+
+task<io_result<>> framed_sink::flush() {
+    close_chunk();
+    const io_result<> sent = co_await io_.flush();
+    co_return sent;
+}
+
+io_result<> framed_sink::end() {
+    close_chunk();
+    if (mode_ == mode::length && left_ > 0) return error{errc::malformed, activity::write};
+    if (mode_ == mode::chunked) append_last_chunk(io_.out, *trailers_);
+    return {};
+}
+
+}  // namespace gyre::http

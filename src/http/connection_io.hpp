@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The two buffers of a connection of HTTP/1, and how they are filled and emptied within limits of time.
+//
+// Server and client share it, and the framing of bodies upon it: framed_source and framed_sink.
+#pragma once
+
+#include <gyre/base/time.hpp>
+#include <gyre/coro/task.hpp>
+#include <gyre/http/body_reader.hpp>
+#include <gyre/http/body_writer.hpp>
+#include <gyre/http/chunk_decoder.hpp>
+#include <gyre/http/head_parser.hpp>
+#include <gyre/stream/any_stream.hpp>
+#include <gyre/stream/flat_buffer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gyre::http {
+
+/// A stream, what was read of it and not consumed, and what is to be written to it.
+class connection_io {
+public:
+    struct limits {
+        buffer_bounds in;
+        std::size_t out_bytes_max;  ///< What is collected before it is written.
+        duration silence_max;       ///< Of the peer, inside of a body.
+        duration write_time_max;    ///< For the peer to take anything.
+    };
+
+    connection_io(any_stream on, const limits& bounds) noexcept
+        : stream{std::move(on)}, in{bounds.in}, bounds_{bounds} {}
+
+    /// Writes all of `out`, then `more`. Errors: those of the stream; `errc::timed_out`.
+    [[nodiscard]] task<io_result<>> flush(const_buffer more = {}, const_buffer behind = {});
+
+    /// Reads into the window, under the limit for bodies.
+    [[nodiscard]] task<io_result<std::size_t>> fill();
+
+    [[nodiscard]] const limits& bounds() const noexcept { return bounds_; }
+    [[nodiscard]] bool has_room_for(std::size_t size) const noexcept {
+        return out.size() < bounds_.out_bytes_max && size <= bounds_.out_bytes_max - out.size();
+    }
+
+    any_stream stream;
+    flat_buffer in;
+    std::string out;
+
+private:
+    limits bounds_;
+};
+
+/// The body of the message that is being read.
+class framed_source final : public body_source {
+public:
+    framed_source(connection_io& io, chunk_limits chunks) noexcept : io_{io}, chunks_{chunks} {}
+
+    /// A body begins.
+    ///
+    /// @param  continues  Whether the peer waits for "100 Continue".
+    void begin(body_framing framing, std::uint64_t bytes_max, bool continues) noexcept;
+
+    [[nodiscard]] std::optional<io_result<std::size_t>> try_read(
+        mutable_buffer into) noexcept override;
+    [[nodiscard]] task<io_result<std::size_t>> read(mutable_buffer into) override;
+    [[nodiscard]] std::optional<std::uint64_t> size() const noexcept override;
+    [[nodiscard]] bool ended() const noexcept override { return ended_; }
+    [[nodiscard]] const fields& trailers() const noexcept override { return trailers_; }
+
+    /// Drops what is at hand, up to `bytes_max`; false if more than that has come.
+    [[nodiscard]] bool drop_at_hand(std::uint64_t& bytes_max) noexcept;
+
+    /// Whether the peer still waits for "100 Continue".
+    [[nodiscard]] bool holds_peer() const noexcept { return continue_due_; }
+
+    /// What its framing got wrong, if anything, and what else ended it too early.
+    [[nodiscard]] refusal why() const noexcept { return chunks_.why(); }
+    [[nodiscard]] error failure() const noexcept { return failed_; }
+
+    /// Answers may stand in `out` that the peer has to see before it is waited for.
+    bool flushes_before_waiting = true;
+
+private:
+    [[nodiscard]] io_result<std::size_t> fail(error why) noexcept;
+    [[nodiscard]] std::optional<io_result<std::size_t>> count(std::size_t size) noexcept;
+    [[nodiscard]] std::optional<io_result<std::size_t>> take_chunked(mutable_buffer into) noexcept;
+    [[nodiscard]] std::size_t direct_max(std::size_t wanted) const noexcept;
+    void note_direct(std::size_t size) noexcept;
+
+    connection_io& io_;
+    chunk_decoder chunks_;
+    body_framing framing_;
+    std::uint64_t left_ = 0;          // Of a body with a length.
+    std::uint64_t allowed_left_ = 0;  // Of what a body may have.
+    bool continue_due_ = false;
+    bool ended_ = true;
+    error failed_;
+    fields trailers_;
+};
+
+/// The body of the message that is being written.
+class framed_sink final : public body_sink {
+public:
+    explicit framed_sink(connection_io& io) noexcept : io_{io} {}
+
+    enum class mode : std::uint8_t { length, chunked, until_close };
+
+    /// A body begins behind the head in `out`.
+    ///
+    /// @param  trailers  Borrowed.
+    void begin(mode how, std::uint64_t length, fields& trailers) noexcept;
+
+    [[nodiscard]] std::optional<io_result<std::size_t>> try_write(
+        const_buffer from) noexcept override;
+    [[nodiscard]] task<io_result<std::size_t>> write(const_buffer from) override;
+    [[nodiscard]] task<io_result<>> flush() override;
+    [[nodiscard]] fields& trailers() noexcept override { return *trailers_; }
+
+    /// The producer has ended: the rest is in `out` now. `errc::malformed` if it has written less than it
+    /// had declared.
+    [[nodiscard]] io_result<> end();
+
+private:
+    void open_chunk();
+    void close_chunk() noexcept;
+    void append(const_buffer from);
+    [[nodiscard]] bool exceeds(const_buffer from) const noexcept {
+        return mode_ == mode::length && from.size() > left_;
+    }
+
+    static constexpr std::size_t direct_min = 16 * 1024;  // Bytes that are not worth a copy.
+
+    connection_io& io_;
+    mode mode_ = mode::length;
+    std::uint64_t left_ = 0;
+    fields* trailers_ = nullptr;
+    std::size_t chunk_at_ = 0;  // Of `out`: where the size of the open chunk stands.
+    bool chunk_open_ = false;
+};
+
+}  // namespace gyre::http
