@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The server's side of one connection of HTTP/1: from bytes to a handler and back.
+//
+// It runs over any stream. Whatever a peer can make grow has a bound, whatever it can keep waiting has a limit
+// of time, and requests that come together are answered by one write.
+#pragma once
+
+#include <gyre/base/exception.hpp>
+#include <gyre/base/time.hpp>
+#include <gyre/coro/task.hpp>
+#include <gyre/http/chunk_decoder.hpp>
+#include <gyre/http/handler.hpp>
+#include <gyre/http/head_parser.hpp>
+#include <gyre/http/http_date.hpp>
+#include <gyre/stream/any_stream.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace gyre::http {
+
+/// What one connection may have and take.
+struct connection_options {
+    connection_options() noexcept = default;
+
+    head_limits head;
+    chunk_limits chunks;
+
+    /// Of a request's body. One that declares more is answered with 413; a read beyond ends with
+    /// `errc::limit_exceeded`.
+    std::uint64_t body_bytes_max = std::uint64_t{8} << 20;
+
+    /// Of a body that the handler has not read: more is not waited for, the connection is closed.
+    std::uint64_t dropped_bytes_max = std::uint64_t{64} << 10;
+
+    std::size_t read_bytes_first = 4 * 1024;  ///< Memory for reading, until a head needs more.
+    std::size_t write_bytes_max = 64 * 1024;  ///< Answers and pieces collected for one write.
+
+    /// Requests on one connection; the last one's answer closes it.
+    std::uint64_t requests_max = 1'000'000;
+
+    /// From the first byte of a head, or the connection's beginning, to the head's end.
+    duration head_time_max = std::chrono::seconds{15};
+    duration idle_time_max = std::chrono::seconds{60};     ///< Between two requests.
+    duration body_silence_max = std::chrono::seconds{30};  ///< Between two pieces of a body.
+    duration write_time_max = std::chrono::seconds{30};    ///< For the peer to take anything.
+
+    /// After the last answer, until the peer ends as well: closing at once can destroy that answer.
+    duration linger_time_max = std::chrono::seconds{2};
+
+    std::string scheme = "http";  ///< What requests say, unless their target does.
+    std::string peer;             ///< Who is connected, as text, for requests.
+};
+
+/// What the owner of connections wants to know, or to do itself.
+struct connection_hooks {
+    connection_hooks() noexcept = default;
+
+    /// The date for answers, shared by the loop's connections. Borrowed; may be null.
+    date_cache* date = nullptr;
+
+    /// Told of what a peer sent that was refused.
+    std::function<void(refusal)> on_refused;
+
+    /// Told of an exception that left a handler; the peer gets 500.
+    std::function<void(const request&, exception_slot&)> on_exception;
+
+    /// Asked when a body of known size is to be written by its producer, after the head has been: a task that
+    /// sends exactly so many bytes some other way, as sendfile, or nothing.
+    std::function<std::optional<task<io_result<>>>(body_producer&, std::uint64_t size)> send_body;
+};
+
+/// Answers the requests of one connection until it ends.
+///
+/// @param  stream   Owned; closed at the end.
+/// @param  handle   Borrowed until the end. Not empty.
+/// @param  options  Borrowed until the end.
+/// @param  hooks    Borrowed until the end.
+/// @return ok if the connection came to an orderly end: the peer's between two requests, "close" of either
+///         side, an upgrade that has run, a drain.
+///
+/// Errors:        `errc::malformed` or `errc::limit_exceeded` for what was refused (the peer was answered, and
+///                `hooks.on_refused` told); `errc::timed_out`; `errc::connection_reset` for a peer that ended
+///                inside of a message; those of the stream.
+/// Cancellation:  a drain ends the wait for a next request, and closes after the answer to a present one; a
+///                stop ends everything: `errc::canceled`.
+/// Threads:       the caller's executor; handlers too.
+/// Cost:          for the connection two frames, a parser and two buffers; for a request whose head and answer
+///                are small, the handler's frame. One read and one write for requests that came together, as
+///                long as handlers do not wait: what waits is answered by a write of its own.
+[[nodiscard]] task<io_result<>> serve_connection(any_stream stream, const handler& handle,
+                                                 const connection_options& options,
+                                                 const connection_hooks& hooks);
+
+}  // namespace gyre::http

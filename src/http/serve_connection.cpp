@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "connection_io.hpp"
+#include "started_handler.hpp"
+
+#include <gyre/base/check.hpp>
+#include <gyre/coro/this_task.hpp>
+#include <gyre/http/serializer.hpp>
+#include <gyre/http/serve_connection.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/timeout.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace gyre::http {
+namespace {
+
+class server_connection {
+public:
+    server_connection(any_stream stream, const handler& handle, const connection_options& options,
+                      const connection_hooks& hooks)
+        : handle_{handle},
+          options_{options},
+          hooks_{hooks},
+          io_{std::move(stream), limits_of(options)},
+          parser_{options.head},
+          source_{io_, options.chunks},
+          sink_{io_} {}
+
+    [[nodiscard]] task<io_result<>> run();
+
+private:
+    // What follows an answer.
+    enum class next : std::uint8_t { request, close };
+
+    [[nodiscard]] static connection_io::limits limits_of(const connection_options& options) {
+        // A head of the greatest size, and the empty line that may stand before it.
+        const std::size_t head = options.head.bytes_max + 16;
+        return {buffer_bounds{std::min(options.read_bytes_first, head), head},
+                options.write_bytes_max, options.body_silence_max, options.write_time_max};
+    }
+
+    [[nodiscard]] task<io_result<>> end_waiting(error failed);
+    [[nodiscard]] task<io_result<>> refuse(status code, const char* why, error failed);
+    [[nodiscard]] task<io_result<>> linger(io_result<> ended);
+    [[nodiscard]] task<io_result<>> write_body(response& it, head_framing framing);
+    [[nodiscard]] task<io_result<>> write_produced(response& it, head_framing framing);
+    [[nodiscard]] task<io_result<>> drop_body();
+    [[nodiscard]] task<io_result<>> upgrade(response it);
+
+    void begin_request();
+    void look_after_body(response& it);
+    void judge(response& it);
+    [[nodiscard]] head_framing framing_of(const response& it) noexcept;
+    [[nodiscard]] bool sends_body(const response& it) const noexcept {
+        return request_.method() != method::head && !forbids_body(it.status) && !it.upgrade;
+    }
+    [[nodiscard]] bool append_whole(const response& it, head_framing framing);
+    [[nodiscard]] std::string_view date_line() {
+        return (hooks_.date != nullptr ? *hooks_.date : own_date_).line(env_->loop->now());
+    }
+    [[nodiscard]] bool draining() const noexcept {
+        return env_->chain->level() >= stop_level::drain;
+    }
+
+    const handler& handle_;
+    const connection_options& options_;
+    const connection_hooks& hooks_;
+    connection_io io_;
+    head_parser parser_;
+    framed_source source_;
+    framed_sink sink_;
+    request request_;
+    date_cache own_date_;
+    const environment* env_ = nullptr;  // Of `run`, which outlives all else here.
+    time_point head_deadline_ = never;
+    std::uint64_t served_ = 0;
+    std::uint64_t may_drop_ = 0;  // Of the present request's body.
+    bool waited_ = false;         // The last handler did.
+    next after_ = next::request;
+};
+
+task<io_result<>> server_connection::run() {
+    env_ = co_await look_awaiter{[](const environment& env) noexcept { return &env; }};
+    head_deadline_ = deadline_after(env_->loop->read_clock(), options_.head_time_max);
+    for (;;) {
+        const head_progress progress = parser_.parse_request(io_.in.data(), request_);
+        if (progress == head_progress::refused) {
+            if (hooks_.on_refused) hooks_.on_refused(parser_.why());
+            const io_result<> ended = co_await refuse(
+                status_for(parser_.why()), describe(parser_.why()), error_for(parser_.why()));
+            co_return ended;
+        }
+        if (progress == head_progress::incomplete) {
+            if (!io_.out.empty()) {
+                const io_result<> sent = co_await io_.flush();
+                if (!sent.ok()) co_return sent;
+            }
+            const bool between = io_.in.empty();
+            const mutable_buffer room = io_.in.prepare(1);
+            io_result<std::size_t> got;
+            if (between) {
+                const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
+                got = co_await limited<any_read_awaiter>{io_.stream.read_some(room), wait,
+                                                         stop_filter::drain_as_stop};
+                head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
+            } else {
+                got = co_await with_deadline(head_deadline_, io_.stream.read_some(room));
+            }
+            io_.in.commit(got.value());
+            if (got.ok()) continue;
+            const io_result<> ended = co_await end_waiting(got.error());
+            co_return ended;
+        }
+
+        begin_request();
+        if (parser_.framing().length > options_.body_bytes_max) {
+            const io_result<> ended =
+                co_await refuse(status::content_too_large, "a body that is too large",
+                                {errc::limit_exceeded, activity::read});
+            co_return ended;
+        }
+        // Answers that are finished do not wait for a handler that is likely to.
+        if (waited_ && !io_.out.empty()) {
+            const io_result<> sent = co_await io_.flush();
+            if (!sent.ok()) co_return sent;
+        }
+        exception_slot failure;
+        started_handler running{handle_, request_, failure, waited_};
+        std::optional<response> answer = co_await running;
+        if (!answer) {
+            if (hooks_.on_exception) hooks_.on_exception(request_, failure);
+            answer.emplace(status::internal_server_error);
+        }
+        judge(*answer);
+        if (answer->upgrade) {
+            const io_result<> ended = co_await upgrade(std::move(*answer));
+            co_return ended;
+        }
+        const head_framing framing = framing_of(*answer);
+        if (!append_whole(*answer, framing)) {
+            const io_result<> sent = co_await write_body(*answer, framing);
+            if (!sent.ok()) co_return sent;
+        }
+        if (!source_.ended() && after_ == next::request) {
+            const io_result<> dropped = co_await drop_body();
+            if (!dropped.ok()) after_ = next::close;
+        }
+        if (after_ == next::close) {
+            const error failed =
+                source_.why() != refusal::none ? error_for(source_.why()) : error{};
+            const io_result<> sent = co_await io_.flush();
+            if (!sent.ok()) co_return sent;
+            const io_result<> ended = co_await linger(failed);
+            co_return ended;
+        }
+        if (!io_.has_room_for(options_.write_bytes_max / 2)) {
+            const io_result<> sent = co_await io_.flush();
+            if (!sent.ok()) co_return sent;
+        }
+        head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
+    }
+}
+
+// No head came.
+task<io_result<>> server_connection::end_waiting(error failed) {
+    const bool inside = !io_.in.empty();
+    if (failed == errc::timed_out && inside) {
+        const io_result<> ended =
+            co_await refuse(status::request_timeout, "a head that did not end in time", failed);
+        co_return ended;
+    }
+    if (failed == errc::eof) {
+        // RFC 9112, 8.
+        co_return inside ? error{errc::connection_reset, activity::read} : error{};
+    }
+    const bool orderly = !inside && (failed == errc::timed_out ||
+                                     (failed == errc::canceled && !env_->chain->stopping()));
+    co_return orderly ? error{} : failed;
+}
+
+// RFC 9112, 9.6 and 11: the peer gets an answer, and nothing after it is read as a request.
+task<io_result<>> server_connection::refuse(status code, const char* why, error failed) {
+    const std::string_view said{why};
+    response answer{code};
+    answer.fields.set("content-type", "text/plain");
+    const head_framing framing{head_framing::connection::close, head_framing::body::length,
+                               said.size()};
+    append_head(io_.out, answer, framing, date_line());
+    io_.out.append(said);
+    const io_result<> sent = co_await io_.flush();
+    if (!sent.ok()) co_return failed;
+    const io_result<> ended = co_await linger(failed);
+    co_return ended;
+}
+
+// RFC 9112, 9.6: closing a socket with bytes that were not read resets it, and the reset may overtake the
+// answer. So our side ends first, and what the peer still sends is dropped, for a while.
+task<io_result<>> server_connection::linger(io_result<> ended) {
+    constexpr std::size_t dropped_max = 256 * 1024;
+    std::size_t dropped = 0;
+    if (!io_.stream.shutdown_send().ok()) co_return ended;
+    const time_point until = deadline_after(env_->loop->now(), options_.linger_time_max);
+    while (dropped < dropped_max) {
+        io_.in.consume(io_.in.size());
+        const io_result<std::size_t> got =
+            co_await with_deadline(until, io_.stream.read_some(io_.in.prepare(1)));
+        if (!got.ok()) break;
+        dropped += got.value();
+    }
+    co_return ended;
+}
+
+void server_connection::begin_request() {
+    io_.in.consume(parser_.size());
+    ++served_;
+    may_drop_ = options_.dropped_bytes_max;
+    after_ = parser_.keeps_alive() && served_ < options_.requests_max ? next::request : next::close;
+    source_.begin(parser_.framing(), options_.body_bytes_max, parser_.expects_continue());
+    source_.flushes_before_waiting = true;
+    request_.body = body_reader{source_};
+    request_.set_chain(env_->chain);
+    request_.set_peer(options_.peer);
+    if (request_.scheme().empty()) request_.set_scheme(options_.scheme);
+}
+
+// Before the answer is written: what the handler has left of the body is dropped where that needs no waiting,
+// so that a body that is malformed is refused although nobody wanted it.
+void server_connection::look_after_body(response& it) {
+    if (!source_.ended() && it.body.producer() == nullptr) {
+        if (source_.holds_peer()) after_ = next::close;  // RFC 9110, 10.1.1: it may send it or not.
+        else if (!source_.drop_at_hand(may_drop_)) after_ = next::close;
+    }
+    if (source_.failure()) after_ = next::close;
+    if (source_.why() == refusal::none) return;
+    if (hooks_.on_refused) hooks_.on_refused(source_.why());
+    it = response{status_for(source_.why()), "text/plain", describe(source_.why())};
+}
+
+// Makes the answer one that can be sent.
+void server_connection::judge(response& it) {
+    look_after_body(it);
+    if (it.upgrade) {
+        const bool tunnel = request_.method() == method::connect && number_of(it.status) / 100 == 2;
+        const bool switches = it.status == status::switching_protocols && parser_.upgrades();
+        if ((!tunnel && !switches) || !source_.ended()) {
+            it = response{status::internal_server_error};
+        }
+    }
+    if (!is_sendable(it) || (is_interim(it.status) && !it.upgrade)) {
+        it = response{status::internal_server_error};
+    }
+    if (draining() || it.fields.has_token("connection", "close")) after_ = next::close;
+}
+
+head_framing server_connection::framing_of(const response& it) noexcept {
+    head_framing framing;
+    const bool newest = request_.version() == version::http_1_1;
+    const std::optional<std::uint64_t> size = it.body.size();
+    if (forbids_body(it.status)) {
+        framing.as = head_framing::body::unsaid;
+    } else if (size && (it.trailers.empty() || !newest)) {
+        framing.as = head_framing::body::length;
+        framing.length = *size;
+        // RFC 9110, 8.6: to HEAD, the length that GET would be answered with.
+        if (request_.method() == method::head && *size == 0) {
+            const std::string_view told = it.fields.value_or("content-length");
+            if (!told.empty()) {
+                std::from_chars(told.data(), told.data() + told.size(), framing.length);
+            }
+        }
+    } else if (newest) {
+        // RFC 9112, 6.1: only to who speaks HTTP/1.1.
+        framing.as = head_framing::body::chunked;
+    } else if (request_.method() != method::head) {
+        after_ = next::close;
+    }
+    if (after_ == next::close) framing.after = head_framing::connection::close;
+    else if (!newest) framing.after = head_framing::connection::keep_alive;
+    return framing;
+}
+
+// The whole answer, if that needs no waiting and its body is not worth a buffer of its own.
+bool server_connection::append_whole(const response& it, head_framing framing) {
+    constexpr std::size_t copied_max = 16 * 1024;
+    append_head(io_.out, it, framing, date_line());
+    if (!sends_body(it)) return true;
+    if (it.body.producer() != nullptr || framing.as == head_framing::body::chunked) return false;
+    const const_buffer bytes = it.body.bytes();
+    if (bytes.size() > copied_max || !io_.has_room_for(bytes.size())) return false;
+    io_.out.append(gyre::text_of(bytes));
+    return true;
+}
+
+task<io_result<>> server_connection::write_body(response& it, head_framing framing) {
+    io_result<> sent;
+    if (it.body.producer() != nullptr) {
+        sent = co_await write_produced(it, framing);
+        co_return sent;
+    }
+    const const_buffer bytes = it.body.bytes();
+    if (framing.as != head_framing::body::chunked) {
+        sent = co_await io_.flush(bytes);
+        co_return sent;
+    }
+    if (!bytes.empty()) {
+        append_chunk_size(io_.out, bytes.size());
+        sent = co_await io_.flush(bytes, bytes_of(std::string_view{"\r\n"}));
+        if (!sent.ok()) co_return sent;
+    }
+    append_last_chunk(io_.out, it.trailers);
+    co_return sent;
+}
+
+task<io_result<>> server_connection::write_produced(response& it, head_framing framing) {
+    body_producer& producer = *it.body.producer();
+    framed_sink::mode mode = framed_sink::mode::until_close;
+    if (framing.as == head_framing::body::length) mode = framed_sink::mode::length;
+    if (framing.as == head_framing::body::chunked) mode = framed_sink::mode::chunked;
+
+    if (hooks_.send_body && mode == framed_sink::mode::length) {
+        std::optional<task<io_result<>>> other_way = hooks_.send_body(producer, framing.length);
+        if (other_way) {
+            io_result<> sent = co_await io_.flush();
+            if (sent.ok()) sent = co_await std::move(*other_way);
+            co_return sent;
+        }
+    }
+    sink_.begin(mode, framing.length, it.trailers);
+    source_.flushes_before_waiting = false;  // The producer writes, and may read while it does.
+    exception_slot failure;
+    kept_in<io_result<>> writing{producer.write(body_writer{sink_}), failure};
+    const std::optional<io_result<>> written = co_await writing;
+    if (!written) {
+        if (hooks_.on_exception) hooks_.on_exception(request_, failure);
+        co_return errc::canceled;
+    }
+    if (!written->ok()) co_return *written;
+    co_return sink_.end();
+}
+
+// The answer has been given; what is left of the request's body is in the way of the next one.
+task<io_result<>> server_connection::drop_body() {
+    source_.flushes_before_waiting = true;
+    if (source_.holds_peer()) co_return errc::limit_exceeded;
+    for (;;) {
+        if (!source_.drop_at_hand(may_drop_)) co_return errc::limit_exceeded;
+        if (source_.ended()) co_return io_result<>{};
+        std::byte one;
+        const io_result<std::size_t> got = co_await source_.read(mutable_buffer{&one, 1});
+        if (got.error() == errc::eof) co_return io_result<>{};
+        if (!got.ok()) co_return got.error();
+    }
+}
+
+task<io_result<>> server_connection::upgrade(response it) {
+    head_framing framing;
+    // RFC 9110, 7.8 and 9.3.6.
+    if (it.status == status::switching_protocols) {
+        framing.after = head_framing::connection::upgrade;
+    }
+    append_head(io_.out, it, framing, date_line());
+    const io_result<> sent = co_await io_.flush();
+    if (!sent.ok()) co_return sent;
+    upgraded_connection to{std::move(io_.stream), std::string{gyre::text_of(io_.in.data())}};
+    const upgrade_function go_on = std::move(it.upgrade);
+    co_await go_on(std::move(to));
+    co_return io_result<>{};
+}
+
+}  // namespace
+
+task<io_result<>> serve_connection(any_stream stream, const handler& handle,
+                                   const connection_options& options,
+                                   const connection_hooks& hooks) {
+    expects(handle != nullptr, "a server needs a handler");
+    server_connection connection{std::move(stream), handle, options, hooks};
+    const io_result<> ended = co_await connection.run();
+    co_return ended;
+}
+
+}  // namespace gyre::http
