@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <gyre/http/form.hpp>
+#include <gyre/http/multipart_reader.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace gyre::http {
+namespace {
+
+constexpr std::size_t boundary_bytes_max = 70;  // RFC 2046, 5.1.1.
+
+std::string_view trimmed(std::string_view text) noexcept {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+bool is_boundary(std::string_view text) noexcept {
+    return !text.empty() && text.size() <= boundary_bytes_max && text.back() != ' ' &&
+           std::all_of(text.begin(), text.end(), [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      std::string_view{"'()+_,-./:=? "}.find(c) != std::string_view::npos;
+           });
+}
+
+}  // namespace
+
+std::optional<std::string> multipart_boundary(const fields& of) {
+    const std::string_view type = of.value_or("content-type");
+    if (type.size() < 10 || !equal_without_case(type.substr(0, 10), "multipart/")) {
+        return std::nullopt;
+    }
+    std::optional<std::string> boundary = parameter_of(type, "boundary");
+    if (boundary && !is_boundary(*boundary)) return std::nullopt;
+    return boundary;
+}
+
+multipart_reader::multipart_reader(body_reader from, std::string_view boundary,
+                                   multipart_limits limits)
+    : from_{from},
+      delimiter_{std::string{"\r\n--"}.append(boundary)},
+      limits_{limits},
+      window_{buffer_bounds{std::size_t{4096}, std::max(limits.head_bytes_max, std::size_t{4096}) +
+                                                   2 * (boundary_bytes_max + 8)}} {
+    // The first boundary has no line in front that it ends.
+    window_.append(bytes_of(std::string_view{"\r\n"}));
+}
+
+task<io_result<>> multipart_reader::fill() {
+    const mutable_buffer room = window_.prepare(1);
+    if (room.empty()) co_return error{errc::limit_exceeded, activity::read};
+    const io_result<std::size_t> got = co_await from_.read_some(room);
+    window_.commit(got.value());
+    co_return got.error();
+}
+
+// How much of the window certainly is the part's, and whether its boundary stands behind that.
+std::size_t multipart_reader::data_at_hand(bool& boundary_follows) const noexcept {
+    const std::string_view text = gyre::text_of(window_.data());
+    const std::size_t at = text.find(delimiter_);
+    boundary_follows = at != std::string_view::npos;
+    if (boundary_follows) return at;
+    // What may be the beginning of a boundary is not given away.
+    const std::size_t tail = std::min(text.size(), delimiter_.size() - 1);
+    for (std::size_t from = text.size() - tail; from < text.size(); ++from) {
+        if (std::string_view{delimiter_}.starts_with(text.substr(from))) return from;
+    }
+    return text.size();
+}
+
+// The window begins with a boundary. False if it is the last one.
+task<io_result<bool>> multipart_reader::pass_boundary() {
+    for (;;) {
+        const std::string_view behind = gyre::text_of(window_.data()).substr(delimiter_.size());
+        if (behind.starts_with("--")) {
+            window_.consume(delimiter_.size() + 2);
+            co_return io_result<bool>{false};
+        }
+        // RFC 2046, 5.1.1: blanks may stand behind a boundary.
+        const std::size_t after = std::min(behind.find_first_not_of(" \t"), behind.size());
+        const std::string_view end = behind.substr(after);
+        if (end.starts_with("\r\n")) {
+            window_.consume(delimiter_.size() + after + 2);
+            co_return io_result<bool>{true};
+        }
+        const bool may_go_on = end.empty() || end == "\r" || behind == "-";
+        if (!may_go_on || after > boundary_bytes_max) co_return io_result<bool>{errc::malformed};
+        const io_result<> more = co_await fill();
+        if (!more.ok()) co_return io_result<bool>{more.error()};
+    }
+}
+
+task<io_result<part_head>> multipart_reader::read_head() {
+    part_head head;
+    std::size_t bytes = 0;
+    for (;;) {
+        const std::string_view text = gyre::text_of(window_.data());
+        const std::size_t end = text.find("\r\n");
+        if (end == std::string_view::npos) {
+            if (text.size() > limits_.head_bytes_max) {
+                co_return io_result<part_head>{errc::limit_exceeded};
+            }
+            const io_result<> more = co_await fill();
+            if (!more.ok()) co_return io_result<part_head>{more.error()};
+            continue;
+        }
+        bytes += end + 2;
+        if (bytes > limits_.head_bytes_max) co_return io_result<part_head>{errc::limit_exceeded};
+        const std::string_view line = text.substr(0, end);
+        if (line.empty()) break;
+        const std::size_t colon = line.find(':');
+        if (colon == std::string_view::npos) co_return io_result<part_head>{errc::malformed};
+        if (head.fields.size() == limits_.fields_max) {
+            co_return io_result<part_head>{errc::limit_exceeded};
+        }
+        head.fields.add(line.substr(0, colon), trimmed(line.substr(colon + 1)));
+        if (head.fields.refused()) co_return io_result<part_head>{errc::malformed};
+        window_.consume(end + 2);
+    }
+    // The line end in front of the content stays: a boundary that follows at once begins with it.
+    const std::string_view disposition = head.fields.value_or("content-disposition");
+    head.name = parameter_of(disposition, "name").value_or(std::string{});
+    head.file_name = parameter_of(disposition, "filename");
+    co_return io_result<part_head>{std::move(head)};
+}
+
+task<io_result<std::optional<part_head>>> multipart_reader::next() {
+    using result = io_result<std::optional<part_head>>;
+    if (at_ == place::over) co_return result{};
+    // To the next boundary.
+    for (;;) {
+        bool follows = false;
+        window_.consume(data_at_hand(follows));
+        if (follows) break;
+        const io_result<> more = co_await fill();
+        if (!more.ok()) co_return result{more.error()};
+    }
+    const io_result<bool> another = co_await pass_boundary();
+    if (!another.ok()) co_return result{another.error()};
+    if (!another.value()) {
+        at_ = place::over;
+        co_return result{};
+    }
+    if (++parts_ > limits_.parts_max) co_return result{errc::limit_exceeded};
+    io_result<part_head> head = co_await read_head();
+    if (!head.ok()) co_return result{head.error()};
+    at_ = place::part;
+    fresh_ = true;
+    co_return result{std::optional<part_head>{head.take()}};
+}
+
+task<io_result<std::size_t>> multipart_reader::read_some(mutable_buffer into) {
+    for (;;) {
+        if (at_ != place::part) co_return io_result<std::size_t>{errc::eof};
+        bool follows = false;
+        std::size_t size = data_at_hand(follows);
+        if (fresh_ && (size >= 2 || follows)) {
+            // The empty line's own end, unless it belongs to the boundary of an empty part.
+            fresh_ = false;
+            if (size >= 2) {
+                window_.consume(2);
+                size -= 2;
+            }
+        }
+        if (!fresh_ && size > 0) {
+            size = std::min(size, into.size());
+            std::memcpy(into.data(), window_.data().data(), size);
+            window_.consume(size);
+            co_return io_result<std::size_t>{size};
+        }
+        if (follows) co_return io_result<std::size_t>{errc::eof};
+        const io_result<> more = co_await fill();
+        if (!more.ok()) co_return io_result<std::size_t>{more.error()};
+    }
+}
+
+task<io_result<std::string>> multipart_reader::read_all(std::size_t bytes_max) {
+    constexpr std::size_t piece = 4096;
+    std::string all;
+    for (;;) {
+        const std::size_t before = all.size();
+        all.resize(before + std::min(piece, bytes_max - before + 1));
+        const io_result<std::size_t> got = co_await read_some(
+            std::as_writable_bytes(std::span{all.data() + before, all.size() - before}));
+        all.resize(before + got.value());
+        if (got.error() == errc::eof) co_return io_result<std::string>{std::move(all)};
+        if (!got.ok()) co_return io_result<std::string>{got.error(), std::move(all)};
+        if (all.size() > bytes_max) {
+            all.resize(bytes_max);
+            co_return io_result<std::string>{errc::limit_exceeded, std::move(all)};
+        }
+    }
+}
+
+}  // namespace gyre::http
