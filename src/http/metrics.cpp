@@ -42,7 +42,7 @@ std::string seconds_text(double seconds) {
     const auto* const end = std::to_chars(text.data(), text.data() + text.size(), seconds,
                                           std::chars_format::general, 9)
                                 .ptr;
-    return {text.data(), end};
+    return std::string{std::string_view{text.data(), end}};
 }
 
 }  // namespace
