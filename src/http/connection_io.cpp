@@ -21,6 +21,7 @@ constexpr std::size_t chunk_bytes_max = 0xffff;
 task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
     std::array<const_buffer, 3> parts{bytes_of(out), more, behind};
     const_buffers rest{parts};
+    while (!rest.empty() && rest.back().empty()) rest = rest.first(rest.size() - 1);
     for (;;) {
         while (!rest.empty() && rest.front().empty()) rest = rest.subspan(1);
         if (rest.empty()) break;

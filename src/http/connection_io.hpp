@@ -73,6 +73,9 @@ public:
     /// Drops what is at hand, up to `bytes_max`; false if more than that has come.
     [[nodiscard]] bool drop_at_hand(std::uint64_t& bytes_max) noexcept;
 
+    /// What is certain to come still: of a body with a length.
+    [[nodiscard]] std::uint64_t known_left() const noexcept { return left_; }
+
     /// Whether the peer still waits for "100 Continue".
     [[nodiscard]] bool holds_peer() const noexcept { return continue_due_; }
 

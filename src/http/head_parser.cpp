@@ -258,7 +258,7 @@ refusal head_parser::state::refusal_of(llhttp_errno_t code) const noexcept {
         case HPE_UNEXPECTED_SPACE: return refusal::field_malformed;
         case HPE_CR_EXPECTED:
         case HPE_LF_EXPECTED: return refusal::line_ending;
-        case HPE_INVALID_CONTENT_LENGTH: return refusal::length_malformed;
+        case HPE_INVALID_CONTENT_LENGTH:
         case HPE_UNEXPECTED_CONTENT_LENGTH:
             return facts.coded ? refusal::length_and_coding : refusal::length_malformed;
         case HPE_INVALID_TRANSFER_ENCODING:

@@ -51,7 +51,7 @@ private:
     [[nodiscard]] task<io_result<>> upgrade(response it);
 
     void begin_request();
-    void look_after_body(response& it);
+    [[nodiscard]] bool must_wait_for_body(const response& it) noexcept;
     void judge(response& it);
     [[nodiscard]] head_framing framing_of(const response& it) noexcept;
     [[nodiscard]] bool sends_body(const response& it) const noexcept {
@@ -133,6 +133,10 @@ task<io_result<>> server_connection::run() {
         if (!answer) {
             if (hooks_.on_exception) hooks_.on_exception(request_, failure);
             answer.emplace(status::internal_server_error);
+        }
+        if (must_wait_for_body(*answer)) {
+            const io_result<> dropped = co_await drop_body();
+            if (!dropped.ok()) after_ = next::close;
         }
         judge(*answer);
         if (answer->upgrade) {
@@ -226,22 +230,27 @@ void server_connection::begin_request() {
     if (request_.scheme().empty()) request_.set_scheme(options_.scheme);
 }
 
-// Before the answer is written: what the handler has left of the body is dropped where that needs no waiting,
-// so that a body that is malformed is refused although nobody wanted it.
-void server_connection::look_after_body(response& it) {
-    if (!source_.ended() && it.body.producer() == nullptr) {
-        if (source_.holds_peer()) after_ = next::close;  // RFC 9110, 10.1.1: it may send it or not.
-        else if (!source_.drop_at_hand(may_drop_)) after_ = next::close;
+// Before the answer is written, what the handler has left of the body is dropped: a body that is malformed is
+// refused although nobody wanted it, and a client that reads no answer before it has sent everything is not
+// waited for in vain. Whether that takes a wait.
+bool server_connection::must_wait_for_body(const response& it) noexcept {
+    if (source_.ended() || it.body.producer() != nullptr) return false;
+    // RFC 9110, 10.1.1: a client that has not been told to go on may send its body or not.
+    if (source_.holds_peer() || source_.known_left() > may_drop_ ||
+        !source_.drop_at_hand(may_drop_)) {
+        after_ = next::close;
+        return false;
     }
-    if (source_.failure()) after_ = next::close;
-    if (source_.why() == refusal::none) return;
-    if (hooks_.on_refused) hooks_.on_refused(source_.why());
-    it = response{status_for(source_.why()), "text/plain", describe(source_.why())};
+    return !source_.ended();
 }
 
 // Makes the answer one that can be sent.
 void server_connection::judge(response& it) {
-    look_after_body(it);
+    if (source_.failure()) after_ = next::close;
+    if (source_.why() != refusal::none) {
+        if (hooks_.on_refused) hooks_.on_refused(source_.why());
+        it = response{status_for(source_.why()), "text/plain", describe(source_.why())};
+    }
     if (it.upgrade) {
         const bool tunnel = request_.method() == method::connect && number_of(it.status) / 100 == 2;
         const bool switches = it.status == status::switching_protocols && parser_.upgrades();
@@ -341,7 +350,7 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
     co_return sink_.end();
 }
 
-// The answer has been given; what is left of the request's body is in the way of the next one.
+// What is left of the request's body is in the way of the next one.
 task<io_result<>> server_connection::drop_body() {
     source_.flushes_before_waiting = true;
     if (source_.holds_peer()) co_return errc::limit_exceeded;

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/http/serve_connection.hpp promises: answers in order, by one write where requests came together,
+// the same however their bytes are split; refusals that end the connection; limits, and ends of every kind.
+#include <gyre/http/serve_connection.hpp>
+
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/memory_pipe.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <http/fed_stream.hpp>
+#include <support/harness.hpp>
+#include <support/settle.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view get_a = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+constexpr std::string_view get_and_close =
+    "GET /z HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+
+// Says what it was asked, its body included.
+task<http::response> echo(http::request& what) {
+    std::string said{what.method_text()};
+    said.append(" ").append(what.target());
+    const io_result<std::string> body = co_await what.body.read_all(100'000);
+    if (!body.ok()) said.append(" failed");
+    else if (!body.value().empty()) said.append(" ").append(body.value());
+    for (const http::field each : what.body.trailers()) {
+        said.append(" ").append(each.name).append("=").append(each.value);
+    }
+    co_return http::response{http::status::ok, "text/plain", std::move(said)};
+}
+
+task<http::response> ignore_body(http::request&) {
+    co_return http::response{http::status::ok, "text/plain", http::static_text{"ok"}};
+}
+
+std::string answer_of(std::string_view body, std::string_view more = {}) {
+    std::string text = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n";
+    text.append(date_of_tests).append("content-length: ").append(std::to_string(body.size()));
+    return text.append("\r\n").append(more).append("\r\n").append(body);
+}
+
+bool is_refused(const traffic& over, unsigned code) {
+    return over.out.starts_with("HTTP/1.1 " + std::to_string(code)) &&
+           over.out.find("connection: close\r\n") != std::string::npos && over.send_ended;
+}
+
+}  // namespace
+
+TEST_CASE("requests that come together are answered in order, by one read and one write") {
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        for (int at = 0; at < 16; ++at) over.in.append(get_a);
+        over.in.append(get_and_close);
+
+        const io_result<> ended = co_await serve_traffic(over, ignore_body);
+
+        std::string expected;
+        for (int at = 0; at < 16; ++at) expected.append(answer_of("ok"));
+        expected.append(answer_of("ok", "connection: close\r\n"));
+        CHECK(ended.ok());
+        CHECK(over.out == expected);
+        CHECK(over.writes == 1);
+        CHECK(over.reads == 2);  // The requests, and the peer's end.
+    });
+}
+
+TEST_CASE("requests are answered the same however their bytes are split") {
+    on_every_backend([](io_context&) -> task<> {
+        const std::string text = std::string{get_a} +
+                                 "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello"
+                                 "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                 "3\r\nabc\r\n4;x\r\ndefg\r\n0\r\nSum: 7\r\n\r\n"
+                                 "HEAD /d HTTP/1.1\r\nHost: h\r\n\r\n" +
+                                 std::string{get_and_close};
+        std::string head_only = answer_of("HEAD /d");
+        head_only.resize(head_only.size() - 7);
+        const std::string expected = answer_of("GET /a") + answer_of("POST /b hello") +
+                                     answer_of("POST /c abcdefg Sum=7") + head_only +
+                                     answer_of("GET /z", "connection: close\r\n");
+        for (std::size_t piece = 1; piece < text.size(); piece += piece < 40 ? 1 : 17) {
+            traffic over;
+            over.in = text;
+            over.piece = piece;
+
+            const io_result<> ended = co_await serve_traffic(over, echo);
+
+            CAPTURE(piece);
+            CHECK(ended.ok());
+            CHECK(over.out == expected);
+        }
+    });
+}
+
+TEST_CASE("what is refused gets an answer of its own, and nothing behind it is read") {
+    on_every_backend([](io_context&) -> task<> {
+        struct row {
+            std::string text;
+            unsigned code;
+        };
+        const std::vector<row> rows{
+            {"GET / HTTP/1.1\nHost: h\n\n", 400},
+            {"GET / HTTP/1.1\r\nHost: h\r\nX: y\r\n z\r\n\r\n", 400},
+            {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400},
+            {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+            {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
+             400},
+            {"GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n", 431},
+            {"GET /" + std::string(20'000, 'x') + " HTTP/1.1\r\nHost: h\r\n\r\n", 414},
+            {"GET / HTTP/3.0\r\nHost: h\r\n\r\n", 505},
+            {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999\r\n\r\n", 413},
+            {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nExpect: more\r\n\r\n", 417}};
+        for (const row& each : rows) {
+            for (const std::size_t piece : {std::size_t{1}, std::size_t{64}, SIZE_MAX}) {
+                traffic over;
+                over.in = each.text + std::string{get_a};
+                over.piece = piece;
+
+                const io_result<> ended = co_await serve_traffic(over, ignore_body);
+
+                CAPTURE(each.text.substr(0, 80));
+                CAPTURE(piece);
+                CHECK(is_refused(over, each.code));
+                CHECK_FALSE(ended.ok());
+                CHECK(over.out.find("HTTP/1.1", 1) == std::string::npos);
+            }
+        }
+    });
+}
+
+TEST_CASE("a handler's mistake cannot split a response") {
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        over.in = get_and_close;
+        const auto bad = [](http::request&) -> task<http::response> {
+            http::response answer{http::status::ok, "text/plain", "x"};
+            answer.fields.add("location", "/\r\nset-cookie: a=b");
+            co_return answer;
+        };
+
+        const io_result<> ended = co_await serve_traffic(over, bad);
+
+        CHECK(ended.ok());
+        CHECK(over.out.starts_with("HTTP/1.1 500 "));
+        CHECK(over.out.find("set-cookie") == std::string::npos);
+    });
+}
+
+TEST_CASE("an exception of a handler is told and answered with 500, and the connection goes on") {
+    if constexpr (!exceptions_enabled) return;
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        over.in = std::string{get_a} + std::string{get_and_close};
+        int told = 0;
+        http::connection_hooks hooks;
+        hooks.on_exception = [&told](const http::request&, exception_slot&) { ++told; };
+        const auto bad = [](http::request& what) -> task<http::response> {
+            if (what.target() == "/a") static_cast<void>(std::string{}.at(1));
+            co_return http::response{http::status::no_content};
+        };
+
+        const io_result<> ended = co_await serve_traffic(over, bad, {}, hooks);
+
+        CHECK(ended.ok());
+        CHECK(told == 1);
+        CHECK(over.out.starts_with("HTTP/1.1 500 "));
+        CHECK(over.out.find("HTTP/1.1 204 ") != std::string::npos);
+    });
+}
+
+TEST_CASE("a status that cannot be sent is a mistake of the handler") {
+    on_every_backend([](io_context&) -> task<> {
+        for (const unsigned code : {0U, 99U, 100U, 600U}) {
+            traffic over;
+            over.in = get_and_close;
+            const auto bad = [code](http::request&) -> task<http::response> {
+                co_return http::response{static_cast<http::status>(code)};
+            };
+
+            const io_result<> ended = co_await serve_traffic(over, bad);
+
+            CHECK(ended.ok());
+            CHECK(over.out.starts_with("HTTP/1.1 500 "));
+        }
+    });
+}
+
+TEST_CASE("a body that is made while it is sent comes in chunks, with trailers behind it") {
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        over.in = get_and_close;
+        const auto made = [](http::request&) -> task<http::response> {
+            auto write = [](http::body_writer to) -> task<io_result<>> {
+                for (const std::string_view each : {"one ", "two ", "three"}) {
+                    const io_result<std::size_t> put = co_await write_all(to, bytes_of(each));
+                    if (!put.ok()) co_return put.error();
+                }
+                to.trailers().set("sum", "13");
+                co_return io_result<>{};
+            };
+            co_return http::response{http::status::ok, http::produced_by(std::move(write))};
+        };
+
+        const io_result<> ended = co_await serve_traffic(over, made);
+
+        CHECK(ended.ok());
+        CHECK(over.out == "HTTP/1.1 200 OK\r\n" + std::string{date_of_tests} +
+                              "transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+                              "000d\r\none two three\r\n0\r\nsum: 13\r\n\r\n");
+    });
+}
+
+TEST_CASE("a producer that writes less than it has declared ends the connection without an end") {
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        over.in = std::string{get_a} + std::string{get_a};
+        const auto made = [](http::request&) -> task<http::response> {
+            auto write = [](http::body_writer to) -> task<io_result<>> {
+                const io_result<std::size_t> put =
+                    co_await write_all(to, bytes_of(std::string_view{"12"}));
+                co_return put.error();
+            };
+            co_return http::response{http::status::ok, http::produced_by(std::move(write), 3)};
+        };
+
+        const io_result<> ended = co_await serve_traffic(over, made);
+
+        CHECK(ended.error() == errc::malformed);
+        CHECK(over.out.find("HTTP/1.1", 1) == std::string::npos);
+    });
+}
+
+// RFC 9112, 9.3 and 6.1.
+TEST_CASE("a client of HTTP/1.0 gets no chunks, and is kept only if it asks") {
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        over.in = "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /b HTTP/1.0\r\n\r\n";
+        const auto made = [](http::request& what) -> task<http::response> {
+            if (what.target() == "/a") co_return http::response{http::status::ok, "x"};
+            auto write = [](http::body_writer to) -> task<io_result<>> {
+                const io_result<std::size_t> put =
+                    co_await write_all(to, bytes_of(std::string_view{"plain"}));
+                co_return put.error();
+            };
+            co_return http::response{http::status::ok, http::produced_by(std::move(write))};
+        };
+
+        const io_result<> ended = co_await serve_traffic(over, made);
+
+        CHECK(ended.ok());
+        const std::string date{date_of_tests};
+        CHECK(over.out == "HTTP/1.1 200 OK\r\n" + date +
+                              "content-length: 1\r\nconnection: keep-alive\r\n\r\nx"
+                              "HTTP/1.1 200 OK\r\n" +
+                              date + "connection: close\r\n\r\nplain");
+        CHECK(over.send_ended);
+    });
+}
+
+// RFC 9110, 10.1.1.
+TEST_CASE("a client that waits for 100 Continue is told when the body is wanted, and only then") {
+    on_every_backend([](io_context& io) -> task<> {
+        memory_pipe pipe{1024};
+        const std::string head =
+            "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
+        const http::connection_options options;
+        const http::connection_hooks hooks;
+        const http::handler with = echo;
+        io_result<> ended{errc::busy};
+        const auto serve_one = [&]() -> task<> {
+            ended = co_await http::serve_connection(any_stream{std::move(pipe.second)}, with,
+                                                    options, hooks);
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(serve_one);
+            static_cast<void>(co_await write_all(pipe.first, bytes_of(head)));
+            std::string space(25, '\0');
+            const io_result<std::size_t> got = co_await read_exactly(pipe.first, space);
+            CHECK(got.ok());
+            CHECK(space == "HTTP/1.1 100 Continue\r\n\r\n");
+            static_cast<void>(co_await write_all(pipe.first, bytes_of(std::string_view{"hi"})));
+            std::string answer(1024, '\0');
+            const io_result<std::size_t> more = co_await pipe.first.read_some(answer);
+            answer.resize(more.value());
+            CHECK(answer.ends_with("POST / hi"));
+            pipe.first.close();
+        };
+        co_await with_group(body);
+
+        CHECK(ended.ok());
+        static_cast<void>(io);
+    });
+}
+
+TEST_CASE("a body that nobody has read is dropped up to a bound, and then the connection ends") {
+    on_every_backend([](io_context&) -> task<> {
+        http::connection_options options;
+        options.dropped_bytes_max = 1000;
+        for (const std::size_t size : {std::size_t{1000}, std::size_t{1001}}) {
+            traffic over;
+            over.piece = 100;
+            over.in = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(size) +
+                      "\r\n\r\n" + std::string(size, 'x') + std::string{get_a};
+
+            const io_result<> ended = co_await serve_traffic(over, ignore_body, options);
+
+            CAPTURE(size);
+            CHECK(ended.ok());
+            const bool second = over.out.find("HTTP/1.1", 1) != std::string::npos;
+            CHECK(second == (size == 1000));
+        }
+    });
+}
+
+TEST_CASE(
+    "a head that does not end in time is answered with 408, and an idle connection just ends") {
+    on_every_backend([](io_context&) -> task<> {
+        http::connection_options options;
+        options.head_time_max = 20ms;
+        options.idle_time_max = 20ms;
+        options.linger_time_max = 1ms;
+        const http::connection_hooks hooks;
+        const http::handler with = ignore_body;
+        for (const std::string_view begun : {"GET / HT", ""}) {
+            memory_pipe pipe{1024};
+            if (!begun.empty()) static_cast<void>(co_await write_all(pipe.first, bytes_of(begun)));
+
+            const io_result<> ended = co_await http::serve_connection(
+                any_stream{std::move(pipe.second)}, with, options, hooks);
+
+            std::string answer(1024, '\0');
+            const io_result<std::size_t> got = co_await pipe.first.read_some(answer);
+            answer.resize(got.value());
+            CHECK(answer.starts_with("HTTP/1.1 408 ") == !begun.empty());
+            CHECK(ended.ok() == begun.empty());
+        }
+    });
+}
+
+TEST_CASE("a drain ends an idle connection, and one with a request after its answer") {
+    on_every_backend([](io_context&) -> task<> {
+        const http::connection_options options;
+        const http::connection_hooks hooks;
+        const http::handler with = ignore_body;
+        memory_pipe pipe{1024};
+        io_result<> ended{errc::busy};
+        const auto serve_one = [&]() -> task<> {
+            ended = co_await http::serve_connection(any_stream{std::move(pipe.second)}, with,
+                                                    options, hooks);
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(serve_one);
+            co_await settle();
+            group.request(stop_level::drain);
+        };
+        co_await with_group(body);
+
+        CHECK(ended.ok());
+    });
+}
+
+// RFC 9110, 7.8.
+TEST_CASE("an upgrade gets the stream, and what came behind the request") {
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        over.in =
+            "GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nearly late";
+        over.piece = 65;
+        std::string seen;
+        const auto upgrade = [&seen](http::request&) -> task<http::response> {
+            http::response answer{http::status::switching_protocols};
+            answer.fields.set("upgrade", "x");
+            answer.upgrade = [&seen](http::upgraded_connection to) -> task<> {
+                std::string rest(16, '\0');
+                seen = to.early;
+                const io_result<std::size_t> got = co_await to.stream.read_some(rest);
+                seen.append("|").append(rest, 0, got.value());
+            };
+            co_return answer;
+        };
+
+        const io_result<> ended = co_await serve_traffic(over, upgrade);
+
+        CHECK(ended.ok());
+        CHECK(over.out == "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n" +
+                              std::string{date_of_tests} + "connection: upgrade\r\n\r\n");
+        CHECK(seen.find("early") == 0);
+        CHECK(seen.ends_with("late"));
+    });
+}
+
+TEST_CASE("an upgrade that nobody has asked for is a mistake of the handler") {
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        over.in = get_and_close;
+        const auto upgrade = [](http::request&) -> task<http::response> {
+            http::response answer{http::status::switching_protocols};
+            answer.upgrade = [](http::upgraded_connection) -> task<> { co_return; };
+            co_return answer;
+        };
+
+        const io_result<> ended = co_await serve_traffic(over, upgrade);
+
+        CHECK(ended.ok());
+        CHECK(over.out.starts_with("HTTP/1.1 500 "));
+    });
+}
+
+TEST_CASE("a large body that is there already goes out uncopied, whole") {
+    on_every_backend([](io_context&) -> task<> {
+        traffic over;
+        over.in = get_and_close;
+        const std::string large(300'000, 'x');
+        const shared_bytes shared = shared_bytes::copy_of(bytes_of(large));
+        const auto send = [&shared](http::request&) -> task<http::response> {
+            co_return http::response{http::status::ok, "text/plain", shared};
+        };
+
+        const io_result<> ended = co_await serve_traffic(over, send);
+
+        CHECK(ended.ok());
+        CHECK(over.out == answer_of(large, "connection: close\r\n"));
+        CHECK(over.writes == 2);  // Head and body: this stream takes one buffer at a time.
+    });
+}
+
+TEST_CASE("a peer that ends inside of a message is told from one that ends between two") {
+    on_every_backend([](io_context&) -> task<> {
+        const std::vector<std::pair<std::string, errc>> rows{
+            {std::string{get_a}, errc::ok},
+            {"", errc::ok},
+            {std::string{get_a} + "GET", errc::connection_reset}};
+        for (const auto& [text, code] : rows) {
+            traffic over;
+            over.in = text;
+
+            const io_result<> ended = co_await serve_traffic(over, echo);
+
+            CAPTURE(text);
+            CHECK(ended.error() == code);
+        }
+    });
+}
