@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What gyre/http/http_date.hpp promises: the one form of dates, and a line that is made once a second.
+#include <gyre/http/http_date.hpp>
+
+#include <support/harness.hpp>
+
+#include <string_view>
+
+using namespace gyre;
+using namespace gyre::http;
+using namespace std::chrono_literals;
+
+// RFC 9110, 5.6.7.
+TEST_CASE("a date is written and read in one form only") {
+    const std::chrono::sys_seconds when{784111777s};
+    const http_date_text text = format_http_date(when);
+
+    CHECK(std::string_view{text.data(), text.size()} == "Sun, 06 Nov 1994 08:49:37 GMT");
+    CHECK(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT") == when);
+    for (const std::string_view other :
+         {"Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+          "Mon, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 CET",
+          "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT",
+          "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:4x:37 GMT", ""}) {
+        CAPTURE(other);
+        CHECK_FALSE(parse_http_date(other));
+    }
+}
+
+TEST_CASE("each day of sixty years is read as it was written") {
+    for (std::int64_t day = 0; day < 60 * 366; ++day) {
+        const std::chrono::sys_seconds when{std::chrono::seconds{day * 86400 + day % 86400}};
+        const http_date_text text = format_http_date(when);
+        REQUIRE(parse_http_date({text.data(), text.size()}) == when);
+    }
+}
+
+TEST_CASE("the present date is asked for once a second") {
+    int asked = 0;
+    std::chrono::system_clock::time_point clock{784111777s + 400ms};
+    date_cache date{[&] {
+        ++asked;
+        return clock;
+    }};
+    const time_point start{};
+
+    CHECK(date.line(start) == "date: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+    clock += 599ms;
+    CHECK(date.line(start + 599ms) == "date: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+    CHECK(asked == 1);
+    clock += 1ms;
+    CHECK(date.line(start + 600ms) == "date: Sun, 06 Nov 1994 08:49:38 GMT\r\n");
+    CHECK(asked == 2);
+}
