@@ -54,6 +54,8 @@ task<io_result<>> multipart_reader::fill() {
     if (room.empty()) co_return error{errc::limit_exceeded, activity::read};
     const io_result<std::size_t> got = co_await from_.read_some(room);
     window_.commit(got.value());
+    // Not `errc::eof`, which is a part's orderly end.
+    if (got.error() == errc::eof) co_return error{errc::malformed, activity::read};
     co_return got.error();
 }
 

@@ -48,8 +48,8 @@ public:
 
     /// The next part's head, once what was left of the last part has been dropped; nothing after the last one.
     ///
-    /// Errors:        `errc::malformed`; `errc::limit_exceeded`; `errc::eof` if the body ended before its last
-    ///                boundary; those of the body.
+    /// Errors:        `errc::malformed`, also if the body ended before its last boundary;
+    ///                `errc::limit_exceeded`; those of the body.
     /// Cancellation:  `errc::canceled`.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          one frame; the head's text.
