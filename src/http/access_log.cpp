@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <gyre/coro/this_task.hpp>
 #include <gyre/http/access_log.hpp>
+
+#include <gyre/coro/this_task.hpp>
 #include <gyre/http/http_date.hpp>
 
 #include <string_view>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "connection_io.hpp"
+#include <gyre/http/client_connection.hpp>
 
 #include <gyre/base/check.hpp>
 #include <gyre/coro/this_task.hpp>
-#include <gyre/http/client_connection.hpp>
 #include <gyre/http/serializer.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <http/connection_io.hpp>
 
 #include <algorithm>
 #include <utility>

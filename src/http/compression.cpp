@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <gyre/base/check.hpp>
 #include <gyre/http/compression.hpp>
+
+#include <gyre/base/check.hpp>
 #include <gyre/stream/algorithms.hpp>
 
 #include <zlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/http/conditional.hpp>
+
 #include <gyre/http/http_date.hpp>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "connection_io.hpp"
+#include <http/connection_io.hpp>
 
 #include <gyre/http/serializer.hpp>
 #include <gyre/sync/timeout.hpp>

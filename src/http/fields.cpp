@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <gyre/http/fields.hpp>
+
 #include <gyre/base/check.hpp>
 #include <gyre/coro/frame_allocator.hpp>
-#include <gyre/http/fields.hpp>
 
 #include <algorithm>
 #include <array>

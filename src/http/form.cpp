@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/http/form.hpp>
+
 #include <gyre/http/percent.hpp>
 
 #include <utility>

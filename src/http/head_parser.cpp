@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <gyre/base/check.hpp>
 #include <gyre/http/head_parser.hpp>
+
+#include <gyre/base/check.hpp>
 
 #include <llhttp.h>
 
@@ -273,20 +274,20 @@ refusal head_parser::state::read(std::string_view head, llhttp_type_t type, http
     static const llhttp_settings_t settings = [] {
         llhttp_settings_t made;
         llhttp_settings_init(&made);
-        made.on_url = [](llhttp_t* parser, const char* at, std::size_t length) {
-            of(parser).target.add(at, length);
+        made.on_url = [](llhttp_t* it, const char* at, std::size_t length) {
+            of(it).target.add(at, length);
             return 0;
         };
-        made.on_header_field = [](llhttp_t* parser, const char* at, std::size_t length) {
-            of(parser).name.add(at, length);
+        made.on_header_field = [](llhttp_t* it, const char* at, std::size_t length) {
+            of(it).name.add(at, length);
             return 0;
         };
-        made.on_header_value = [](llhttp_t* parser, const char* at, std::size_t length) {
-            of(parser).value.add(at, length);
+        made.on_header_value = [](llhttp_t* it, const char* at, std::size_t length) {
+            of(it).value.add(at, length);
             return 0;
         };
-        made.on_header_value_complete = [](llhttp_t* parser) {
-            of(parser).take_field();
+        made.on_header_value_complete = [](llhttp_t* it) {
+            of(it).take_field();
             return 0;
         };
         made.on_headers_complete = [](llhttp_t*) { return static_cast<int>(HPE_PAUSED); };

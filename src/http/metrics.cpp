@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <gyre/coro/this_task.hpp>
 #include <gyre/http/metrics.hpp>
+
+#include <gyre/coro/this_task.hpp>
 
 #include <algorithm>
 #include <charconv>

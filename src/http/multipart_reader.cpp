@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <gyre/http/form.hpp>
 #include <gyre/http/multipart_reader.hpp>
+
+#include <gyre/http/form.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <gyre/http/request.hpp>
+
 #include <gyre/base/check.hpp>
 #include <gyre/http/percent.hpp>
-#include <gyre/http/request.hpp>
 
 namespace gyre::http {
 

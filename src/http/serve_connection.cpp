@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "connection_io.hpp"
-#include "started_handler.hpp"
+#include <gyre/http/serve_connection.hpp>
 
 #include <gyre/base/check.hpp>
 #include <gyre/coro/this_task.hpp>
 #include <gyre/http/serializer.hpp>
-#include <gyre/http/serve_connection.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <http/connection_io.hpp>
+#include <http/started_handler.hpp>
 
 #include <algorithm>
 #include <charconv>
