@@ -2,26 +2,13 @@
 #include <gyre/http/chunk_decoder.hpp>
 
 #include <gyre/base/check.hpp>
+#include <http/text.hpp>
 
 #include <algorithm>
 #include <string_view>
 
 namespace gyre::http {
 namespace {
-
-int digit_of(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-bool is_control(char c) noexcept {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && byte != '\t') || byte == 0x7f;
-}
-
-constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
 // RFC 9110, 6.5.1: what frames, routes or authenticates a message comes too late in a trailer.
 bool may_be_trailer(std::string_view name) noexcept {
@@ -119,7 +106,7 @@ bool chunk_decoder::take_framing(char c, fields& into) {
 
 void chunk_decoder::take_size(char c) noexcept {
     constexpr std::uint64_t size_max = std::uint64_t{1} << 59;
-    const int digit = digit_of(c);
+    const int digit = hex_digit_of(c);
     if (digit >= 0) {
         if (at_ == place::size) left_ = 0;
         left_ = left_ * 16 + static_cast<std::uint64_t>(digit);
@@ -147,8 +134,7 @@ void chunk_decoder::end_trailer(fields& into) {
     const std::string_view name = line.substr(0, std::min(colon, line.size()));
     std::string_view value =
         colon == std::string_view::npos ? std::string_view{} : line.substr(colon + 1);
-    while (!value.empty() && is_blank(value.front())) value.remove_prefix(1);
-    while (!value.empty() && is_blank(value.back())) value.remove_suffix(1);
+    value = trimmed(value);
     if (colon == std::string_view::npos || !is_token(name) || !is_field_value(value)) {
         refuse(refusal::trailers_malformed);
     } else if (++trailers_ > limits_.trailers_max) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/http/cookies.hpp>
 
+#include <http/text.hpp>
+
 #include <algorithm>
 
 namespace gyre::http {
@@ -16,12 +18,6 @@ bool is_cookie_value(std::string_view text) noexcept {
 bool is_attribute(std::string_view text) noexcept {
     return std::all_of(text.begin(), text.end(),
                        [](char c) { return c >= 0x20 && c < 0x7f && c != ';'; });
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/coro/frame_allocator.hpp>
+#include <http/text.hpp>
 
 #include <algorithm>
 #include <array>
@@ -31,14 +32,6 @@ constexpr char lower(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }
 
-constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
-
-std::string_view trimmed(std::string_view text) noexcept {
-    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-    return text;
-}
-
 }  // namespace
 
 bool is_token(std::string_view text) noexcept {
@@ -51,10 +44,7 @@ bool is_token(std::string_view text) noexcept {
 bool is_field_value(std::string_view text) noexcept {
     if (text.empty()) return true;
     if (is_blank(text.front()) || is_blank(text.back())) return false;
-    return std::none_of(text.begin(), text.end(), [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return (byte < 0x20 && byte != '\t') || byte == 0x7f;
-    });
+    return std::none_of(text.begin(), text.end(), is_control);
 }
 
 bool equal_without_case(std::string_view left, std::string_view right) noexcept {

@@ -2,17 +2,12 @@
 #include <gyre/http/form.hpp>
 
 #include <gyre/http/percent.hpp>
+#include <http/text.hpp>
 
 #include <utility>
 
 namespace gyre::http {
 namespace {
-
-std::string_view trimmed(std::string_view text) noexcept {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
 
 // One parameter from the front of `rest`, which begins behind a semicolon. A semicolon in quotes separates
 // nothing.

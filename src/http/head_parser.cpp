@@ -2,6 +2,7 @@
 #include <gyre/http/head_parser.hpp>
 
 #include <gyre/base/check.hpp>
+#include <http/text.hpp>
 
 #include <llhttp.h>
 
@@ -12,14 +13,6 @@
 
 namespace gyre::http {
 namespace {
-
-constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
-
-std::string_view trimmed(std::string_view text) noexcept {
-    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-    return text;
-}
 
 // RFC 3986, 3.2.2: a host and perhaps a port. User information is refused, as RFC 9110, 4.2.4 allows.
 bool is_authority(std::string_view text) noexcept {

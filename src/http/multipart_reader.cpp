@@ -2,6 +2,7 @@
 #include <gyre/http/multipart_reader.hpp>
 
 #include <gyre/http/form.hpp>
+#include <http/text.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -12,12 +13,6 @@ namespace gyre::http {
 namespace {
 
 constexpr std::size_t boundary_bytes_max = 70;  // RFC 2046, 5.1.1.
-
-std::string_view trimmed(std::string_view text) noexcept {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
 
 bool is_boundary(std::string_view text) noexcept {
     return !text.empty() && text.size() <= boundary_bytes_max && text.back() != ' ' &&

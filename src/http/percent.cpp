@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/http/percent.hpp>
 
+#include <http/text.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
 namespace gyre::http {
 namespace {
-
-int digit_of(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
 
 bool is_unreserved(char c) noexcept {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
@@ -32,8 +27,8 @@ io_result<std::string> percent_decoded(std::string_view text, plus_sign plus) {
         } else if (c != '%') {
             decoded.push_back(c);
         } else {
-            const int high = text.size() - at > 2 ? digit_of(text[at + 1]) : -1;
-            const int low = high >= 0 ? digit_of(text[at + 2]) : -1;
+            const int high = text.size() - at > 2 ? hex_digit_of(text[at + 1]) : -1;
+            const int low = high >= 0 ? hex_digit_of(text[at + 2]) : -1;
             if (low < 0 || high + low == 0) return errc::malformed;
             decoded.push_back(static_cast<char>(high * 16 + low));
             at += 2;
