@@ -46,6 +46,7 @@ TEST_CASE("responses are read however they are split, and the connection is used
             io_result<http::received_response> second = co_await connection.send(what);
             http::received_response two = second.take();
             const io_result<std::string> second_body = co_await two.body.read_all(100);
+            const std::string sum{two.body.trailers().value_or("sum")};
             io_result<http::received_response> third = co_await connection.send(what);
 
             CAPTURE(piece);
@@ -54,7 +55,7 @@ TEST_CASE("responses are read however they are split, and the connection is used
             CHECK(first_body.value() == "hello");
             CHECK(second.ok());
             CHECK(second_body.value() == "abc");
-            CHECK(two.body.trailers().find("sum") == "3");
+            CHECK(sum == "3");
             CHECK(third.ok());
             CHECK(third.value().status == http::status::not_found);
             CHECK_FALSE(connection.reusable());
