@@ -36,9 +36,13 @@ task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
         }
     }
     out.clear();
-    // A rare large answer is not kept for the life of the connection.
-    if (out.capacity() > 2 * bounds_.out_bytes_max) out.shrink_to_fit();
     co_return io_result<>{};
+}
+
+void connection_io::rest() noexcept {
+    constexpr std::size_t out_kept_max = 16 * 1024;
+    if (out.capacity() > out_kept_max) std::string{}.swap(out);
+    if (in.capacity() > 2 * bounds_.in.bytes_first) in.shrink_to_fit();
 }
 
 task<io_result<std::size_t>> connection_io::fill() {

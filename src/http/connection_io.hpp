@@ -40,6 +40,10 @@ public:
     /// Reads into the window, under the limit for bodies.
     [[nodiscard]] task<io_result<std::size_t>> fill();
 
+    /// Gives back what rare large messages have taken: thousands of connections that are idle have little.
+    /// @pre  both buffers are empty.
+    void rest() noexcept;
+
     [[nodiscard]] const limits& bounds() const noexcept { return bounds_; }
     [[nodiscard]] bool has_room_for(std::size_t size) const noexcept {
         return out.size() < bounds_.out_bytes_max && size <= bounds_.out_bytes_max - out.size();

@@ -99,7 +99,9 @@ task<io_result<>> server_connection::run() {
                 if (!sent.ok()) co_return sent;
             }
             const bool between = io_.in.empty();
-            const mutable_buffer room = io_.in.prepare(1);
+            if (between) io_.rest();
+            const mutable_buffer room =
+                io_.in.prepare(between ? io_.bounds().in.bytes_first : std::size_t{1});
             io_result<std::size_t> got;
             if (between) {
                 const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
