@@ -182,8 +182,8 @@ struct head_parser::state {
     bool upgrades = false;
 };
 
-// RFC 9112, 2.2: a line ends with CR and LF. A recipient may take a bare LF, and then sees other lines than one
-// that does not: it is refused. One empty line in front of a message is skipped.
+// RFC 9112, 2.2: a line ends with CR and LF. A recipient may take a bare LF, and then sees other lines than
+// one that does not: it is refused. One empty line in front of a message is skipped.
 head_progress head_parser::state::scan(std::string_view window) noexcept {
     if (line == 0 && window.starts_with("\r\n")) skipped = line = 2;
     if (line == skipped && window.size() > line) {
@@ -261,8 +261,8 @@ refusal head_parser::state::refusal_of(llhttp_errno_t code) const noexcept {
     }
 }
 
-// llhttp reads start line and fields, and is stopped before it would read a body: bodies are read in place, by
-// whoever wants them.
+// llhttp reads start line and fields, and is stopped before it would read a body: bodies are read in place,
+// by whoever wants them.
 refusal head_parser::state::read(std::string_view head, llhttp_type_t type, http::fields& fields) {
     static const llhttp_settings_t settings = [] {
         llhttp_settings_t made;

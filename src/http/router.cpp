@@ -47,8 +47,8 @@ struct endpoint {
     }
 };
 
-// The segments of all patterns as a tree. A path visits each node at most once, so matching costs no more than
-// the tree is large, however a peer chooses it.
+// The segments of all patterns as a tree. A path visits each node at most once, so matching costs no more
+// than the tree is large, however a peer chooses it.
 struct node {
     std::vector<std::pair<std::string, std::unique_ptr<node>>> literals;
     std::unique_ptr<node> parameter;

@@ -42,6 +42,7 @@ private:
                 options.write_bytes_max, options.body_silence_max, options.write_time_max};
     }
 
+    [[nodiscard]] task<io_result<>> read_more();
     [[nodiscard]] task<io_result<>> end_waiting(error failed);
     [[nodiscard]] task<io_result<>> refuse(status code, const char* why, error failed);
     [[nodiscard]] task<io_result<>> linger(io_result<> ended);
@@ -98,20 +99,7 @@ task<io_result<>> server_connection::run() {
                 const io_result<> sent = co_await io_.flush();
                 if (!sent.ok()) co_return sent;
             }
-            const bool between = io_.in.empty();
-            if (between) io_.rest();
-            const mutable_buffer room =
-                io_.in.prepare(between ? io_.bounds().in.bytes_first : std::size_t{1});
-            io_result<std::size_t> got;
-            if (between) {
-                const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
-                got = co_await limited<any_read_awaiter>{io_.stream.read_some(room), wait,
-                                                         stop_filter::drain_as_stop};
-                head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
-            } else {
-                got = co_await with_deadline(head_deadline_, io_.stream.read_some(room));
-            }
-            io_.in.commit(got.value());
+            const io_result<> got = co_await read_more();
             if (got.ok()) continue;
             const io_result<> ended = co_await end_waiting(got.error());
             co_return ended;
@@ -168,6 +156,24 @@ task<io_result<>> server_connection::run() {
         }
         head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
     }
+}
+
+// A part of a head, or the first bytes of one.
+task<io_result<>> server_connection::read_more() {
+    io_result<std::size_t> got;
+    if (io_.in.empty()) {
+        io_.rest();
+        const mutable_buffer room = io_.in.prepare(io_.bounds().in.bytes_first);
+        const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
+        got = co_await limited<any_read_awaiter>{io_.stream.read_some(room), wait,
+                                                 stop_filter::drain_as_stop};
+        head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
+    } else {
+        const mutable_buffer room = io_.in.prepare(1);
+        got = co_await with_deadline(head_deadline_, io_.stream.read_some(room));
+    }
+    io_.in.commit(got.value());
+    co_return got.error();
 }
 
 // No head came.

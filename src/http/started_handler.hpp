@@ -2,8 +2,8 @@
 //
 // A handler's run: it keeps exceptions in, and tells whether the handler has waited for anything.
 //
-// What never waits can be answered together with the requests that came with it; once a handler waits, finished
-// answers must not wait for it.
+// What never waits can be answered together with the requests that came with it; once a handler waits,
+// finished answers must not wait for it.
 #pragma once
 
 #include <gyre/base/exception.hpp>

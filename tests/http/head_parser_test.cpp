@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What gyre/http/head_parser.hpp promises: what is read of a head wherever its bytes are split, and a corpus of
-// heads that are refused, each for its own reason.
+// What gyre/http/head_parser.hpp promises: what is read of a head wherever its bytes are split, and a corpus
+// of heads that are refused, each for its own reason.
 #include <gyre/http/head_parser.hpp>
 
 #include <support/harness.hpp>

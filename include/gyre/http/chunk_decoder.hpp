@@ -3,7 +3,8 @@
 // Takes the framing off a chunked body, in place, and reads the trailers behind it.
 //
 // It hands out views of the bytes that it is given instead of copying them, so a body goes from the socket's
-// buffer to its reader in one copy, and large chunks in none. As strict as head_parser.hpp, for the same reason.
+// buffer to its reader in one copy, and large chunks in none. As strict as head_parser.hpp, for the same
+// reason.
 #pragma once
 
 #include <gyre/base/buffer.hpp>

@@ -71,11 +71,12 @@ public:
     ///               A field `expect: 100-continue` in `what` makes a body wait for the server's word.
     /// @return The head; the body is read from the connection.
     ///
-    /// Errors:        `errc::invalid_argument` for a request that cannot be sent: nothing was; `errc::busy` if
-    ///                the last response's body has not been read to its end; `errc::closed`;
+    /// Errors:        `errc::invalid_argument` for a request that cannot be sent: nothing was; `errc::busy`
+    ///                if the last response's body has not been read to its end; `errc::closed`;
     ///                `errc::connection_reset` if the server ended without an answer: see `answered`;
-    ///                `errc::malformed`, `errc::limit_exceeded` for what came; `errc::timed_out`; those of the
-    ///                stream and of the body's producer. The connection is useless after all but the first two.
+    ///                `errc::malformed`, `errc::limit_exceeded` for what came; `errc::timed_out`; those of
+    ///                the stream and of the body's producer. The connection is useless after all but the
+    ///                first two.
     /// Cancellation:  `errc::canceled`; the connection is useless.
     /// Threads:       resumes on the caller's executor; one request at a time.
     /// Cost:          three frames, one write and one read, if request and head are small.

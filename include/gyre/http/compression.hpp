@@ -69,8 +69,8 @@ public:
         std::size_t produced = 0;
     };
 
-    /// Decodes from the front of `in` into `out`, which is not empty. Call again with what follows `consumed`;
-    /// with nothing in, while it produces something.
+    /// Decodes from the front of `in` into `out`, which is not empty. Call again with what follows
+    /// `consumed`; with nothing in, while it produces something.
     ///
     /// Errors:  `errc::malformed`; `errc::limit_exceeded` beyond `bytes_max`, or if the window that the body
     ///          wants is larger than 8 MiB; `errc::not_enough_memory`.
@@ -93,8 +93,8 @@ struct compression_policy {
     std::size_t at_once_bytes_max = 64 * 1024;
 };
 
-/// Compresses answers for peers that accept it: text, JSON and the like, whose coding nobody has set and whose
-/// `cache-control` has no `no-transform`. Strong tags become weak.
+/// Compresses answers for peers that accept it: text, JSON and the like, whose coding nobody has set and
+/// whose `cache-control` has no `no-transform`. Strong tags become weak.
 [[nodiscard]] middleware compress_responses(compression_policy policy = {});
 
 }  // namespace gyre::http

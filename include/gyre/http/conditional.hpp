@@ -15,8 +15,8 @@
 
 namespace gyre::http {
 
-/// A strong tag, quotes included, that tells contents apart: of their size and a hash of 64 bits, which nobody
-/// who wants a collision is kept from finding.
+/// A strong tag, quotes included, that tells contents apart: of their size and a hash of 64 bits, which
+/// nobody who wants a collision is kept from finding.
 [[nodiscard]] std::string etag_of(const_buffer content);
 
 /// What is known of a resource.
@@ -31,7 +31,8 @@ struct validators {
 // RFC 9110, 13.2.2.
 [[nodiscard]] std::optional<status> judge_conditions(const request& what, validators resource);
 
-/// Whether a request with Range and If-Range is to get the range: its validator, if there is one, holds still.
+/// Whether a request with Range and If-Range is to get the range: its validator, if there is one, holds
+/// still.
 // RFC 9110, 13.1.5.
 [[nodiscard]] bool range_still_holds(const request& what, validators resource);
 

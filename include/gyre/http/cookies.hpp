@@ -21,8 +21,8 @@ namespace gyre::http {
 /// Which requests from other sites a cookie goes with.
 enum class same_site : std::uint8_t { unsaid, strict, lax, none };
 
-/// A cookie to be set. What is not said otherwise is safe: not readable by scripts, sent on secure connections
-/// and with requests of the same site, until the browser ends.
+/// A cookie to be set. What is not said otherwise is safe: not readable by scripts, sent on secure
+/// connections and with requests of the same site, until the browser ends.
 struct cookie {
     std::string name;
     std::string value;

@@ -53,8 +53,8 @@ private:
 /// @param  from       Borrowed until completion.
 /// @param  bytes_max  Of the body.
 ///
-/// Errors:        `errc::not_supported` if the content is of another type; those of `body_reader::read_all` and
-///                `form::parse`.
+/// Errors:        `errc::not_supported` if the content is of another type; those of `body_reader::read_all`
+///                and `form::parse`.
 /// Cancellation:  `errc::canceled`.
 /// Threads:       resumes on the caller's executor.
 /// Cost:          two frames; a copy of the body, and one of each pair.

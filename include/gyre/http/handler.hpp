@@ -27,8 +27,8 @@ using middleware = std::function<handler(handler)>;
 /// A coroutine around the next handler. `next` is borrowed, and lives as long as the coroutine may run.
 using around_function = std::function<task<response>(request&, const handler& next)>;
 
-/// The handler that runs `around` with `next` as its next one. Cost: a call; what a request costs is the frame
-/// of `around`.
+/// The handler that runs `around` with `next` as its next one. Cost: a call; what a request costs is the
+/// frame of `around`.
 [[nodiscard]] handler wrap(around_function around, handler next);
 
 /// The same as a middleware, for lists.

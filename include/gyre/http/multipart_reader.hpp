@@ -2,8 +2,8 @@
 //
 // Reads a body of several parts, such as a form with files, one part after another as they come.
 //
-// Nothing is kept but a window: a file of any size passes through it, and its reader says where to. What a peer
-// can make large, the heads of parts and their number, has bounds.
+// Nothing is kept but a window: a file of any size passes through it, and its reader says where to. What a
+// peer can make large, the heads of parts and their number, has bounds.
 #pragma once
 
 #include <gyre/base/result.hpp>
@@ -34,8 +34,8 @@ struct multipart_limits {
     std::size_t fields_max = 16;            ///< Of a part.
 };
 
-/// The boundary of a request's body; nothing if its content is not of several parts, or the boundary is not of
-/// the grammar.
+/// The boundary of a request's body; nothing if its content is not of several parts, or the boundary is not
+/// of the grammar.
 // RFC 2046, 5.1.1.
 [[nodiscard]] std::optional<std::string> multipart_boundary(const fields& of);
 
@@ -46,7 +46,8 @@ public:
     /// @param  boundary  As `multipart_boundary` found it.
     multipart_reader(body_reader from, std::string_view boundary, multipart_limits limits = {});
 
-    /// The next part's head, once what was left of the last part has been dropped; nothing after the last one.
+    /// The next part's head, once what was left of the last part has been dropped; nothing after the last
+    /// one.
     ///
     /// Errors:        `errc::malformed`, also if the body ended before its last boundary;
     ///                `errc::limit_exceeded`; those of the body.

@@ -23,8 +23,8 @@ enum class plus_sign : std::uint8_t {
 
 /// `text` with its escapes replaced by the bytes that they stand for.
 ///
-/// Errors:  `errc::malformed` if a percent sign has not two hexadecimal digits behind it, or they are 00, which
-///          ends a path for every system call.
+/// Errors:  `errc::malformed` if a percent sign has not two hexadecimal digits behind it, or they are 00,
+///          which ends a path for every system call.
 // RFC 3986, 2.1.
 [[nodiscard]] io_result<std::string> percent_decoded(std::string_view text,
                                                      plus_sign plus = plus_sign::itself);

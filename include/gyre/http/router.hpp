@@ -38,14 +38,15 @@ public:
     /// @pre  the pattern is well-formed, and not taken for this method.
     router& add(method by, std::string_view pattern, handler what);
 
-    /// The same whatever the method, unless it has a route of its own: for methods that have no name here, too.
+    /// The same whatever the method, unless it has a route of its own: for methods that have no name here,
+    /// too.
     router& add(std::string_view pattern, handler what);
 
     /// What answers when no pattern matches; 404 if nothing is set.
     router& otherwise(handler what);
 
-    /// The handler. A path that matches with no route for the method is answered with 405, or for OPTIONS with
-    /// 204, and with `Allow`.
+    /// The handler. A path that matches with no route for the method is answered with 405, or for OPTIONS
+    /// with 204, and with `Allow`.
     ///
     /// Cost: of each request a walk over its segments, no frame and no allocation.
     [[nodiscard]] handler build() &&;

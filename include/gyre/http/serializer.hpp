@@ -2,8 +2,8 @@
 //
 // Heads and trailers of HTTP/1 as bytes.
 //
-// Framing is written here and nowhere else: whatever a program has set of Content-Length, Transfer-Encoding or
-// Connection is left out, so that no message says two things about its end.
+// Framing is written here and nowhere else: whatever a program has set of Content-Length, Transfer-Encoding
+// or Connection is left out, so that no message says two things about its end.
 #pragma once
 
 #include <gyre/http/head_parser.hpp>

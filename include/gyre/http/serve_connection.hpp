@@ -2,8 +2,8 @@
 //
 // The server's side of one connection of HTTP/1: from bytes to a handler and back.
 //
-// It runs over any stream. Whatever a peer can make grow has a bound, whatever it can keep waiting has a limit
-// of time, and requests that come together are answered by one write.
+// It runs over any stream. Whatever a peer can make grow has a bound, whatever it can keep waiting has a
+// limit of time, and requests that come together are answered by one write.
 #pragma once
 
 #include <gyre/base/exception.hpp>
@@ -84,15 +84,16 @@ struct connection_hooks {
 /// @return ok if the connection came to an orderly end: the peer's between two requests, "close" of either
 ///         side, an upgrade that has run, a drain.
 ///
-/// Errors:        `errc::malformed` or `errc::limit_exceeded` for what was refused (the peer was answered, and
-///                `hooks.on_refused` told); `errc::timed_out`; `errc::connection_reset` for a peer that ended
-///                inside of a message; those of the stream.
+/// Errors:        `errc::malformed` or `errc::limit_exceeded` for what was refused (the peer was answered,
+///                and `hooks.on_refused` told); `errc::timed_out`; `errc::connection_reset` for a peer that
+///                ended inside of a message; those of the stream.
 /// Cancellation:  a drain ends the wait for a next request, and closes after the answer to a present one; a
 ///                stop ends everything: `errc::canceled`.
 /// Threads:       the caller's executor; handlers too.
-/// Cost:          for the connection two frames, a parser and two buffers; for a request whose head and answer
-///                are small, the handler's frame. One read and one write for requests that came together, as
-///                long as handlers do not wait: what waits is answered by a write of its own.
+/// Cost:          for the connection two frames, a parser and two buffers; for a request whose head and
+///                answer are small, the handler's frame. One read and one write, a frame each, for
+///                requests that came together, as long as handlers do not wait: where one has waited, what
+///                follows is answered by writes of its own.
 [[nodiscard]] task<io_result<>> serve_connection(any_stream stream, const handler& handle,
                                                  const connection_options& options,
                                                  const connection_hooks& hooks);
