@@ -245,7 +245,9 @@ void head_parser::state::take_field() {
 
 refusal head_parser::state::refusal_of(llhttp_errno_t code) const noexcept {
     switch (code) {
-        case HPE_INVALID_METHOD: return refusal::method_unknown;
+        case HPE_INVALID_METHOD:
+        case HPE_INVALID_CONSTANT:
+            return refusal::method_unknown;  // One of RTSP, where HTTP is said.
         case HPE_INVALID_URL: return refusal::target_malformed;
         case HPE_INVALID_VERSION: return refusal::version_unknown;
         case HPE_INVALID_HEADER_TOKEN:

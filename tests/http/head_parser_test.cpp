@@ -163,6 +163,8 @@ TEST_CASE("request lines outside of the grammar are refused") {
         {"another protocol", "DESCRIBE / RTSP/1.0\r\nHost: a\r\n\r\n", refusal::start_line},
         {"a method that is not known", "FETCH / HTTP/1.1\r\nHost: a\r\n\r\n",
          refusal::method_unknown},
+        {"a method of another protocol", "DESCRIBE / HTTP/1.1\r\nHost: a\r\n\r\n",
+         refusal::method_unknown},
         {"a lower-case method", "get / HTTP/1.1\r\nHost: a\r\n\r\n", refusal::method_unknown},
         {"a fragment", "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", refusal::target_malformed},
         {"bytes beyond ASCII", "GET /\xc3\xa4 HTTP/1.1\r\nHost: a\r\n\r\n",
