@@ -77,6 +77,12 @@ public:
         if (begin_ == end_) begin_ = end_ = 0;
     }
 
+    /// Drops the last `count` bytes, as if they had not been committed. @pre  there are so many.
+    void drop_back(std::size_t count) noexcept {
+        expects(count <= size(), "drop what is there");
+        end_ -= count;
+    }
+
     /// Gives back the memory that the content does not need, as after a message of rare size.
     void shrink_to_fit() noexcept { move_to(size()); }
 
