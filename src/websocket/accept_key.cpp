@@ -37,8 +37,8 @@ void take_block(sha1_state& state, const char* block) noexcept {
     std::array<std::uint32_t, 80> words{};
     for (std::size_t each = 0; each < 16; ++each) words[each] = big_endian_word(block + 4 * each);
     for (std::size_t each = 16; each < words.size(); ++each) {
-        words[each] = std::rotl(
-            words[each - 3] ^ words[each - 8] ^ words[each - 14] ^ words[each - 16], 1);
+        words[each] =
+            std::rotl(words[each - 3] ^ words[each - 8] ^ words[each - 14] ^ words[each - 16], 1);
     }
     sha1_state turned = state;
     for (std::size_t each = 0; each < words.size(); ++each) {

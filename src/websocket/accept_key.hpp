@@ -2,8 +2,8 @@
 //
 // How a server proves that it has read a WebSocket handshake: SHA-1 and Base64, for this and nothing else.
 //
-// Nothing is secret here, and nothing rests on SHA-1 being hard to break: so a layer that needs no encryption
-// does not need a library for it.
+// Nothing is secret here, and nothing rests on SHA-1 being hard to break: so a layer that needs no
+// encryption does not need a library for it.
 #pragma once
 
 #include <gyre/base/buffer.hpp>

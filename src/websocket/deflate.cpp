@@ -57,9 +57,9 @@ void deflater::open() noexcept {
     if (stream_ != nullptr) return;
     auto made = std::make_unique<z_stream>();
     // Negative: without zlib's own header and checksum.
-    const int outcome = deflateInit2(made.get(), settings_.level, Z_DEFLATED,
-                                     -settings_.window_bits, settings_.memory_level,
-                                     Z_DEFAULT_STRATEGY);
+    const int outcome =
+        deflateInit2(made.get(), settings_.level, Z_DEFLATED, -settings_.window_bits,
+                     settings_.memory_level, Z_DEFAULT_STRATEGY);
     expects(outcome == Z_OK, "memory and proper settings for a deflater");
     stream_.reset(made.release());
 }

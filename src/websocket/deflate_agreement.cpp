@@ -29,7 +29,8 @@ void check(const deflate_options& wanted) noexcept {
 // One element of the field: an extension with parameters.
 struct element {
     bool is_ours = false;
-    bool damaged = false;  // An unknown parameter, one twice, a value that it cannot have, or no grammar.
+    bool damaged =
+        false;  // An unknown parameter, one twice, a value that it cannot have, or no grammar.
     bool server_context_dropped = false;
     bool client_context_dropped = false;
     bool client_bits_named = false;

@@ -58,8 +58,8 @@ violation frame_parser::check_first(std::byte first) const noexcept {
     // RFC 6455, 5.2: RSV1, RSV2, RSV3.
     if (has(first, unused_bits)) return violation::reserved_bits;
     // RFC 7692, 6: only the first frame of a message has it, control frames never.
-    if (compressed && (deflate_ == deflate::refused || is_control(code) ||
-                       code == opcode::continuation)) {
+    if (compressed &&
+        (deflate_ == deflate::refused || is_control(code) || code == opcode::continuation)) {
         return violation::reserved_bits;
     }
     if (!known(code)) return violation::reserved_opcode;

@@ -195,8 +195,8 @@ client_handshake::outcome client_handshake::read_answer(unsigned status,
     }
     const auto subprotocol = fields.find("Sec-WebSocket-Protocol");
     const auto& offered = options_.subprotocols;
-    if (subprotocol.count > 1 ||
-        (subprotocol.count == 1 && std::ranges::find(offered, subprotocol.value) == offered.end())) {
+    if (subprotocol.count > 1 || (subprotocol.count == 1 &&
+                                  std::ranges::find(offered, subprotocol.value) == offered.end())) {
         return failed(handshake_failure::stray_subprotocol);
     }
     const deflate_outcome deflate = read_deflate_answer(fields, options_.deflate);

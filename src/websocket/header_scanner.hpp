@@ -2,8 +2,8 @@
 //
 // The grammar that the fields of an opening handshake share: lists of tokens, with parameters or without.
 //
-// It looks at one value after another and keeps nothing. What does not follow the grammar is told apart from
-// what ends, so that a damaged offer is not taken for a shorter one.
+// It looks at one value after another and keeps nothing. What does not follow the grammar is told apart
+// from what ends, so that a damaged offer is not taken for a shorter one.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ namespace gyre::websocket {
 
 // RFC 9110, 5.6.2.
 [[nodiscard]] constexpr bool is_token_character(char it) noexcept {
-    if ((it >= 'a' && it <= 'z') || (it >= 'A' && it <= 'Z') || (it >= '0' && it <= '9')) return true;
+    if ((it >= 'a' && it <= 'z') || (it >= 'A' && it <= 'Z') || (it >= '0' && it <= '9'))
+        return true;
     return std::string_view{"!#$%&'*+-.^_`|~"}.find(it) != std::string_view::npos;
 }
 
@@ -89,8 +90,8 @@ private:
     std::string_view rest_;
 };
 
-/// Calls `visit(element)` for each token of a list, as of the values of `Connection`. What is no token ends an
-/// element that is left out.
+/// Calls `visit(element)` for each token of a list, as of the values of `Connection`. What is no token
+/// ends an element that is left out.
 template <class Visitor>
 void for_each_token(std::string_view list, Visitor&& visit) {
     header_scanner scan{list};

@@ -74,8 +74,9 @@ mutable_buffer message_buffer::room(std::size_t wanted) noexcept {
     const std::size_t least = std::min(std::max<std::size_t>(wanted, 1), capacity_ / 8 + 1);
     if (capacity_ - raw_end_ < least) close_gaps();
     if (capacity_ - raw_end_ < least && capacity_ < bounds_.bytes_max) {
-        const std::size_t doubled = capacity_ > bounds_.bytes_max / 2 ? bounds_.bytes_max
-                                                                      : std::max<std::size_t>(capacity_ * 2, 64);
+        const std::size_t doubled = capacity_ > bounds_.bytes_max / 2
+                                        ? bounds_.bytes_max
+                                        : std::max<std::size_t>(capacity_ * 2, 64);
         move_to(std::min(doubled, bounds_.bytes_max));
     }
     return {space_.get() + raw_end_, capacity_ - raw_end_};

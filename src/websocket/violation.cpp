@@ -22,7 +22,8 @@ const char* describe(violation which) noexcept {
         case violation::large_message: return "a message larger than the limit";
         case violation::text_not_utf8: return "a text that is not UTF-8";
         case violation::short_close: return "a close frame of one byte";
-        case violation::forbidden_close_code: return "a close frame with a number that is never sent";
+        case violation::forbidden_close_code:
+            return "a close frame with a number that is never sent";
         case violation::close_text_not_utf8: return "a close frame with words that are not UTF-8";
         case violation::corrupt_deflate_data: return "compressed data that does not inflate";
         case violation::too_many_deflate_streams: return "a message in too many deflate streams";

@@ -2,8 +2,8 @@
 //
 // Messages deflated and inflated in pieces, as permessage-deflate wants them.
 //
-// A few bytes inflate to a thousand times as many, so the inflater never has memory of its own for what comes
-// out: it fills what it is given and says that there is more. zlib is behind it and stays there.
+// A few bytes inflate to a thousand times as many, so the inflater never has memory of its own for what
+// comes out: it fills what it is given and says that there is more. zlib is behind it and stays there.
 #pragma once
 
 #include <gyre/base/buffer.hpp>
@@ -65,8 +65,8 @@ private:
     std::size_t message_bytes_ = 0;  // That came out of the message so far.
 };
 
-/// Inflates messages, one after another. Does not move. Memory: about 8 KiB from its first message on, and a
-/// window of up to 32 KiB for what needs one.
+/// Inflates messages, one after another. Does not move. Memory: about 8 KiB from its first message on, and
+/// a window of up to 32 KiB for what needs one.
 class inflater {
 public:
     enum class context : std::uint8_t { dropped, kept };
@@ -86,8 +86,8 @@ public:
     /// Inflates the next piece of a message into `into`.
     ///
     /// @param  into  Not empty.
-    /// @return Unless it is full or there is a violation, all of `from` is consumed; with `message`, that was
-    ///         the message's end.
+    /// @return Unless it is full or there is a violation, all of `from` is consumed; with `message`, that
+    ///         was the message's end.
     [[nodiscard]] progress add(const_buffer from, mutable_buffer into, piece_end end) noexcept;
 
 private:

@@ -2,8 +2,9 @@
 //
 // How two ends agree to compress messages: permessage-deflate, as the opening handshake carries it.
 //
-// Off unless a program asks for it. Whoever compresses may keep its window from one message to the next, which
-// compresses small messages better and costs each connection a quarter of a megabyte; by default nobody does.
+// Off unless a program asks for it. Whoever compresses may keep its window from one message to the next,
+// which compresses small messages better and costs each connection a quarter of a megabyte; by default
+// nobody does.
 #pragma once
 
 #include <gyre/websocket/header_lookup.hpp>
@@ -19,13 +20,15 @@ namespace gyre::websocket {
 struct deflate_options {
     deflate_options() noexcept = default;
 
-    bool our_context_kept = false;   ///< What we send may refer to earlier messages.
-    bool peer_context_kept = false;  ///< What the peer sends may; it costs us its window, 32 KiB or less.
-    int our_window_bits = 15;        ///< 9 to 15.
-    int peer_window_bits = 15;       ///< 9 to 15.
-    int level = 6;                   ///< 1, fast, to 9, small.
-    int memory_level = 8;            ///< 1 to 9: memory of our side, 2^(memory_level + 9) bytes and the window.
-    std::size_t bytes_min = 64;      ///< Messages below are sent as they are.
+    bool our_context_kept = false;  ///< What we send may refer to earlier messages.
+    bool peer_context_kept =
+        false;                 ///< What the peer sends may; it costs us its window, 32 KiB or less.
+    int our_window_bits = 15;  ///< 9 to 15.
+    int peer_window_bits = 15;  ///< 9 to 15.
+    int level = 6;              ///< 1, fast, to 9, small.
+    int memory_level =
+        8;  ///< 1 to 9: memory of our side, 2^(memory_level + 9) bytes and the window.
+    std::size_t bytes_min = 64;  ///< Messages below are sent as they are.
 };
 
 /// What was agreed.

@@ -2,9 +2,9 @@
 //
 // What the bytes of a peer mean: the receiving half of the protocol, without a stream, a clock or memory.
 //
-// It looks at bytes in the caller's buffer, takes masks off in place and holds everything to the protocol as
-// soon as it can be told: the first byte of a frame that must not be, the first byte of a text that is no
-// UTF-8, the length of a message that is too large before any of it has come. connection.hpp drives it.
+// It looks at bytes in the caller's buffer, takes masks off in place and holds everything to the protocol
+// as soon as it can be told: the first byte of a frame that must not be, the first byte of a text that is
+// no UTF-8, the length of a message that is too large before any of it has come. connection.hpp drives it.
 #pragma once
 
 #include <gyre/base/buffer.hpp>
@@ -38,7 +38,8 @@ struct parsed {
 
     kind what = kind::incomplete;
     std::size_t skipped = 0;  ///< Bytes of a header in front of `bytes`.
-    mutable_buffer bytes;     ///< Without a mask; a part of what was shown, right behind what is skipped.
+    mutable_buffer
+        bytes;  ///< Without a mask; a part of what was shown, right behind what is skipped.
     message_kind message = message_kind::binary;
     bool compressed = false;                  ///< The message is deflated.
     bool first = false;                       ///< Nothing of the message was told before.
@@ -108,7 +109,8 @@ private:
     bool told_of_message_ = false;
     bool compressed_ = false;
     message_kind message_ = message_kind::binary;
-    std::uint64_t message_bytes_ = 0;  // Of the frames that have begun. Invariant: within the limit.
+    std::uint64_t message_bytes_ =
+        0;  // Of the frames that have begun. Invariant: within the limit.
     utf8_validator text_;
 };
 

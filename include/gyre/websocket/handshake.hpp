@@ -2,8 +2,9 @@
 //
 // The opening handshake of both ends, as functions from fields to fields.
 //
-// Who reads and writes the request is not their business: HTTP/1.1 today, a test, a stored trace. Each way in
-// which a handshake fails has its own name, because "it does not connect" is what operators hear most often.
+// Who reads and writes the request is not their business: HTTP/1.1 today, a test, a stored trace. Each way
+// in which a handshake fails has its own name, because "it does not connect" is what operators hear most
+// often.
 #pragma once
 
 #include <gyre/base/buffer.hpp>
@@ -31,17 +32,17 @@ enum class handshake_failure : std::uint8_t {
     none,
     // Told by servers.
     not_get,
-    no_upgrade,        ///< `Upgrade: websocket` or `Connection: upgrade` is missing.
-    no_host,           ///< `Host` is missing or there are several.
-    bad_key,           ///< `Sec-WebSocket-Key` is missing, repeated or no key.
-    other_version,     ///< A version of the protocol other than 13.
-    foreign_origin,    ///< A browser's page of another origin, which is not among those allowed.
+    no_upgrade,      ///< `Upgrade: websocket` or `Connection: upgrade` is missing.
+    no_host,         ///< `Host` is missing or there are several.
+    bad_key,         ///< `Sec-WebSocket-Key` is missing, repeated or no key.
+    other_version,   ///< A version of the protocol other than 13.
+    foreign_origin,  ///< A browser's page of another origin, which is not among those allowed.
     // Told by clients.
-    not_switched,      ///< The server answered with another status than 101.
+    not_switched,  ///< The server answered with another status than 101.
     answer_without_upgrade,
     wrong_accept_key,  ///< Whoever answered has not read this request.
     stray_subprotocol,
-    stray_extension,   ///< One that was not offered, or parameters that do not fit the offer.
+    stray_extension,  ///< One that was not offered, or parameters that do not fit the offer.
 };
 
 /// A sentence for an operator; static storage.
@@ -75,7 +76,8 @@ struct server_handshake {
 /// @param  method  "GET", if it is one.
 /// @param  fields  Of the request; borrowed until it returns.
 /// Cost:   some hundred ns; allocates strings of the answer.
-[[nodiscard]] server_handshake answer_handshake(std::string_view method, const header_lookup& fields,
+[[nodiscard]] server_handshake answer_handshake(std::string_view method,
+                                                const header_lookup& fields,
                                                 const server_handshake_options& options);
 
 /// What a client offers.

@@ -21,11 +21,11 @@ struct header_field {
 
 /// Fields with a `name` and a `value` each, in their order.
 template <class Fields>
-concept header_fields = std::ranges::input_range<const Fields> && requires(
-    std::ranges::range_reference_t<const Fields> field) {
-    { field.name } -> std::convertible_to<std::string_view>;
-    { field.value } -> std::convertible_to<std::string_view>;
-};
+concept header_fields = std::ranges::input_range<const Fields> &&
+                        requires(std::ranges::range_reference_t<const Fields> field) {
+                            { field.name } -> std::convertible_to<std::string_view>;
+                            { field.value } -> std::convertible_to<std::string_view>;
+                        };
 
 /// Such fields, borrowed.
 class header_lookup {

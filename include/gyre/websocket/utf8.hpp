@@ -2,8 +2,8 @@
 //
 // Whether bytes are UTF-8, told at the first byte that cannot be, however they are cut.
 //
-// A text message must be UTF-8 as a whole, but its frames, and what one read brings of them, may end within a
-// character. So the check is a small machine that remembers how far into a character it is.
+// A text message must be UTF-8 as a whole, but its frames, and what one read brings of them, may end
+// within a character. So the check is a small machine that remembers how far into a character it is.
 #pragma once
 
 #include <gyre/base/buffer.hpp>

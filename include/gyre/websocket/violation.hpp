@@ -2,8 +2,8 @@
 //
 // What a peer can do wrong, in one list.
 //
-// An operator who reads "protocol error" in a log cannot tell a broken client from an attack. Each way has its
-// own sentence here, the number that the peer is told, and the error that our caller gets.
+// An operator who reads "protocol error" in a log cannot tell a broken client from an attack. Each way has
+// its own sentence here, the number that the peer is told, and the error that our caller gets.
 #pragma once
 
 #include <gyre/base/error.hpp>
@@ -42,8 +42,8 @@ enum class violation : std::uint8_t {
 /// What the peer is told. @pre  not `none`.
 [[nodiscard]] close_code close_code_for(violation which) noexcept;
 
-/// What the caller gets: `errc::limit_exceeded` for what is too large, `errc::malformed` for a payload that is
-/// not what it says, `errc::protocol_error` for everything else; no error for `none`.
+/// What the caller gets: `errc::limit_exceeded` for what is too large, `errc::malformed` for a payload
+/// that is not what it says, `errc::protocol_error` for everything else; no error for `none`.
 [[nodiscard]] error error_for(violation which) noexcept;
 
 }  // namespace gyre::websocket
