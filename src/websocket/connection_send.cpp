@@ -21,7 +21,7 @@ constexpr std::size_t deflate_bytes_max = std::size_t{64} << 10;
 constexpr std::size_t kept_bytes_max = std::size_t{64} << 10;
 constexpr int zlib_window_bits_min = 9;
 
-frame_header header_of(opcode code) noexcept {
+frame_header header_of(frame_opcode code) noexcept {
     frame_header made;
     made.code = code;
     return made;
@@ -157,7 +157,7 @@ task<io_result<>> message_writer::send(const_buffer bytes, piece_end end) {
         leave();
         co_return error{errc::malformed, activity::write};
     }
-    frame_header header = header_of(begun_ ? opcode::continuation : opcode_of(kind_));
+    frame_header header = header_of(begun_ ? frame_opcode::continuation : opcode_of(kind_));
     header.final = last;
     header.compressed = compressed_ && !begun_;
     begun_ = true;
@@ -186,7 +186,7 @@ task<io_result<>> connection::send_frame(frame_header header, const_buffer paylo
 
 task<io_result<>> connection::ping(const_buffer payload) {
     expects(payload.size() <= control_bytes_max, "a ping holds 125 bytes");
-    const io_result<> sent = co_await send_frame(header_of(opcode::ping), payload);
+    const io_result<> sent = co_await send_frame(header_of(frame_opcode::ping), payload);
     co_return sent;
 }
 
@@ -195,7 +195,7 @@ task<io_result<>> connection::ask_peer() {
     const mutex::guard held = frames_.try_lock();
     if (!held.owns() || torn_) co_return io_result<>{};
     asked_ = true;
-    const io_result<> sent = co_await put_frame(header_of(opcode::ping), {});
+    const io_result<> sent = co_await put_frame(header_of(frame_opcode::ping), {});
     co_return sent;
 }
 
@@ -212,7 +212,7 @@ task<io_result<>> connection::put_pong() {
     const std::size_t bytes = pong_bytes_;
     pong_due_ = false;
     const io_result<> sent =
-        co_await put_frame(header_of(opcode::pong), const_buffer{payload}.first(bytes));
+        co_await put_frame(header_of(frame_opcode::pong), const_buffer{payload}.first(bytes));
     co_return sent;
 }
 
@@ -237,7 +237,7 @@ task<io_result<>> connection::send_close(close_reason why) {
     }
     close_sent_ = true;
     const io_result<> sent =
-        co_await put_frame(header_of(opcode::close), const_buffer{payload}.first(bytes));
+        co_await put_frame(header_of(frame_opcode::close), const_buffer{payload}.first(bytes));
     co_return sent;
 }
 

@@ -16,7 +16,9 @@ constexpr unsigned length_in_8_bytes = 127;
 
 bool has(std::byte of, std::byte bits) noexcept { return (of & bits) != std::byte{}; }
 
-opcode code_in(std::byte first) noexcept { return static_cast<opcode>(first & std::byte{0x0f}); }
+frame_opcode code_in(std::byte first) noexcept {
+    return static_cast<frame_opcode>(first & std::byte{0x0f});
+}
 
 unsigned short_length(std::byte second) noexcept {
     return static_cast<unsigned>(second & std::byte{0x7f});
@@ -33,14 +35,14 @@ std::uint64_t big_endian(const_buffer bytes) noexcept {
     return number;
 }
 
-bool known(opcode code) noexcept {
+bool known(frame_opcode code) noexcept {
     switch (code) {
-        case opcode::continuation:
-        case opcode::text:
-        case opcode::binary:
-        case opcode::close:
-        case opcode::ping:
-        case opcode::pong: return true;
+        case frame_opcode::continuation:
+        case frame_opcode::text:
+        case frame_opcode::binary:
+        case frame_opcode::close:
+        case frame_opcode::ping:
+        case frame_opcode::pong: return true;
     }
     return false;
 }
@@ -53,13 +55,13 @@ constexpr std::uint64_t deflated_max(std::uint64_t bytes) noexcept {
 }  // namespace
 
 violation frame_parser::check_first(std::byte first) const noexcept {
-    const opcode code = code_in(first);
+    const frame_opcode code = code_in(first);
     const bool compressed = has(first, compressed_bit);
     // RFC 6455, 5.2: RSV1, RSV2, RSV3.
     if (has(first, unused_bits)) return violation::reserved_bits;
     // RFC 7692, 6: only the first frame of a message has it, control frames never.
     if (compressed &&
-        (deflate_ == deflate::refused || is_control(code) || code == opcode::continuation)) {
+        (deflate_ == deflate::refused || is_control(code) || code == frame_opcode::continuation)) {
         return violation::reserved_bits;
     }
     if (!known(code)) return violation::reserved_opcode;
@@ -68,7 +70,7 @@ violation frame_parser::check_first(std::byte first) const noexcept {
         return has(first, final_bit) ? violation::none : violation::fragmented_control;
     }
     // RFC 6455, 5.4.
-    if (code == opcode::continuation) {
+    if (code == frame_opcode::continuation) {
         return in_message_ ? violation::none : violation::stray_continuation;
     }
     return in_message_ ? violation::interrupted_message : violation::none;
@@ -196,8 +198,8 @@ parsed frame_parser::control(mutable_buffer bytes, parsed out) noexcept {
     remaining_ = 0;
     in_payload_ = false;
     switch (code_) {
-        case opcode::ping: out.what = parsed::kind::ping; break;
-        case opcode::pong: out.what = parsed::kind::pong; break;
+        case frame_opcode::ping: out.what = parsed::kind::ping; break;
+        case frame_opcode::pong: out.what = parsed::kind::pong; break;
         default: return close(out.bytes, out);
     }
     return out;

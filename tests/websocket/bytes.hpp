@@ -56,7 +56,7 @@ inline constexpr websocket::masking_key test_key{std::byte{0x37}, std::byte{0xfa
                                                  std::byte{0x3d}};
 
 /// What a client would send.
-[[nodiscard]] inline bytes client_frame(websocket::opcode code, std::string_view payload,
+[[nodiscard]] inline bytes client_frame(websocket::frame_opcode code, std::string_view payload,
                                         bool final = true) {
     websocket::frame_header header;
     header.code = code;
@@ -66,7 +66,7 @@ inline constexpr websocket::masking_key test_key{std::byte{0x37}, std::byte{0xfa
 }
 
 /// What a server would send.
-[[nodiscard]] inline bytes server_frame(websocket::opcode code, std::string_view payload,
+[[nodiscard]] inline bytes server_frame(websocket::frame_opcode code, std::string_view payload,
                                         bool final = true) {
     websocket::frame_header header;
     header.code = code;

@@ -11,7 +11,8 @@ TEST_CASE("close codes: those that are registered or the program's own travel, n
         INFO("code ", each);
         CHECK(may_travel(static_cast<close_code>(each)));
     }
-    for (const int each : {0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65535}) {
+    for (const int each :
+         {0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65535}) {
         INFO("code ", each);
         CHECK_FALSE(may_travel(static_cast<close_code>(each)));
     }

@@ -103,24 +103,23 @@ TEST_CASE("frame parser: the standard's examples, split at every byte") {
 
 // RFC 6455, 5.4 and 5.5.
 TEST_CASE("frame parser: control frames come between fragments, split at every byte") {
-    bytes all = client_frame(opcode::text, "one ", false);
-    all += client_frame(opcode::ping, "still there?");
-    all += client_frame(opcode::continuation, "", false);
-    all += client_frame(opcode::continuation, "two ", false);
-    all += client_frame(opcode::pong, "");
-    all += client_frame(opcode::continuation, "three");
-    all += client_frame(opcode::binary, "");
-    all += client_frame(opcode::close, close_payload(1001, "bye"));
+    bytes all = client_frame(frame_opcode::text, "one ", false);
+    all += client_frame(frame_opcode::ping, "still there?");
+    all += client_frame(frame_opcode::continuation, "", false);
+    all += client_frame(frame_opcode::continuation, "two ", false);
+    all += client_frame(frame_opcode::pong, "");
+    all += client_frame(frame_opcode::continuation, "three");
+    all += client_frame(frame_opcode::binary, "");
+    all += client_frame(frame_opcode::close, close_payload(1001, "bye"));
 
-    check_every_split(
-        server(), all,
-        "[t:one <ping still there?>two <pong >three][b:]<close 1001 bye>");
+    check_every_split(server(), all,
+                      "[t:one <ping still there?>two <pong >three][b:]<close 1001 bye>");
 }
 
 TEST_CASE("frame parser: payloads of every form of length") {
     for (const std::size_t size : {125U, 126U, 127U, 128U, 65535U, 65536U, 70000U}) {
         const std::string payload(size, 'x');
-        const run whole = parse(server(), client_frame(opcode::binary, payload), {1000});
+        const run whole = parse(server(), client_frame(frame_opcode::binary, payload), {1000});
         CHECK(whole.told == "[b:" + payload + "]");
     }
 }
@@ -151,16 +150,17 @@ TEST_CASE("frame parser: control frames are whole and short") {
     CHECK(why_refused(server(), hex("89 fe")) == violation::long_control);
     CHECK(why_refused(client(), hex("88 7f")) == violation::long_control);
     const std::string most(control_bytes_max, 'p');
-    CHECK(parse(server(), client_frame(opcode::ping, most), {7}).told == "<ping " + most + ">");
+    CHECK(parse(server(), client_frame(frame_opcode::ping, most), {7}).told ==
+          "<ping " + most + ">");
 }
 
 // RFC 6455, 5.4.
 TEST_CASE("frame parser: continuations continue something, and nothing else does") {
     CHECK(why_refused(server(), hex("80")) == violation::stray_continuation);
-    bytes twice = client_frame(opcode::text, "a", false);
+    bytes twice = client_frame(frame_opcode::text, "a", false);
     twice += hex("81");
     CHECK(why_refused(server(), twice) == violation::interrupted_message);
-    bytes after = client_frame(opcode::text, "a");
+    bytes after = client_frame(frame_opcode::text, "a");
     after += hex("00");
     CHECK(why_refused(server(), after) == violation::stray_continuation);
 }
@@ -174,7 +174,8 @@ TEST_CASE("frame parser: clients mask, servers do not") {
 // RFC 6455, 5.2: payload length.
 TEST_CASE("frame parser: lengths take no more bytes than they need") {
     CHECK(why_refused(client(), hex("82 7e 00 7d")) == violation::wasteful_length);
-    CHECK(why_refused(client(), hex("82 7f 00 00 00 00 00 00 ff ff")) == violation::wasteful_length);
+    CHECK(why_refused(client(), hex("82 7f 00 00 00 00 00 00 ff ff")) ==
+          violation::wasteful_length);
     CHECK(why_refused(client(), hex("82 7f 80 00 00 00 00 00 00 00")) ==
           violation::impossible_length);
 }
@@ -188,38 +189,39 @@ TEST_CASE("frame parser: what is too large is refused before it has come") {
     CHECK(why_refused(client(limits), hex("82 7e 03 e9")) == violation::large_frame);
     CHECK(why_refused(client(), hex("82 7f 00 00 00 00 40 00 00 00")) == violation::large_frame);
 
-    bytes two = server_frame(opcode::binary, std::string(1000, 'x'), false);
+    bytes two = server_frame(frame_opcode::binary, std::string(1000, 'x'), false);
     two += hex("80 7e 01 f4");
     CHECK(why_refused(client(limits), two) == violation::none);
-    two = server_frame(opcode::binary, std::string(1000, 'x'), false);
+    two = server_frame(frame_opcode::binary, std::string(1000, 'x'), false);
     two += hex("80 7e 01 f5");
     CHECK(why_refused(client(limits), two) == violation::large_message);
 }
 
 // RFC 6455, 8.1.
 TEST_CASE("frame parser: a text is refused at the first byte that is no UTF-8") {
-    bytes all = client_frame(opcode::text, "ok \xce\xba", false);
-    all += client_frame(opcode::continuation, "\xf4\x90 never looked at", false);
+    bytes all = client_frame(frame_opcode::text, "ok \xce\xba", false);
+    all += client_frame(frame_opcode::continuation, "\xf4\x90 never looked at", false);
     const run found = parse(server(), all, {1});
     CHECK(found.why == violation::text_not_utf8);
-    CHECK(found.shown == client_frame(opcode::text, "ok \xce\xba").size() + 6 + 2);
+    CHECK(found.shown == client_frame(frame_opcode::text, "ok \xce\xba").size() + 6 + 2);
 
-    CHECK(why_refused(server(), client_frame(opcode::text, "\xce")) == violation::text_not_utf8);
-    bytes split = client_frame(opcode::text, "\xce", false);
-    split += client_frame(opcode::continuation, "\xba");
+    CHECK(why_refused(server(), client_frame(frame_opcode::text, "\xce")) ==
+          violation::text_not_utf8);
+    bytes split = client_frame(frame_opcode::text, "\xce", false);
+    split += client_frame(frame_opcode::continuation, "\xba");
     check_every_split(server(), split, "[t:\xce\xba]");
-    CHECK(why_refused(server(), client_frame(opcode::binary, "\xff\xfe")) == violation::none);
+    CHECK(why_refused(server(), client_frame(frame_opcode::binary, "\xff\xfe")) == violation::none);
 }
 
 // RFC 6455, 5.5.1 and 7.4.
 TEST_CASE("frame parser: a close has nothing, or a number that travels and words") {
-    check_every_split(server(), client_frame(opcode::close, ""), "<close 1005 >");
-    CHECK(why_refused(server(), client_frame(opcode::close, "x")) == violation::short_close);
+    check_every_split(server(), client_frame(frame_opcode::close, ""), "<close 1005 >");
+    CHECK(why_refused(server(), client_frame(frame_opcode::close, "x")) == violation::short_close);
     for (const std::uint16_t each : {0, 999, 1004, 1005, 1006, 1016, 2999, 5000}) {
-        CHECK(why_refused(server(), client_frame(opcode::close, close_payload(each))) ==
+        CHECK(why_refused(server(), client_frame(frame_opcode::close, close_payload(each))) ==
               violation::forbidden_close_code);
     }
-    CHECK(why_refused(server(), client_frame(opcode::close, close_payload(1000, "\xce"))) ==
+    CHECK(why_refused(server(), client_frame(frame_opcode::close, close_payload(1000, "\xce"))) ==
           violation::close_text_not_utf8);
 }
 
@@ -227,6 +229,6 @@ TEST_CASE("frame parser: what was refused once stays refused") {
     frame_parser parser = server();
     bytes bad = hex("83");
     CHECK(parser.next(bad).why == violation::reserved_opcode);
-    bytes good = client_frame(opcode::text, "late");
+    bytes good = client_frame(frame_opcode::text, "late");
     CHECK(parser.next(good).why == violation::reserved_opcode);
 }

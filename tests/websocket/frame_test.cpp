@@ -10,12 +10,12 @@ using namespace gyre::websocket;
 
 // RFC 6455, 5.7: the examples.
 TEST_CASE("frames: the standard's examples are written as it writes them") {
-    CHECK(server_frame(opcode::text, "Hello") == hex("81 05 48 65 6c 6c 6f"));
-    CHECK(client_frame(opcode::text, "Hello") == hex("81 85 37 fa 21 3d 7f 9f 4d 51 58"));
-    CHECK(server_frame(opcode::text, "Hel", false) == hex("01 03 48 65 6c"));
-    CHECK(server_frame(opcode::continuation, "lo") == hex("80 02 6c 6f"));
-    CHECK(server_frame(opcode::ping, "Hello") == hex("89 05 48 65 6c 6c 6f"));
-    CHECK(client_frame(opcode::pong, "Hello") == hex("8a 85 37 fa 21 3d 7f 9f 4d 51 58"));
+    CHECK(server_frame(frame_opcode::text, "Hello") == hex("81 05 48 65 6c 6c 6f"));
+    CHECK(client_frame(frame_opcode::text, "Hello") == hex("81 85 37 fa 21 3d 7f 9f 4d 51 58"));
+    CHECK(server_frame(frame_opcode::text, "Hel", false) == hex("01 03 48 65 6c"));
+    CHECK(server_frame(frame_opcode::continuation, "lo") == hex("80 02 6c 6f"));
+    CHECK(server_frame(frame_opcode::ping, "Hello") == hex("89 05 48 65 6c 6c 6f"));
+    CHECK(client_frame(frame_opcode::pong, "Hello") == hex("8a 85 37 fa 21 3d 7f 9f 4d 51 58"));
 }
 
 // RFC 6455, 5.2: payload length.
@@ -37,7 +37,7 @@ TEST_CASE("frames: a length takes as few bytes as it needs") {
 // RFC 7692, 6.
 TEST_CASE("frames: RSV1 marks what is compressed") {
     frame_header made;
-    made.code = opcode::text;
+    made.code = frame_opcode::text;
     made.compressed = true;
     CHECK(copy_of(encoded_header{made}.bytes()) == hex("c1 00"));
 }

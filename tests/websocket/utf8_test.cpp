@@ -31,7 +31,8 @@ bool is_character(std::string_view text) {
 }  // namespace
 
 // RFC 3629, 4.
-TEST_CASE("utf8: of all texts of up to three bytes, and of four that matter, those that are characters") {
+TEST_CASE(
+    "utf8: of all texts of up to three bytes, and of four that matter, those that are characters") {
     std::string text;
     for (unsigned first = 0; first < 256; ++first) {
         text.assign(1, static_cast<char>(first));
@@ -54,7 +55,8 @@ TEST_CASE("utf8: of all texts of up to three bytes, and of four that matter, tho
 
 // RFC 6455, 8.1.
 TEST_CASE("utf8: a text is the same however it is cut") {
-    const std::string text = "plain ascii text, \xce\xba\xe1\xbd\xb9 \xf0\x9f\x98\x80 and the rest of it";
+    const std::string text =
+        "plain ascii text, \xce\xba\xe1\xbd\xb9 \xf0\x9f\x98\x80 and the rest of it";
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
         utf8_validator check;
         REQUIRE(check.take(bytes_of(text).first(cut)));

@@ -23,7 +23,7 @@ enum class role : std::uint8_t { client, server };
 enum class message_kind : std::uint8_t { text = 1, binary = 2 };
 
 // RFC 6455, 5.2 and 11.8.
-enum class opcode : std::uint8_t {
+enum class frame_opcode : std::uint8_t {
     continuation = 0,
     text = 1,
     binary = 2,
@@ -32,11 +32,11 @@ enum class opcode : std::uint8_t {
     pong = 10
 };
 
-[[nodiscard]] constexpr bool is_control(opcode code) noexcept {
+[[nodiscard]] constexpr bool is_control(frame_opcode code) noexcept {
     return (static_cast<std::uint8_t>(code) & 8) != 0;
 }
-[[nodiscard]] constexpr opcode opcode_of(message_kind kind) noexcept {
-    return static_cast<opcode>(kind);
+[[nodiscard]] constexpr frame_opcode opcode_of(message_kind kind) noexcept {
+    return static_cast<frame_opcode>(kind);
 }
 
 /// Most bytes of a control frame's payload. RFC 6455, 5.5.
@@ -46,7 +46,7 @@ inline constexpr std::size_t control_bytes_max = 125;
 inline constexpr std::size_t frame_header_bytes_max = 14;
 
 struct frame_header {
-    opcode code = opcode::binary;
+    frame_opcode code = frame_opcode::binary;
     bool final = true;        ///< FIN: the message ends with this frame.
     bool compressed = false;  ///< RSV1: the message is deflated. RFC 7692, 6.
     std::uint64_t payload_bytes = 0;

@@ -99,7 +99,7 @@ private:
     // The frame whose header has been taken.
     bool in_payload_ = false;
     bool final_ = false;
-    opcode code_ = opcode::binary;
+    frame_opcode code_ = frame_opcode::binary;
     masking_key key_{};
     std::uint64_t remaining_ = 0;  // Of its payload.
     std::size_t key_offset_ = 0;   // Below 4.
