@@ -104,7 +104,8 @@ TEST_CASE("websocket: messages come back as they were sent, whatever the pipe ho
 // RFC 6455, 5.4.
 TEST_CASE("websocket: fragments make one message, with other frames between them") {
     on_every_backend([](io_context&) -> task<> {
-        for (const agreement& agreed : {agreement{}, deflated(false), deflated(true)}) {
+        const std::vector<agreement> kinds{agreement{}, deflated(false), deflated(true)};
+        for (const agreement& agreed : kinds) {
             both_ends ends{100'000, agreed};
             io_result<message_writer> begun =
                 co_await ends.client.begin_message(message_kind::text);
@@ -126,7 +127,8 @@ TEST_CASE("websocket: fragments make one message, with other frames between them
 
 TEST_CASE("websocket: a message of any size is received in memory that is fixed") {
     on_every_backend([](io_context&) -> task<> {
-        for (const agreement& agreed : {agreement{}, deflated(false)}) {
+        const std::vector<agreement> kinds{agreement{}, deflated(false)};
+        for (const agreement& agreed : kinds) {
             both_ends ends{8192, agreed};
             const std::string text(1'000'000, 'x');
             const auto read = [&]() -> task<> {

@@ -23,6 +23,8 @@ namespace gyre::websocket {
 
 /// What both ends have agreed on.
 struct agreement {
+    agreement() = default;
+
     std::string subprotocol;  ///< Empty: none.
     std::optional<deflate_agreement> deflate;
 };
@@ -65,6 +67,8 @@ struct server_handshake_options {
 
 /// A server's answer to a handshake.
 struct server_handshake {
+    server_handshake() = default;
+
     handshake_failure failure = handshake_failure::none;
     unsigned status = 101;             ///< Of HTTP, for the response.
     std::vector<header_field> fields;  ///< All that the response needs.
@@ -104,6 +108,8 @@ public:
 
     /// What came of it.
     struct outcome {
+        outcome() = default;
+
         handshake_failure failure = handshake_failure::none;
         websocket::agreement agreed;
     };
