@@ -4,6 +4,7 @@
 #include <support/harness.hpp>
 #include <websocket/bytes.hpp>
 
+#include <random>
 #include <string>
 
 using namespace gyre;
@@ -54,9 +55,10 @@ TEST_CASE(
     frame_compressor by;
     prepared_message small = prepared("too small");
     CHECK(by.frame_of(small, window(15)).bytes().data() == small.plain().bytes().data());
-    std::string noise;
-    for (unsigned each = 0; each < 100; ++each) noise += static_cast<char>(' ' + each * 37 % 90);
-    prepared_message no_gain = prepared(noise);
+    std::mt19937 random{1};
+    bytes noise(100);
+    for (std::byte& each : noise) each = static_cast<std::byte>(random());
+    prepared_message no_gain = prepared_message::make(message_kind::binary, noise).take();
     CHECK(by.frame_of(no_gain, window(15)).bytes().data() == no_gain.plain().bytes().data());
     prepared_message large = prepared(std::string(1000, 'x'));
     CHECK(by.frame_of(large, std::nullopt).bytes().data() == large.plain().bytes().data());
