@@ -318,8 +318,8 @@ task<io_result<std::size_t>> connection::put_masked(frame_header header, const_b
         const std::size_t count = std::min(payload.size() - done, masked_bytes - used);
         mask_copy(payload.subspan(done, count), {masked_.get() + used, count}, key, done);
         done += count;
-        const const_buffer piece{masked_.get(), used + count};
-        const io_result<std::size_t> put_now = co_await put({&piece, 1});
+        const const_buffer ready{masked_.get(), used + count};
+        const io_result<std::size_t> put_now = co_await put({&ready, 1});
         sent += put_now.value();
         if (!put_now.ok()) co_return io_result<std::size_t>{put_now.error(), sent};
         used = 0;

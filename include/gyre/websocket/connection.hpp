@@ -239,8 +239,6 @@ private:
     [[nodiscard]] bool compresses(std::size_t bytes) const noexcept;
     [[nodiscard]] deflater& our_deflater() noexcept;
     [[nodiscard]] task<> deflate_piece(const_buffer payload, piece_end end);
-    [[nodiscard]] task<io_result<>> send_piece(frame_header header, const_buffer payload,
-                                               bool deflated);
     [[nodiscard]] task<io_result<>> send_frame(frame_header header, const_buffer payload);
     [[nodiscard]] task<io_result<>> send_close(close_reason why);
     [[nodiscard]] task<io_result<>> answer_ping();

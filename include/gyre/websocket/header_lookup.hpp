@@ -46,9 +46,9 @@ public:
             std::string_view name;
             Visitor& visit;
         } wanted{name, visit};
-        each_(fields_, &wanted, [](void* to, std::string_view found, std::string_view value) {
+        each_(fields_, &wanted, [](void* to, std::string_view field, std::string_view value) {
             auto& it = *static_cast<state*>(to);
-            if (same_name(it.name, found)) it.visit(value);
+            if (same_name(it.name, field)) it.visit(value);
         });
     }
 
