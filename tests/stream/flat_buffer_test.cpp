@@ -90,6 +90,18 @@ TEST_CASE("consumed bytes stay where they are until there must be room") {
     CHECK(text_of(first) == "abc");
 }
 
+TEST_CASE("what is dropped behind was never committed") {
+    flat_buffer buffer{{8, 8}};
+    buffer.append(bytes_of("kept, no"));
+
+    buffer.drop_back(4);
+
+    CHECK(text_of(buffer.data()) == "kept");
+    CHECK(buffer.prepare(4).size() == 4);
+    buffer.drop_back(4);
+    CHECK(buffer.empty());
+}
+
 TEST_CASE("memory is given back when asked for, and the content stays") {
     flat_buffer buffer{buffer_bounds{0, 1024}};
     buffer.append(bytes_of(std::string(500, 'x')));
