@@ -139,10 +139,12 @@ violation connection::inflate_some(std::size_t bytes_max) noexcept {
 task<io_result<parsed>> connection::next_payload() {
     for (;;) {
         if (failure_) co_return failure_;
+        io_result<> went_on;
+        if (pong_due_) went_on = co_await answer_ping();
+        if (!went_on.ok()) co_return went_on.error();
         const parsed next = parser_.next(buffer_.raw());
         buffer_.skip(next.skipped);
         if (next.what == parsed::kind::payload) co_return io_result<parsed>{next};
-        io_result<> went_on;
         if (next.what == parsed::kind::incomplete) {
             went_on = co_await read_more();
         } else {
@@ -165,8 +167,6 @@ task<io_result<>> connection::take_control(parsed what) {
         pong_bytes_ = what.bytes.size();
         pong_due_ = true;
         buffer_.skip(what.bytes.size());
-        outcome = co_await shielded(answer_ping(), options_.close_timeout);
-        if (!outcome.ok()) static_cast<void>(fail(outcome.error()));
         co_return outcome;
     }
     if (what.what == parsed::kind::close) {
@@ -238,7 +238,7 @@ task<io_result<>> connection::alarmed() {
     if (failure_) co_return failure_;
     if (close_sent_ || asked_) co_return fail({errc::timed_out, activity::read});
     silence_->expires_after(options_.pong_timeout);
-    const io_result<> asked = co_await shielded(ask_peer(), options_.close_timeout);
+    const io_result<> asked = co_await shielded(ask_peer(), options_.pong_timeout);
     if (!asked.ok()) co_return fail(asked.error());
     co_return io_result<>{};
 }

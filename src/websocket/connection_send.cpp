@@ -204,6 +204,8 @@ task<io_result<>> connection::answer_ping() {
     const mutex::guard held = frames_.try_lock();
     if (!held.owns() || close_sent_ || torn_) co_return io_result<>{};
     const io_result<> sent = co_await put_pong();
+    // A stop has left the answer to the next receive, unless it came within.
+    if (!sent.ok() && torn_) co_return fail(sent.error());
     co_return sent;
 }
 
@@ -213,6 +215,7 @@ task<io_result<>> connection::put_pong() {
     pong_due_ = false;
     const io_result<> sent =
         co_await put_frame(header_of(frame_opcode::pong), const_buffer{payload}.first(bytes));
+    if (!sent.ok() && !torn_) pong_due_ = true;
     co_return sent;
 }
 

@@ -100,10 +100,10 @@ public:
     ///                was silent too long, or did not take an answer to a ping in time; those of the
     ///                stream. Each of them is the end, and every later call tells the same. `errc::busy`
     ///                while another receive is pending.
-    /// Cancellation:  `errc::canceled`; nothing is lost, and the next call goes on there. An answer that is
-    ///                being written is written first, for `close_timeout` at most.
+    /// Cancellation:  `errc::canceled`; nothing is lost, and the next call goes on there. Only where a stop
+    ///                meets an answer that is written in part, nothing can be sent after that.
     /// Threads:       resumes on the caller's executor.
-    /// Cost:          three frames from the frame cache, a read if there is no message in memory; memory
+    /// Cost:          four frames from the frame cache, a read if there is no message in memory; memory
     ///                for what has come of the message, at most `limits.message_bytes_max`.
     [[nodiscard]] task<io_result<message>> receive();
 
