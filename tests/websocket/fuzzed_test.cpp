@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The functions of the fuzzers on proper input that was damaged, in every build.
-#include <websocket/fuzzed.hpp>
+#include <websocket/fuzz/fuzzed.hpp>
 
 #include <support/harness.hpp>
 #include <websocket/bytes.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // One of fuzzed.hpp's functions under libFuzzer; the build says which.
-#include <websocket/fuzzed.hpp>
+#include <websocket/fuzz/fuzzed.hpp>
 
 #include <cstddef>
 #include <cstdint>

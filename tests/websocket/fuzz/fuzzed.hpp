@@ -2,7 +2,7 @@
 //
 // What fuzzers do with bytes that anybody may send: functions that abort where a promise is broken.
 //
-// fuzz/libfuzzer.cpp hands them to libFuzzer; fuzzed_test.cpp hands them damaged bytes in every build.
+// libfuzzer.cpp hands them to libFuzzer; ../fuzzed_test.cpp hands them damaged bytes in every build.
 #pragma once
 
 #include <gyre/base/buffer.hpp>

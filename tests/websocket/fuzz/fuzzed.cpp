@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <websocket/fuzzed.hpp>
+#include <websocket/fuzz/fuzzed.hpp>
 
 #include <gyre/base/check.hpp>
 #include <gyre/websocket/deflate.hpp>
