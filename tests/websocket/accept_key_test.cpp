@@ -33,7 +33,7 @@ TEST_CASE("accept key: SHA-1 of known texts, and of texts around the end of a bl
 TEST_CASE("accept key: Base64 of the standard's examples") {
     CHECK(base64(bytes_of("")).empty());
     CHECK(base64(bytes_of("f")) == "Zg==");
-    CHECK(base64(bytes_of("fo")) == "Zm8=");
+    CHECK(base64(bytes_of("foo").first(2)) == "Zm8=");
     CHECK(base64(bytes_of("foo")) == "Zm9v");
     CHECK(base64(bytes_of("foobar")) == "Zm9vYmFy");
 }

@@ -4,6 +4,8 @@
 #include <support/harness.hpp>
 #include <websocket/bytes.hpp>
 
+#include <string_view>
+
 using namespace gyre;
 using namespace gyre::testing;
 using namespace gyre::websocket;
@@ -12,7 +14,8 @@ using namespace gyre::websocket;
 TEST_CASE("frames: the standard's examples are written as it writes them") {
     CHECK(server_frame(frame_opcode::text, "Hello") == hex("81 05 48 65 6c 6c 6f"));
     CHECK(client_frame(frame_opcode::text, "Hello") == hex("81 85 37 fa 21 3d 7f 9f 4d 51 58"));
-    CHECK(server_frame(frame_opcode::text, "Hel", false) == hex("01 03 48 65 6c"));
+    const std::string_view hello = "Hello";
+    CHECK(server_frame(frame_opcode::text, hello.substr(0, 3), false) == hex("01 03 48 65 6c"));
     CHECK(server_frame(frame_opcode::continuation, "lo") == hex("80 02 6c 6f"));
     CHECK(server_frame(frame_opcode::ping, "Hello") == hex("89 05 48 65 6c 6c 6f"));
     CHECK(client_frame(frame_opcode::pong, "Hello") == hex("8a 85 37 fa 21 3d 7f 9f 4d 51 58"));
