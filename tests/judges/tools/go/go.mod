@@ -1,0 +1,3 @@
+module gyre/tests/judges
+
+go 1.26.0
