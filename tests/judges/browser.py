@@ -53,7 +53,8 @@ class Browser:
         self._read, from_browser = os.pipe()
         # It reads descriptor 3 and writes 4; the shell moves ours there, whatever their numbers are.
         command = ["/bin/sh", "-c", f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"', "sh", found, *QUIET,
-                   *options, "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}", "about:blank"]
+                   *options, "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}",
+                   "about:blank"]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL, start_new_session=True,
                                          pass_fds=(to_browser, from_browser))

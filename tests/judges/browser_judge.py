@@ -26,8 +26,9 @@ ECHO = """
             if (!same(messages[next++], event.data)) ++wrong;
             if (next === messages.length) socket.close(1000, "done");
         };
-        socket.onclose = (event) => resolve(`${next} came back, ${wrong} changed, closed with ${event.code} ` +
-            `${event.wasClean ? "cleanly" : "uncleanly"}, extensions "${socket.extensions}"`);
+        socket.onclose = (event) => resolve(`${next} came back, ${wrong} changed, ` +
+            `closed with ${event.code} ${event.wasClean ? "cleanly" : "uncleanly"}, ` +
+            `extensions "${socket.extensions}"`);
         setTimeout(() => resolve(`${next} came back in 15 s`), 15000);
     });
 })()
@@ -36,8 +37,8 @@ ECHOED = "204 came back, 0 changed, closed with 1000 cleanly"
 
 
 def judge_page(subject: Subject) -> list[Row]:
-    """GET / is a page; it has to load without a word on the console. A page with `data-ready` on its body, set
-    when it is done, is waited for."""
+    """GET / is a page; it has to load without a word on the console. One whose body has `data-ready` is
+    waited for until that is `yes`."""
     with serving(subject) as server:
         try:
             with Browser() as browser:

@@ -15,11 +15,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-NOW = datetime.datetime.now(datetime.timezone.utc)
+NOW = datetime.datetime.now(datetime.UTC)
 DAY = datetime.timedelta(days=1)
-SIGNING = dict(digital_signature=False, content_commitment=False, key_encipherment=False,
-               data_encipherment=False, key_agreement=False, key_cert_sign=True, crl_sign=True,
-               encipher_only=False, decipher_only=False)
+USES = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
+        "key_cert_sign", "crl_sign", "encipher_only", "decipher_only")
+
+
+def key_usage(*granted):
+    return x509.KeyUsage(**{use: use in granted for use in USES})
 
 
 class Issuer:
@@ -38,19 +41,20 @@ class Issuer:
                    .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.key.public_key()),
                                   False))
         if authority:
-            builder = builder.add_extension(x509.KeyUsage(**SIGNING), critical=True)
+            builder = builder.add_extension(key_usage("key_cert_sign", "crl_sign"), critical=True)
         else:
-            use = SIGNING | dict(digital_signature=True, key_cert_sign=False, crl_sign=False)
-            builder = (builder.add_extension(x509.KeyUsage(**use), critical=True)
+            builder = (builder.add_extension(key_usage("digital_signature"), critical=True)
                        .add_extension(x509.ExtendedKeyUsage([purpose]), False)
-                       .add_extension(x509.SubjectAlternativeName([x509.DNSName(each) for each in hosts]), False))
+                       .add_extension(x509.SubjectAlternativeName([x509.DNSName(each) for each in hosts]),
+                                      False))
         self.certificate = builder.sign(signer.key, hashes.SHA256())
         self.chain = [self.certificate] + (above.chain if above else [])
 
     def write(self, folder, name):
         # A root is not sent.
         sent = self.chain[:-1] if len(self.chain) > 1 else self.chain
-        (folder / f"{name}.pem").write_bytes(b"".join(each.public_bytes(serialization.Encoding.PEM) for each in sent))
+        (folder / f"{name}.pem").write_bytes(
+            b"".join(each.public_bytes(serialization.Encoding.PEM) for each in sent))
         (folder / f"{name}.key").write_bytes(self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
 

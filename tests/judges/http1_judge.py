@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
 import threading
@@ -62,7 +63,7 @@ def read_answers(data: bytes, methods: list[bytes], ended: bool) -> list[Answer]
     while data:
         end = data.find(b"\r\n\r\n")
         if end < 0:
-            if ended or not b"HTTP/1.".startswith(data[:7]) and not data.startswith(b"HTTP/1."):
+            if ended or (not b"HTTP/1.".startswith(data[:7]) and not data.startswith(b"HTTP/1.")):
                 raise Broken(f"not an answer: {data[:60]!r}")
             break
         head, rest = data[:end + 2], data[end + 4:]
@@ -92,7 +93,8 @@ class Exchange:
     def __str__(self) -> str:
         statuses = " ".join(str(each.status) for each in self.answers[:5]) or "no answer"
         more = f" and {len(self.answers) - 5} more" if len(self.answers) > 5 else ""
-        return f"{statuses}{more}, {'closed' if self.closed else 'left open'}{'; ' + self.broken if self.broken else ''}"
+        end = "closed" if self.closed else "left open"
+        return f"{statuses}{more}, {end}{'; ' + self.broken if self.broken else ''}"
 
 
 def send_all(connection: socket.socket, data: bytes, step: int | None, half: bool) -> None:
@@ -109,7 +111,8 @@ def send_all(connection: socket.socket, data: bytes, step: int | None, half: boo
 
 
 def exchange(port: int, case: Case, step: int | None = None) -> Exchange:
-    methods = [line.split(b" ")[0] for line in re.findall(rb"(?:HEAD|GET|POST) [^\r\n]* HTTP", case.sent[:4096])]
+    lines = re.findall(rb"(?:HEAD|GET|POST) [^\r\n]* HTTP", case.sent[:4096])
+    methods = [line.split(b" ")[0] for line in lines]
     found = Exchange([], False)
     with socket.create_connection((HOST, port), SECONDS_MAX) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -132,11 +135,10 @@ def exchange(port: int, case: Case, step: int | None = None) -> Exchange:
                 found.broken = str(broken)
                 break
             if len(found.answers) >= max(case.answers, 1) and not found.closed:
-                deadline = min(deadline, time.monotonic() + (SECONDS_MAX if due_to_close(case) else QUIET_SECONDS))
-        try:
+                patience = SECONDS_MAX if due_to_close(case) else QUIET_SECONDS
+                deadline = min(deadline, time.monotonic() + patience)
+        with contextlib.suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         sender.join()
     return found
 
@@ -175,7 +177,8 @@ def judge(subject: Subject, pieces: tuple[int | None, ...] = (None, 1)) -> list[
                     continue
                 found = exchange(server.port, case, step)
                 name = case.name + (" (byte by byte)" if step else "")
-                rows.append(verdict(name, is_right(case, found), f"{found}; wanted: {wanted(case)}", case.clause))
+                said = f"{found}; wanted: {wanted(case)}"
+                rows.append(verdict(name, is_right(case, found), said, case.clause))
                 if not server.alive():
                     rows.append(verdict(f"the server outlives `{name}`", False, "it has ended", case.clause))
                     return rows

@@ -12,9 +12,10 @@ import contextlib
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import tools
+import toolbox
 from subjects import BUILD, HERE, HOST, CannotStart, Running, Subject, fill, run, serving
 from verdicts import Row, verdict
 
@@ -59,7 +60,8 @@ def nginx(name: str, text: str) -> Subject:
     folder.mkdir(parents=True, exist_ok=True)
     template = folder / "nginx.template"
     template.write_text(text.replace("{folder}", str(folder)), encoding="ascii")
-    start = "sed \"s/@port@/$1/\" \"$2/nginx.template\" >\"$2/nginx.conf\" && exec \"$3\" -p \"$2\" -c \"$2/nginx.conf\""
+    start = """sed "s/@port@/$1/" "$2/nginx.template" >"$2/nginx.conf"
+               exec "$3" -p "$2" -c "$2/nginx.conf\""""
     return Subject(f"nginx-{name}", "host", ("/bin/sh", "-c", start, "sh", "{port}", str(folder), str(NGINX)))
 
 
@@ -81,8 +83,8 @@ def curl(url: str) -> Iterator[Row]:
     for name, arguments, wanted in (
         ("GET", [url, "--write-out", "%{http_code}", "--output", "/dev/null"], "200"),
         ("HEAD", ["--head", url, "--write-out", "%{http_code}", "--output", "/dev/null"], "200"),
-        ("three on one connection", [url, url, url, "--output", "/dev/null", "--output", "/dev/null", "--output",
-                                     "/dev/null", "--write-out", "%{num_connects}"], "100"),
+        ("three on one connection", [url, url, url, *["--output", "/dev/null"] * 3, "--write-out",
+                                     "%{num_connects}"], "100"),
         ("POST", ["--data-binary", "hello", f"{url}echo"], "hello"),
         ("POST in chunks", ["--header", "Transfer-Encoding: chunked", "--data-binary", "hello", f"{url}echo"],
          "hello"),
@@ -93,7 +95,8 @@ def curl(url: str) -> Iterator[Row]:
         status, out = run([*quiet, *arguments], SECONDS_MAX)
         yield verdict(f"curl: {name}", status == 0 and out == wanted, f"{status}: {said(out)}")
     echoed = BUILD / "curl-echoed"
-    status, out = run([*quiet, "--data-binary", f"@{big}", "--output", str(echoed), f"{url}echo"], SECONDS_MAX)
+    status, out = run([*quiet, "--data-binary", f"@{big}", "--output", str(echoed), f"{url}echo"],
+                      SECONDS_MAX)
     same = status == 0 and echoed.read_bytes() == big.read_bytes()
     yield verdict("curl: POST of 1 MiB", same, f"{status}: {said(out)}")
 
@@ -119,24 +122,26 @@ def script(title: str, command: list[str]) -> Iterator[Row]:
 
 
 def python_client(url: str) -> Iterator[Row]:
-    yield from script("Python's http.client", ["/usr/bin/python3", "-B", str(REFERENCES / "http_visitor.py"), url])
+    yield from script("Python's http.client",
+                      ["/usr/bin/python3", "-B", str(REFERENCES / "http_visitor.py"), url])
 
 
 def aiohttp(url: str) -> Iterator[Row]:
-    yield from script("aiohttp", [str(tools.get("python") / "bin" / "python"), "-B",
+    yield from script("aiohttp", [str(toolbox.get("python") / "bin" / "python"), "-B",
                                   str(REFERENCES / "aiohttp_visitor.py"), url])
 
 
 def node(url: str) -> Iterator[Row]:
-    yield from script("Node", [tools.find("node"), str(REFERENCES / "http_visitor.js"), url])
+    yield from script("Node", [toolbox.find("node"), str(REFERENCES / "http_visitor.js"), url])
 
 
 def go(url: str) -> Iterator[Row]:
-    yield from script("Go", [str(tools.get("go") / "peer"), "http1", url])
+    yield from script("Go", [str(toolbox.get("go") / "peer"), "http1", url])
 
 
 CLIENTS: tuple[tuple[str, str | None, Callable[[str], Iterator[Row]]], ...] = (
-    ("curl", "curl", curl), ("wrk", "wrk", wrk), ("ab", "ab", ab), ("Python's http.client", None, python_client),
+    ("curl", "curl", curl), ("wrk", "wrk", wrk), ("ab", "ab", ab),
+    ("Python's http.client", None, python_client),
     ("aiohttp", None, aiohttp), ("Node", "node", node), ("Go", None, go))
 
 
@@ -145,7 +150,7 @@ def visit(name: str, program: str | None, how: Callable[[str], Iterator[Row]], u
         return [Row(name, "skipped", said=f"`{program}` is not installed")]
     try:
         return list(how(url))
-    except tools.Missing as missing:
+    except toolbox.Missing as missing:
         return [Row(name, "skipped", said=str(missing))]
 
 
@@ -168,8 +173,8 @@ def behind_nginx(server: Running) -> list[Row]:
             for name, program, how in CLIENTS:
                 if name in ("curl", "Python's http.client", "Node", "wrk"):
                     found = visit(name, program, how, f"http://{HOST}:{proxy.port}/")
-                    rows += [Row(f"nginx in front, buffering {buffering}: {row.name}", row.outcome, row.clause,
-                                 row.said) for row in found]
+                    title = f"nginx in front, buffering {buffering}"
+                    rows += [replace(row, name=f"{title}: {row.name}") for row in found]
     return rows
 
 
@@ -195,12 +200,13 @@ http {
 
 def servers() -> Iterator[tuple[str, Callable[[], Subject]]]:
     yield "nginx", lambda: nginx("files", FILES)
-    yield "Node", lambda: Subject("node", "host", (tools.find("node"), str(REFERENCES / "http_server.js"), "{port}"))
-    yield "Go", lambda: Subject("go", "host", (str(tools.get("go") / "peer"), "http1-server", "{port}"))
+    yield "Node", lambda: Subject("node", "host", (toolbox.find("node"),
+                                                   str(REFERENCES / "http_server.js"), "{port}"))
+    yield "Go", lambda: Subject("go", "host", (str(toolbox.get("go") / "peer"), "http1-server", "{port}"))
     yield "Python's http.server", lambda: Subject(
         "http.server", "host", ("/usr/bin/python3", "-m", "http.server", "--bind", HOST, "--directory",
                                 str(REFERENCES / "pages"), "{port}"))
-    yield "aiohttp", lambda: Subject("aiohttp", "host", (str(tools.get("python") / "bin" / "python"), "-B",
+    yield "aiohttp", lambda: Subject("aiohttp", "host", (str(toolbox.get("python") / "bin" / "python"), "-B",
                                                          str(REFERENCES / "aiohttp_server.py"), "{port}"))
 
 
@@ -210,7 +216,7 @@ def judge_client(subject: Subject) -> list[Row]:
     for name, make in servers():
         try:
             host = make()
-        except tools.Missing as missing:
+        except toolbox.Missing as missing:
             rows.append(Row(f"server {name}", "skipped", said=str(missing)))
             continue
         try:
@@ -221,7 +227,7 @@ def judge_client(subject: Subject) -> list[Row]:
                     cases += [("/moved", True), ("/round", False)]
                 for path, content in cases:
                     status, out = run(fill(subject.command, url=url + path), SECONDS_MAX)
-                    right = status is not None and (status == 0) == content and (not content or "hello" in out)
+                    right = "hello" in out and status == 0 if content else status not in (0, None)
                     rows.append(verdict(f"server {name}: {path}", right, f"{status}: {said(out)}"))
         except CannotStart as reason:
             rows.append(Row(f"server {name}", "skipped", said=str(reason)))

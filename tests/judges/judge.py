@@ -19,15 +19,16 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import browser_judge
 import http1_judge
 import http1_peers
 import http2_judge
 import tls_judge
-import tools
+import toolbox
 import websocket_judge
-from subjects import BUILD, HERE, CannotStart, Subject
+from subjects import BUILD, HERE, CannotStart, Subject, fill
 from verdicts import FAILED, PASSED, SKIPPED, Row, Section, details, skipped, table, verdict
 
 NOTHING_JUDGED = 77
@@ -62,20 +63,18 @@ def read_subjects(kind: str) -> Iterator[Subject]:
 
 def with_tools(subject: Subject) -> Subject:
     """Words such as {python} become the folders of tools, which are got where they are missing."""
-    command = []
-    for word in subject.command:
-        for name in tools.BY_NAME:
-            if "{" + name + "}" in word:
-                word = word.replace("{" + name + "}", str(tools.get(name)))
-        command.append(word)
-    return Subject(subject.name, subject.role, tuple(command), subject.flawed, subject.excused)
+    words = {}
+    for name in toolbox.BY_NAME:
+        if any("{" + name + "}" in word for word in subject.command):
+            words[name] = toolbox.get(name)
+    return replace(subject, command=tuple(fill(subject.command, **words)))
 
 
 def judged(title: str, judge: Judge, subject: Subject, how: argparse.Namespace) -> Section:
     begun = time.monotonic()
     try:
         rows = judge(with_tools(subject), how)
-    except (tools.Missing, CannotStart) as reason:
+    except (toolbox.Missing, CannotStart) as reason:
         ours_fails = isinstance(reason, CannotStart) and how.kind == "ours"
         rows = [verdict("it starts", False, str(reason))] if ours_fails else skipped(str(reason))
     return Section(title, f"{subject.name} ({subject.role})", tuple(rows), time.monotonic() - begun)

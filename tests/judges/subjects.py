@@ -37,7 +37,6 @@ class Subject:
     command: tuple[str, ...]
     flawed: bool = False              # It is there to be found out.
     excused: tuple[str, ...] = ()     # Patterns of rows that a reference is known to fail.
-    tools: tuple[str, ...] = ()       # Of tools.py, without which it does not start.
 
 
 def free_port() -> int:
@@ -48,11 +47,9 @@ def free_port() -> int:
 
 def fill(command: Sequence[str], **values: object) -> list[str]:
     words = {"references": HERE / "references", "build": BUILD, "root": ROOT} | values
-    filled = []
-    for word in command:
-        for name, value in words.items():
-            word = word.replace("{" + name + "}", str(value))
-        filled.append(word)
+    filled = list(command)
+    for name, value in words.items():
+        filled = [word.replace("{" + name + "}", str(value)) for word in filled]
     return filled
 
 

@@ -57,7 +57,8 @@ def handshake(kind: int, body: bytes) -> bytes:
 
 def extensions_12() -> dict[int, bytes]:
     return {0: block(2, b"\0" + block(2, b"localhost")), 10: block(2, words((0x001D, 0x0017))),
-            11: block(1, b"\0"), 13: block(2, words((0x0403, 0x0804, 0x0401, 0x0503, 0x0805, 0x0806))), 23: b""}
+            11: block(1, b"\0"), 23: b"",
+            13: block(2, words((0x0403, 0x0804, 0x0401, 0x0503, 0x0805, 0x0806)))}
 
 
 def extensions_13(share: bytes | None = None) -> dict[int, bytes]:
@@ -200,7 +201,8 @@ def flights() -> list[Flight]:
         Flight("TLS 1.3", "RFC 8446, 4.1.2", [hello_13()], hello=0x0304),
         Flight("one byte a record", "RFC 8446, 5.1",
                [b"".join(record(HANDSHAKE, bytes([each])) for each in handshake(1, body))], hello=0x0303),
-        Flight("cut in three writes", "RFC 8446, 5.1", [cut[:3], cut[3:60], cut[60:]], hello=0x0304, pause=0.2),
+        Flight("cut in three writes", "RFC 8446, 5.1", [cut[:3], cut[3:60], cut[60:]], hello=0x0304,
+               pause=0.2),
         Flight("values that nobody knows", "RFC 8701, 4",
                [hello((GREASE, *SUITES_13), {GREASE: b""} | thirteen
                       | {43: block(1, words((GREASE, 0x0304)))})], hello=0x0304),
@@ -212,7 +214,8 @@ def flights() -> list[Flight]:
                alerts=(VERSION, FAILURE, UNEXPECTED, DECODE), silent=True),
         Flight("SSL 3", "RFC 7568, 3", [hello((0x002F, 0x0035), {}, version=0x0300)],
                alerts=(VERSION, FAILURE), silent=True),
-        Flight("TLS 1.0", "RFC 8996, 4", [hello((0xC009, 0xC013, 0x002F), twelve, version=0x0301)], alerts=(VERSION,)),
+        Flight("TLS 1.0", "RFC 8996, 4", [hello((0xC009, 0xC013, 0x002F), twelve, version=0x0301)],
+               alerts=(VERSION,)),
         Flight("TLS 1.1", "RFC 8996, 5", [hello((0xC009, 0xC013, 0x002F), twelve, version=0x0302)],
                alerts=(VERSION,)),
         refused_suite("a cipher that hides nothing", 0x0002), refused_suite("an export cipher", 0x0003),
@@ -220,13 +223,15 @@ def flights() -> list[Flight]:
         refused_suite("an anonymous cipher", 0xC018), refused_suite("a cipher that nobody knows", 0xFEFE),
         Flight("no null compression", "RFC 5246, 7.4.1.2", [hello_12(compression=b"\1")],
                alerts=(ILLEGAL, DECODE)),
-        Flight("compression in TLS 1.3", "RFC 8446, 4.1.2", [hello_13(compression=b"\1\0")], alerts=(ILLEGAL,)),
+        Flight("compression in TLS 1.3", "RFC 8446, 4.1.2", [hello_13(compression=b"\1\0")],
+               alerts=(ILLEGAL,)),
         Flight("a record of type 99", "RFC 8446, 5", [record(99, handshake(1, body))],
                alerts=(UNEXPECTED,), silent=True),
         Flight("a record of 17 KiB", "RFC 8446, 5.1", [record(HANDSHAKE, handshake(1, bytes(17000)))],
                alerts=(OVERFLOW, UNEXPECTED, DECODE, ILLEGAL), silent=True),
         Flight("data before the handshake", "RFC 8446, 5", [record(DATA, b"hello")], alerts=(UNEXPECTED,)),
-        Flight("HTTP", "RFC 8446, 5.1", [REQUEST], alerts=(UNEXPECTED, VERSION, OVERFLOW, DECODE), silent=True),
+        Flight("HTTP", "RFC 8446, 5.1", [REQUEST],
+               alerts=(UNEXPECTED, VERSION, OVERFLOW, DECODE), silent=True),
         Flight("a handshake record without bytes", "RFC 8446, 5.1", [record(HANDSHAKE, b"") + hello_13()],
                alerts=(UNEXPECTED, DECODE)),
         Flight("an alert of one byte", "RFC 8446, 6", [record(ALERT, b"\2")], alerts=(UNEXPECTED, DECODE),
@@ -331,7 +336,7 @@ def answers(version: tuple[int, int]) -> Callable[[int], tuple[bool, str]]:
             data = read_all(connection)
         except TLSAbruptCloseError:
             return False, "the answer ends without close_notify"
-        return data.startswith(b"HTTP/1.1 "), f"{len(data)} bytes, then close_notify"
+        return data.startswith(b"HTTP/1."), f"{len(data)} bytes, then close_notify"
     return talk
 
 
@@ -397,7 +402,7 @@ def updates(port: int) -> tuple[bool, str]:
         for _ in connection.send_keyupdate_request(1):
             pass
     connection.write(REQUEST)
-    return read_all(connection).startswith(b"HTTP/1.1 "), "answered"
+    return read_all(connection).startswith(b"HTTP/1."), "answered"
 
 
 def forged() -> bytes:

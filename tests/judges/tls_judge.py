@@ -10,7 +10,7 @@ import json
 import time
 from pathlib import Path
 
-import tools
+import toolbox
 from subjects import BUILD, HERE, HOST, Running, Subject, fill, run, serving
 from verdicts import FAILED, Row, verdict
 
@@ -19,6 +19,7 @@ TALK_SECONDS_MAX = 300
 CLIENT_SECONDS_MAX = 20
 CERTIFICATES = BUILD / "certificates"
 DAY_SECONDS = 86400
+RENEGOTIATION = "session_renegotiation"
 
 # Findings of testssl.sh that are about a test's certificate, or about HTTP, and not about TLS.
 NOT_ABOUT_TLS = ("cert", "DNS_CAArecord", "OCSP_", "security_headers", "HSTS", "BREACH", "intermediate_cert")
@@ -28,10 +29,10 @@ SEVERE = ("LOW", "MEDIUM", "HIGH", "CRITICAL", "WARN")
 def certificates() -> Path:
     stamp = CERTIFICATES / "crl.pem"
     if not stamp.exists() or time.time() - stamp.stat().st_mtime > DAY_SECONDS:
-        python = tools.get("python") / "bin" / "python"
+        python = toolbox.get("python") / "bin" / "python"
         status, out = run([str(python), "-B", str(HERE / "certificates.py"), str(CERTIFICATES)], 60)
         if status != 0:
-            raise tools.Missing(f"certificates: {out.strip()[-200:]}")
+            raise toolbox.Missing(f"certificates: {out.strip()[-200:]}")
     return CERTIFICATES
 
 
@@ -41,11 +42,11 @@ def certificates() -> Path:
 
 def sslyze(server: Running) -> list[Row]:
     """Mozilla's intermediate profile, and the known attacks."""
-    python = tools.get("python") / "bin" / "python"
+    python = toolbox.get("python") / "bin" / "python"
     report = BUILD / "reports" / "sslyze.json"
     report.parent.mkdir(parents=True, exist_ok=True)
-    status, out = run([str(python), "-m", "sslyze", "--mozilla_config", "intermediate", f"--json_out={report}",
-                       f"localhost:{server.port}"], SCAN_SECONDS_MAX)
+    status, out = run([str(python), "-m", "sslyze", "--mozilla_config", "intermediate",
+                       f"--json_out={report}", f"localhost:{server.port}"], SCAN_SECONDS_MAX)
     findings = [line.strip()[2:] for line in out.splitlines() if line.strip().startswith("* ")
                 and "FAILED" not in line and "not compliant" in out and line.startswith("        * ")]
     rows = [verdict("sslyze: Mozilla's intermediate profile", status == 0,
@@ -57,8 +58,8 @@ def sslyze(server: Running) -> list[Row]:
                                   ("openssl_ccs_injection", "is_vulnerable_to_ccs_injection", False),
                                   ("tls_compression", "supports_compression", False),
                                   ("tls_fallback_scsv", "supports_fallback_scsv", True),
-                                  ("session_renegotiation", "is_vulnerable_to_client_renegotiation_dos", False),
-                                  ("session_renegotiation", "supports_secure_renegotiation", True),
+                                  (RENEGOTIATION, "is_vulnerable_to_client_renegotiation_dos", False),
+                                  (RENEGOTIATION, "supports_secure_renegotiation", True),
                                   ("tls_1_3_early_data", "supports_early_data", False)):
         said = (found[command].get("result") or {}).get(field)
         if said is None and found[command]["status"] == "COMPLETED":
@@ -71,7 +72,8 @@ def testssl(server: Running, folder: Path) -> list[Row]:
     report = BUILD / "reports" / "testssl.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
-    status, out = run([tools.find("testssl"), "--warnings", "batch", "--quiet", "--color", "0", "--ip", HOST,
+    status, out = run([toolbox.find("testssl"), "--warnings", "batch", "--quiet", "--color", "0",
+                       "--ip", HOST,
                        "--protocols", "--std", "--pfs", "--server-preference", "--vulnerable",
                        "--add-ca", str(folder / "ca.pem"), "--jsonfile", str(report),
                        f"localhost:{server.port}"], SCAN_SECONDS_MAX)
@@ -87,7 +89,7 @@ def testssl(server: Running, folder: Path) -> list[Row]:
 
 
 def conversations(server: Running) -> list[Row]:
-    python = tools.get("python") / "bin" / "python"
+    python = toolbox.get("python") / "bin" / "python"
     status, out = run([str(python), "-B", str(HERE / "tls_adversary.py"), str(server.port)], TALK_SECONDS_MAX)
     rows = []
     for line in out.splitlines():
@@ -112,7 +114,7 @@ def judge_server(subject: Subject, scanners: bool) -> list[Row]:
 def attempt(name: str, what) -> list[Row]:
     try:
         return what()
-    except tools.Missing as missing:
+    except toolbox.Missing as missing:
         return [Row(name, "skipped", said=str(missing))]
 
 
@@ -145,7 +147,8 @@ def judge_client(subject: Subject) -> list[Row]:
     for name, certificate, options, content, clause in SERVERS:
         server = Subject(f"s_server-{certificate}", "host",
                          ("openssl", "s_server", "-accept", f"{HOST}:{{port}}", "-quiet", "-www",
-                          "-cert", str(folder / f"{certificate}.pem"), "-key", str(folder / f"{certificate}.key"),
+                          "-cert", str(folder / f"{certificate}.pem"),
+                          "-key", str(folder / f"{certificate}.key"),
                           "-cert_chain", str(folder / f"{certificate}.pem"), *options))
         with serving(server) as running:
             command = fill(subject.command, host="localhost", port=running.port, ca=folder / "ca.pem",
@@ -164,8 +167,9 @@ def judge_client(subject: Subject) -> list[Row]:
 
 def truncation(subject: Subject, folder: Path) -> list[Row]:
     """RFC 8446, 6.1: an end without close_notify is no end of the answer."""
-    server = Subject("truncating", "host", ("/usr/bin/python3", "-B", str(HERE / "references" / "truncating_tls.py"),
-                                            "{port}", str(folder / "right.pem"), str(folder / "right.key")))
+    server = Subject("truncating", "host",
+                     ("/usr/bin/python3", "-B", str(HERE / "references" / "truncating_tls.py"), "{port}",
+                      str(folder / "right.pem"), str(folder / "right.key")))
     with serving(server) as running:
         status, out = run(fill(subject.command, host="localhost", port=running.port, ca=folder / "ca.pem",
                                crl=folder / "crl.pem"), CLIENT_SECONDS_MAX)

@@ -16,8 +16,20 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-import tools
-from subjects import BUILD, HERE, HOST, CannotStart, Subject, accepts, end_group, fill, free_port, run, serving
+import toolbox
+from subjects import (
+    BUILD,
+    HERE,
+    HOST,
+    CannotStart,
+    Subject,
+    accepts,
+    end_group,
+    fill,
+    free_port,
+    run,
+    serving,
+)
 from verdicts import FAILED, Row, verdict
 
 SUITE_SECONDS_MAX = 2400
@@ -30,10 +42,10 @@ WSTEST = "import site, sys; site.addsitedir(sys.argv.pop(1)); from autobahntests
 
 def suite(mode: str, spec: dict, folder: Path) -> list[str]:
     """The command of the suite in one of its modes."""
-    site = tools.get("autobahn") / "site"
+    site = toolbox.get("autobahn") / "site"
     path = folder / f"{mode}.json"
     path.write_text(json.dumps(spec), encoding="ascii")
-    return [str(tools.find("python2.7")), "-c", WSTEST, str(site), "--mode", mode, "--spec", str(path),
+    return [str(toolbox.find("python2.7")), "-c", WSTEST, str(site), "--mode", mode, "--spec", str(path),
             "--webport", "0"]
 
 
@@ -53,7 +65,7 @@ def all_cases() -> list[str]:
     listing = "import site, sys; site.addsitedir(sys.argv[1])\n" \
               "from autobahntestsuite.case import Cases\n" \
               "print(' '.join(c.__name__[4:].replace('_', '.') for c in Cases))"
-    status, out = run([tools.find("python2.7"), "-c", listing, str(tools.get("autobahn") / "site")], 60)
+    status, out = run([toolbox.find("python2.7"), "-c", listing, str(toolbox.get("autobahn") / "site")], 60)
     if status != 0:
         raise CannotStart(f"the suite does not list its cases: {out.strip()[-200:]}")
     return out.splitlines()[-1].split()
@@ -131,8 +143,9 @@ def wait_for(port: int, process: subprocess.Popen, folder: Path) -> None:
 def library(name: str, script: str) -> list[str]:
     """The command of one of our small programs over somebody's library."""
     if name == "websockets":
-        return [str(tools.get("python") / "bin" / "python"), "-B", str(HERE / "references" / f"{script}.py")]
-    return ["env", f"NODE_PATH={tools.get('node') / 'node_modules'}", tools.find("node"),
+        python = toolbox.get("python") / "bin" / "python"
+        return [str(python), "-B", str(HERE / "references" / f"{script}.py")]
+    return ["env", f"NODE_PATH={toolbox.get('node') / 'node_modules'}", toolbox.find("node"),
             str(HERE / "references" / f"{script}.js")]
 
 
@@ -141,7 +154,7 @@ def peers_of_server(url: str) -> list[Row]:
     for name in ("websockets", "ws"):
         try:
             status, out = run([*library(name, "websocket_visitor"), url], PEER_SECONDS_MAX)
-        except tools.Missing as missing:
+        except toolbox.Missing as missing:
             rows.append(Row(f"client {name}", "skipped", said=str(missing)))
             continue
         rows.append(verdict(f"client {name}", status == 0, out.strip()[-200:]))
@@ -154,7 +167,7 @@ def servers_of_client(subject: Subject) -> list[Row]:
     for name in ("websockets", "ws"):
         try:
             host = Subject(f"{subject.name}-{name}", "host", (*library(name, "websocket_host"), "{port}"))
-        except tools.Missing as missing:
+        except toolbox.Missing as missing:
             rows.append(Row(f"server {name}", "skipped", said=str(missing)))
             continue
         with serving(host) as server:

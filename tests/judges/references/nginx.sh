@@ -7,7 +7,8 @@ folder=$1 listen="127.0.0.1:$2" tls=
 if [ $# -eq 4 ]; then
     listen="$listen ssl"
     tls="ssl_certificate $3; ssl_certificate_key $4; ssl_protocols TLSv1.2 TLSv1.3;
-         ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20; ssl_prefer_server_ciphers off; ssl_session_cache shared:s:1m;"
+         ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20; ssl_prefer_server_ciphers off;
+         ssl_session_cache shared:s:1m;"
 fi
 mkdir -p "$folder"
 cat >"$folder/nginx.conf" <<TEXT

@@ -14,7 +14,8 @@ function runCase(socket, which) {
     let next = 0;
     socket.on("message", (data, isBinary) => {
         const sent = messages[next++];
-        if (isBinary !== (typeof sent !== "string") || !Buffer.from(sent).equals(data)) return socket.close(1002);
+        const same = isBinary === (typeof sent !== "string") && Buffer.from(sent).equals(data);
+        if (!same) return socket.close(1002);
         if (next < messages.length) return socket.send(messages[next]);
         socket.on("pong", () => { right.add(which); socket.close(1000); });
         return socket.ping();
@@ -22,7 +23,8 @@ function runCase(socket, which) {
     socket.send(messages[0]);
 }
 
-const server = new WebSocketServer({ host: "127.0.0.1", port: Number(process.argv[2]), perMessageDeflate: true });
+const port = Number(process.argv[2]);
+const server = new WebSocketServer({ host: "127.0.0.1", port, perMessageDeflate: true });
 server.on("connection", (socket, request) => {
     const url = new URL(request.url, "http://localhost");
     socket.on("error", () => {});
@@ -32,7 +34,8 @@ server.on("connection", (socket, request) => {
     } else if (url.pathname === "/runCase") {
         runCase(socket, Number(url.searchParams.get("case")));
     } else {
-        console.log(right.size === cases.length ? "all echoed" : `${right.size} of ${cases.length} were echoed`);
+        const said = `${right.size} of ${cases.length} were echoed`;
+        console.log(right.size === cases.length ? "all echoed" : said);
         socket.close(1000);
     }
 });

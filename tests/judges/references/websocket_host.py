@@ -31,8 +31,8 @@ async def handle(connection):
     elif path.path == "/runCase":
         await run_case(connection, int(parse_qs(path.query)["case"][0]))
     elif path.path == "/updateReports":
-        print("all echoed" if len(right) == len(CASES) else f"only {sorted(right)} of {len(CASES)} were echoed",
-              flush=True)
+        said = f"only {sorted(right)} of {len(CASES)} were echoed"
+        print("all echoed" if len(right) == len(CASES) else said, flush=True)
 
 
 async def main():

@@ -8,7 +8,8 @@ import sys
 
 from websockets.asyncio.client import connect
 
-MESSAGES = ("", "hello", "\N{GREEK SMALL LETTER KAPPA}\N{GRINNING FACE}" * 1000, b"", bytes(range(256)) * 4096)
+MESSAGES = ("", "hello", "\N{GREEK SMALL LETTER KAPPA}\N{GRINNING FACE}" * 1000, b"",
+            bytes(range(256)) * 4096)
 
 
 async def pieces():

@@ -3,7 +3,7 @@
 # Judges come from five registries; one that cannot be had keeps none of the others away.
 """Gets the programs that judge, each by the ordinary client of its registry and in a pinned version.
 
-    tools.py [NAME...]
+    toolbox.py [NAME...]
 
 What they are made of is pinned in the folders of tools/; they come to be in build/judges/NAME. A line for
 each says what was got, or why not. When all is there, this takes no time. Debian's packages are `./dev`'s.
@@ -65,7 +65,8 @@ TOOLS = (
           ("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"))),
     # Never a toolchain that go would fetch.
     Tool("go", ("go",),
-         (("go", "-C", "{source}", "build", "-o", "{target}/h2spec", "github.com/summerwind/h2spec/cmd/h2spec"),
+         (("go", "-C", "{source}", "build", "-o", "{target}/h2spec",
+           "github.com/summerwind/h2spec/cmd/h2spec"),
           ("go", "-C", "{source}", "build", "-o", "{target}/peer", ".")),
          {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0"}),
 )
