@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # The certificates of the TLS judge: one that is right, and one for each way to be wrong.
-"""certificates.py DIR: writes NAME.pem (leaf and chain) and NAME.key for each of NAMES, ca.pem, and crl.pem.
-
-They are made anew when they are older than a day, since some of them are about time.
+"""certificates.py DIR: writes ca.pem, crl.pem, and for each server NAME.pem (its certificate and those
+above), NAME.chain (only those above) and NAME.key. Some of them are about time, so they are made anew after a day.
 """
 
 import datetime
@@ -55,6 +54,8 @@ class Issuer:
         sent = self.chain[:-1] if len(self.chain) > 1 else self.chain
         (folder / f"{name}.pem").write_bytes(
             b"".join(each.public_bytes(serialization.Encoding.PEM) for each in sent))
+        (folder / f"{name}.chain").write_bytes(
+            b"".join(each.public_bytes(serialization.Encoding.PEM) for each in sent[1:]))
         (folder / f"{name}.key").write_bytes(self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
 
@@ -87,9 +88,6 @@ def main(folder):
     }
     for name, leaf in leaves.items():
         leaf.write(folder, name)
-    lone = Issuer("localhost", middle)
-    lone.chain = [lone.certificate, root.certificate]  # Its intermediate is not sent.
-    lone.write(folder, "incomplete_chain")
     (folder / "ca.pem").write_bytes(root.certificate.public_bytes(serialization.Encoding.PEM))
     (folder / "crl.pem").write_bytes(revocations(root, [withdrawn]) + revocations(middle, [])
                                      + revocations(withdrawn, []))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import toolbox
@@ -46,11 +47,11 @@ def sslyze(server: Running) -> list[Row]:
     report = BUILD / "reports" / "sslyze.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     status, out = run([str(python), "-m", "sslyze", "--mozilla_config", "intermediate",
-                       f"--json_out={report}", f"localhost:{server.port}"], SCAN_SECONDS_MAX)
-    findings = [line.strip()[2:] for line in out.splitlines() if line.strip().startswith("* ")
-                and "FAILED" not in line and "not compliant" in out and line.startswith("        * ")]
+                       f"--json_out={report}", f"localhost:{server.port}{{{HOST}}}"], SCAN_SECONDS_MAX)
+    issues = [line.strip()[2:] for line in out.partition("Not compliant.")[2].splitlines()
+              if line.startswith("        * ")]
     rows = [verdict("sslyze: Mozilla's intermediate profile", status == 0,
-                    "; ".join(findings) or out.strip()[-300:])]
+                    "; ".join(issues) or out.strip()[-300:])]
     found = json.loads(report.read_text(encoding="utf-8"))["server_scan_results"][0]["scan_result"]
     if found is None:
         return [Row("sslyze", FAILED, said="it could not connect")]
@@ -122,56 +123,64 @@ def attempt(name: str, what) -> list[Row]:
 # Clients
 # ---------------------------------------------------------------------------------------------
 
-# What s_server is told beside its certificate; and whether a client may be content.
-SERVERS: tuple[tuple[str, str, tuple[str, ...], bool, str], ...] = (
-    ("a right certificate", "right", (), True, "RFC 5280, 6.1"),
-    ("TLS 1.2 only", "right", ("-no_tls1_3",), True, "RFC 5246, 7.4"),
-    ("a server that wants to hear a name", "right", ("-servername", "localhost", "-servername_fatal"), True,
-     "RFC 6066, 3"),
-    ("a wrong host", "wrong_host", (), False, "RFC 9525, 6"),
-    ("expired", "expired", (), False, "RFC 5280, 6.1.3"),
-    ("not valid yet", "not_yet", (), False, "RFC 5280, 6.1.3"),
-    ("self-signed", "self_signed", (), False, "RFC 5280, 6.1"),
-    ("a root that nobody trusts", "unknown_root", (), False, "RFC 5280, 6.1"),
-    ("an intermediate that is revoked", "revoked", (), False, "RFC 5280, 6.3"),
-    ("a chain with a hole", "incomplete_chain", (), False, "RFC 5280, 6.1"),
-    ("a client's certificate", "wrong_purpose", (), False, "RFC 5280, 4.2.1.12"),
-    ("TLS 1.1 only", "right", ("-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"), False, "RFC 8996, 5"),
-    ("a weak cipher only", "right", ("-tls1_2", "-cipher", "NULL@SECLEVEL=0"), False, "RFC 9325, 4.1"),
+@dataclass(frozen=True)
+class Host:
+    """A server to which a client connects, and whether it may be content."""
+
+    name: str
+    clause: str
+    content: bool
+    certificate: str = "right"
+    options: tuple[str, ...] = ()  # For s_server.
+    manner: tuple[str, ...] = ()   # Of tls_host.py, which then takes its place.
+
+    def subject(self, folder: Path) -> Subject:
+        leaf, key = (folder / f"{self.certificate}.{end}" for end in ("pem", "key"))
+        if self.manner:
+            command = ["/usr/bin/python3", "-B", str(HERE / "references" / "tls_host.py"), "{port}",
+                       str(leaf), str(key), *self.manner]
+        else:
+            command = ["openssl", "s_server", "-accept", f"{HOST}:{{port}}", "-quiet", "-www",
+                       "-cert", str(leaf), "-key", str(key), *self.options]
+            chain = folder / f"{self.certificate}.chain"
+            if chain.stat().st_size:
+                command += ["-cert_chain", str(chain)]
+        return Subject(self.name.replace(" ", "-"), "host", tuple(command))
+
+
+HOSTS = (
+    Host("a right certificate", "RFC 5280, 6.1", True),
+    Host("TLS 1.2 only", "RFC 5246, 7.4", True, options=("-no_tls1_3",)),
+    Host("a host that wants to hear its name", "RFC 6066, 3", True, manner=("only", "localhost")),
+    Host("a host of another name only", "RFC 6066, 3", False, manner=("only", "elsewhere.test")),
+    Host("a wrong host", "RFC 9525, 6", False, "wrong_host"),
+    Host("expired", "RFC 5280, 6.1.3", False, "expired"),
+    Host("not valid yet", "RFC 5280, 6.1.3", False, "not_yet"),
+    Host("self-signed", "RFC 5280, 6.1", False, "self_signed"),
+    Host("a root that nobody trusts", "RFC 5280, 6.1", False, "unknown_root"),
+    Host("an intermediate that is revoked", "RFC 5280, 6.3", False, "revoked"),
+    Host("a client's certificate", "RFC 5280, 4.2.1.12", False, "wrong_purpose"),
+    Host("TLS 1.1 only", "RFC 8996, 5", False, options=("-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")),
+    Host("a cipher that hides nothing", "RFC 9325, 4.1", False,
+         options=("-tls1_2", "-cipher", "NULL@SECLEVEL=0")),
+    Host("an end without close_notify", "RFC 8446, 6.1", False, manner=("truncating",)),
 )
 
 
 def judge_client(subject: Subject) -> list[Row]:
     """Each error must be one by itself: an operator has nothing else to go by."""
     folder, rows, errors = certificates(), [], {}
-    for name, certificate, options, content, clause in SERVERS:
-        server = Subject(f"s_server-{certificate}", "host",
-                         ("openssl", "s_server", "-accept", f"{HOST}:{{port}}", "-quiet", "-www",
-                          "-cert", str(folder / f"{certificate}.pem"),
-                          "-key", str(folder / f"{certificate}.key"),
-                          "-cert_chain", str(folder / f"{certificate}.pem"), *options))
-        with serving(server) as running:
+    for host in HOSTS:
+        with serving(host.subject(folder)) as running:
             command = fill(subject.command, host="localhost", port=running.port, ca=folder / "ca.pem",
                            crl=folder / "crl.pem")
             status, out = run(command, CLIENT_SECONDS_MAX)
         said = " ".join(out.split())[-160:]
-        rows.append(verdict(f"client: {name}", (status == 0) == content and status is not None,
-                            f"{status}: {said}", clause))
-        if not content and status:
-            errors.setdefault(said.replace(str(running.port), "PORT"), []).append(name)
+        right = status == 0 if host.content else status not in (0, None)
+        rows.append(verdict(f"client: {host.name}", right, f"{status}: {said}", host.clause))
+        if not host.content and status:
+            errors.setdefault(said.replace(str(running.port), "PORT"), []).append(host.name)
     for said, names in errors.items():
         rows.append(verdict(f"client: an error of its own for {names[0]}", len(names) == 1,
                             f"the same for {', '.join(names)}: {said}"))
-    return rows + truncation(subject, folder)
-
-
-def truncation(subject: Subject, folder: Path) -> list[Row]:
-    """RFC 8446, 6.1: an end without close_notify is no end of the answer."""
-    server = Subject("truncating", "host",
-                     ("/usr/bin/python3", "-B", str(HERE / "references" / "truncating_tls.py"), "{port}",
-                      str(folder / "right.pem"), str(folder / "right.key")))
-    with serving(server) as running:
-        status, out = run(fill(subject.command, host="localhost", port=running.port, ca=folder / "ca.pem",
-                               crl=folder / "crl.pem"), CLIENT_SECONDS_MAX)
-    return [verdict("client: an end without close_notify", status not in (0, None),
-                    f"{status}: {' '.join(out.split())[-160:]}", "RFC 8446, 6.1")]
+    return rows

@@ -11,6 +11,7 @@ host, port, ca, crl = sys.argv[1:]
 context = ssl.create_default_context(cafile=ca)
 context.load_verify_locations(crl)
 context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
+context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # Python forgives by default.
 try:
     with socket.create_connection(("127.0.0.1", int(port)), 5) as plain, \
             context.wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=False) as stream:
