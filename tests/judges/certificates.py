@@ -2,7 +2,8 @@
 #
 # The certificates of the TLS judge: one that is right, and one for each way to be wrong.
 """certificates.py DIR: writes ca.pem, crl.pem, and for each server NAME.pem (its certificate and those
-above), NAME.chain (only those above) and NAME.key. Some of them are about time, so they are made anew after a day.
+above), NAME.chain (only those above) and NAME.key. Some of them are about time, so they are made anew after a
+day.
 """
 
 import datetime

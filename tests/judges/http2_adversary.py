@@ -13,13 +13,11 @@ than a bound, for which /proc/PID is asked.
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -37,13 +35,12 @@ from hyperframe.frame import (
     SettingsFrame,
     WindowUpdateFrame,
 )
+from subjects import HOST, resident_bytes
 
-HOST = "127.0.0.1"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 ATTACK_SECONDS = 6.0
 OTHER_SECONDS_MAX = 2.0     # Until somebody else is served, meanwhile.
 GROWTH_MAX = 64 << 20
-ANSWERS_MAX = 48 << 20      # What it may write to one who reads it all.
 HEAD = [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")]
 
 
@@ -58,7 +55,6 @@ class Attacker:
         self.socket = socket.create_connection((HOST, port), 5)
         self.socket.settimeout(ATTACK_SECONDS)
         self.encoder = Encoder()
-        self.got = 0
         self.end = ""      # How the server ended it.
         self._rest = b""
         self.write(PREFACE + serialized(SettingsFrame(0, settings=settings or {})))
@@ -68,7 +64,6 @@ class Attacker:
     def _read(self) -> None:
         with contextlib.suppress(OSError):
             while piece := self.socket.recv(1 << 16):
-                self.got += len(piece)
                 self._look(piece)
         self.end = self.end or "closed"
 
@@ -169,8 +164,7 @@ def priority_flood(attacker: Attacker) -> Iterator[bytes]:
 
 def window_updates(attacker: Attacker) -> Iterator[bytes]:
     while True:
-        yield WindowUpdateFrame(0, window_increment=1).serialize() * 1000
-        yield WindowUpdateFrame(0, window_increment=1).serialize() * 1000
+        yield WindowUpdateFrame(0, window_increment=1).serialize() * 2000
 
 
 def streams_without_end(attacker: Attacker) -> Iterator[bytes]:
@@ -216,18 +210,6 @@ ATTACKS: tuple[tuple[str, str, Callable[[Attacker], Iterator[bytes]], dict], ...
 # What it costs the server
 # ---------------------------------------------------------------------------------------------
 
-def resident(pid: int) -> int:
-    total, wanted = 0, [pid]
-    while wanted:
-        folder = Path("/proc") / str(wanted.pop())
-        with contextlib.suppress(OSError, ValueError):
-            pages = int((folder / "statm").read_text(encoding="ascii").split()[1])
-            total += pages * os.sysconf("SC_PAGE_SIZE")
-            for task in (folder / "task").iterdir():
-                wanted += [int(each) for each in (task / "children").read_text(encoding="ascii").split()]
-    return total
-
-
 def served(port: int) -> float:
     """Seconds until an ordinary client has its answer; raises OSError if it has none in time."""
     begun = time.monotonic()
@@ -248,7 +230,7 @@ def served(port: int) -> float:
 
 def attack(port: int, pid: int, how: Callable[[Attacker], Iterator[bytes]],
            options: dict) -> tuple[bool, str]:
-    before, highest, slowest, trouble = resident(pid), 0, 0.0, ""
+    before, highest, slowest, trouble = resident_bytes(pid), 0, 0.0, ""
     attacker, sent, begun = Attacker(port, **options), 0, time.monotonic()
     asked = begun
     pieces = how(attacker)
@@ -262,7 +244,7 @@ def attack(port: int, pid: int, how: Callable[[Attacker], Iterator[bytes]],
             break  # The server reads no more, which is a way to bear it; what it keeps is counted below.
         except OSError as error:
             attacker.end = attacker.end or f"closed: {error.strerror}"
-        highest = max(highest, resident(pid) - before)
+        highest = max(highest, resident_bytes(pid) - before)
         if time.monotonic() > asked + 0.5:
             asked = time.monotonic()
             try:
@@ -271,7 +253,8 @@ def attack(port: int, pid: int, how: Callable[[Attacker], Iterator[bytes]],
                 trouble = f"meanwhile another client is not served: {error}"
                 break
     time.sleep(0.5)
-    highest = max(highest, resident(pid) - before)
+    highest = max(highest, resident_bytes(pid) - before)
+    end = attacker.end or "not ended"
     attacker.close()
     try:
         slowest = max(slowest, served(port))
@@ -281,8 +264,7 @@ def attack(port: int, pid: int, how: Callable[[Attacker], Iterator[bytes]],
         trouble = trouble or "it grew beyond the bound"
     seconds = time.monotonic() - begun
     return not trouble, (f"{trouble}{'; ' if trouble else ''}{sent >> 10} KiB in {seconds:.1f} s, "
-                         f"grew by {highest >> 10} KiB, others waited {slowest * 1000:.0f} ms at most, "
-                         f"{attacker.end or 'not ended'}")
+                         f"grew by {highest >> 10} KiB, others waited {slowest * 1000:.0f} ms at most, {end}")
 
 
 def main(port: int, pid: int) -> int:

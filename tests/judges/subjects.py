@@ -62,22 +62,18 @@ class Running:
     def alive(self) -> bool:
         return self.process.poll() is None
 
-    def resident_bytes(self) -> int:
-        """Of the process and of those that it has started."""
-        total, wanted = 0, [self.process.pid]
-        while wanted:
-            folder = Path("/proc") / str(wanted.pop())
-            with contextlib.suppress(OSError, ValueError):
-                pages = int((folder / "statm").read_text(encoding="ascii").split()[1])
-                total += pages * os.sysconf("SC_PAGE_SIZE")
-                children = (folder / "task" / folder.name / "children").read_text(encoding="ascii")
-                wanted += [int(each) for each in children.split()]
-        return total
 
-    def descriptors(self) -> int:
-        with contextlib.suppress(OSError):
-            return len(list((Path("/proc") / str(self.process.pid) / "fd").iterdir()))
-        return 0
+def resident_bytes(pid: int) -> int:
+    """Of a process and of those that it has started."""
+    total, wanted = 0, [pid]
+    while wanted:
+        folder = Path("/proc") / str(wanted.pop())
+        with contextlib.suppress(OSError, ValueError):
+            pages = int((folder / "statm").read_text(encoding="ascii").split()[1])
+            total += pages * os.sysconf("SC_PAGE_SIZE")
+            for task in (folder / "task").iterdir():
+                wanted += [int(each) for each in (task / "children").read_text(encoding="ascii").split()]
+    return total
 
 
 def end_group(process: subprocess.Popen) -> str:
