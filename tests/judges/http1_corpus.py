@@ -49,18 +49,19 @@ def chunked(body: bytes, fields: bytes = b"Transfer-Encoding: chunked\r\n") -> b
 
 def request_lines() -> Iterator[Case]:
     for name, line in (
-        ("two spaces before the target", b"GET  / HTTP/1.1"),
-        ("two spaces before the version", b"GET /  HTTP/1.1"),
-        ("a tab for a space", b"GET\t/ HTTP/1.1"),
         ("a space in the target", b"GET /a b HTTP/1.1"),
-        ("a space before the method", b" GET / HTTP/1.1"),
-        ("a space behind the version", b"GET / HTTP/1.1 "),
         ("no target", b"GET HTTP/1.1"),
         ("a carriage return in the target", b"GET /\ra HTTP/1.1"),
         ("a null byte in the target", b"GET /\0a HTTP/1.1"),
         ("a control character in the target", b"GET /\x01a HTTP/1.1"),
     ):
         yield Case(f"line: {name}", "RFC 9112, 3", request(line))
+    for name, line in (("two spaces before the target", b"GET  / HTTP/1.1"),
+                       ("two spaces before the version", b"GET /  HTTP/1.1"),
+                       ("a tab for a space", b"GET\t/ HTTP/1.1"),
+                       ("a space before the method", b" GET / HTTP/1.1"),
+                       ("a space behind the version", b"GET / HTTP/1.1 ")):
+        yield Case(f"line: {name}", "RFC 9112, 3", request(line), lenient=True, answers_if_lenient=1)
     for name, method in (("an empty method", b""), ("a method with a colon", b"GE:T"),
                          ("a method with a null byte", b"GE\0T"), ("a method in brackets", b"(GET)"),
                          ("a method of another alphabet", b"GE\xc3\x89")):
@@ -73,12 +74,14 @@ def request_lines() -> Iterator[Case]:
                           ("a version in words", b"HTTP/one"), ("a version that is cut", b"HTTP/1.")):
         yield Case(f"line: {name}", "RFC 9112, 2.3", request(b"GET / " + version), statuses=REFUSED | {505})
     yield Case("line: version 3.0", "RFC 9110, 2.5", request(b"GET / HTTP/3.0"), statuses=REFUSED | {505})
+    yield Case("line: a higher minor version", "RFC 9110, 2.5", request(b"GET / HTTP/1.2"),
+               statuses=REFUSED | {505}, lenient=True, answers_if_lenient=1)
     yield Case("line: a target without a slash", "RFC 9112, 3.2", request(b"GET a HTTP/1.1"))
     yield Case("line: a fragment in the target", "RFC 9112, 3.2.1", request(b"GET /#a HTTP/1.1"),
                lenient=True, answers_if_lenient=1)
     yield Case("line: an asterisk that is no OPTIONS", "RFC 9112, 3.2.4", request(b"GET * HTTP/1.1"))
     yield Case("line: CONNECT to a path", "RFC 9112, 3.2.3", request(b"CONNECT / HTTP/1.1"),
-               statuses=REFUSED | {501})
+               statuses=REFUSED | {501}, silent=True)
     yield Case("line: a target of 1 MiB", "RFC 9112, 3", request(b"GET /" + b"a" * LONG + b" HTTP/1.1"),
                statuses=TOO_LONG, silent=True)
     yield Case("line: a method of 1 MiB", "RFC 9112, 3", request(b"G" * LONG + b" / HTTP/1.1"),
@@ -206,7 +209,7 @@ def chunks() -> Iterator[Case]:
                        ("a space before the size", b" 5\r\nhello\r\n0\r\n\r\n"),
                        ("no size", b"\r\nhello\r\n0\r\n\r\n"),
                        ("a size of 65 bits", b"10000000000000005\r\nhello\r\n0\r\n\r\n"),
-                       ("a size that wraps around", b"fffffffffffffffb\r\nhello\r\n0\r\n\r\n"),
+                       ("a size of nearly 64 bits", b"fffffffffffffffb\r\nhello\r\n0\r\n\r\n"),
                        ("too much data", b"5\r\nhello!\r\n0\r\n\r\n"),
                        ("too little data", b"5\r\nhell\r\n0\r\n\r\n"),
                        ("no end of line behind the data", b"5\r\nhello0\r\n\r\n"),
@@ -236,7 +239,7 @@ def legal() -> Iterator[Case]:
     yield Case("legal: a request", "RFC 9112, 3", ordinary, 1)
     yield Case("legal: two in a row", "RFC 9112, 9.3.2", ordinary * 2, 2)
     yield Case("legal: an empty line before", "RFC 9112, 2.2", b"\r\n" + ordinary, 1)
-    yield Case("legal: space around a value", "RFC 9112, 5.1", request(fields=b"Host:\t a \t\r\n"), 1)
+    yield Case("legal: space around a value", "RFC 9112, 5.1", request(fields=b"Host: a\r\nA:\t b \t\r\n"), 1)
     yield Case("legal: an empty value", "RFC 9110, 5.5", request(fields=b"Host: a\r\nA:\r\n"), 1)
     yield Case("legal: bytes above 127 in a value", "RFC 9110, 5.5",
                request(fields=b"Host: a\r\nA: \xc3\xa4\xff\r\n"), 1)
@@ -265,7 +268,6 @@ def legal() -> Iterator[Case]:
                request(fields=b"Host: a\r\nConnection: close\r\n") + SMUGGLED, 1, closes=True)
     yield Case("legal: HTTP/1.0 ends", "RFC 9112, 9.3", request(b"GET / HTTP/1.0", b"") + SMUGGLED, 1,
                closes=True)
-    yield Case("legal: a higher minor version", "RFC 9110, 2.5", request(b"GET / HTTP/1.2"), 1)
     yield Case("legal: a hundred in a row", "RFC 9112, 9.3.2", ordinary * 100, 100)
     yield Case("legal: an upgrade that nobody wants", "RFC 9110, 7.8",
                request(fields=b"Host: a\r\nConnection: Upgrade\r\nUpgrade: zebra/1\r\n") + ordinary, 2)

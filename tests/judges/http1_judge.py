@@ -135,7 +135,7 @@ def exchange(port: int, case: Case, step: int | None = None) -> Exchange:
                 found.broken = str(broken)
                 break
             if len(found.answers) >= max(case.answers, 1) and not found.closed:
-                patience = SECONDS_MAX if due_to_close(case) else QUIET_SECONDS
+                patience = SECONDS_MAX if may_close(case, found) else QUIET_SECONDS
                 deadline = min(deadline, time.monotonic() + patience)
         with contextlib.suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
@@ -143,8 +143,9 @@ def exchange(port: int, case: Case, step: int | None = None) -> Exchange:
     return found
 
 
-def due_to_close(case: Case) -> bool:
-    return case.closes or (case.answers == 0 and not case.lenient)
+def may_close(case: Case, found: Exchange) -> bool:
+    """Is it worth waiting for? Who has served what he had to refuse is wrong already."""
+    return case.closes or (case.answers == 0 and found.answers[0].status >= 400)
 
 
 def is_right(case: Case, found: Exchange) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# Each attack here has brought down servers that obey RFC 9113 to the letter: the letter bounds too little.
+# Most attacks here have brought down servers that obey RFC 9113 to the letter: the letter bounds too little.
 """Floods an HTTP/2 server, prior knowledge over plain TCP, and looks at what it costs it.
 
     http2_adversary.py PORT PID

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # nginx as a server that is judged: nginx.sh FOLDER PORT [CERTIFICATE KEY]
+# It is a proxy before itself, since it reads whole requests only if they are for others.
 set -eu
 folder=$1 listen="127.0.0.1:$2" tls=
 if [ $# -eq 4 ]; then
@@ -11,6 +12,7 @@ if [ $# -eq 4 ]; then
          ssl_session_cache shared:s:1m;"
 fi
 mkdir -p "$folder"
+rm -f "$folder/behind"
 cat >"$folder/nginx.conf" <<TEXT
 daemon off; master_process off; pid $folder/nginx.pid; error_log $folder/error.log;
 events { }
@@ -21,6 +23,10 @@ http {
     server {
         listen $listen;
         $tls
+        location / { proxy_pass http://unix:$folder/behind; }
+    }
+    server {
+        listen unix:$folder/behind;
         location / { return 200 "hello\n"; }
     }
 }

@@ -25,6 +25,11 @@ func echo(answer http.ResponseWriter, request *http.Request) {
 		io.Copy(answer, request.Body)
 		return
 	}
+	if _, err := io.Copy(io.Discard, request.Body); err != nil {
+		answer.Header().Set("Connection", "close")
+		http.Error(answer, err.Error(), http.StatusBadRequest)
+		return
+	}
 	io.WriteString(answer, "hello\n")
 }
 
