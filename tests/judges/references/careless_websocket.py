@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# An echo server that checks nothing that it is sent: a judge that does not find it out is no judge.
+# An echo server that checks nothing that it is sent, and cuts what is long: a judge that does not find it out
+# is no judge.
 """careless_websocket.py PORT"""
 
 import base64
@@ -40,7 +41,9 @@ class Echo(socketserver.StreamRequestHandler):
             size = int.from_bytes(extra, "big")
         mask = self.rfile.read(4)
         payload = bytes(each ^ mask[at % 4] for at, each in enumerate(self.rfile.read(size)))
-        self.wfile.write(bytes([head[0], head[1] & 127]) + extra + payload)
+        if longer == 8:
+            payload, extra = payload[:65535], b"\xff\xff"
+        self.wfile.write(bytes([head[0], 126 if longer else size]) + extra + payload)
         return head[0] & 15 != 8
 
 
