@@ -17,9 +17,6 @@ SPEC_SECONDS_MAX = 600
 PEER_SECONDS_MAX = 60
 FLOOD_SECONDS_MAX = 300
 
-# h2spec is older than RFC 9113, which took these back; the clause that did so stands behind each.
-OBSOLETE: dict[str, str] = {}
-
 
 def conformance(subject: Subject, server: Running, clear: bool = True) -> list[Row]:
     report = BUILD / "reports" / f"{subject.name}-h2spec.xml"
