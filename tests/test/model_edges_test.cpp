@@ -11,6 +11,7 @@
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <test/two_machines.hpp>
 
 #include <doctest/doctest.h>
 
@@ -21,29 +22,14 @@
 #include <vector>
 
 using namespace gyre;
+using namespace gyre::testing;
 using namespace std::chrono_literals;
 
 namespace {
 
-struct two_machines {
-    test::world world;
-    test::machine& server = world.add("server");
-    test::machine& client = world.add("client");
+struct datagram_machines : two_machines {
     udp_socket to = udp_socket::bind(server.io(), server.at(9000)).take();
     udp_socket from = udp_socket::bind(client.io(), client.at(0)).take();
-
-    void set_latency(duration latency) {
-        test::link_options options;
-        options.latency = latency;
-        world.set_links(options);
-    }
-
-    template <class Result>
-    Result run(test::machine& on, task<Result> work) {
-        auto outcome = world.run(on, std::move(work));
-        CHECK_MESSAGE(outcome.ok(), outcome.text());
-        return outcome.take();
-    }
 
     error send(const_buffer bytes, const endpoint& where) {
         const auto body = [&]() -> task<error> {
@@ -68,8 +54,8 @@ task<int> count(udp_socket& at) {
 }  // namespace
 
 TEST_CASE("a datagram is lost in a cut at its beginning or at its end, though the link is healed") {
-    two_machines in;
-    in.set_latency(100ms);
+    datagram_machines in;
+    in.world.set_links(slow(100ms));
 
     in.world.partition(in.client, in.server);
     CHECK_FALSE(in.send(bytes_of("into the cut"), in.server.at(9000)));
@@ -87,7 +73,7 @@ TEST_CASE("a datagram is lost in a cut at its beginning or at its end, though th
 }
 
 TEST_CASE("datagrams for which the receiver has no room are lost") {
-    two_machines in;
+    datagram_machines in;
     const std::vector<std::byte> large(30'000);
     for (int each = 0; each < 10; ++each)
         CHECK_FALSE(in.send(const_buffer{large}, in.server.at(9000)));
@@ -96,7 +82,7 @@ TEST_CASE("datagrams for which the receiver has no room are lost") {
 }
 
 TEST_CASE("who has not fixed a peer is not told that nobody is there") {
-    two_machines in;
+    datagram_machines in;
     CHECK_FALSE(in.send(bytes_of("anyone"), in.server.at(9)));
     std::array<std::byte, 8> space;
     const auto listen = [&]() -> task<error> {
@@ -108,14 +94,14 @@ TEST_CASE("who has not fixed a peer is not told that nobody is there") {
 }
 
 TEST_CASE("a datagram for port 0 is refused") {
-    two_machines in;
+    datagram_machines in;
 
     CHECK(in.send(bytes_of("x"), in.server.at(0)) == errc::invalid_argument);
 }
 
 TEST_CASE(
     "options out of their range, or that come too late, are refused, and a buffer has a least") {
-    two_machines in;
+    datagram_machines in;
     udp_socket v6 = udp_socket::bind(in.client.io(), {in.client.v6(), 0}).take();
 
     CHECK(in.from.set_hops(255).ok());
@@ -126,7 +112,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a machine hears its own datagrams to a group only if it wants to") {
-    two_machines in;
+    datagram_machines in;
     const endpoint group{ipv4{{239, 1, 2, 3}}, 5000};
     udp_socket member = udp_socket::bind(in.client.io(), {ipv4::any(), 5000}).take();
     CHECK(member.join(group).ok());
@@ -139,7 +125,7 @@ TEST_CASE("a machine hears its own datagrams to a group only if it wants to") {
 }
 
 TEST_CASE("a stream cannot be connected to the name of datagrams") {
-    two_machines in;
+    datagram_machines in;
     const endpoint name = endpoint::parse("unix:@messages").value();
     const local_datagram_socket there = local_datagram_socket::bind(in.client.io(), name).take();
     const auto connect = [&]() -> task<error> {
@@ -151,16 +137,16 @@ TEST_CASE("a stream cannot be connected to the name of datagrams") {
 }
 
 TEST_CASE("bytes do not overtake slower ones of their stream") {
-    two_machines in;
+    datagram_machines in;
     stream_acceptor acceptor = stream_acceptor::listen(in.server.io(), in.server.at(7000)).take();
     time_point sent{};
     const auto write = [&]() -> task<> {
         auto connected = co_await stream_socket::connect(in.server.at(7000));
         stream_socket to = connected.take();
         sent = in.world.now();
-        in.set_latency(100ms);
+        in.world.set_links(slow(100ms));
         static_cast<void>(co_await to.write_some(bytes_of("slow")));
-        in.set_latency(1ms);
+        in.world.set_links(slow(1ms));
         static_cast<void>(co_await to.write_some(bytes_of("quick")));
         static_cast<void>(co_await sleep_for(1s));
     };
@@ -177,7 +163,7 @@ TEST_CASE("bytes do not overtake slower ones of their stream") {
 }
 
 TEST_CASE("a reset drops what was not read") {
-    two_machines in;
+    datagram_machines in;
     stream_acceptor acceptor = stream_acceptor::listen(in.server.io(), in.server.at(7000)).take();
     const auto leave = [&]() -> task<> {
         auto accepted = co_await acceptor.accept();

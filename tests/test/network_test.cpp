@@ -14,6 +14,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 #include <gyre/test/world.hpp>
+#include <test/two_machines.hpp>
 
 #include <doctest/doctest.h>
 
@@ -24,33 +25,10 @@
 #include <vector>
 
 using namespace gyre;
+using namespace gyre::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct two_machines {
-    test::world world;
-    test::machine& server = world.add("server");
-    test::machine& client = world.add("client");
-    endpoint where = server.at(7000);
-
-    stream_acceptor listen(const listen_options& options = {}) {
-        return stream_acceptor::listen(server.io(), where, options).take();
-    }
-
-    template <class Result>
-    Result run(task<Result> work) {
-        auto outcome = world.run(client, std::move(work));
-        CHECK_MESSAGE(outcome.ok(), outcome.text());
-        return outcome.take();
-    }
-};
-
-test::link_options slow(duration latency) {
-    test::link_options options;
-    options.latency = latency;
-    return options;
-}
 
 // Reads until the end, or an error, which is kept.
 task<> read_all(stream_socket& from, std::string& into, error& ended) {

@@ -13,6 +13,7 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <test/two_machines.hpp>
 
 #include <doctest/doctest.h>
 
@@ -30,13 +31,6 @@ using namespace gyre::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct two_machines {
-    test::world world;
-    test::machine& server = world.add("server");
-    test::machine& client = world.add("client");
-    endpoint where = server.at(7000);
-};
 
 task<io_result<stream_socket>> connect(endpoint where) {
     auto connected = co_await stream_socket::connect(where);
@@ -383,22 +377,6 @@ TEST_CASE("a run waits for a post of another thread as long as was asked") {
 
         CHECK_MESSAGE(outcome.ok(), outcome.text());
     }
-}
-
-TEST_CASE("a loop that is run by itself waits for a post without a limit if that was asked") {
-    event posted;
-    test::world_options options;
-    options.patience_for_threads = duration::max();
-    test::world world{options};
-    test::machine& machine = world.add("alone");
-    const auto wait = [&]() -> task<> { static_cast<void>(co_await posted.wait()); };
-    world.start(machine, wait());
-    std::thread poster{[&] { machine.io().post([&] { posted.set(); }); }};
-
-    machine.io().run();
-    poster.join();
-
-    CHECK(world.hang().empty());
 }
 
 // Ends.

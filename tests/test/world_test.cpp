@@ -255,20 +255,22 @@ TEST_CASE("what blocks is called when its time is over, and may be taken back be
     CHECK(world.now() - began == 40s);
 }
 
-TEST_CASE("a post of another thread is waited for as long as was asked") {
-    event posted;
-    test::world_options options;
-    options.patience_for_threads = 60s;
-    test::world world{options};
-    test::machine& machine = world.add("alone");
-    const auto wait = [&]() -> task<> { static_cast<void>(co_await posted.wait()); };
-    world.start(machine, wait());
-    std::thread poster{[&] { machine.io().post([&] { posted.set(); }); }};
+TEST_CASE("a post of another thread is waited for as long as was asked, or without a limit") {
+    for (const duration patience : {duration{60s}, duration::max()}) {
+        event posted;
+        test::world_options options;
+        options.patience_for_threads = patience;
+        test::world world{options};
+        test::machine& machine = world.add("alone");
+        const auto wait = [&]() -> task<> { static_cast<void>(co_await posted.wait()); };
+        world.start(machine, wait());
+        std::thread poster{[&] { machine.io().post([&] { posted.set(); }); }};
 
-    machine.io().run();
-    poster.join();
+        machine.io().run();
+        poster.join();
 
-    CHECK(world.hang().empty());
+        CHECK(world.hang().empty());
+    }
 }
 
 // Order.
