@@ -52,6 +52,7 @@ public:
     [[nodiscard]] bool wanted() const noexcept { return to_.is_open(); }
 
     /// Tells that this program serves from now on: accepting may begin before or after. Ok if nobody waits.
+    /// The notice outlives the task.
     ///
     /// Errors:        `errc::broken_pipe` if whoever waited has given up, and will end this program.
     /// Cancellation:  `errc::canceled`; nothing was told.

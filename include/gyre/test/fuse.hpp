@@ -93,7 +93,8 @@ class fused_loops {
 public:
     /// @param  fault     Borrowed; outlives this.
     /// @param  patience  A loop that sleeps for so long, with no timer set and without news, hangs: a failed
-    ///                   check, which prints the fault and what waits for what.
+    ///                   check, which prints the fault and what waits for what. Not under
+    ///                   ThreadSanitizer, where loops wake every 20 ms.
     explicit fused_loops(fuse& fault, duration patience = std::chrono::minutes{1}) noexcept;
     fused_loops(const fused_loops&) = delete;
     fused_loops& operator=(const fused_loops&) = delete;
