@@ -231,6 +231,7 @@ task<io_result<>> shake_hands(std::shared_ptr<stream_state> it) {
             const io_result<> told =
                 co_await with_timeout(it->options.alert_wait, drained_awaiter{it});
             static_cast<void>(told);  // Why it failed is what counts.
+            if (step == errc::tls_truncated && it->send_failure) co_return it->send_failure;
             co_return step;
         }
         if (!goes_on) {
@@ -239,10 +240,9 @@ task<io_result<>> shake_hands(std::shared_ptr<stream_state> it) {
             it->flush();
             co_return io_result<>{};
         }
-        // Before the peer is heard: it waits for what is said here.
+        // Before the peer is heard: it waits for what is said here. If it will not have it, it may have said why.
         const io_result<> sent = co_await drained_awaiter{it};
         if (!sent.ok()) co_return sent.error();
-        if (it->send_failure) co_return it->send_failure;
         if (it->tls.held_up()) continue;
         const error received = co_await receive_some(it);
         if (received) co_return received;
