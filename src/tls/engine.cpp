@@ -31,7 +31,7 @@ io_result<std::string> host_from(std::string_view text) {
         if (!may_be_in_host(each)) return errc::malformed;
     }
     if (host.size() > host_bytes_max || (host.empty() && !text.empty())) return errc::malformed;
-    if (host.find(':') != std::string::npos) return host;  // Of version 6, or refused later.
+    if (host.find(':') != std::string::npos) return host;  // An address, or refused later.
     for (std::size_t at = 0; !host.empty() && at <= host.size();) {
         const std::size_t end = std::min(host.find('.', at), host.size());
         if (end == at || end - at > label_bytes_max) return errc::malformed;
@@ -89,6 +89,7 @@ io_result<> engine::handshake() {
         return fail(it.failed.code);
     }
     it.established = true;
+    it.keep_resumed();
     const bool alone = it.settings->options().protocol_required && protocol().empty();
     if (!alone || it.settings->serves()) return {};
     it.failed = {errc::tls_no_common_protocol, "the server chose no application protocol", {}};

@@ -82,10 +82,18 @@ engine::state::state(std::shared_ptr<context_state> its_settings, std::string it
     else SSL_set_connect_state(ssl.get());
 }
 
+// OpenSSL would forget the session of a connection that ends without close_notify. But most clients end so, and
+// only what has failed must not be resumed.
+engine::state::~state() {
+    if (failed.code == errc::ok || failed.code == errc::tls_truncated)
+        SSL_set_shutdown(ssl.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+}
+
 void engine::state::install(SSL_CTX& to, bool serves) noexcept {
     SSL_CTX_set_keylog_callback(&to, &key_line);
     if (serves) {
         SSL_CTX_set_client_hello_cb(&to, &client_hello, nullptr);
+        SSL_CTX_set_tlsext_servername_callback(&to, &refuse_nameless);
         SSL_CTX_set_alpn_select_cb(&to, &choose_protocol, nullptr);
         SSL_CTX_set_tlsext_ticket_key_evp_cb(&to, &ticket_key);
     } else {
@@ -108,7 +116,9 @@ bool engine::state::aim() noexcept {
     if (const owned_session known = settings->sessions().take(host); known != nullptr)
         SSL_set_session(to, known.get());
     const bool checked = options.servers == server_check::full;
-    if (is_address(host)) {
+    const bool address = is_address(host);
+    if (!address && host.find(':') != std::string::npos) return false;
+    if (address) {
         // RFC 6066, 3: addresses are no names to ask for.
         return !checked || X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(to), host.c_str()) == 1;
     }
@@ -132,10 +142,11 @@ errc engine::state::outcome_of(int returned) {
     }
     failed = take_failure(*ssl, verification);
     if (refused != errc::ok) failed.code = refused;
-    // RFC 8446, 9.2: this is what servers answer to whom names no host, if they want a name.
+    // RFC 8446, 9.2; RFC 6066, 3: this is what servers answer to whom names no host, if they want a name.
     const bool named = SSL_get_servername(ssl.get(), TLSEXT_NAMETYPE_host_name) != nullptr;
-    if (failed.alert == SSL_AD_MISSING_EXTENSION && !settings->serves() && !named)
-        failed.code = errc::tls_name_missing;
+    const bool wants_name =
+        failed.alert == SSL_AD_MISSING_EXTENSION || failed.alert == SSL_AD_UNRECOGNIZED_NAME;
+    if (wants_name && !settings->serves() && !named) failed.code = errc::tls_name_missing;
     return failed.code;
 }
 
@@ -199,6 +210,7 @@ int engine::state::verified(int accepted, X509_STORE_CTX* store) noexcept {
 int engine::state::client_hello(SSL* ssl, int* alert, void*) noexcept {
     state& self = of(ssl);
     self.asked_for = asked_name(ssl);
+    if (self.lacks_name()) return SSL_CLIENT_HELLO_SUCCESS;  // `refuse_nameless` refuses it.
     if (self.choose_context(alert) != SSL_CLIENT_HELLO_SUCCESS) return SSL_CLIENT_HELLO_ERROR;
     if (self.chosen->options().protocol_required && !offers_protocols(ssl)) {
         self.refused = errc::tls_no_common_protocol;
@@ -210,11 +222,6 @@ int engine::state::client_hello(SSL* ssl, int* alert, void*) noexcept {
 
 int engine::state::choose_context(int* alert) {
     const server_options& options = settings->server();
-    if (options.name_required && asked_for.empty()) {
-        refused = errc::tls_name_missing;
-        *alert = SSL_AD_MISSING_EXTENSION;
-        return SSL_CLIENT_HELLO_ERROR;
-    }
     if (!options.choose) return SSL_CLIENT_HELLO_SUCCESS;
 
     const context found = options.choose(asked_for);
@@ -228,6 +235,21 @@ int engine::state::choose_context(int* alert) {
     SSL_set_SSL_CTX(ssl.get(), chosen->current().get());
     SSL_set_verify(ssl.get(), chosen->verify_mode(), &verified);
     return SSL_CLIENT_HELLO_SUCCESS;
+}
+
+bool engine::state::lacks_name() const noexcept {
+    return settings->server().name_required && asked_for.empty();
+}
+
+// Only here it is known which version is spoken, and with it which alerts there are. RFC 8446, 9.2; before, a
+// name that is not there is one that nobody has: RFC 6066, 3.
+int engine::state::refuse_nameless(SSL* ssl, int* alert, void*) noexcept {
+    state& self = of(ssl);
+    if (!self.lacks_name()) return SSL_TLSEXT_ERR_OK;
+    self.refused = errc::tls_name_missing;
+    const bool has_alert = SSL_version(ssl) == TLS1_3_VERSION;
+    *alert = has_alert ? SSL_AD_MISSING_EXTENSION : SSL_AD_UNRECOGNIZED_NAME;
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
 // RFC 7301, 3.2: the server prefers, and refuses a client with whom it has nothing in common.
@@ -256,9 +278,20 @@ int engine::state::new_session(SSL* ssl, SSL_SESSION* session) noexcept {
     return 1;  // It is ours now.
 }
 
+// OpenSSL tells of new sessions, and of TLS 1.2 only in full handshakes. RFC 5077, 3.3: it may have got another
+// ticket.
+void engine::state::keep_resumed() {
+    if (settings->serves() || host.empty() || SSL_session_reused(ssl.get()) != 1) return;
+    if (SSL_version(ssl.get()) == TLS1_3_VERSION) return;
+    settings->sessions().put(host, owned_session{SSL_get1_session(ssl.get())});
+}
+
 int engine::state::ticket_key(SSL* ssl, unsigned char* name, unsigned char* iv,
                               EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, int encrypt) noexcept {
-    return of(ssl).settings->tickets().prepare(name, iv, cipher, mac, encrypt == 1);
+    const int prepared = of(ssl).settings->tickets().prepare(name, iv, cipher, mac, encrypt == 1);
+    // RFC 8446, C.4: tickets of TLS 1.3 are used once, so each one is answered with another.
+    const bool once = encrypt != 1 && SSL_version(ssl) == TLS1_3_VERSION;
+    return once && prepared == ticket_keys::usable ? ticket_keys::to_renew : prepared;
 }
 
 void engine::state::key_line(const SSL* ssl, const char* line) noexcept {

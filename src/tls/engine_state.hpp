@@ -54,6 +54,7 @@ public:
     state(std::shared_ptr<context_state> settings, std::string host);
     state(const state&) = delete;
     state& operator=(const state&) = delete;
+    ~state();
 
     /// Installs the callbacks of this file.
     static void install(SSL_CTX& to, bool serves) noexcept;
@@ -63,6 +64,9 @@ public:
 
     /// What a call of OpenSSL that has not succeeded means; keeps it if it is final.
     [[nodiscard]] errc outcome_of(int returned);
+
+    /// Keeps the session of a handshake that has ended well, if it is to be kept and OpenSSL does not tell.
+    void keep_resumed();
 
     /// Whether output has room for a record with so many bytes of the program, and for alerts behind it.
     [[nodiscard]] bool may_write(std::size_t size) const noexcept {
@@ -103,6 +107,7 @@ private:
     static long bio_control(BIO* bio, int command, long number, void* pointer) noexcept;
     static int verified(int accepted, X509_STORE_CTX* store) noexcept;
     static int client_hello(SSL* ssl, int* alert, void*) noexcept;
+    static int refuse_nameless(SSL* ssl, int* alert, void*) noexcept;
     static int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* chosen_size,
                                const unsigned char* offered, unsigned int offered_size,
                                void*) noexcept;
@@ -112,6 +117,7 @@ private:
     static void key_line(const SSL* ssl, const char* line) noexcept;
 
     int choose_context(int* alert);
+    [[nodiscard]] bool lacks_name() const noexcept;
 };
 
 }  // namespace gyre::tls

@@ -10,15 +10,6 @@
 #include <cstring>
 
 namespace gyre::tls {
-namespace {
-
-// What the callback returns.
-constexpr int ticket_failed = -1;
-constexpr int ticket_unknown = 0;
-constexpr int ticket_usable = 1;
-constexpr int ticket_to_renew = 2;
-
-}  // namespace
 
 ticket_keys::~ticket_keys() {
     OPENSSL_cleanse(&current_, sizeof current_);
@@ -50,9 +41,9 @@ int ticket_keys::prepare(unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX*
     const key* used = &current_;
     if (encrypt) {
         std::memcpy(name, current_.name.data(), current_.name.size());
-        if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return ticket_failed;
+        if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return failed;
     } else if (!named(current_)) {
-        if (!before_ || !named(*before_)) return ticket_unknown;
+        if (!before_ || !named(*before_)) return unknown;
         used = &*before_;
     }
 
@@ -66,8 +57,8 @@ int ticket_keys::prepare(unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX*
     const bool ready = EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, used->cipher.data(),
                                          iv, encrypt ? 1 : 0) == 1 &&
                        EVP_MAC_CTX_set_params(mac, parameters) == 1;
-    if (!ready) return ticket_failed;
-    return used == &current_ ? ticket_usable : ticket_to_renew;
+    if (!ready) return failed;
+    return used == &current_ ? usable : to_renew;
 }
 
 }  // namespace gyre::tls

@@ -23,6 +23,12 @@ public:
     ticket_keys(const ticket_keys&) = delete;
     ticket_keys& operator=(const ticket_keys&) = delete;
 
+    /// What `prepare` returns.
+    static constexpr int failed = -1;
+    static constexpr int unknown = 0;
+    static constexpr int usable = 1;
+    static constexpr int to_renew = 2;
+
     void rotate();
 
     /// OpenSSL's callback for tickets (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)), told to `this`.
