@@ -239,18 +239,24 @@ TEST_CASE(
     CHECK(nobody.client.alert() == 112);
 }
 
-// RFC 8446, 9.2.
+// RFC 8446, 9.2; RFC 6066, 3.
 TEST_CASE("a context: a server that wants a name tells a client that gives none") {
     const test_trust trust;
     tls::server_options server = trust.server();
     server.name_required = true;
+    tls::client_options older = trust.client();
+    older.newest = tls::version::tls_1_2;
     engine_pair without = pair_of(trust.client(), server, "127.0.0.1");
+    engine_pair without_in_1_2 = pair_of(older, server, "127.0.0.1");
     engine_pair with = pair_of(trust.client(), server, "localhost");
 
-    const handshake_outcomes refused = without.shake();
-
-    CHECK(refused.server == errc::tls_name_missing);
-    CHECK(refused.client == errc::tls_name_missing);
+    for (engine_pair* each : {&without, &without_in_1_2}) {
+        const handshake_outcomes refused = each->shake();
+        CHECK(refused.server == errc::tls_name_missing);
+        CHECK(refused.client == errc::tls_name_missing);
+    }
+    CHECK(without.client.alert() == 109);
+    CHECK(without_in_1_2.client.alert() == 112);
     CHECK_FALSE(with.shake().client);
 }
 
