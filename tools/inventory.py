@@ -39,6 +39,7 @@ CLASS = re.compile(r"(?:class|struct|enum class|concept)\s+(\w+)\b(?!::| *;)|usi
 FUNCTION = re.compile(r"^[^/{}=(]*?\b(\w+)\s*\(")
 NOISE = re.compile(r"\[\[.*?\]\]|GYRE_\w+(?:\([^)]*\))?")
 SPAN = re.compile(r"`([^`]+)`")
+PROTOCOL = re.compile(r"^(?:tls|http2?|websocket|web)::")  # Their namespaces are named in the table.
 
 
 @dataclass
@@ -68,6 +69,7 @@ def read_table(text: str) -> tuple[list[Row], list[str]]:
             findings.append(f"{TABLE}:{number}: {len(cells)} cells instead of 7")
             continue
         names = {who: SPAN.findall(cell) for who, cell in zip((*LIBRARIES, "gyre"), cells[1:5])}
+        names["gyre"] = [PROTOCOL.sub("", name) for name in names["gyre"]]
         rows.append(Row(number, family, names, cells[5], cells[6]))
     return rows, findings
 
