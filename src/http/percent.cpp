@@ -24,6 +24,8 @@ io_result<std::string> percent_decoded(std::string_view text, plus_sign plus) {
         const char c = text[at];
         if (c == '+' && plus == plus_sign::is_space) {
             decoded.push_back(' ');
+        } else if (c == '\0') {
+            return errc::malformed;
         } else if (c != '%') {
             decoded.push_back(c);
         } else {

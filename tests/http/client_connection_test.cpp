@@ -27,14 +27,14 @@ http::request get(std::string_view target) {
 
 TEST_CASE("responses are read however they are split, and the connection is used again") {
     on_every_backend([](io_context&) -> task<> {
-        const std::string text =
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+        const std::deque<std::string> answers{
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
             "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nSum: 3\r\n\r\n"
-            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-        for (std::size_t piece = 1; piece < text.size(); ++piece) {
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nSum: 3\r\n\r\n",
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"};
+        for (std::size_t piece = 1; piece <= answers[1].size(); ++piece) {
             traffic over;
-            over.in = text;
+            over.answers = answers;
             over.piece = piece;
             http::client_connection connection{any_stream{fed_stream{over}}};
             const http::request what = get("/x");

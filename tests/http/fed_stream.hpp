@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,8 +25,9 @@ namespace gyre::testing {
 
 /// What passed over a connection.
 struct traffic {
-    std::string in;                ///< What the peer sends before it ends.
-    std::size_t piece = SIZE_MAX;  ///< Bytes that a read brings at most.
+    std::string in;                   ///< What the peer sends before it ends.
+    std::deque<std::string> answers;  ///< What it sends besides, one after each write.
+    std::size_t piece = SIZE_MAX;     ///< Bytes that a read brings at most.
     std::string out;
     std::size_t reads = 0;
     std::size_t writes = 0;
@@ -48,6 +50,10 @@ public:
     [[nodiscard]] task<io_result<std::size_t>> write_some(const_buffer from) {
         ++of_->writes;
         of_->out.append(gyre::text_of(from));
+        if (!of_->answers.empty()) {
+            of_->in.append(of_->answers.front());
+            of_->answers.pop_front();
+        }
         co_return io_result<std::size_t>{from.size()};
     }
     void shutdown_send() noexcept { of_->send_ended = true; }

@@ -27,7 +27,7 @@ public:
 
     /// @param  pairs_max  More is an error.
     ///
-    /// Errors:  `errc::malformed` for an incomplete escape or an encoded NUL; `errc::limit_exceeded`.
+    /// Errors:  `errc::malformed` for an incomplete escape or a NUL; `errc::limit_exceeded`.
     [[nodiscard]] static io_result<form> parse(std::string_view text, std::size_t pairs_max = 1000);
 
     /// Adds a pair, for a form to be sent.

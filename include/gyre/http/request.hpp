@@ -55,7 +55,7 @@ public:
 
     /// The path decoded, without a NUL.
     ///
-    /// Errors:  `errc::malformed` if it has an incomplete escape, or an encoded NUL.
+    /// Errors:  `errc::malformed` if it has an incomplete escape, or a NUL.
     [[nodiscard]] io_result<std::string> decoded_path() const;
 
     /// The value of the first pair of the query of this name, decoded as forms are: a plus is a space.
