@@ -134,8 +134,9 @@ inflater::progress inflater::add(const_buffer from, mutable_buffer into, piece_e
     made.why = run(rest);
     made.consumed = from.size() - rest.size();
     const bool ends = end == piece_end::message && rest.empty();
-    // Behind a final block the tail would be the beginning of something else.
-    if (ends && made.why == violation::none && !behind_final_block_) {
+    // Behind a final block the tail would be the beginning of something else. Without room it would be
+    // consumed all the same, and the next call could no longer tell that the message ended between blocks.
+    if (ends && made.why == violation::none && !behind_final_block_ && stream_->avail_out > 0) {
         const_buffer rest_of_tail = const_buffer{tail}.subspan(tail_used_);
         made.why = run(rest_of_tail);
         tail_used_ = tail.size() - rest_of_tail.size();

@@ -69,6 +69,22 @@ TEST_CASE("deflate: the standard's example, with and without the window kept") {
     CHECK(inflate(drops, hex("f2 00 11 00 00"), 1, 1).why == violation::corrupt_deflate_data);
 }
 
+TEST_CASE("deflate: a message that fills the room to its last byte ends with the next call") {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{100}, std::size_t{65'536}}) {
+        for (const std::string& text : {std::string(size * 2, 'x'), noise(size * 2, 5)}) {
+            deflater by{{}};
+            inflater back{inflater::context::dropped};
+            const bytes first = deflated(by, text);
+            const bytes second = deflated(by, text);
+            for (const bytes* each : {&first, &second}) {
+                const inflated got = inflate(back, *each, each->size(), size);
+                CHECK(got.why == violation::none);
+                CHECK(got.text == text);
+            }
+        }
+    }
+}
+
 // RFC 7692, 7.2.3.3 to 7.2.3.5.
 TEST_CASE("deflate: the standard's other forms: stored, with a final block, in two blocks") {
     inflater by{inflater::context::kept};
