@@ -75,6 +75,7 @@ task<io_result<>> connection::close(close_reason why) {
     const time_point until = deadline_after(on.read_clock(), options_.close_timeout);
     if (!silence_) silence_.emplace(on);
     if (!failure_) {
+        silence_->expires_at(until);
         const io_result<> said = co_await with_deadline(until, send_close(std::move(why)));
         if (said.error() == errc::canceled) co_return said.error();
         if (!said.ok()) static_cast<void>(fail(said.error()));

@@ -236,6 +236,7 @@ void connection::heard() noexcept {
 
 task<io_result<>> connection::alarmed() {
     if (failure_) co_return failure_;
+    if (!silence_->passed()) co_return io_result<>{};  // A close has moved it since.
     if (close_sent_ || asked_) co_return fail({errc::timed_out, activity::read});
     silence_->expires_after(options_.pong_timeout);
     const io_result<> asked = co_await shielded(ask_peer(), options_.pong_timeout);
