@@ -80,6 +80,7 @@ task<io_result<fragment>> connection::receive_some() {
 // Adds to what `received` yields. Safe to be stopped: whatever was taken is noted in members.
 task<io_result<connection::piece>> connection::next_piece(std::size_t inflated_bytes_max) {
     for (;;) {
+        if (failure_) co_return failure_;
         if (part_.open) {
             const std::size_t before = inflated_.size();
             const violation why = inflate_some(inflated_bytes_max);
