@@ -3,7 +3,7 @@
 // What suites of conformance talk to: a server that sends messages back, and a client that does.
 //
 //     websocket_testee server 127.0.0.1:9001
-//     websocket_testee client 127.0.0.1:9001 AGENT     (asks a fuzzing server for its cases, as Autobahn's)
+//     websocket_testee client ws://127.0.0.1:9001 AGENT     (asks a fuzzing server for its cases, as Autobahn's)
 //
 // The requests are read by hand, so that what is judged is this layer alone.
 #include <gyre/gyre.hpp>
@@ -194,7 +194,10 @@ task<io_result<>> run_cases(endpoint server, std::string agent) {
 
 int main(int count, char** arguments) {
     const std::string_view mode = count > 2 ? arguments[1] : "";
-    const auto where = gyre::endpoint::parse(count > 2 ? arguments[2] : "");
+    std::string_view address = count > 2 ? arguments[2] : "";
+    if (address.starts_with("ws://")) address.remove_prefix(5);
+    if (address.ends_with('/')) address.remove_suffix(1);
+    const auto where = gyre::endpoint::parse(address);
     if (!where.ok() || (mode != "server" && mode != "client")) {
         std::fprintf(stderr, "usage: websocket_testee server|client ADDRESS:PORT [AGENT]\n");
         return 2;
