@@ -32,9 +32,8 @@ task<io_result<std::unique_ptr<connection>>> open(any_stream on, std::string_vie
     connection_options kept = options.connection;
     if (options.handshake.deflate) kept.deflate = *options.handshake.deflate;
     http::upgraded_connection to = by.take_stream();
-    co_return result{std::make_unique<connection>(std::move(to.stream), role::client,
-                                                  std::move(read.agreed), bytes_of(to.early),
-                                                  kept)};
+    co_return result{std::make_unique<connection>(
+        std::move(to.stream), role::client, std::move(read.agreed), bytes_of(to.early), kept)};
 }
 
 }  // namespace gyre::websocket

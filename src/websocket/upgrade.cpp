@@ -22,8 +22,8 @@ task<> close_at_drain(connection& on, duration close_timeout) {
     static_cast<void>(co_await never_set.wait());
 }
 
-task<> run_session(http::upgraded_connection from, agreement agreed,
-                   connection_options options, session run) {
+task<> run_session(http::upgraded_connection from, agreement agreed, connection_options options,
+                   session run) {
     connection on{std::move(from.stream), role::server, std::move(agreed), bytes_of(from.early),
                   options};
     co_await when_any(run(on), close_at_drain(on, options.close_timeout));

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # Chromium has a WebSocket, an HTTP/1.1, an HTTP/2 and a TLS of its own, and no patience with ours.
-"""Opens a subject's page, and lets a browser's WebSocket talk to a subject that echoes."""
+"""Opens a subject's page, lets a browser's WebSocket talk to one that echoes, and two pages to each other."""
 
 from __future__ import annotations
 
-from browser import Browser, BrowserTrouble
+import json
+
+from browser import Browser, BrowserTrouble, Page
 from subjects import BUILD, HERE, HOST, Subject, serving
 from verdicts import Row, skipped, verdict
 
@@ -67,6 +69,54 @@ def judge_websocket(subject: Subject) -> list[Row]:
                         verdict("the console is silent", not page.complaints, "; ".join(page.complaints))]
         except BrowserTrouble as trouble:
             return trouble_rows(trouble)
+
+
+def enters(page: Page, name: str) -> bool:
+    page.evaluate(f"find('name').value = {json.dumps(name)}; find('join').requestSubmit()")
+    return page.wait_for("!find('say').hidden")
+
+
+def says(page: Page, text: str) -> None:
+    page.evaluate(f"find('text').value = {json.dumps(text)}; find('say').requestSubmit()")
+
+
+def sees(page: Page, line: str) -> bool:
+    return page.wait_for(f"find('log').innerText.replaceAll('\\n', ' ').includes({json.dumps(line)})")
+
+
+def judge_chat(subject: Subject) -> list[Row]:
+    """The page of a chat room, twice: what is typed into one of them shows in both."""
+    with serving(subject) as server:
+        try:
+            with Browser() as browser:
+                url = f"http://{HOST}:{server.port}/"
+                one, other = browser.open(url), browser.open(url)
+                rows = [verdict(f"{name} enters", enters(page, name), page.evaluate("document.body.innerText"))
+                        for page, name in ((one, "Ada"), (other, "Bo"))]
+                says(one, "hello <b>there</b>")
+                says(other, "\N{GREEK SMALL LETTER KAPPA}\N{GRINNING FACE} to you")
+                for page, name in ((one, "one"), (other, "the other")):
+                    seen = sees(page, "Bo has come") if page is one else True
+                    seen = seen and sees(page, "hello <b>there</b>")
+                    seen = seen and sees(page, "\N{GREEK SMALL LETTER KAPPA}\N{GRINNING FACE} to you")
+                    rows.append(verdict(f"messages reach {name}", seen, page.evaluate("document.body.innerText")))
+                third = browser.open(url)
+                rows.append(verdict("a name that is taken is refused, and the page says so",
+                                    not enters_soon(third, "Ada"), third.evaluate("document.body.innerText")))
+                picture = BUILD / "reports" / f"{subject.name}-{subject.role}.png"
+                one.screenshot(picture)
+                complaints = [each for page in (one, other, third) for each in page.complaints]
+                rows.append(verdict("the console is silent", not complaints, "; ".join(complaints)))
+        except BrowserTrouble as trouble:
+            return trouble_rows(trouble)
+        rows.append(verdict("the server outlives the browser", server.alive(), "it has ended"))
+    return rows
+
+
+def enters_soon(page: Page, name: str) -> bool:
+    """Whether it is in the room once the page has heard from the server."""
+    enters(page, name)
+    return not page.wait_for("find('state').textContent.includes('taken')")
 
 
 def trouble_rows(trouble: BrowserTrouble) -> list[Row]:

@@ -51,6 +51,7 @@ JUDGES: dict[str, tuple[tuple[str, Judge], ...]] = {
     "https": (("TLS", lambda subject, how: tls_judge.judge_server(subject, scanners=not how.quick)),),
     "tls-client": (("TLS", lambda subject, how: tls_judge.judge_client(subject)),),
     "page": (("browser", lambda subject, how: browser_judge.judge_page(subject)),),
+    "chat": (("browser", lambda subject, how: browser_judge.judge_chat(subject)),),
 }
 
 

@@ -3,7 +3,7 @@
 // What suites of conformance talk to: a server that sends messages back, and a client that does.
 //
 //     websocket_testee server 127.0.0.1:9001
-//     websocket_testee client ws://127.0.0.1:9001 AGENT     (asks a fuzzing server for its cases, as Autobahn's)
+//     websocket_testee client ws://127.0.0.1:9001 AGENT    (asks a fuzzing server for its cases)
 //
 // The requests are read by hand, so that what is judged is this layer alone.
 #include <gyre/gyre.hpp>
