@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A client of HTTP by URL: connections that are kept and used again, redirects, proxies, decompression.
+//
+// What `http::client_connection` does on one connection, this does for a program that has URLs. Everything a
+// server can make grow or delay has a bound, credentials stay with the origin that they were meant for, and
+// servers of https are verified unless the program says otherwise.
+#pragma once
+
+#include <gyre/base/result.hpp>
+#include <gyre/base/time.hpp>
+#include <gyre/coro/task.hpp>
+#include <gyre/http/authorization.hpp>
+#include <gyre/http/body_reader.hpp>
+#include <gyre/http/client_connection.hpp>
+#include <gyre/http/fields.hpp>
+#include <gyre/http/method.hpp>
+#include <gyre/http/response.hpp>
+#include <gyre/http/status.hpp>
+#include <gyre/io/connect_to.hpp>
+#include <gyre/tls/context.hpp>
+#include <gyre/tls/stream.hpp>
+#include <gyre/web/url.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gyre::web {
+
+class cookie_jar;
+
+/// A proxy that is spoken to in plain HTTP: it forwards requests of http, and tunnels (CONNECT) those of
+/// https.
+struct proxy {
+    std::string host;
+    std::uint16_t port = 0;
+    std::optional<http::basic_credentials> credentials;
+};
+
+struct client_options {
+    client_options() {}  // No aggregate: see docs/guide/compilers.md.
+
+    /// Requests under way at a time, in all and to one origin; further ones wait for their turn. There are
+    /// never more connections than that either.
+    std::size_t connections_max = 256;
+    std::size_t connections_per_origin_max = 8;
+
+    std::size_t idle_max = 64;                          ///< Connections kept for later, in all.
+    duration idle_time_max = std::chrono::seconds{30};  ///< For which one is kept.
+
+    /// For a connection: name, TCP, proxy and TLS together.
+    duration connect_time_max = std::chrono::seconds{20};
+    /// For all of a request, from its beginning to the last byte of the body, redirects included.
+    duration total_time_max = duration::max();
+    /// Limits of one exchange; among them those for the first byte and for silence.
+    http::client_options exchange;
+    connect_to_options connecting;  ///< Names, addresses and sockets.
+
+    std::size_t redirects_max = 10;  ///< 0: responses that redirect are handed out like any others.
+    /// Follow redirects from https to http, where anybody can read along.
+    bool insecure_redirects = false;
+
+    /// Ask for gzip, deflate and zstd, and decode them.
+    bool decompress = true;
+    std::uint64_t decoded_bytes_max = std::uint64_t{1} << 30;  ///< Of one body: a bomb ends here.
+
+    /// For https. Without one, servers are verified by what the system trusts, up to their host names.
+    tls::context settings;
+    tls::stream_options tls;
+
+    std::optional<web::proxy> via;
+    /// Which URLs go through the proxy; all if empty. Must not throw.
+    std::function<bool(const url&)> proxied;
+
+    cookie_jar* cookies = nullptr;  ///< Borrowed. Null: none are kept, none are sent.
+    std::string user_agent = "gyre";
+};
+
+/// What is asked for.
+struct client_request {
+    client_request() {}
+    client_request(http::method what, url from) : method{what}, where{std::move(from)} {}
+
+    http::method method = http::method::get;  ///< Not `other`, not `connect`.
+    url where;
+    http::fields fields;
+    /// Text and bytes can be sent again, what a producer makes cannot: such a request is not repeated, and a
+    /// redirect that wants its body again is handed out.
+    http::response_body body;
+};
+
+struct client_counters {
+    std::uint64_t connections = 0;  ///< Made.
+    std::uint64_t reused = 0;       ///< Requests on one that had served another.
+    std::uint64_t repeated = 0;     ///< Requests that a stale connection had lost.
+    std::uint64_t redirected = 0;   ///< Redirects followed.
+};
+
+/// A response: its head, and the body as a stream. While it lives it has the connection to itself. Moves;
+/// belongs to the client's loop.
+class client_response {
+public:
+    client_response() noexcept;
+    client_response(client_response&&) noexcept;
+    client_response& operator=(client_response&&) noexcept;
+    ~client_response();
+
+    http::status status = http::status::ok;
+    http::version version = http::version::http_1_1;
+    http::fields fields;    ///< Of a body that is decoded without its coding and length.
+    http::body_reader body;  ///< Decoded; valid while this lives.
+    url where;              ///< Who has answered, after redirects.
+
+    /// What remains of the body, as text.
+    ///
+    /// Errors, Cancellation, Threads, Cost: as `http::body_reader::read_all`.
+    [[nodiscard]] task<io_result<std::string>> text(
+        std::size_t bytes_max = std::size_t{16} << 20) const {
+        return body.read_all(bytes_max);
+    }
+
+private:
+    friend class client;
+    class exchange;
+
+    std::unique_ptr<exchange> exchange_;
+};
+
+/// Sends requests. Belongs to one loop, and is destroyed before it; responses and requests may outlive it.
+class client {
+public:
+    explicit client(client_options options = {});
+    client(const client&) = delete;
+    client& operator=(const client&) = delete;
+    ~client();
+
+    /// Sends a request and reads the head of its response.
+    ///
+    /// A request that is idempotent is sent again, elsewhere, if a connection that had been idle turns out to
+    /// be closed. Redirects are followed as RFC 9110, 15.4 says: 303 becomes GET, so does POST after 301 and
+    /// 302; to another origin neither `authorization` nor `cookie` go along.
+    ///
+    /// @param  what  Owned.
+    ///
+    /// Errors:        `errc::invalid_argument` for a request that cannot be sent; `errc::limit_exceeded`
+    ///                after too many redirects; `errc::permission_denied` for one from https to http, or for
+    ///                a proxy that wants other credentials; `errc::connection_refused` for one that makes no
+    ///                tunnel; `errc::timed_out`; those of `connect_to`, `tls::connect`,
+    ///                `http::client_connection::send` and `url::resolved`.
+    /// Cancellation:  `errc::canceled`; the connection is closed.
+    /// Threads:       resumes on the caller's executor, of the client's loop.
+    /// Cost:          a few frames and allocations; a connection if none is idle.
+    [[nodiscard]] task<io_result<client_response>> send(client_request what);
+
+    /// The same without fields or a body. Errors: also those of `url::parse`.
+    [[nodiscard]] task<io_result<client_response>> get(std::string_view where);
+
+    /// @param  content_type  Copied.
+    [[nodiscard]] task<io_result<client_response>> post(std::string_view where,
+                                                        std::string_view content_type,
+                                                        http::response_body body);
+
+    /// Closes the connections that nothing uses.
+    void close_idle() noexcept;
+
+    [[nodiscard]] std::size_t idle() const noexcept;  ///< Connections that nothing uses.
+    [[nodiscard]] const client_counters& counters() const noexcept;
+
+private:
+    class state;
+    friend class client_response::exchange;
+
+    static task<io_result<client_response>> perform(std::shared_ptr<state> self,
+                                                    client_request what);
+    static task<io_result<client_response>> perform_parsed(std::shared_ptr<state> self,
+                                                           io_result<url> where,
+                                                           client_request what);
+
+    std::shared_ptr<state> state_;
+};
+
+}  // namespace gyre::web

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <gyre/web/client.hpp>
+
+#include <gyre/base/check.hpp>
+#include <gyre/coro/this_task.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <web/connection_pool.hpp>
+#include <web/decoded_body.hpp>
+
+#include <array>
+#include <utility>
+
+namespace gyre::web {
+
+class client::state {
+public:
+    explicit state(client_options chosen) noexcept
+        : options{std::move(chosen)}, pool{options, counters} {}
+
+    client_options options;
+    client_counters counters;
+    connection_pool pool;
+};
+
+/// A response that is being read, and the connection it comes on.
+class client_response::exchange {
+public:
+    exchange(std::shared_ptr<client::state> of, connection_pool::lease on) noexcept
+        : client_{std::move(of)}, lease{std::move(on)} {}
+
+private:
+    std::shared_ptr<client::state> client_;  // Outlives the lease.
+
+public:
+    connection_pool::lease lease;
+    std::optional<decoded_body> decoded;
+};
+
+client_response::client_response() noexcept = default;
+client_response::client_response(client_response&&) noexcept = default;
+client_response& client_response::operator=(client_response&&) noexcept = default;
+client_response::~client_response() = default;
+
+namespace {
+
+// RFC 9110, 15.4.
+bool is_redirect(http::status code) noexcept {
+    const unsigned number = http::number_of(code);
+    return number == 301 || number == 302 || number == 303 || number == 307 || number == 308;
+}
+
+// RFC 9110, 15.4.2 to 15.4.4.
+bool becomes_get(http::status code, http::method asked) noexcept {
+    if (code == http::status::see_other) return asked != http::method::head;
+    return asked == http::method::post &&
+           (code == http::status::moved_permanently || code == http::status::found);
+}
+
+// A reset or an end where an answer was due: what a server that has closed an idle connection looks like.
+bool is_stale(error failed) noexcept {
+    return failed == errc::connection_reset || failed == errc::broken_pipe ||
+           failed == errc::eof || failed == errc::tls_truncated;
+}
+
+http::request request_for(const client_request& what, const client_options& options,
+                          bool forwarded) {
+    http::request made{what.method, what.where.target()};
+    if (forwarded) made.set_target(what.where.to_string());  // RFC 9112, 3.2.2.
+    made.set_authority(what.where.authority());
+    made.fields = what.fields;
+    made.fields.remove("host");
+    if (!made.fields.contains("user-agent") && !options.user_agent.empty()) {
+        made.fields.add("user-agent", options.user_agent);
+    }
+    if (options.decompress && !made.fields.contains("accept-encoding")) {
+        made.fields.add("accept-encoding", "gzip, deflate, zstd");
+    }
+    if (forwarded && options.via->credentials) {
+        http::fields written;
+        http::set_basic_credentials(written, *options.via->credentials);
+        made.fields.set("proxy-authorization", written.value_or("authorization"));
+    }
+    return made;
+}
+
+// What a redirect makes of a request: RFC 9110, 15.4. Nothing if it cannot be made.
+void redirect(client_request& what, http::status code, url to) {
+    if (becomes_get(code, what.method)) {
+        what.method = http::method::get;
+        what.body = {};
+        for (const char* const each :
+             {"content-type", "content-encoding", "content-language", "content-location",
+              "content-length", "transfer-encoding", "digest", "expect"}) {
+            what.fields.remove(each);
+        }
+    }
+    if (!what.where.same_origin(to)) {
+        for (const char* const each : {"authorization", "cookie", "proxy-authorization", "origin"}) {
+            what.fields.remove(each);
+        }
+    }
+    what.where = std::move(to);
+}
+
+}  // namespace
+
+// Sends `what` on a connection that is idle or new, and once more for each that turns out to be stale.
+static task<io_result<http::received_response>> send_on(connection_pool& pool,
+                                                        client_counters& counters,
+                                                        const client_options& options,
+                                                        connection_pool::lease& on,
+                                                        client_request& what) {
+    const http::request made = request_for(what, options, on.forwarded);
+    const bool repeatable =
+        http::is_idempotent(what.method) && what.body.producer() == nullptr;
+    for (;;) {
+        if (on.reused) ++counters.reused;
+        // The bytes stay here, and may be wanted again.
+        http::response_body body;
+        if (what.body.producer() != nullptr) body = http::response_body{what.body.take_producer()};
+        else body = http::static_text{gyre::text_of(what.body.bytes())};
+        io_result<http::received_response> got =
+            co_await on.connection.send(made, std::move(body));
+        if (got.ok()) co_return got;
+        const bool lost = on.reused && !on.connection.answered() && is_stale(got.error());
+        if (!lost || !repeatable) co_return got;
+        ++counters.repeated;
+        const io_result<> renewed = co_await pool.renew(on, what.where);
+        if (!renewed.ok()) co_return renewed.error();
+    }
+}
+
+// What a redirect has for a body is dropped if it is short, so that the connection can be used again.
+static task<> drop_body(http::body_reader body) {
+    constexpr std::size_t dropped_max = std::size_t{64} * 1024;
+    std::array<std::byte, 2048> space;
+    if (body.size().value_or(0) > dropped_max) co_return;
+    for (std::size_t dropped = 0; dropped < dropped_max;) {
+        const io_result<std::size_t> got = co_await body.read_some(space);
+        if (!got.ok()) co_return;
+        dropped += got.value();
+    }
+}
+
+client::client(client_options options) : state_{std::make_shared<state>(std::move(options))} {}
+client::~client() { state_->pool.close(); }
+
+task<io_result<client_response>> client::send(client_request what) {
+    return perform(state_, std::move(what));
+}
+
+task<io_result<client_response>> client::get(std::string_view where) {
+    return perform_parsed(state_, url::parse(where), client_request{});
+}
+
+task<io_result<client_response>> client::post(std::string_view where,
+                                              std::string_view content_type,
+                                              http::response_body body) {
+    client_request what;
+    what.method = http::method::post;
+    what.fields.set("content-type", content_type);
+    what.body = std::move(body);
+    return perform_parsed(state_, url::parse(where), std::move(what));
+}
+
+task<io_result<client_response>> client::perform_parsed(std::shared_ptr<state> self,
+                                                        io_result<url> where,
+                                                        client_request what) {
+    if (!where.ok()) co_return where.error();
+    what.where = where.take();
+    io_result<client_response> got = co_await perform(std::move(self), std::move(what));
+    co_return got;
+}
+
+task<io_result<client_response>> client::perform(std::shared_ptr<state> self,
+                                                 client_request what) {
+    const client_options& options = self->options;
+    const std::string& scheme = what.where.scheme();
+    const bool named = what.method != http::method::other && what.method != http::method::connect;
+    if (!named || (scheme != "http" && scheme != "https")) co_return errc::invalid_argument;
+    loop& home = co_await this_task::loop();
+    const time_point until = deadline_after(home.read_clock(), options.total_time_max);
+    for (std::size_t redirects = 0;; ++redirects) {
+        const bool has_producer = what.body.producer() != nullptr;
+        io_result<connection_pool::lease> leased =
+            co_await with_deadline(until, self->pool.take(what.where));
+        if (!leased.ok()) co_return leased.error();
+        connection_pool::lease on = leased.take();
+        io_result<http::received_response> got = co_await with_deadline(
+            until, send_on(self->pool, self->counters, options, on, what));
+        if (!got.ok()) co_return got.error();
+        http::received_response head = got.take();
+
+        const auto location = head.fields.find("location");
+        const bool replayable = !has_producer || becomes_get(head.status, what.method);
+        if (options.redirects_max > 0 && is_redirect(head.status) && location && replayable) {
+            if (redirects == options.redirects_max) co_return errc::limit_exceeded;
+            io_result<url> to = what.where.resolved(*location);
+            if (!to.ok()) co_return to.error();
+            if (what.where.is_secure() && !to.value().is_secure() && !options.insecure_redirects) {
+                co_return errc::permission_denied;
+            }
+            static_cast<void>(co_await with_deadline(until, drop_body(head.body)));
+            ++self->counters.redirected;
+            redirect(what, head.status, to.take());
+            continue;
+        }
+
+        client_response response;
+        response.status = head.status;
+        response.version = head.version;
+        response.fields = std::move(head.fields);
+        response.where = std::move(what.where);
+        response.body = head.body;
+        response.exchange_ =
+            std::make_unique<client_response::exchange>(self, std::move(on));
+        const http::coding with =
+            options.decompress ? coding_of(response.fields) : http::coding::identity;
+        if (with != http::coding::identity && !head.body.ended()) {
+            response.fields.remove("content-encoding");
+            response.fields.remove("content-length");
+        }
+        if ((with != http::coding::identity || until != never) && !head.body.ended()) {
+            auto& decoded = response.exchange_->decoded;
+            decoded.emplace(head.body, with, options.decoded_bytes_max, until);
+            response.body = http::body_reader{*decoded};
+        }
+        co_return io_result<client_response>{std::move(response)};
+    }
+}
+
+void client::close_idle() noexcept { state_->pool.close_idle(); }
+std::size_t client::idle() const noexcept { return state_->pool.idle(); }
+const client_counters& client::counters() const noexcept { return state_->counters; }
+
+}  // namespace gyre::web

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <gyre/web/server.hpp>
+
+#include <gyre/base/check.hpp>
+#include <gyre/coro/this_task.hpp>
+#include <gyre/io/serve_pool.hpp>
+#include <gyre/runtime/call.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <web/versions.hpp>
+
+#include <utility>
+
+namespace gyre::web {
+namespace {
+
+// What the connections of one listener share; on its loop.
+struct site {
+    site(const http::handler& with, const server_options& how) noexcept
+        : handle{with}, options{how} {}
+
+    const http::handler& handle;
+    const server_options& options;
+    http::date_cache date;
+};
+
+void count(const server_options& options, std::atomic<std::uint64_t> server_counters::* which) {
+    if (options.counters != nullptr) {
+        (options.counters->*which).fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+// A loop without workers computes it by itself: better late than a client that is refused.
+task<> compute_on_worker(std::function<void()> work) {
+    const auto call = [&work] { work(); };
+    const io_result<> ran = co_await blocking(call);
+    if (!ran.ok() && ran.error() != errc::canceled) work();
+}
+
+void note_end(const server_options& options, error ended) {
+    if (!ended || ended == errc::canceled || ended == errc::malformed ||
+        ended == errc::limit_exceeded) {
+        return;  // Refusals were counted when they were told.
+    }
+    count(options, ended == errc::timed_out ? &server_counters::timed_out
+                                            : &server_counters::failed);
+}
+
+// Null if the handshake has failed.
+task<io_result<tls::stream>> secure(any_stream below, const site& of, const endpoint& peer) {
+    tls::stream_options how = of.options.tls;
+    if (of.options.steps == handshake_steps::on_workers) how.handshake_steps = compute_on_worker;
+    io_result<tls::stream> secured =
+        co_await tls::accept(std::move(below), of.options.settings, std::move(how));
+    if (secured.ok()) {
+        count(of.options, &server_counters::handshakes);
+        co_return secured;
+    }
+    count(of.options, &server_counters::handshakes_failed);
+    if (of.options.on_handshake_failed && secured.error() != errc::canceled) {
+        const tls::stream failed = secured.take();
+        of.options.on_handshake_failed(secured.error(), failed.connection().failure(), peer);
+    }
+    co_return secured.error();
+}
+
+task<> serve_peer(site& of, stream_socket socket) {
+    const server_options& options = of.options;
+    const io_result<endpoint> known = socket.remote_endpoint();
+    const endpoint peer = known.value();
+
+    http::connection_options limits = options.connection;
+    if (known.ok()) limits.peer = peer.to_string();
+    http::connection_hooks hooks;
+    hooks.date = &of.date;
+    hooks.on_refused = [&options, &peer](http::refusal why) {
+        count(options, &server_counters::refused);
+        if (options.on_refused) options.on_refused(why, peer);
+    };
+    hooks.on_exception = [&options](const http::request& what, exception_slot& failure) {
+        count(options, &server_counters::threw);
+        if (options.on_exception) options.on_exception(what, failure);
+    };
+
+    any_stream stream{std::move(socket)};
+    bool multiplexed = false;
+    limits.scheme = "http";
+    if (options.settings) {
+        io_result<tls::stream> secured = co_await secure(std::move(stream), of, peer);
+        if (!secured.ok()) co_return;
+        tls::stream secure_stream = secured.take();
+        multiplexed = secure_stream.connection().protocol() == "h2";
+        limits.scheme = "https";
+        stream = any_stream{std::move(secure_stream)};
+    }
+    io_result<> ended;
+    if (multiplexed) {
+        ended = co_await serve_multiplexed(std::move(stream), of.handle, limits, hooks);
+    } else {
+        ended = co_await http::serve_connection(std::move(stream), of.handle, limits, hooks);
+    }
+    note_end(options, ended.error());
+}
+
+// Stops what has not ended a while after a drain.
+task<> end_after_drain(task_group& sessions, duration limit) {
+    const stop_level asked = co_await this_task::stop_requested();
+    if (asked == stop_level::stop) co_return;
+    static_cast<void>(co_await sleep_for(limit));
+    sessions.request_stop();
+}
+
+// One listener on one loop.
+task<io_result<>> serve_listener(stream_acceptor acceptor, const http::handler& handle,
+                                 const server_options& options, serve_options intake) {
+    site of{handle, options};
+    const auto session = [&of](stream_socket socket) { return serve_peer(of, std::move(socket)); };
+    const auto body = [&](task_group& group) -> task<io_result<>> {
+        group.spawn(end_after_drain(group, options.drain_time_max));
+        const io_result<> ended = co_await serve(std::move(acceptor), session, intake);
+        group.request_stop();
+        co_return ended;
+    };
+    const io_result<> ended = co_await with_group(body);
+    co_return ended;
+}
+
+}  // namespace
+
+task<io_result<>> serve_http(stream_acceptor acceptor, http::handler handle,
+                             server_options options) {
+    expects(static_cast<bool>(handle), "a server has a handler");
+    const io_result<> ended =
+        co_await serve_listener(std::move(acceptor), handle, options, options.intake);
+    co_return ended;
+}
+
+task<io_result<>> serve_http(std::vector<stream_acceptor> acceptors, http::handler handle,
+                             server_options options) {
+    expects(static_cast<bool>(handle), "a server has a handler");
+    const auto body = [&](task_group& group) -> task<io_result<>> {
+        for (stream_acceptor& each : acceptors) {
+            group.spawn(serve_listener(std::move(each), handle, options, options.intake));
+        }
+        co_await group.join();
+        co_return group.first_error();
+    };
+    const io_result<> ended =
+        co_await with_group(body, group_options{group_mode::stop_on_first_error});
+    co_return ended;
+}
+
+task<io_result<>> serve_http(io_pool& pool, std::vector<stream_acceptor> acceptors,
+                             http::handler handle, server_options options) {
+    expects(static_cast<bool>(handle), "a server has a handler");
+    const error unusable = pool.status();
+    if (unusable) co_return unusable;
+    expects(acceptors.size() == pool.size(), "a listener for each loop");
+    const serve_options each = share_of(options.intake, pool.size());
+    const auto there = [&](io_context& where, stream_acceptor from) -> task<io_result<>> {
+        const io_result<> served =
+            co_await on(where, serve_listener(std::move(from), handle, options, each));
+        co_return served;
+    };
+    const auto body = [&](task_group& group) -> task<io_result<>> {
+        for (std::size_t index = 0; index < acceptors.size(); ++index) {
+            group.spawn(there(pool[index], std::move(acceptors[index])));
+        }
+        co_await group.join();
+        co_return group.first_error();
+    };
+    const io_result<> ended =
+        co_await with_group(body, group_options{group_mode::stop_on_first_error});
+    co_return ended;
+}
+
+}  // namespace gyre::web
