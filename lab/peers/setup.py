@@ -9,8 +9,9 @@
 
 Sources stand beside this file, programs are DIR/lab/peers/* (DIR is build/release unless told). A program
 is built if its sources, its tools or how it is built have changed, then started once.
-DIR/lab/peers/peers.json lists all peers: {"name", "family", "command", "workloads", "suites", "threads_max":
-number or null, "missing": reason or null, "version"}. README.md says how such a command is used.
+DIR/lab/peers/peers.json lists all peers: {"name", "family", "command", "workloads", "suites", "cases",
+"threads_max": number or null, "missing": reason or null, "version"}. README.md says how such a command is
+used.
 
 Ends with 0 whatever is missing: one line per peer tells, and where the whole story is.
 """
@@ -34,7 +35,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent
-WORKLOADS = ["echo", "http"]
 STEP_SECONDS_MAX = 900.0   # A registry that says nothing at all.
 START_SECONDS_MAX = 60.0
 REASON_LENGTH_MAX = 160
@@ -50,6 +50,8 @@ class Peer:
     command: tuple[str, ...]
     threads_max: int | None = None
     suites: tuple[str, ...] = ()  # Of one that plays slices, and is no server.
+    workloads: tuple[str, ...] = ("echo", "http")  # Of a server.
+    cases: str = "*"  # Of the suites of protocols: those that it can answer.
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ VENV = ((PYTHON, "-m", "venv", "{target}/venv"),
         ("{target}/venv/bin/pip", "install", "--disable-pip-version-check", "--no-input",
          "--only-binary=:all:", "--require-hashes", "-r", "requirements.txt"))
 CARGO = ("cargo", "build", "--release", "--locked", "--target-dir", "{target}")
+NO_SUMS = "text_* json_* pipelined_* ten_requests_* wrk_* threads_2_* handshakes_* bulk_*"
 JAVA = ("java", "-XX:+UseParallelGC", "-Djava.net.preferIPv4Stack=true",
         "-Dio.netty.leakDetection.level=disabled",
         "-cp", "{target}/classes:{target}/jars/*", "Server")
@@ -80,10 +83,24 @@ PROGRAMS = (
             (("cc", "-O2", "-Wall", "-D_GNU_SOURCE", "server.c", "-luv", "-o", SERVER),),
             (Peer("libuv", "libuv", (SERVER,)),)),
     # Never a toolchain that go would fetch: what is there is what is measured.
-    Program("go", ("go",), (("go", "build", "-o", SERVER, "."),), (Peer("go", "go", (SERVER,)),),
+    Program("go", ("go",), (("go", "build", "-o", SERVER, "."),),
+            (Peer("go", "go", (SERVER,), workloads=("echo", "http", "http_server", "tls")),),
             environment={"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0"}),
     *(Program(library, ("cargo", "cc"), (CARGO,), (Peer(library, library, ("{target}/release/server",)),),
               shares=("rust",)) for library in ("tokio", "monoio")),
+    *(Program(folder, ("cargo", "cc"), (CARGO,),
+              (Peer(folder, folder, ("{target}/release/server",), workloads=(workload,)),),
+              shares=("rust",))
+      for folder, workload in (("hyper", "http_server"), ("tungstenite", "websocket"))),
+    Program("node_ws", ("node", "npm"),
+            (("cp", "package.json", "package-lock.json", "server.js", "{target}"),
+             # Both packages come with what is built already: no script of a package runs here.
+             ("npm", "ci", "--prefix", "{target}", "--ignore-scripts", "--no-audit", "--no-fund")),
+            (Peer("node_ws", "node", ("node", "{target}/server.js"), threads_max=1,
+                  workloads=("websocket",)),)),
+    Program("nginx", ("nginx",), (),
+            (Peer("nginx", "nginx", (PYTHON, "-B", "{source}/server.py"),
+                  workloads=("http_server", "tls"), cases=NO_SUMS),)),
     Program("rust_slices", ("cargo", "cc"), (CARGO,),
             tuple(Peer(library, library, ("{target}/release/slices", "--backend", library), suites=suites)
                   for library, suites in (("tokio", ("files", "channels")), ("crossbeam", ("channels",))))),
@@ -187,7 +204,7 @@ class Workshop:
             if peer.suites:
                 self._play(command)
             else:
-                self._serve([*command, "--workload", "echo", "--threads", "1", "--port", "0"])
+                self._serve([*command, "--workload", peer.workloads[0], "--threads", "1", "--port", "0"])
             self._built["versions"][peer.name] = said.strip()
             write(self._stamp, self._built)
         return said.strip()
@@ -240,7 +257,8 @@ class Workshop:
     def record(self, peer: Peer, version: str | None, missing: str | None) -> dict:
         return {"name": peer.name, "family": peer.family,
                 "command": fill(peer.command, self.source, self.target),
-                "workloads": [] if peer.suites else WORKLOADS, "suites": list(peer.suites),
+                "workloads": [] if peer.suites else list(peer.workloads),
+                "suites": list(peer.suites), "cases": peer.cases,
                 "threads_max": peer.threads_max, "missing": missing, "version": version}
 
 

@@ -1,3 +1,3 @@
 module gyre/lab/peers/go
 
-go 1.19
+go 1.20

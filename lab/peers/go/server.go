@@ -108,13 +108,38 @@ func leave(code int, format string, arguments ...any) {
 	os.Exit(code)
 }
 
-func options() (serve func(*net.TCPConn), threads, port int) {
+// serving is what a workload does with a listener. It returns when it fails.
+type serving func(*net.TCPListener) error
+
+// each makes a goroutine for each connection.
+func each(serve func(*net.TCPConn)) serving {
+	return func(listener *net.TCPListener) error {
+		for {
+			connection, err := listener.AcceptTCP()
+			if errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			if err != nil {
+				continue // The client has gone again, or there are no descriptors at the moment.
+			}
+			if connection.SetNoDelay(true) != nil {
+				connection.Close()
+				continue
+			}
+			go serve(connection)
+		}
+	}
+}
+
+func options() (serve serving, threads, port int) {
 	flags := flag.NewFlagSet("go", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	version := flags.Bool("version", false, "")
 	workload := flags.String("workload", "echo", "")
 	flags.IntVar(&threads, "threads", 1, "")
 	flags.IntVar(&port, "port", -1, "")
+	certificate := flags.String("certificate", "", "")
+	key := flags.String("key", "", "")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		leave(2, "%s: %v", strings.Join(os.Args[1:], " "), err)
 	}
@@ -122,7 +147,9 @@ func options() (serve func(*net.TCPConn), threads, port int) {
 		fmt.Printf("go %s epoll\n", strings.TrimPrefix(runtime.Version(), "go"))
 		os.Exit(0)
 	}
-	serve, known := map[string]func(*net.TCPConn){"echo": echo, "http": http}[*workload]
+	serve, known := map[string]serving{
+		"echo": each(echo), "http": each(http), "http_server": serveRequests, "tls": serveBytes(*certificate, *key),
+	}[*workload]
 	switch {
 	case !known:
 		leave(2, "no such workload: %s", *workload)
@@ -150,18 +177,5 @@ func main() {
 		leave(1, "%v", err)
 	}
 	fmt.Println("ready")
-	for {
-		connection, err := listener.AcceptTCP()
-		if errors.Is(err, net.ErrClosed) {
-			leave(1, "%v", err)
-		}
-		if err != nil {
-			continue // The client has gone again, or there are no descriptors at the moment.
-		}
-		if connection.SetNoDelay(true) != nil {
-			connection.Close()
-			continue
-		}
-		go serve(connection)
-	}
+	leave(1, "%v", serve(listener))
 }

@@ -96,7 +96,7 @@ fn listen(address: SocketAddr, shared: bool) -> TcpListener {
 }
 
 fn main() {
-    let options = seam::options(concat!("monoio ", env!("CARGO_PKG_VERSION"), " io_uring"));
+    let options = seam::options(concat!("monoio ", env!("CARGO_PKG_VERSION"), " io_uring"), &["echo", "http"]);
     let shared = options.threads > 1;
     seam::end_on_terminate();
     // Sockets that share a port would share it with another server, too: only one that does not tells.

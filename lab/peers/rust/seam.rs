@@ -24,7 +24,7 @@ const KEPT: &[u8] = response!("keep-alive");
 const CLOSING: &[u8] = response!("     close");
 
 pub struct Options {
-    pub http: bool,
+    pub http: bool, // The workload of `baseline`.
     pub threads: u16,
     pub address: SocketAddr,
 }
@@ -42,8 +42,9 @@ fn number(text: &str, least: u16, most: u16) -> u16 {
     }
 }
 
-/// Reads the command line. `version` is what to answer to `--version`.
-pub fn options(version: &str) -> Options {
+/// Reads the command line. `version` is what to answer to `--version`; the first workload is the one where
+/// none is told.
+pub fn options(version: &str, workloads: &[&str]) -> Options {
     let (mut http, mut threads, mut port) = (false, 1, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
@@ -58,8 +59,7 @@ pub fn options(version: &str) -> Options {
         match (name.as_str(), value.as_str()) {
             ("--threads", text) => threads = number(text, 1, THREADS_MAX),
             ("--port", text) => port = Some(number(text, 0, u16::MAX)),
-            (_, "echo") => http = false,
-            (_, "http") => http = true,
+            (_, known) if workloads.contains(&known) => http = known == "http",
             (_, other) => leave(2, format_args!("no such workload: {other}")),
         }
     }

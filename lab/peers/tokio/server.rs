@@ -83,7 +83,7 @@ fn listen(options: &seam::Options) -> io::Result<TcpListener> {
 }
 
 fn main() {
-    let options = seam::options(concat!("tokio ", env!("CARGO_PKG_VERSION"), " epoll"));
+    let options = seam::options(concat!("tokio ", env!("CARGO_PKG_VERSION"), " epoll"), &["echo", "http"]);
     seam::end_on_terminate();
     let runtime = runtime(options.threads).unwrap_or_else(|error| seam::leave(1, error));
     runtime.block_on(async {
