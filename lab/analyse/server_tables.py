@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# The tables of the suites that look at whole programs: `echo`, `baseline` and `cost`.
+# The tables of the suites that look at whole programs: `echo`, `baseline`, `cost` and those of protocols.
 #
 # Their shapes are those of the tables that they reproduce: a block of figures for each echo server, a server
 # as per cent of a plain one, a line of costs for each program.
@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from analyse.frame import Run
 from analyse.tables import (
@@ -262,3 +263,80 @@ def cost(run: Run) -> list[Table]:
                    [first, f"of {COMPILED}", *others], rows, "")
     return [matrix, *(table_of_cases(run, "cost", title, "Case", {case: case}, metric)
                       for (case, metric), title in JUDGED.items())]
+
+
+# ---- http_server, websocket, tls ---------------------------------------------------------------
+
+PROTOCOL_CASES = {
+    "http_server": {
+        "text_512": "text, 512 connections", "text_4096": "text, 4,096 connections",
+        "pipelined_16_512": "16 at once, 512 connections",
+        "pipelined_16_4096": "16 at once, 4,096 connections",
+        "ten_requests_512": "ten requests each, 512 connections",
+        "ten_requests_4096": "ten requests each, 4,096 connections",
+        "json_512": "1 KB of JSON, 512 connections", "sum_512": "query summed, 512 connections",
+        "post_512": "small POST, 512 connections", "wrk_text_512": "text for wrk, 512 connections",
+        "threads_2_text_512": "text, 512 connections, 2 threads",
+        "threads_2_pipelined_512": "16 at once, 512 connections, 2 threads"},
+    "websocket": {
+        **{f"echo_{size}_{count}": f"echo of {label}, connections: {count:,}"
+           for size, label in (("64", "64 B"), ("4K", "4 KiB"), ("64K", "64 KiB"))
+           for count in (1, 64, 1000)},
+        "broadcast_10000": "64 B for each of 10,000"},
+    "tls": {
+        "handshakes_full": "full handshakes", "handshakes_resumed": "resumed handshakes",
+        "threads_2_handshakes_full": "full handshakes, 2 threads",
+        **{f"bulk_{size}_{count}": f"{label}, connections: {count}"
+           for size, label in (("16K", "16 KiB"), ("1M", "1 MiB")) for count in (1, 16)}},
+}
+OPERATIONS = {"http_server": "request", "websocket": "message", "tls": "answer"}
+
+
+def protocol(suite: str) -> Callable[[Run], list[Table]]:
+    cases, operation = PROTOCOL_CASES[suite], OPERATIONS[suite]
+    titles = {"cpu": f"Processor time of the server, ns per {operation} (less is better)",
+              "throughput": f"{operation.capitalize()}s per second, thousands (more is better)",
+              "p50": "Latency seen by the clients, closed loop, p50, μs (less is better)",
+              "p99": "Latency seen by the clients, closed loop, p99, μs (less is better)"}
+
+    def tables(run: Run) -> list[Table]:
+        found = [table_of_cases(run, suite, title, "Case", cases, metric)
+                 for metric, title in titles.items()]
+        if suite == "tls":
+            bulk = {case: label for case, label in cases.items() if case.startswith("bulk")}
+            found.insert(2, table_of_cases(run, suite, "Content received, MB/s (more is better)", "Case",
+                                           bulk, "transfer"))
+        if suite == "websocket":
+            many = {case: label for case, label in cases.items() if case.endswith("000")}
+            found.append(table_of_cases(run, suite, "Memory per open connection, bytes (less is better)",
+                                        "Case", many, "per_connection"))
+        if suite == "http_server":
+            found.append(_against_plain_http(run))
+        return [*found, _part_of_core(run, suite, "busy", "Processor time of the server"),
+                _part_of_core(run, suite, "load_busy", "Processor time of the load")]
+
+    return tables
+
+
+def _against_plain_http(run: Run) -> Table:
+    """How much of a server is not what any server has to do, for its system calls."""
+    pairs = [("gyre_uring", "raw_uring"), ("gyre_epoll", "raw_epoll"), ("beast", "raw_epoll"),
+             ("hyper", "raw_epoll")]
+    rows = []
+    for case, label in PROTOCOL_CASES["http_server"].items():
+        found = [run.share("http_server", case, "cpu", *pair) for pair in pairs]
+        if any(found):
+            rows.append(Row(label, [Cell("-" if each is None else f"{100 * each.ratio:.0f}%")
+                                    for each in found]))
+    columns = [f"{ours} of {plain}" for ours, plain in pairs]
+    return Table("Processor time per request as per cent of a plain server's", "Case", columns, rows, "")
+
+
+def _part_of_core(run: Run, suite: str, metric: str, whose: str) -> Table:
+    """There is no winner: it tells who waited for whom."""
+    columns = [each for each in run.contenders
+               if any(run.row(suite, case, metric, each) for case in PROTOCOL_CASES[suite])]
+    rows = [Row(label, [Cell("-" if value is None else f"{value:.0f}%") for value in found])
+            for case, label in PROTOCOL_CASES[suite].items()
+            if any(found := [run.value(suite, case, metric, each) for each in columns])]
+    return Table(f"{whose} as a part of one core", "Case", columns, rows, "")

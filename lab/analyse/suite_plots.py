@@ -69,6 +69,12 @@ PICTURES: dict[str, list[tuple]] = {
             for metric, title in (("throughput", "requests per second"),
                                   ("cpu", "processor time per request"))]),
         by_quantile(server_tables.UTILITIES, "Latency that clients see, by quantile")],
+} | {
+    suite: [("values", "Servers", ABOUT, [
+                (values, "processor time of the server", "cpu", cases),
+                (values, "per second", "throughput", cases)]),
+            by_quantile(cases, "Latency that clients see, by quantile")]
+    for suite, cases in server_tables.PROTOCOL_CASES.items()
 }
 
 

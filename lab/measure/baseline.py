@@ -94,17 +94,26 @@ def parse_ab(text: str, table: str, keeps_alive: bool) -> Figures:
                     **{f"p{each}": 1e3 * float(quantiles[str(each)]) for each in (50, 90, 99)}})
 
 
-def parse_wrk(text: str) -> Figures:
-    """Of wrk --latency."""
+def read_wrk(text: str) -> Figures:
+    """Of wrk --latency, whatever the status of the answers was."""
     found = re.search(r"^ *(\d+) requests in", text, re.MULTILINE)
     broken = re.search(r"^ *Socket errors: (.*)$", text, re.MULTILINE)
     if found is None or broken:
         raise Broken(f"socket errors: {broken[1]}" if broken else "no line of requests in what wrk printed")
-    requests = answered(text, int(found[1]), 0, "Non-2xx or 3xx responses:")
+    requests = int(found[1])
+    if requests == 0:
+        raise Broken("wrk has seen no answer")
     seconds = requests / number("Requests/sec:", text)  # The seconds that it prints are rounded more.
     return Figures(requests, seconds, number("Transfer/sec:", text, units=BYTES),
                    {"mean": 1e6 * number("Latency", text, units=SECONDS),
                     **{f"p{each}": 1e6 * number(f"{each}%", text, units=SECONDS) for each in (50, 90, 99)}})
+
+
+def parse_wrk(text: str) -> Figures:
+    """Of wrk --latency, if every answer was 404."""
+    seen = read_wrk(text)
+    answered(text, seen.requests, 0, "Non-2xx or 3xx responses:")
+    return seen
 
 
 def load(case: dict, port: int, cores: set[int]) -> Figures:

@@ -28,7 +28,9 @@ SECONDS_MAX = 120.0
 OUR_FAMILY, REFERENCE_FAMILY, FLOOR_FAMILY = "gyre", "asio", "floor"
 CONTROL, TWIN = " (control)", " (twin)"
 PEER_CASES = "*block_*"
-PLAYERS = ("baseline", "cost")  # Suites whose turns are played by a module of this package.
+PROTOCOLS = ("http_server", "websocket", "tls")
+# Suites whose turns are played by a module of this package, and which.
+PLAYERS = {"baseline": "baseline", "cost": "cost"} | dict.fromkeys(PROTOCOLS, "protocols")
 
 
 class Broken(RuntimeError):
@@ -79,11 +81,16 @@ class Build:
     def _peers(self) -> list[Contender]:
         """Programs of others; one that is missing takes part, too, so that its row says why."""
         wanted = {"echo": ("echo", PEER_CASES), "http": ("baseline", "*")}
+
+        def of_workload(each: dict, work: str) -> tuple[str, str]:
+            return wanted.get(work) or (work, each.get("cases", "*"))
+
         return [Contender(each["name"], each["family"], mode,
                           located(self.folder / "peers", each["command"]), (suite,), cases,
                           absent=each["missing"], threads_max=each.get("threads_max"))
                 for each in listed_peers(self.folder / "peers")
-                for mode, suite, cases in [*(("turns", *wanted[work]) for work in each["workloads"]),
+                for mode, suite, cases in [*(("turns", *of_workload(each, work))
+                                             for work in each["workloads"]),
                                            *(("slices", suite, "*") for suite in each.get("suites", []))]]
 
     def fingerprint(self, contenders: list[Contender]) -> str:
@@ -92,7 +99,7 @@ class Build:
         files = [each for each in words if each.is_absolute() and each.is_file()]
         if any(suite in (*PLAYERS, "echo") for each in contenders for suite in each.suites):
             files += sorted(self.folder.glob("lab_*load*"))
-            files += [Path(__file__).with_name(f"{each}.py") for each in PLAYERS]
+            files += [Path(__file__).with_name(f"{each}.py") for each in PLAYERS.values()]
             files += [Path(found) for each in ("ab", "wrk") if (found := shutil.which(each))]
         return fingerprint(files)
 
@@ -120,8 +127,8 @@ def listed_peers(folder: Path) -> list[dict]:
     except ValueError as error:
         reason = f"peers.json is no JSON ({error}); `./dev lab setup` writes it anew"
     return [{"name": peer.name, "family": peer.family, "command": [],
-             "workloads": [] if peer.suites else setup.WORKLOADS, "suites": list(peer.suites),
-             "threads_max": peer.threads_max, "missing": reason}
+             "workloads": [] if peer.suites else list(peer.workloads), "suites": list(peer.suites),
+             "cases": peer.cases, "threads_max": peer.threads_max, "missing": reason}
             for program in setup.PROGRAMS for peer in program.peers]
 
 

@@ -79,7 +79,7 @@ class Turns:
     def _played(self, contender: Contender, case: Case, record: dict) -> object:
         command, cores, folder = list(contender.command), machine.cores_for(case.threads), self._build.folder
         if case.suite in PLAYERS:
-            player = importlib.import_module(f"measure.{case.suite}")
+            player = importlib.import_module(f"measure.{PLAYERS[case.suite]}")
             return identity(command) | player.play(record, folder, command, cores)
         if case.suite == "echo":
             return run_echo_load(folder, case.record, command, cores, *counting_option(record))

@@ -41,8 +41,17 @@ std::string_view backend_of(std::string_view text) {
 }
 
 int serve(std::string_view workload, const servers::job& wanted) {
-    if (workload == "echo") return servers::serve_echo(wanted);
-    if (workload == "http" && servers::serve_http != nullptr) return servers::serve_http(wanted);
+    using function = int (*)(const servers::job&);
+    struct named {
+        std::string_view workload;
+        function serve;
+    };
+    for (const named& each :
+         {named{"echo", servers::serve_echo}, named{"http", servers::serve_http},
+          named{"http_server", servers::serve_http_server},
+          named{"websocket", servers::serve_websocket}, named{"tls", servers::serve_tls}}) {
+        if (each.workload == workload && each.serve != nullptr) return each.serve(wanted);
+    }
     misuse("no such workload", workload);
 }
 
@@ -61,7 +70,8 @@ int main(int count, char** arguments) {
             continue;
         }
         const bool known = name == "--workload" || name == "--threads" || name == "--port" ||
-                           name == "--buffer" || name == "--backend" || name == "--polling-core";
+                           name == "--buffer" || name == "--backend" || name == "--polling-core" ||
+                           name == "--certificate" || name == "--key";
         if (!known) misuse("unknown argument", name);
         if (++i == count) misuse("a value is missing after", name);
         const std::string_view value{arguments[i]};
@@ -70,6 +80,8 @@ int main(int count, char** arguments) {
         if (name == "--buffer") wanted.buffer_bytes = number_of<std::size_t>(value, 1);
         if (name == "--backend") wanted.backend = backend_of(value);
         if (name == "--polling-core") wanted.polling_core = number_of<unsigned>(value, 0);
+        if (name == "--certificate") wanted.certificate = value;
+        if (name == "--key") wanted.key = value;
         if (name == "--port") {
             wanted.port = number_of<std::uint16_t>(value, 0);
             port_given = true;

@@ -2,15 +2,16 @@
 //
 // What every server of the lab is told, and how: one program per library, seen from outside only.
 //
-//     PROGRAM --workload echo|http --threads N --port P [--buffer BYTES] [--backend NAME] [--polling-core N]
+//     PROGRAM --workload echo|http|http_server|websocket|tls --threads N --port P
+//             [--buffer BYTES] [--backend NAME] [--polling-core N] [--certificate FILE --key FILE]
 //
 // It binds 127.0.0.1:P, prints `ready` when it accepts, sets TCP_NODELAY on each connection and ends with 0
 // soon after SIGTERM. A port that is taken is one line on standard error and status 1, an argument that
 // it does not know is one and status 2. `--version` prints LIBRARY VERSION BACKEND.
 //
 // Each folder here is a library: `echo.cpp` is the echo session with its listener and its loop, and all
-// that a user of the library would write for it; `http.cpp` is the other workload. The suite `cost`
-// compiles echo.cpp alone and links it with main.cpp into `lab_echo_<library>`, so the program whose
+// that a user of the library would write for it; `http.cpp` is the workload of `baseline`, and the others are
+// called as theirs. The suite `cost` compiles echo.cpp alone and links it with main.cpp into `lab_echo_<library>`, so the program whose
 // compile time, size and memory are measured holds no line that an echo server does not need, and is yet
 // the same code that `echo` and `baseline` load as `lab_server_<library>`.
 #pragma once
@@ -28,15 +29,23 @@ struct job {
     std::size_t buffer_bytes = 4'096;  ///< What a connection reads at most at once.
     std::string_view backend;          ///< One of those that the program knows.
 
+    std::string_view certificate{};  ///< Of `tls`: a file in PEM.
+    std::string_view key{};          ///< The same.
+
     /// The core of the kernel thread that submits for a polled ring; none: it shares the server's own.
     std::optional<unsigned> polling_core;
 };
 
-/// Serve until the process ends or is told to end, and return its status. Each library defines the first; the
-/// second is null in programs that take no part in `baseline`, and in those of `cost`, in which there is to
-/// be nothing but echo.
-int serve_echo(const job& wanted);
+/// Serve until the process ends or is told to end, and return its status. Those are null that a
+/// program does not have: in those of `cost` there is to be nothing but echo.
+[[gnu::weak]] int serve_echo(const job& wanted);
 [[gnu::weak]] int serve_http(const job& wanted);
+
+/// Of the suites of protocols: what web.hpp says is asked over HTTP, WebSocket and TLS. Null where a library
+/// has no such thing.
+[[gnu::weak]] int serve_http_server(const job& wanted);
+[[gnu::weak]] int serve_websocket(const job& wanted);
+[[gnu::weak]] int serve_tls(const job& wanted);
 
 // For libraries that bring no such thing themselves:
 

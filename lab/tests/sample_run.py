@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from measure import suites
-from measure.processes import CONTROL
+from measure.processes import CONTROL, PROTOCOLS
 
 BLOCKS, ROUNDS = 5, 6
 # Name: family, speed. What a suite has of them follows.
@@ -32,6 +32,8 @@ CONTENDERS = {
     "asio_spawn": ("asio", 0.85),
     "libuv": ("libuv", 1.35), "go": ("go", 0.7), "tokio": ("tokio", 1.1), "monoio": ("monoio", 1.7),
     "crossbeam": ("crossbeam", 2.5),
+    "beast": ("beast", 0.9), "hyper": ("hyper", 1.2), "nginx": ("nginx", 1.25), "asio_ssl": ("asio", 1.0),
+    "tungstenite": ("tungstenite", 1.1), "node_ws": ("node", 0.3),
     "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
     "raw_syscalls": ("floor", 2.2), "raw_epoll": ("floor", 1.5), "raw_uring": ("floor", 1.97),
     "raw_uring_multishot": ("floor", 1.8), "load_ceiling": ("floor", 2.4), "bare": ("floor", 1.3),
@@ -67,6 +69,9 @@ OF_SUITE = {
     "baseline": (*BOTH, "raw_uring", "raw_epoll"), "cost": (*LIBRARIES, "gyre_uring_leases", "libuv"),
     "files": ("gyre_uring", "gyre_epoll", "asio_coroutine_uring", "tokio", "raw_uring"),
     "channels": ("gyre_uring", "gyre_epoll", "gyre_uring_spin", "asio_coroutine", "tokio", "crossbeam"),
+    "http_server": ("gyre_uring", "gyre_epoll", "beast", "go", "hyper", "nginx", "raw_uring", "raw_epoll"),
+    "websocket": ("gyre_uring", "gyre_epoll", "beast", "tungstenite", "node_ws"),
+    "tls": ("gyre_uring", "gyre_epoll", "asio_ssl", "go", "nginx"),
     "exchange": (*BOTH, "bare"), "exchange_tuning": (*BOTH, "bare"),
 } | dict.fromkeys(("throughput", "latency", "http", "churn"), (*LIBRARIES, "raw_syscalls"))
 
@@ -76,7 +81,7 @@ def contenders_of(case: suites.Case) -> tuple[str, ...]:
         spinning = () if case.name.startswith("threads") else ("gyre_uring_spin", "asio_callback_spin",
                                                                "load_ceiling")
         return (*LIBRARIES, *PEERS, *spinning)
-    if case.name.startswith("threads"):
+    if case.name.startswith("threads") and case.suite not in PROTOCOLS:
         return (*LIBRARIES, "asio_callback_per_thread")
     return OF_SUITE.get(case.suite, LIBRARIES)
 
@@ -134,7 +139,7 @@ class Maker:
                         "seconds": ("s", "lower", 18.0), "transfer": ("MiB/s", "higher", rate / 1000),
                         "load_busy": ("%", "lower", 55.0), "busy": ("%", "higher", 80.0),
                         "cpu": ("ns/op", "lower", 9000 / speed), "system_calls": ("1/op", "lower", 2.0),
-                        "memory": ("MB", "lower", 7.0)}
+                        "memory": ("MB", "lower", 7.0), "per_connection": ("B", "lower", 5000 / speed)}
 
     def exchange(self, case: suites.Case, speed: float) -> dict:
         full = case.name.endswith("unbounded")
