@@ -22,8 +22,9 @@ CERTIFICATES = BUILD / "certificates"
 DAY_SECONDS = 86400
 RENEGOTIATION = "session_renegotiation"
 
-# Findings of testssl.sh that are about a test's certificate, or about HTTP, and not about TLS.
-NOT_ABOUT_TLS = ("cert", "DNS_CAArecord", "OCSP_", "security_headers", "HSTS", "BREACH", "intermediate_cert")
+# Findings of testssl.sh that are about a test's certificate, about HTTP, or about its own machine.
+NOT_ABOUT_TLS = ("cert", "engine_problem", "DNS_CAArecord", "OCSP_", "security_headers", "HSTS", "BREACH",
+                 "intermediate_cert")
 SEVERE = ("LOW", "MEDIUM", "HIGH", "CRITICAL", "WARN")
 
 
@@ -41,13 +42,14 @@ def certificates() -> Path:
 # Servers
 # ---------------------------------------------------------------------------------------------
 
-def sslyze(server: Running) -> list[Row]:
+def sslyze(server: Running, folder: Path) -> list[Row]:
     """Mozilla's intermediate profile, and the known attacks."""
     python = toolbox.get("python") / "bin" / "python"
     report = BUILD / "reports" / "sslyze.json"
     report.parent.mkdir(parents=True, exist_ok=True)
-    status, out = run([str(python), "-m", "sslyze", "--mozilla_config", "intermediate",
-                       f"--json_out={report}", f"localhost:{server.port}{{{HOST}}}"], SCAN_SECONDS_MAX)
+    status, out = run([str(python), "-m", "sslyze", "--mozilla_config", "intermediate", "--early_data",
+                       f"--certinfo_ca_file={folder / 'ca.pem'}", f"--json_out={report}",
+                       f"localhost:{server.port}{{{HOST}}}"], SCAN_SECONDS_MAX)
     issues = [line.strip()[2:] for line in out.partition("Not compliant.")[2].splitlines()
               if line.startswith("        * ")]
     rows = [verdict("sslyze: Mozilla's intermediate profile", status == 0,
@@ -106,7 +108,7 @@ def judge_server(subject: Subject, scanners: bool) -> list[Row]:
     with serving(subject, certificate=folder / "right.pem", key=folder / "right.key") as server:
         rows = attempt("conversations", lambda: conversations(server))
         if scanners:
-            rows += attempt("sslyze", lambda: sslyze(server))
+            rows += attempt("sslyze", lambda: sslyze(server, folder))
             rows += attempt("testssl.sh", lambda: testssl(server, folder))
         rows.append(verdict("the server outlives its clients", server.alive(), "it has ended"))
     return rows
