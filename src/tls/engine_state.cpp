@@ -54,9 +54,40 @@ bool is_address(const std::string& host) noexcept {
 
 }  // namespace
 
+namespace {
+
+// The last block that this thread gave back, for the next one who wants that much: output comes and goes with
+// every message, and asking the heap for so much each time costs page faults.
+class spare_block {
+public:
+    static std::unique_ptr<std::byte[]> take(std::size_t size) {
+        if (kept_.memory != nullptr && kept_.size == size) return std::move(kept_.memory);
+        return std::unique_ptr<std::byte[]>{new std::byte[size]};  // Not zeroed.
+    }
+    static void give(std::unique_ptr<std::byte[]> memory, std::size_t size) noexcept {
+        kept_ = {std::move(memory), size};
+    }
+
+private:
+    struct block {
+        std::unique_ptr<std::byte[]> memory;
+        std::size_t size = 0;
+    };
+
+    static thread_local block kept_;
+};
+
+thread_local spare_block::block spare_block::kept_;
+
+}  // namespace
+
+void byte_queue::release_if_empty() noexcept {
+    if (empty() && memory_ != nullptr) spare_block::give(std::move(memory_), capacity_);
+}
+
 // What is in it never moves: a transport may be sending it.
 mutable_buffer byte_queue::space() {
-    if (memory_ == nullptr) memory_.reset(new std::byte[capacity_]);  // Not zeroed.
+    if (memory_ == nullptr) memory_ = spare_block::take(capacity_);
     return {memory_.get() + last_, room()};
 }
 
@@ -82,8 +113,8 @@ engine::state::state(std::shared_ptr<context_state> its_settings, std::string it
     else SSL_set_connect_state(ssl.get());
 }
 
-// OpenSSL would forget the session of a connection that ends without close_notify. But most clients end so, and
-// only what has failed must not be resumed.
+// OpenSSL would forget the session of a connection that ends without close_notify. But most clients end so,
+// and only what has failed must not be resumed.
 engine::state::~state() {
     if (failed.code == errc::ok || failed.code == errc::tls_truncated)
         SSL_set_shutdown(ssl.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
@@ -142,6 +173,8 @@ errc engine::state::outcome_of(int returned) {
     }
     failed = take_failure(*ssl, verification);
     if (refused != errc::ok) failed.code = refused;
+    // The alert handshake_failure, after the handshake: the peer wanted to renegotiate.
+    if (established && failed.code == errc::tls_no_common_cipher) failed.code = errc::tls_alert;
     // RFC 8446, 9.2; RFC 6066, 3: this is what servers answer to whom names no host, if they want a name.
     const bool named = SSL_get_servername(ssl.get(), TLSEXT_NAMETYPE_host_name) != nullptr;
     const bool wants_name =
@@ -278,8 +311,8 @@ int engine::state::new_session(SSL* ssl, SSL_SESSION* session) noexcept {
     return 1;  // It is ours now.
 }
 
-// OpenSSL tells of new sessions, and of TLS 1.2 only in full handshakes. RFC 5077, 3.3: it may have got another
-// ticket.
+// OpenSSL tells of new sessions, and of TLS 1.2 only in full handshakes. RFC 5077, 3.3: it may have got
+// another ticket.
 void engine::state::keep_resumed() {
     if (settings->serves() || host.empty() || SSL_session_reused(ssl.get()) != 1) return;
     if (SSL_version(ssl.get()) == TLS1_3_VERSION) return;

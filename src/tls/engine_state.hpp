@@ -38,9 +38,7 @@ public:
     void drop(std::size_t count) noexcept;
 
     /// Gives the memory back if nothing is in it.
-    void release_if_empty() noexcept {
-        if (empty()) memory_.reset();
-    }
+    void release_if_empty() noexcept;
 
 private:
     std::size_t capacity_;

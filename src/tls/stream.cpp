@@ -4,6 +4,8 @@
 #include <gyre/sync/timeout.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -166,20 +168,60 @@ bool write_awaiter::is_empty() const noexcept {
     return only_.empty() && size_of(list_) <= skipped_;
 }
 
-// Each buffer becomes records of its own; they are sent together.
+namespace {
+
+// What becomes records: a long buffer as it stands, short ones joined. Otherwise a header of a few bytes
+// would be a record of its own, and cost as much as the rest of its message.
+class record_joiner {
+public:
+    record_joiner(const_buffers from, std::size_t skipped) noexcept
+        : from_{from}, skipped_{skipped} {}
+
+    /// The next bytes; empty at the end. Good until the next call.
+    [[nodiscard]] const_buffer next() noexcept {
+        const_buffer first = rest_of_first();
+        if (first.size() >= joined_.size() || from_.size() <= 1) {
+            drop(first.size());
+            return first;
+        }
+        std::size_t size = 0;
+        for (; size < joined_.size() && !first.empty(); first = rest_of_first()) {
+            const const_buffer part = first.first(std::min(first.size(), joined_.size() - size));
+            std::memcpy(joined_.data() + size, part.data(), part.size());
+            size += part.size();
+            drop(part.size());
+        }
+        return {joined_.data(), size};
+    }
+
+private:
+    static constexpr std::size_t record_max = std::size_t{16} * 1024;  // RFC 8446, 5.1.
+
+    const_buffer rest_of_first() noexcept {
+        for (; !from_.empty(); from_ = from_.subspan(1)) {
+            if (skipped_ < from_.front().size()) return from_.front().subspan(skipped_);
+            skipped_ -= from_.front().size();
+        }
+        return {};
+    }
+    void drop(std::size_t count) noexcept { skipped_ += count; }
+
+    const_buffers from_;
+    std::size_t skipped_;
+    std::array<std::byte, record_max> joined_;  // Not zeroed.
+};
+
+}  // namespace
+
 void write_awaiter::put() noexcept {
     if (const error why = refusal()) {
         result_ = why;
         return;
     }
-    const const_buffers list = list_.empty() ? const_buffers{&only_, 1} : list_;
-    std::size_t left_out = skipped_;
+    record_joiner rest{list_.empty() ? const_buffers{&only_, 1} : list_, skipped_};
     std::size_t done = 0;
     error failed;
-    for (const const_buffer each : list) {
-        const const_buffer part = each.subspan(std::min(left_out, each.size()));
-        left_out -= each.size() - part.size();
-        if (part.empty()) continue;
+    for (const_buffer part = rest.next(); !part.empty(); part = rest.next()) {
         const io_result<std::size_t> written = of_->tls.write(part);
         done += written.value();
         failed = written.error();
@@ -240,7 +282,7 @@ task<io_result<>> shake_hands(std::shared_ptr<stream_state> it) {
             it->flush();
             co_return io_result<>{};
         }
-        // Before the peer is heard: it waits for what is said here. If it will not have it, it may have said why.
+        // Before the peer is heard: it waits for what is said here. If it will not have it, it may say why.
         const io_result<> sent = co_await drained_awaiter{it};
         if (!sent.ok()) co_return sent.error();
         if (it->tls.held_up()) continue;
@@ -277,7 +319,7 @@ task<io_result<>> finish_in_time(std::shared_ptr<stream_state> it) {
     co_return ended;
 }
 
-task<io_result<>> ended_with(errc why) { co_return error{why, activity::handshake}; }
+task<io_result<>> ended_with(error why) { co_return why; }
 
 task<io_result<stream>> opened(any_stream below, io_result<engine> made, stream_options options) {
     if (!made.ok()) co_return made.error();
@@ -302,7 +344,7 @@ stream& stream::operator=(stream&& other) noexcept {
 }
 
 task<io_result<>> stream::handshake() {
-    if (state_ == nullptr || state_->closed) return ended_with(errc::closed);
+    if (state_ == nullptr || state_->closed) return ended_with({errc::closed, activity::handshake});
     return shake_hands_in_time(state_);
 }
 
@@ -323,10 +365,10 @@ io_result<> stream::shutdown_send() noexcept {
 
 task<io_result<>> stream::finish() {
     const io_result<> said = shutdown_send();
-    if (state_ == nullptr) return ended_with(errc::closed);
+    if (state_ == nullptr) return ended_with({errc::closed, activity::close});
     if (said.ok()) return finish_in_time(state_);
     close();
-    return ended_with(said.error().code());
+    return ended_with({said.error().code(), activity::close});
 }
 
 void stream::close() noexcept {

@@ -85,7 +85,8 @@ TEST_CASE("a TLS stream: shakes hands, carries and ends over pipes that hold as 
             CAPTURE(capacity);
             memory_pipe pipe{capacity};
             stream_pair pair = co_await shake_hands(std::move(pipe.first), std::move(pipe.second));
-            co_await check_carries(pair, long_text(capacity < 64 ? 2000 : 200'000));
+            const std::size_t size = capacity < 64 ? 2000 : 200'000;
+            co_await check_carries(pair, long_text(size));
         }
     });
 }
@@ -287,6 +288,39 @@ TEST_CASE("a TLS stream: several buffers arrive as one message") {
         CHECK(put.value() == received.size());
         CHECK(got.ok());
         CHECK(received == "head" + body_text + "tail");
+    });
+}
+
+// RFC 8446, 5.1: a record has a header of five bytes, the last two of which are the size of the rest.
+TEST_CASE("a TLS stream: small buffers are one record, however many they are") {
+    on_every_backend([](io_context&) -> task<> {
+        engine_pair engines = pair_of(test_settings::get().client, test_settings::get().server);
+        engines.shake();
+        memory_pipe pipe{100'000};
+        tls::stream client{std::move(pipe.first), std::move(engines.client)};
+        const std::string longer(200, 'l');
+        const std::string longest(40'000, 'L');
+        const std::array<const_buffer, 5> parts{bytes_of("sho"), const_buffer{}, bytes_of("rt"),
+                                                bytes_of(longer), bytes_of("er")};
+        const std::array<const_buffer, 2> more{bytes_of("short"), bytes_of(longest)};
+
+        const io_result<std::size_t> few = co_await client.write_some(parts, 1);
+        const io_result<std::size_t> many = co_await client.write_some(more, 0);
+
+        CHECK(few.value() == 206);
+        CHECK(many.value() == 40'005);
+        std::vector<std::byte> raw(50'000);
+        const io_result<std::size_t> got = co_await pipe.second.read_some(raw);
+        const auto size_at = [&raw](std::size_t at) {
+            return std::to_integer<std::size_t>(raw[at + 3]) << 8 |
+                   std::to_integer<std::size_t>(raw[at + 4]);
+        };
+        std::vector<std::size_t> sizes;
+        for (std::size_t at = 0; at < got.value(); at += 5 + sizes.back())
+            sizes.push_back(size_at(at));
+        constexpr std::size_t added = 17;  // The type and the tag.
+        CHECK(sizes == std::vector<std::size_t>{206 + added, 16'384 + added, 16'384 + added,
+                                                40'005 - 2 * 16'384 + added});
     });
 }
 

@@ -107,12 +107,12 @@ struct server_options : common_options {
     std::vector<identity> identities;
     client_check clients = client_check::none;
 
-    /// Chooses by the name that the client asks for (SNI), in lower case without a last dot; empty if it named
-    /// none. An empty context refuses it with the alert "unrecognized_name". Of the one chosen count
+    /// Chooses by the name that the client asks for (SNI), in lower case without a last dot; empty if it
+    /// names none. An empty context refuses it with the alert "unrecognized_name". Of the one chosen count
     /// certificates, ALPN, and whom it trusts and asks; the rest, versions above all, is this context's.
     /// Called within a handshake, on its thread; must not block or throw.
     std::function<context(std::string_view name)> choose;
-    /// Refuses clients that name no host, with the alert "missing_extension".
+    /// Refuses clients that name no host, with the alert "missing_extension" (TLS 1.2: "unrecognized_name").
     bool name_required = false;
 
     /// Tickets that a client is given after a full handshake of TLS 1.3, up to 16; 0 ends resumption for all
@@ -151,7 +151,7 @@ public:
     ///          `errc::closed` of no context.
     io_result<> reload(const std::vector<identity>& identities);
 
-    /// Tickets are encrypted with a new key from now on. Those of the key before stay good, older ones do not:
+    /// Tickets are encrypted with a new key from now on. Those of the key before stay good, older ones not:
     /// call it once per lifetime of tickets, for sessions that nobody can decrypt later. Nothing for clients.
     void rotate_ticket_key();
 

@@ -32,12 +32,12 @@ struct exported_key {
 /// One end of a connection. Moves. One thread at a time; any thread.
 ///
 /// `errc::resource_unavailable` of any function below means: not yet. Send its output if it is `held_up` by
-/// that, else give it input, after what there is of output. After any other error the connection is lost for this direction; what is left in
-/// `output()`, an alert, is still worth sending.
+/// that, else give it input, after what there is of output. After any other error the connection is lost for
+/// this direction; what is left in `output()`, an alert, is still worth sending.
 ///
 /// Memory: about 17 KiB for input once it has begun, up to 52 KiB for output while there is some, and what
-/// OpenSSL keeps, 10 to 50 KiB. A peer cannot make that grow: a record ends at 16 KiB, a chain of certificates
-/// at 100 KiB.
+/// OpenSSL keeps, 10 to 50 KiB. A peer cannot make that grow: a record ends at 16 KiB, a chain of
+/// certificates at 100 KiB.
 class engine {
 public:
     engine() noexcept;  ///< None: everything but moves ends with `errc::closed`.
@@ -51,7 +51,7 @@ public:
     ///               the clear (SNI), an address is not.
     ///
     /// Errors:  `errc::tls_name_missing` if `host` is empty, and the context checks it; `errc::malformed` if
-    ///          it is no name of a host. `errc::closed` of no context; `errc::invalid_argument` of a server's.
+    ///          it is no host's name. `errc::closed` of no context; `errc::invalid_argument` of a server's.
     [[nodiscard]] static io_result<engine> client(const context& settings, std::string_view host);
 
     /// A server's end. Errors: `errc::closed` of no context; `errc::invalid_argument` of a client's.

@@ -26,7 +26,7 @@
 
 namespace gyre::tls {
 
-/// Runs `work` somewhere, once; the task ends after that, or without it if it was stopped before `work` began.
+/// Runs `work` somewhere, once; the task ends after that, or without it if it was stopped before it began.
 /// It must not be destroyed while `work` runs.
 using offload = std::function<task<>(std::function<void()> work)>;
 
@@ -205,13 +205,13 @@ public:
     ///                `errc::busy` while another write is pending; `errc::not_connected` as above.
     /// Cancellation:  `errc::canceled`; nothing was taken.
     /// Threads:       resumes on the caller's executor.
-    /// Cost:          no frame; a block of 52 KiB while bytes are under way; a copy that encrypts, another
-    ///                one to the transport's buffer.
+    /// Cost:          no frame; a block of 52 KiB while bytes are under way, the thread's own as a rule; a
+    ///                copy that encrypts, another one to the transport's buffer.
     [[nodiscard]] write_awaiter write_some(const_buffer from GYRE_LIFETIMEBOUND) noexcept {
         return {state_, from};
     }
-    /// The same from several buffers, in as few writes of the transport. The first `skipped` bytes are left
-    /// out.
+    /// The same from several buffers, in as few records and writes of the transport; small ones are copied
+    /// once more for that. The first `skipped` bytes are left out.
     [[nodiscard]] write_awaiter write_some(const_buffers from, std::size_t skipped = 0) noexcept {
         return {state_, from, skipped};
     }
@@ -242,7 +242,7 @@ public:
     /// it was told before. @pre  what is pending may be, if the transport allows that.
     void close() noexcept;
 
-    /// What is known of the connection and the peer: names, versions, certificates, keys, why it failed. While
+    /// What is known of connection and peer: names, versions, certificates, keys, why it failed. While
     /// a handshake is pending it is not to be looked at.
     [[nodiscard]] const engine& connection() const noexcept;
 

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
 }
 
-// Every fourth time from the beginning: a fuzzer that cannot see into OpenSSL finds no first message by itself.
+// Every fourth time from the beginning: who cannot see into OpenSSL finds no first message by itself.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t size_max, unsigned int seed) {
     if (seed % 4 == 0 || size < 2) {

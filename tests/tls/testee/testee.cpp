@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What scanners and other judges talk to: a server that answers requests of HTTP, and a client that sends one.
+// What scanners and other judges talk to: a server that answers requests of HTTP, and a client of one.
 //
 //     tls_testee server 127.0.0.1:9443 CHAIN.pem KEY.pem
 //     tls_testee client 127.0.0.1:9443 HOST AUTHORITY.pem REVOCATIONS.pem
 //
-// Both have the default settings, but for files. Requests are read by hand, so that what is judged is this
+// Both have the default settings, but for files and the name of HTTP. Requests are read by hand, so that what is judged is this
 // layer alone; each ends its connection.
 #include <gyre/gyre.hpp>
 #include <gyre/tls/stream.hpp>
@@ -56,6 +56,7 @@ task<> serve_one(stream_socket peer, tls::context settings) {
 task<io_result<>> serve_all(endpoint local, tls::identity files) {
     tls::server_options options;
     options.identities.push_back(std::move(files));
+    options.protocols = {"http/1.1"};
     const auto made = tls::context::server(options);
     if (!made.ok()) co_return made.error();
     const tls::context settings = made.value();
