@@ -229,6 +229,15 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self,
     }
 }
 
+task<io_result<any_stream>> client::connect(url where) {
+    return connect_by(state_, std::move(where));
+}
+
+task<io_result<any_stream>> client::connect_by(std::shared_ptr<state> self, url where) {
+    io_result<any_stream> made = co_await self->pool.connect(where);
+    co_return made;
+}
+
 void client::close_idle() noexcept { state_->pool.close_idle(); }
 std::size_t client::idle() const noexcept { return state_->pool.idle(); }
 const client_counters& client::counters() const noexcept { return state_->counters; }

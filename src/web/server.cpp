@@ -38,10 +38,11 @@ task<> compute_on_worker(std::function<void()> work) {
 }
 
 void note_end(const server_options& options, error ended) {
-    if (!ended || ended == errc::canceled || ended == errc::malformed ||
-        ended == errc::limit_exceeded) {
-        return;  // Refusals were counted when they were told.
-    }
+    // Refusals were counted when they were told.
+    const bool is_counted = ended == errc::malformed || ended == errc::limit_exceeded;
+    // RFC 9112, 9.8: clients leave without close_notify, and mean nothing by it.
+    const bool is_usual = !ended || ended == errc::canceled || ended == errc::tls_truncated;
+    if (is_counted || is_usual) return;
     count(options, ended == errc::timed_out ? &server_counters::timed_out
                                             : &server_counters::failed);
 }

@@ -166,6 +166,17 @@ public:
                                                         std::string_view content_type,
                                                         http::response_body body);
 
+    /// A stream to where `where` leads, through the proxy and TLS as for a request: for another protocol on
+    /// it, such as WebSocket for ws and wss. It is the caller's, and counts against no limit.
+    ///
+    /// @param  where  Owned.
+    ///
+    /// Errors:        those of connecting, as above.
+    /// Cancellation:  `errc::canceled`.
+    /// Threads:       resumes on the caller's executor, of the client's loop.
+    /// Cost:          that of `connect_to` and `tls::connect`.
+    [[nodiscard]] task<io_result<any_stream>> connect(url where);
+
     /// Closes the connections that nothing uses.
     void close_idle() noexcept;
 
@@ -176,6 +187,7 @@ private:
     class state;
     friend class client_response::exchange;
 
+    static task<io_result<any_stream>> connect_by(std::shared_ptr<state> self, url where);
     static task<io_result<client_response>> perform(std::shared_ptr<state> self,
                                                     client_request what);
     static task<io_result<client_response>> perform_parsed(std::shared_ptr<state> self,
