@@ -6,7 +6,7 @@
 
 namespace gyre::web {
 
-std::vector<std::string> protocols_spoken() { return {"http/1.1"}; }
+std::vector<std::string> protocols_spoken() { return {"http/1.1", "http/1.0"}; }
 
 // A program that offers what is not there by its own context is told so.
 task<io_result<>> serve_multiplexed(any_stream, const http::handler&,

@@ -76,7 +76,7 @@ struct server_options {
     std::function<void(const http::request&, exception_slot&)> on_exception;
 };
 
-/// The names for ALPN of what servers and clients of this build speak, the preferred one first: for
+/// The names for ALPN of what servers of this build speak, the preferred one first: for
 /// `tls::common_options::protocols`.
 [[nodiscard]] std::vector<std::string> protocols_spoken();
 
