@@ -5,8 +5,8 @@
 //     tls_testee server 127.0.0.1:9443 CHAIN.pem KEY.pem
 //     tls_testee client 127.0.0.1:9443 HOST AUTHORITY.pem REVOCATIONS.pem
 //
-// Both have the default settings, but for files and the name of HTTP. Requests are read by hand, so that what is judged is this
-// layer alone; each ends its connection.
+// Both have the default settings, but for files and the name of HTTP. Requests are read by hand, so that what
+// is judged is this layer alone; each ends its connection.
 #include <gyre/gyre.hpp>
 #include <gyre/tls/stream.hpp>
 
