@@ -4,7 +4,9 @@
 #include <gyre/base/check.hpp>
 #include <gyre/coro/this_task.hpp>
 #include <gyre/http/serializer.hpp>
+#include <gyre/sync/event.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/sync/when_any.hpp>
 #include <http/connection_io.hpp>
 
 #include <algorithm>
@@ -42,10 +44,15 @@ private:
     [[nodiscard]] static connection_io::limits limits_of(const client_options& options) {
         const std::size_t head = options.head.bytes_max + 16;
         return {buffer_bounds{std::min(options.read_bytes_first, head), head},
-                options.write_bytes_max, options.body_silence_max, options.write_time_max};
+                options.write_bytes_max, options.body_silence_max, options.write_time_max,
+                options.bytes_per_second_min};
     }
     [[nodiscard]] static head_framing framing_of(const request& what, const response_body& body);
     [[nodiscard]] task<io_result<>> write_body(response_body& body, head_framing framing);
+    [[nodiscard]] task<io_result<>> write_and_watch(response_body& body, head_framing framing,
+                                                    method asked, bool& final_came);
+    [[nodiscard]] task<io_result<>> watch(method asked, bool& final_came);
+    [[nodiscard]] task<io_result<>> read_final_head(method asked, time_point until);
     [[nodiscard]] task<io_result<>> read_head(method asked, time_point until);
     [[nodiscard]] task<io_result<>> await_continue(method asked, time_point until,
                                                    bool& final_came);
@@ -94,19 +101,19 @@ task<io_result<received_response>> client_connection::state::send(const request&
             done = co_await await_continue(what.method(), until, final_came);
         }
     }
-    if (done.ok() && has_body && !final_came) done = co_await write_body(body, framing);
-    if (done.ok() && !io.out.empty()) done = co_await io.flush();
+    if (done.ok() && has_body && !final_came) {
+        done = co_await write_and_watch(body, framing, what.method(), final_came);
+    }
+    if (done.ok() && !io.out.empty() && !body_withheld) done = co_await io.flush();
     // A server that refuses a body may have answered before it closed: the answer says more than the error.
     const bool cut_off =
         done.error() == errc::broken_pipe || done.error() == errc::connection_reset;
     if (!done.ok() && !cut_off) co_return result{done.error()};
 
-    const time_point until = deadline_after(home.read_clock(), options.response_time_max);
-    for (std::size_t interim = 0; !final_came; ++interim) {
-        if (interim > options.interim_max) co_return result{errc::limit_exceeded};
-        const io_result<> got = co_await read_head(what.method(), until);
+    if (!final_came) {
+        const time_point until = deadline_after(home.read_clock(), options.response_time_max);
+        const io_result<> got = co_await read_final_head(what.method(), until);
         if (!got.ok()) co_return result{cut_off ? done.error() : got.error()};
-        final_came = !is_interim(head.status) || head.status == status::switching_protocols;
     }
     source.begin(parser.framing(), options.body_bytes_max, false);
     upgraded = parser.upgrades();
@@ -137,6 +144,42 @@ task<io_result<>> client_connection::state::write_body(response_body& body, head
     sent = co_await producer->write(body_writer{sink});
     if (sent.ok()) sent = sink.end();
     co_return sent;
+}
+
+// RFC 9112, 9.5: a server may refuse a body before it has come, and stop reading.
+task<io_result<>> client_connection::state::write_and_watch(response_body& body,
+                                                            head_framing framing, method asked,
+                                                            bool& final_came) {
+    io_result<> sent;
+    if (body.producer() == nullptr && io.has_room_for(body.bytes().size())) {
+        sent = co_await write_body(body, framing);
+        co_return sent;
+    }
+    auto [first, outcomes] = co_await when_any(write_body(body, framing), watch(asked, final_came));
+    if (first == 0) co_return std::get<0>(outcomes);
+    body_withheld = true;
+    co_return std::get<1>(outcomes);
+}
+
+// Ends when sending makes no sense any more.
+task<io_result<>> client_connection::state::watch(method asked, bool& final_came) {
+    io_result<> got = co_await read_final_head(asked, never);
+    if (!got.ok()) co_return got;
+    final_came = true;
+    if (number_of(head.status) >= 300) co_return got;
+    // Whoever answers with success may still read.
+    event for_ever;
+    got = co_await for_ever.wait();
+    co_return got;
+}
+
+task<io_result<>> client_connection::state::read_final_head(method asked, time_point until) {
+    for (std::size_t interim = 0;; ++interim) {
+        if (interim > options.interim_max) co_return errc::limit_exceeded;
+        const io_result<> got = co_await read_head(asked, until);
+        if (!got.ok()) co_return got;
+        if (!is_interim(head.status) || head.status == status::switching_protocols) co_return got;
+    }
 }
 
 task<io_result<>> client_connection::state::read_head(method asked, time_point until) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <http/connection_io.hpp>
 
+#include <gyre/coro/this_task.hpp>
 #include <gyre/http/serializer.hpp>
 #include <gyre/sync/timeout.hpp>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 
@@ -19,15 +21,28 @@ constexpr std::size_t chunk_bytes_max = 0xffff;
 }  // namespace
 
 task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
+    while (flushing()) {
+        const io_result<> waited = co_await idle_.wait();
+        if (!waited.ok()) co_return waited;
+    }
+    idle_.reset();
+    loop& home = co_await this_task::loop();
     std::array<const_buffer, 3> parts{bytes_of(out), more, behind};
     const_buffers rest{parts};
+    pace of_peer{bounds_.write_time_max, bounds_.bytes_per_second_min};
+    io_result<> outcome;
     while (!rest.empty() && rest.back().empty()) rest = rest.first(rest.size() - 1);
     for (;;) {
         while (!rest.empty() && rest.front().empty()) rest = rest.subspan(1);
         if (rest.empty()) break;
+        const time_point begun = home.now();
         const io_result<std::size_t> put =
-            co_await with_timeout(bounds_.write_time_max, stream.write_some(rest));
-        if (!put.ok()) co_return put.error();
+            co_await with_timeout(of_peer.patience(), stream.write_some(rest));
+        if (!put.ok()) {
+            outcome = put.error();
+            break;
+        }
+        of_peer.count(home.now() - begun, put.value());
         std::size_t written = put.value();
         for (const_buffer& part : parts) {
             const std::size_t of_it = std::min(written, part.size());
@@ -35,8 +50,9 @@ task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
             written -= of_it;
         }
     }
-    out.clear();
-    co_return io_result<>{};
+    if (outcome.ok()) out.clear();
+    idle_.set();
+    co_return outcome;
 }
 
 void connection_io::rest() noexcept {
@@ -45,13 +61,12 @@ void connection_io::rest() noexcept {
     if (in.capacity() > 2 * bounds_.in.bytes_first) in.shrink_to_fit();
 }
 
-task<io_result<std::size_t>> connection_io::fill() {
-    const mutable_buffer room = in.prepare(1);
-    if (room.empty()) co_return io_result<std::size_t>{error{errc::limit_exceeded, activity::read}};
-    const io_result<std::size_t> got =
-        co_await with_timeout(bounds_.silence_max, stream.read_some(room));
-    in.commit(got.value());
-    co_return got;
+duration pace::patience() const noexcept {
+    if (rate_ == 0) return silence_max_;
+    constexpr std::uint64_t seconds_max = 1'000'000'000;
+    const auto earned = static_cast<duration::rep>(std::min(bytes_ / rate_, seconds_max));
+    const duration left = silence_max_ + std::chrono::seconds{earned} - waited_;
+    return std::clamp(left, duration{}, silence_max_);
 }
 
 void framed_source::begin(body_framing framing, std::uint64_t bytes_max, bool continues) noexcept {
@@ -61,6 +76,7 @@ void framed_source::begin(body_framing framing, std::uint64_t bytes_max, bool co
     continue_due_ = continues;
     ended_ = framing.by == body_framing::kind::none;
     failed_ = {};
+    pace_ = pace{io_.bounds().silence_max, io_.bounds().bytes_per_second_min};
     chunks_.reset();
     trailers_.clear();
 }
@@ -144,27 +160,40 @@ void framed_source::note_direct(std::size_t size) noexcept {
     }
 }
 
+void framed_source::let_go_of_peer() {
+    continue_due_ = false;
+    io_.out.append(continue_line);
+}
+
+// What the peer has to see before it is waited for.
+task<io_result<>> framed_source::before_waiting() {
+    io_result<> sent;
+    if (continue_due_) {
+        continue_due_ = false;
+        sent = co_await io_.flush(bytes_of(continue_line));
+    } else if (flushes_before_waiting && !io_.out.empty() && !io_.flushing()) {
+        sent = co_await io_.flush();
+    }
+    co_return sent;
+}
+
 task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
     constexpr std::size_t direct_min = 4096;  // Less is read through the window, with what follows.
+    loop& home = co_await this_task::loop();
     for (;;) {
         if (const auto now = try_read(into)) co_return *now;
-        if (continue_due_) {
-            continue_due_ = false;
-            io_.out.append(continue_line);
-            const io_result<> sent = co_await io_.flush();
-            if (!sent.ok()) co_return fail(sent.error());
-        } else if (flushes_before_waiting && !io_.out.empty()) {
-            const io_result<> sent = co_await io_.flush();
+        if (continue_due_ || (flushes_before_waiting && !io_.out.empty())) {
+            const io_result<> sent = co_await before_waiting();
             if (!sent.ok()) co_return fail(sent.error());
         }
         const std::size_t direct = direct_max(into.size());
-        io_result<std::size_t> got;
-        if (direct >= direct_min) {
-            got = co_await with_timeout(io_.bounds().silence_max,
-                                        io_.stream.read_some(into.first(direct)));
-        } else {
-            got = co_await io_.fill();
-        }
+        const bool is_direct = direct >= direct_min;
+        const mutable_buffer room = is_direct ? into.first(direct) : io_.in.prepare(1);
+        const time_point begun = home.now();
+        const io_result<std::size_t> got =
+            co_await with_timeout(pace_.patience(), io_.stream.read_some(room));
+        pace_.count(home.now() - begun, got.value());
+        if (!is_direct) io_.in.commit(got.value());
         if (got.error() == errc::eof) {
             if (framing_.by == body_framing::kind::until_close) {
                 ended_ = true;
@@ -176,7 +205,7 @@ task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
         // A stop has lost nothing; whoever wants to may go on reading.
         if (got.error() == errc::canceled) co_return got.error();
         if (!got.ok()) co_return fail(got.error());
-        if (direct >= direct_min) {
+        if (is_direct) {
             note_direct(got.value());
             co_return *count(got.value());
         }
@@ -252,7 +281,8 @@ task<io_result<std::size_t>> framed_sink::write(const_buffer from) {
     close_chunk();
     if (direct && mode_ == mode::chunked) append_chunk_size(io_.out, from.size());
     const std::string_view end = direct && mode_ == mode::chunked ? "\r\n" : "";
-    const io_result<> sent = co_await io_.flush(direct ? from : const_buffer{}, bytes_of(end));
+    const const_buffer body = direct ? from : const_buffer{};
+    const io_result<> sent = co_await io_.flush(body, bytes_of(end));
     if (!sent.ok()) co_return sent.error();
     if (!direct) append(from);
     else if (mode_ == mode::length) left_ -= from.size();

@@ -13,6 +13,7 @@
 #include <gyre/http/head_parser.hpp>
 #include <gyre/stream/any_stream.hpp>
 #include <gyre/stream/flat_buffer.hpp>
+#include <gyre/sync/event.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,19 +27,23 @@ class connection_io {
 public:
     struct limits {
         buffer_bounds in;
-        std::size_t out_bytes_max;  ///< What is collected before it is written.
-        duration silence_max;       ///< Of the peer, inside of a body.
-        duration write_time_max;    ///< For the peer to take anything.
+        std::size_t out_bytes_max;           ///< What is collected before it is written.
+        duration silence_max;                ///< Of the peer, inside of a body.
+        duration write_time_max;             ///< For the peer to take anything.
+        std::uint64_t bytes_per_second_min;  ///< Beyond these two; 0: any.
     };
 
     connection_io(any_stream on, const limits& bounds) noexcept
-        : stream{std::move(on)}, in{bounds.in}, bounds_{bounds} {}
+        : stream{std::move(on)}, in{bounds.in}, bounds_{bounds} {
+        idle_.set();
+    }
 
-    /// Writes all of `out`, then `more`. Errors: those of the stream; `errc::timed_out`.
+    /// Writes all of `out`, then `more`. If another flush is under way, after that. Errors: those of the
+    /// stream; `errc::timed_out`.
     [[nodiscard]] task<io_result<>> flush(const_buffer more = {}, const_buffer behind = {});
 
-    /// Reads into the window, under the limit for bodies.
-    [[nodiscard]] task<io_result<std::size_t>> fill();
+    /// Whether a flush is under way: `out` is not to be touched then.
+    [[nodiscard]] bool flushing() const noexcept { return !idle_.is_set(); }
 
     /// Gives back what rare large messages have taken: thousands of connections that are idle have little.
     /// @pre  both buffers are empty.
@@ -55,12 +60,38 @@ public:
 
 private:
     limits bounds_;
+    event idle_;  // Set while no flush is under way.
+};
+
+/// What a peer may take for something that has no end: silent for so long at most, and no slower in all than
+/// a rate, however it spreads its bytes. Only time that was spent waiting for it counts.
+class pace {
+public:
+    pace(duration silence_max, std::uint64_t bytes_per_second_min) noexcept
+        : silence_max_{silence_max}, rate_{bytes_per_second_min} {}
+
+    /// How long the next wait may be.
+    [[nodiscard]] duration patience() const noexcept;
+
+    void count(duration waited, std::size_t bytes) noexcept {
+        waited_ += waited;
+        bytes_ += bytes;
+    }
+
+private:
+    duration silence_max_;
+    std::uint64_t rate_;
+    duration waited_{};
+    std::uint64_t bytes_ = 0;
 };
 
 /// The body of the message that is being read.
 class framed_source final : public body_source {
 public:
-    framed_source(connection_io& io, chunk_limits chunks) noexcept : io_{io}, chunks_{chunks} {}
+    framed_source(connection_io& io, chunk_limits chunks) noexcept
+        : io_{io},
+          chunks_{chunks},
+          pace_{io.bounds().silence_max, io.bounds().bytes_per_second_min} {}
 
     /// A body begins.
     ///
@@ -83,6 +114,15 @@ public:
     /// Whether the peer still waits for "100 Continue".
     [[nodiscard]] bool holds_peer() const noexcept { return continue_due_; }
 
+    /// Tells it to go on, in front of what is to be written next.
+    void let_go_of_peer();
+
+    /// The peer has been told that its body is not wanted: there is nothing to read any more.
+    void give_up() noexcept {
+        continue_due_ = false;
+        static_cast<void>(fail({errc::closed, activity::read}));
+    }
+
     /// What its framing got wrong, if anything, and what else ended it too early.
     [[nodiscard]] refusal why() const noexcept { return chunks_.why(); }
     [[nodiscard]] error failure() const noexcept { return failed_; }
@@ -96,9 +136,11 @@ private:
     [[nodiscard]] std::optional<io_result<std::size_t>> take_chunked(mutable_buffer into) noexcept;
     [[nodiscard]] std::size_t direct_max(std::size_t wanted) const noexcept;
     void note_direct(std::size_t size) noexcept;
+    [[nodiscard]] task<io_result<>> before_waiting();
 
     connection_io& io_;
     chunk_decoder chunks_;
+    pace pace_;
     body_framing framing_;
     std::uint64_t left_ = 0;          // Of a body with a length.
     std::uint64_t allowed_left_ = 0;  // Of what a body may have.

@@ -14,12 +14,29 @@
 namespace gyre::http {
 namespace {
 
-// RFC 3986, 3.2.2: a host and perhaps a port. User information is refused, as RFC 9110, 4.2.4 allows.
+// RFC 3986, 3.2.2 and 3.2.3: a host and perhaps a port. User information is refused, as RFC 9110, 4.2.4
+// allows.
 bool is_authority(std::string_view text) noexcept {
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               std::string_view{"-._~!$&'()*+,;=:[]%"}.find(c) != std::string_view::npos;
-    });
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto is_of_host = [&](char c, std::string_view more) {
+        return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               std::string_view{"-._~!$&'()*+,;=%"}.find(c) != std::string_view::npos ||
+               more.find(c) != std::string_view::npos;
+    };
+    std::size_t end = std::min(text.find(':'), text.size());
+    if (text.starts_with('[')) {
+        end = text.find(']');
+        if (end == std::string_view::npos || end < 2) return false;
+        ++end;
+    }
+    const std::string_view host = text.substr(0, end);
+    const bool literal = host.starts_with('[');
+    const std::string_view inner = literal ? host.substr(1, host.size() - 2) : host;
+    const std::string_view port = text.substr(end);
+    return std::all_of(inner.begin(), inner.end(),
+                       [&](char c) { return is_of_host(c, literal ? ":" : ""); }) &&
+           (port.empty() ||
+            (port.front() == ':' && std::all_of(port.begin() + 1, port.end(), is_digit)));
 }
 
 bool is_visible(std::string_view text) noexcept {

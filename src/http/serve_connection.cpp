@@ -17,6 +17,13 @@
 namespace gyre::http {
 namespace {
 
+// RFC 9110, 15.5.
+status status_after(error of_body) noexcept {
+    if (of_body == errc::limit_exceeded) return status::content_too_large;
+    if (of_body == errc::timed_out) return status::request_timeout;
+    return status::bad_request;
+}
+
 class server_connection {
 public:
     server_connection(any_stream stream, const handler& handle, const connection_options& options,
@@ -39,7 +46,8 @@ private:
         // A head of the greatest size, and the empty line that may stand before it.
         const std::size_t head = options.head.bytes_max + 16;
         return {buffer_bounds{std::min(options.read_bytes_first, head), head},
-                options.write_bytes_max, options.body_silence_max, options.write_time_max};
+                options.write_bytes_max, options.body_silence_max, options.write_time_max,
+                options.bytes_per_second_min};
     }
 
     [[nodiscard]] task<io_result<>> read_more();
@@ -79,7 +87,6 @@ private:
     time_point head_deadline_ = never;
     std::uint64_t served_ = 0;
     std::uint64_t may_drop_ = 0;  // Of the present request's body.
-    bool waited_ = false;         // The last handler did.
     next after_ = next::request;
 };
 
@@ -112,16 +119,11 @@ task<io_result<>> server_connection::run() {
                                 {errc::limit_exceeded, activity::read});
             co_return ended;
         }
-        // Answers that are finished do not wait for a handler that is likely to.
-        if (waited_ && !io_.out.empty()) {
-            const io_result<> sent = co_await io_.flush();
-            if (!sent.ok()) co_return sent;
-        }
-        exception_slot failure;
-        started_handler running{handle_, request_, failure, waited_};
+        started_handler running{handle_, request_, io_};
         std::optional<response> answer = co_await running;
+        if (running.write_failure()) co_return running.write_failure();
         if (!answer) {
-            if (hooks_.on_exception) hooks_.on_exception(request_, failure);
+            if (hooks_.on_exception) hooks_.on_exception(request_, running.failure());
             answer.emplace(status::internal_server_error);
         }
         if (must_wait_for_body(*answer)) {
@@ -242,7 +244,14 @@ void server_connection::begin_request() {
 // refused although nobody wanted it, and a client that reads no answer before it has sent everything is not
 // waited for in vain. Whether that takes a wait.
 bool server_connection::must_wait_for_body(const response& it) noexcept {
-    if (source_.ended() || it.body.producer() != nullptr) return false;
+    if (source_.ended()) return false;
+    if (it.body.producer() != nullptr) {
+        // It may read what is left while it writes; once its head is written, the peer cannot be told to go
+        // on.
+        if (source_.holds_peer() && number_of(it.status) < 300) source_.let_go_of_peer();
+        else if (source_.holds_peer()) source_.give_up();
+        return false;
+    }
     // RFC 9110, 10.1.1: a client that has not been told to go on may send its body or not.
     if (source_.holds_peer() || source_.known_left() > may_drop_ ||
         !source_.drop_at_hand(may_drop_)) {
@@ -258,6 +267,9 @@ void server_connection::judge(response& it) {
     if (source_.why() != refusal::none) {
         if (hooks_.on_refused) hooks_.on_refused(source_.why());
         it = response{status_for(source_.why()), "text/plain", describe(source_.why())};
+    } else if (source_.failure() && number_of(it.status) < 300) {
+        // RFC 9112, 8: what is incomplete has no success.
+        it = response{status_after(source_.failure())};
     }
     if (it.upgrade) {
         const bool tunnel = request_.method() == method::connect && number_of(it.status) / 100 == 2;
@@ -345,14 +357,20 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
             co_return sent;
         }
     }
+    // The producer writes, and may read while it does. What it reads is sent by a peer that may wait for what
+    // stands here.
+    source_.flushes_before_waiting = false;
+    if (!source_.ended()) {
+        const io_result<> sent = co_await io_.flush();
+        if (!sent.ok()) co_return sent;
+    }
     sink_.begin(mode, framing.length, it.trailers);
-    source_.flushes_before_waiting = false;  // The producer writes, and may read while it does.
     exception_slot failure;
     kept_in<io_result<>> writing{producer.write(body_writer{sink_}), failure};
     const std::optional<io_result<>> written = co_await writing;
     if (!written) {
         if (hooks_.on_exception) hooks_.on_exception(request_, failure);
-        co_return errc::canceled;
+        co_return error{errc::broken_promise, activity::write};
     }
     if (!written->ok()) co_return *written;
     co_return sink_.end();

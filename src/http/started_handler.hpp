@@ -1,73 +1,92 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A handler's run: it keeps exceptions in, and tells whether the handler has waited for anything.
+// A handler's run: it keeps exceptions in, and what is finished does not wait for it.
 //
-// What never waits can be answered together with the requests that came with it; once a handler waits,
-// finished answers must not wait for it.
+// Answers that were made without waiting are collected for one write. Once a handler has to wait, they are
+// written beside it.
 #pragma once
 
 #include <gyre/base/exception.hpp>
-#include <gyre/coro/resume.hpp>
-#include <gyre/coro/resumption.hpp>
+#include <gyre/coro/branch.hpp>
 #include <gyre/http/handler.hpp>
+#include <http/connection_io.hpp>
 
 #include <coroutine>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace gyre::http {
 
 /// Awaits the answer to one request; nothing if the handler threw.
-class [[nodiscard]] started_handler : private callback_frame {
+class [[nodiscard]] started_handler final : public fork_point {
 public:
     using bound_when_awaited = void;
 
-    started_handler(const handler& with, request& what, exception_slot& failure,
-                    bool& waited) noexcept
-        : callback_frame{[](callback_frame* frame) {
-              static_cast<started_handler*>(frame)->ended();
-          }},
-          failure_{failure},
-          waited_{waited} {
-        run_catching(failure_, [&] { it_.emplace(with(what)); });
+    /// @param  with, what, io  Borrowed.
+    started_handler(const handler& with, http::request& what, connection_io& io) noexcept
+        : io_{io} {
+        run_catching(failure_, [&] { answering_.emplace(with(what)); });
     }
     started_handler(const started_handler&) = delete;
     started_handler& operator=(const started_handler&) = delete;
+    ~started_handler() { let_go(); }
+
+    [[nodiscard]] const char* waiting_for() const noexcept override { return "a handler"; }
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
-        back_.begin(waiter, *given);
-        waited_ = false;
-        if (it_) {
-            starting_ = true;
-            gyre::resume(it_->await_suspend(callback_frame::handle(), &back_.env()));
-            starting_ = false;
-            if (!over_) return waited_ = true;
+        open(waiter, *given);
+        if (answering_) {
+            enter(answering_->chain);
+            answering_->start(*this, env(), inherited());
+        }
+        if (pending() > 1) {
+            if (!io_.out.empty() && !io_.flushing()) write_what_is_there();
+            return suspend();
         }
         // A client that sends without end must give way, whatever its requests need.
         if (given->loop->spend_in_memory()) return false;
-        back_.post();
+        ended();
         return true;
     }
-    [[nodiscard]] std::optional<response> await_resume() noexcept {
-        std::optional<response> answer;
-        if (it_) run_catching(failure_, [&] { answer.emplace(it_->await_resume()); });
-        return answer;
+    [[nodiscard]] std::optional<response> await_resume() {
+        if (!failure_.empty() || !answering_) return std::nullopt;
+        return answering_->take();
+    }
+
+    /// What left the handler.
+    [[nodiscard]] exception_slot& failure() noexcept { return failure_; }
+
+    /// What kept earlier answers from being written: the handler was stopped then.
+    [[nodiscard]] error write_failure() const noexcept { return write_failure_; }
+
+    template <class Branch>
+    void branch_ended(Branch& it) noexcept {
+        failure_.keep_first(it.failure());
+        if constexpr (std::is_same_v<Branch, writing_branch>) {
+            write_failure_ = failure_.empty() ? it.take().error() : error{};
+            if (write_failure_) stop_branches(stop_level::stop);
+        }
+        leave(it.chain);
     }
 
 private:
-    void ended() noexcept {
-        over_ = true;
-        if (!starting_) back_.resume();
+    using answering_branch = branch<task<response>, started_handler>;
+    using writing_branch = branch<task<io_result<>>, started_handler>;
+
+    void write_what_is_there() noexcept {
+        writing_.emplace(io_.flush());
+        enter(writing_->chain);
+        writing_->start(*this, env(), inherited());
     }
 
-    std::optional<task<response>> it_;
-    resumption back_;
-    exception_slot& failure_;
-    bool& waited_;
-    bool starting_ = false;
-    bool over_ = false;
+    connection_io& io_;
+    exception_slot failure_;
+    error write_failure_;
+    std::optional<answering_branch> answering_;
+    std::optional<writing_branch> writing_;
 };
 
 /// Awaits a task of somebody else's; nothing if it threw.

@@ -211,6 +211,11 @@ TEST_CASE("malformed fields are refused") {
         {"no host", "GET / HTTP/1.1\r\nX: y\r\n\r\n", refusal::host_missing},
         {"two hosts", get_with("Host: b\r\n"), refusal::host_malformed},
         {"a host with a slash", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", refusal::host_malformed},
+        {"a host with a port that is none", "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n",
+         refusal::host_malformed},
+        {"a host in brackets that do not end", "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
+         refusal::host_malformed},
+        {"a host with colons", "GET / HTTP/1.1\r\nHost: ::1\r\n\r\n", refusal::host_malformed},
         {"a host with a user", "GET / HTTP/1.1\r\nHost: a@b\r\n\r\n", refusal::host_malformed},
         {"another expectation", post_with("Content-Length: 1\r\nExpect: 200-ok\r\n"),
          refusal::expectation_unknown}};

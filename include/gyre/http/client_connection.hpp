@@ -40,6 +40,10 @@ struct client_options {
     duration response_time_max = std::chrono::seconds{60};
     duration body_silence_max = std::chrono::seconds{30};  ///< Between two pieces of a body.
     duration write_time_max = std::chrono::seconds{30};    ///< For the server to take anything.
+
+    /// Of bodies both ways, however the server spreads its reads and writes: it may be late by the two limits
+    /// above, and by no more. 0: any rate, for streams of events may be slow.
+    std::uint64_t bytes_per_second_min = 0;
     duration continue_time_max =
         std::chrono::seconds{1};  ///< For "100 Continue", before the body is sent without.
 };

@@ -50,6 +50,10 @@ struct connection_options {
     duration body_silence_max = std::chrono::seconds{30};  ///< Between two pieces of a body.
     duration write_time_max = std::chrono::seconds{30};    ///< For the peer to take anything.
 
+    /// Of bodies, and of what the peer takes, however it spreads its bytes: it may be late by the limits
+    /// above, and by no more. 0: any rate. Time that a handler does not wait for the peer counts for nobody.
+    std::uint64_t bytes_per_second_min = 240;
+
     /// After the last answer, until the peer ends as well: closing at once can destroy that answer.
     duration linger_time_max = std::chrono::seconds{2};
 
@@ -67,7 +71,8 @@ struct connection_hooks {
     /// Told of what a peer sent that was refused.
     std::function<void(refusal)> on_refused;
 
-    /// Told of an exception that left a handler; the peer gets 500.
+    /// Told of an exception that left a handler, so that the peer gets 500; or a body's producer, which ends
+    /// the connection.
     std::function<void(const request&, exception_slot&)> on_exception;
 
     /// Asked when a body of known size is to be written by its producer, after the head has been: a task that
@@ -86,14 +91,15 @@ struct connection_hooks {
 ///
 /// Errors:        `errc::malformed` or `errc::limit_exceeded` for what was refused (the peer was answered,
 ///                and `hooks.on_refused` told); `errc::timed_out`; `errc::connection_reset` for a peer that
-///                ended inside of a message; those of the stream.
+///                ended inside of a message; `errc::broken_promise` for a body's producer that threw; those
+///                of the stream.
 /// Cancellation:  a drain ends the wait for a next request, and closes after the answer to a present one; a
 ///                stop ends everything: `errc::canceled`.
 /// Threads:       the caller's executor; handlers too.
 /// Cost:          for the connection two frames, a parser and two buffers; for a request whose head and
 ///                answer are small, the handler's frame. One read and one write, a frame each, for
-///                requests that came together, as long as handlers do not wait: where one has waited, what
-///                follows is answered by writes of its own.
+///                requests that came together. Answers do not wait for a handler that waits: they are
+///                written beside it.
 [[nodiscard]] task<io_result<>> serve_connection(any_stream stream, const handler& handle,
                                                  const connection_options& options,
                                                  const connection_hooks& hooks);
