@@ -11,6 +11,7 @@ task<io_result<std::unique_ptr<connection>>> open(any_stream on, std::string_vie
                                                   const open_options& options,
                                                   open_answer* answered) {
     using result = io_result<std::unique_ptr<connection>>;
+    if (options.fields.refused()) co_return result{errc::invalid_argument};
     const client_handshake handshake{options.handshake};
     http::request asked{http::method::get, target};
     asked.set_authority(authority);

@@ -70,7 +70,7 @@ TEST_CASE("open: a server that does not agree is told apart by its status, and b
         CHECK(stranger.failed == errc::protocol_error);
         CHECK(stranger.answer.failure == handshake_failure::wrong_accept_key);
 
-        const seen noise = co_await ask("SSH-2.0-OpenSSH_9.2\r\n");
+        const seen noise = co_await ask("SSH-2.0-OpenSSH_9.2\r\n\r\n");
         CHECK(noise.failed == errc::malformed);
     });
 }
