@@ -152,7 +152,7 @@ gyre::task<gyre::io_result<>> websocket_chat(gyre::endpoint local) {
     auto acceptor = listening.take();
     const auto bound = acceptor.local_endpoint();
     if (!bound.ok()) co_return bound.error();
-    std::printf("listening on http://%s/\n", bound.value().to_string().c_str());
+    std::printf("listening on %s\n", bound.value().to_string().c_str());
     std::fflush(stdout);
 
     room hall;
