@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t inflate_bytes_max = std::size_t{64} << 10;
 constexpr std::size_t inflate_bytes_min = 512;
 // What an idle connection keeps for the next message.
-constexpr std::size_t kept_bytes_max = std::size_t{64} << 10;
+constexpr std::size_t kept_inflated_max = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void connection::drop_delivered() noexcept {
     if (!std::exchange(delivered_, false)) return;
     buffer_.drop_message();
     inflated_.consume(inflated_.size());
-    if (inflated_.capacity() > kept_bytes_max) inflated_.shrink_to_fit();
+    if (inflated_.capacity() > kept_inflated_max) inflated_.shrink_to_fit();
 }
 
 const_buffer connection::received() const noexcept {

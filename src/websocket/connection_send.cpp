@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t masked_bytes = std::size_t{16} << 10;
 constexpr std::size_t deflate_bytes_max = std::size_t{64} << 10;
-constexpr std::size_t kept_bytes_max = std::size_t{64} << 10;
-constexpr int zlib_window_bits_min = 9;
+constexpr std::size_t kept_deflated_max = std::size_t{64} << 10;
+constexpr int our_window_bits_min = 9;
 
 frame_header header_of(frame_opcode code) noexcept {
     frame_header made;
@@ -46,7 +46,7 @@ error connection::send_refusal() const noexcept {
 }
 
 bool connection::compresses(std::size_t bytes) const noexcept {
-    return agreed_.deflate && agreed_.deflate->our_window_bits >= zlib_window_bits_min &&
+    return agreed_.deflate && agreed_.deflate->our_window_bits >= our_window_bits_min &&
            bytes >= options_.deflate.bytes_min;
 }
 
@@ -66,7 +66,7 @@ deflater& connection::our_deflater() noexcept {
 task<> connection::deflate_piece(const_buffer payload, piece_end end) {
     deflater& by = our_deflater();
     deflated_.consume(deflated_.size());
-    if (deflated_.capacity() > kept_bytes_max) deflated_.shrink_to_fit();
+    if (deflated_.capacity() > kept_deflated_max) deflated_.shrink_to_fit();
     while (payload.size() > deflate_bytes_max) {
         by.add(payload.first(deflate_bytes_max), deflated_, piece_end::open);
         payload = payload.subspan(deflate_bytes_max);

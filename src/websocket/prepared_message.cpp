@@ -11,7 +11,7 @@ namespace gyre::websocket {
 namespace {
 
 constexpr int window_bits_min = 9;
-constexpr std::size_t kept_bytes_max = std::size_t{64} << 10;
+constexpr std::size_t kept_space_max = std::size_t{64} << 10;
 
 shared_bytes frame_of(frame_header header, const_buffer payload) {
     header.payload_bytes = payload.size();
@@ -65,7 +65,7 @@ shared_bytes frame_compressor::compress(const prepared_message& of, int window_b
     const bool pays = space_.size() < of.payload().size();
     shared_bytes made = pays ? websocket::frame_of(header, space_.data()) : of.plain_;
     space_.consume(space_.size());
-    if (space_.capacity() > kept_bytes_max) space_.shrink_to_fit();
+    if (space_.capacity() > kept_space_max) space_.shrink_to_fit();
     return made;
 }
 
