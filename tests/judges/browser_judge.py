@@ -71,6 +71,10 @@ def judge_websocket(subject: Subject) -> list[Row]:
             return trouble_rows(trouble)
 
 
+def shown(page: Page) -> str:
+    return page.evaluate("document.body.innerText")
+
+
 def enters(page: Page, name: str) -> bool:
     page.evaluate(f"find('name').value = {json.dumps(name)}; find('join').requestSubmit()")
     return page.wait_for("!find('say').hidden")
@@ -91,7 +95,7 @@ def judge_chat(subject: Subject) -> list[Row]:
             with Browser() as browser:
                 url = f"http://{HOST}:{server.port}/"
                 one, other = browser.open(url), browser.open(url)
-                rows = [verdict(f"{name} enters", enters(page, name), page.evaluate("document.body.innerText"))
+                rows = [verdict(f"{name} enters", enters(page, name), shown(page))
                         for page, name in ((one, "Ada"), (other, "Bo"))]
                 says(one, "hello <b>there</b>")
                 says(other, "\N{GREEK SMALL LETTER KAPPA}\N{GRINNING FACE} to you")
@@ -99,10 +103,10 @@ def judge_chat(subject: Subject) -> list[Row]:
                     seen = sees(page, "Bo has come") if page is one else True
                     seen = seen and sees(page, "hello <b>there</b>")
                     seen = seen and sees(page, "\N{GREEK SMALL LETTER KAPPA}\N{GRINNING FACE} to you")
-                    rows.append(verdict(f"messages reach {name}", seen, page.evaluate("document.body.innerText")))
+                    rows.append(verdict(f"messages reach {name}", seen, shown(page)))
                 third = browser.open(url)
                 rows.append(verdict("a name that is taken is refused, and the page says so",
-                                    not enters_soon(third, "Ada"), third.evaluate("document.body.innerText")))
+                                    not enters_soon(third, "Ada"), shown(third)))
                 picture = BUILD / "reports" / f"{subject.name}-{subject.role}.png"
                 one.screenshot(picture)
                 complaints = [each for page in (one, other, third) for each in page.complaints]

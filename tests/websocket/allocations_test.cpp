@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Messages back and forth allocate nothing, once a few have passed: malloc itself is replaced here, and counts.
-// Left out of sanitizer builds, which replace it, too.
+// Messages back and forth allocate nothing, once a few have passed: malloc itself is replaced here, and
+// counts. Left out of sanitizer builds, which replace it, too.
 #include <gyre/sync/task_group.hpp>
+#include <gyre/websocket/hub.hpp>
 
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 #include <websocket/ends.hpp>
-
-#include <gyre/websocket/hub.hpp>
 
 #include <array>
 #include <atomic>

@@ -29,16 +29,16 @@ struct upgrade_options {
     connection_options connection;  ///< If `handshake.deflate` is set, that is how it compresses.
 };
 
-/// Answers a request for a WebSocket. If it is one, the answer is 101, and `run` gets the connection when that
-/// has been sent; otherwise it says what is wrong, as text and by its status.
+/// Answers a request for a WebSocket. If it is one, the answer is 101, and `run` gets the connection when
+/// that has been sent; otherwise it says what is wrong, as text and by its status.
 ///
 ///     task<http::response> chat(room& hall, const upgrade_options& options, http::request& asked) {
 ///         co_return upgrade(asked, options, [&](connection& peer) { return talk(hall, peer); });
 ///     }
 ///
-/// When the session returns, the connection is closed with 1000, unless it is. A drain closes it with 1001,
-/// which the session sees as `errc::eof` from its receive, once the peer has answered. A stop cancels the
-/// session, and then closes with 1001; it waits for the peer no longer than `close_timeout`.
+/// When the session returns, the connection is closed with 1000, unless it is. A drain closes it with
+/// 1001, which the session sees as `errc::eof` from its receive, once the peer has answered. A stop cancels
+/// the session, and then closes with 1001; it waits for the peer no longer than `close_timeout`.
 ///
 /// @param  asked    Borrowed until it returns.
 /// @param  options  Copied, as far as they are needed.
