@@ -75,8 +75,7 @@ http::handler routes_of(notebook& book, const std::string& directory) {
     files.precompressed = true;
     http::router routes;
     routes
-        .add(http::method::get, "/api/notes",
-             [&book](http::request&) { return list_notes(book); })
+        .add(http::method::get, "/api/notes", [&book](http::request&) { return list_notes(book); })
         .add(http::method::post, "/api/notes",
              [&book](http::request& what) { return add_note(book, what); })
         .add(http::method::get, "/api/notes/{number}",
@@ -133,8 +132,8 @@ gyre::task<gyre::io_result<>> site(gyre::endpoint local, std::string directory,
             };
             group.spawn(web::reload_on_change(options.settings, certificates, how));
         }
-        const auto ended = co_await web::serve_http(std::move(acceptor),
-                                                    routes_of(book, directory), options);
+        const auto ended =
+            co_await web::serve_http(std::move(acceptor), routes_of(book, directory), options);
         group.request_stop();
         co_return ended;
     };
@@ -153,6 +152,6 @@ int main(int count, char** arguments) {
     if (count == 5) certificates.emplace_back(arguments[3], arguments[4]);
     gyre::run_options options;
     options.grace = 15s;
-    return gyre::run_until_signal(
-        site(local.value(), count > 2 ? arguments[2] : ".", certificates), options);
+    return gyre::run_until_signal(site(local.value(), count > 2 ? arguments[2] : ".", certificates),
+                                  options);
 }

@@ -17,8 +17,7 @@ std::optional<std::uint64_t> position_of(std::string_view digits) noexcept {
         return std::nullopt;
     }
     std::uint64_t number = 0;
-    const auto [_, failed] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const auto [_, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     return failed == std::errc{} ? number : UINT64_MAX;
 }
 
@@ -56,7 +55,8 @@ bool overlap(std::vector<byte_range> ranges) {
 wanted_ranges parse_ranges(std::string_view value, std::uint64_t size, std::size_t ranges_max) {
     constexpr std::string_view unit = "bytes=";
     wanted_ranges wanted;
-    if (value.size() < unit.size() || !http::equal_without_case(value.substr(0, unit.size()), unit)) {
+    if (value.size() < unit.size() ||
+        !http::equal_without_case(value.substr(0, unit.size()), unit)) {
         return wanted;
     }
     http::list_elements elements{value.substr(unit.size())};

@@ -58,8 +58,8 @@ bool becomes_get(http::status code, http::method asked) noexcept {
 
 // A reset or an end where an answer was due: what a server that has closed an idle connection looks like.
 bool is_stale(error failed) noexcept {
-    return failed == errc::connection_reset || failed == errc::broken_pipe ||
-           failed == errc::eof || failed == errc::tls_truncated;
+    return failed == errc::connection_reset || failed == errc::broken_pipe || failed == errc::eof ||
+           failed == errc::tls_truncated;
 }
 
 http::request request_for(const client_request& what, const client_options& options,
@@ -95,7 +95,8 @@ void redirect(client_request& what, http::status code, url to) {
         }
     }
     if (!what.where.same_origin(to)) {
-        for (const char* const each : {"authorization", "cookie", "proxy-authorization", "origin"}) {
+        for (const char* const each :
+             {"authorization", "cookie", "proxy-authorization", "origin"}) {
             what.fields.remove(each);
         }
     }
@@ -111,16 +112,14 @@ static task<io_result<http::received_response>> send_on(connection_pool& pool,
                                                         connection_pool::lease& on,
                                                         client_request& what) {
     const http::request made = request_for(what, options, on.forwarded);
-    const bool repeatable =
-        http::is_idempotent(what.method) && what.body.producer() == nullptr;
+    const bool repeatable = http::is_idempotent(what.method) && what.body.producer() == nullptr;
     for (;;) {
         if (on.reused) ++counters.reused;
         // The bytes stay here, and may be wanted again.
         http::response_body body;
         if (what.body.producer() != nullptr) body = http::response_body{what.body.take_producer()};
         else body = http::static_text{gyre::text_of(what.body.bytes())};
-        io_result<http::received_response> got =
-            co_await on.connection.send(made, std::move(body));
+        io_result<http::received_response> got = co_await on.connection.send(made, std::move(body));
         if (got.ok()) co_return got;
         const bool lost = on.reused && !on.connection.answered() && is_stale(got.error());
         if (!lost || !repeatable) co_return got;
@@ -153,8 +152,7 @@ task<io_result<client_response>> client::get(std::string_view where) {
     return perform_parsed(state_, url::parse(where), client_request{});
 }
 
-task<io_result<client_response>> client::post(std::string_view where,
-                                              std::string_view content_type,
+task<io_result<client_response>> client::post(std::string_view where, std::string_view content_type,
                                               http::response_body body) {
     client_request what;
     what.method = http::method::post;
@@ -164,16 +162,14 @@ task<io_result<client_response>> client::post(std::string_view where,
 }
 
 task<io_result<client_response>> client::perform_parsed(std::shared_ptr<state> self,
-                                                        io_result<url> where,
-                                                        client_request what) {
+                                                        io_result<url> where, client_request what) {
     if (!where.ok()) co_return where.error();
     what.where = where.take();
     io_result<client_response> got = co_await perform(std::move(self), std::move(what));
     co_return got;
 }
 
-task<io_result<client_response>> client::perform(std::shared_ptr<state> self,
-                                                 client_request what) {
+task<io_result<client_response>> client::perform(std::shared_ptr<state> self, client_request what) {
     const client_options& options = self->options;
     const std::string& scheme = what.where.scheme();
     const bool named = what.method != http::method::other && what.method != http::method::connect;
@@ -186,8 +182,8 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self,
             co_await with_deadline(until, self->pool.take(what.where));
         if (!leased.ok()) co_return leased.error();
         connection_pool::lease on = leased.take();
-        io_result<http::received_response> got = co_await with_deadline(
-            until, send_on(self->pool, self->counters, options, on, what));
+        io_result<http::received_response> got =
+            co_await with_deadline(until, send_on(self->pool, self->counters, options, on, what));
         if (!got.ok()) co_return got.error();
         http::received_response head = got.take();
 
@@ -212,8 +208,7 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self,
         response.fields = std::move(head.fields);
         response.where = std::move(what.where);
         response.body = head.body;
-        response.exchange_ =
-            std::make_unique<client_response::exchange>(self, std::move(on));
+        response.exchange_ = std::make_unique<client_response::exchange>(self, std::move(on));
         const http::coding with =
             options.decompress ? coding_of(response.fields) : http::coding::identity;
         if (with != http::coding::identity && !head.body.ended()) {

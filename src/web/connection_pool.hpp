@@ -89,7 +89,8 @@ private:
         explicit place(std::size_t connections_max) noexcept : permits{connections_max} {}
 
         semaphore permits;
-        std::list<std::list<resting>::iterator> resting_here;  // The one that came last stands last.
+        std::list<std::list<resting>::iterator>
+            resting_here;  // The one that came last stands last.
         std::size_t users = 0;
     };
 

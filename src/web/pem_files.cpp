@@ -23,8 +23,8 @@ task<io_result<std::string>> text_of_file(std::string path) {
         const std::size_t size = all.size();
         if (size > bytes_max) co_return errc::limit_exceeded;
         all.resize(size + 4096);
-        const io_result<std::size_t> got = co_await from.read_some_at(
-            size, std::as_writable_bytes(std::span{all}).subspan(size));
+        const io_result<std::size_t> got =
+            co_await from.read_some_at(size, std::as_writable_bytes(std::span{all}).subspan(size));
         all.resize(size + got.value());
         if (got.error() == errc::eof) co_return io_result<std::string>{std::move(all)};
         if (!got.ok()) co_return got.error();

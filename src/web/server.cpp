@@ -43,8 +43,8 @@ void note_end(const server_options& options, error ended) {
     // RFC 9112, 9.8: clients leave without close_notify, and mean nothing by it.
     const bool is_usual = !ended || ended == errc::canceled || ended == errc::tls_truncated;
     if (is_counted || is_usual) return;
-    count(options, ended == errc::timed_out ? &server_counters::timed_out
-                                            : &server_counters::failed);
+    count(options,
+          ended == errc::timed_out ? &server_counters::timed_out : &server_counters::failed);
 }
 
 // Null if the handshake has failed.

@@ -65,11 +65,11 @@ http::status status_of_failure(error failed) noexcept {
         failed == errc::system_descriptors_exhausted || failed == errc::not_enough_memory) {
         return http::status::service_unavailable;
     }
-    const bool absent =
-        failed == errc::no_such_file || failed == errc::not_a_directory ||
-        failed == errc::across_devices || failed == errc::symbolic_link_loop ||
-        failed == errc::name_too_long || failed == errc::no_such_device_or_address ||
-        failed == errc::is_a_directory || failed == errc::invalid_argument;
+    const bool absent = failed == errc::no_such_file || failed == errc::not_a_directory ||
+                        failed == errc::across_devices || failed == errc::symbolic_link_loop ||
+                        failed == errc::name_too_long ||
+                        failed == errc::no_such_device_or_address ||
+                        failed == errc::is_a_directory || failed == errc::invalid_argument;
     return absent ? http::status::not_found : http::status::internal_server_error;
 }
 

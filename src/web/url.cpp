@@ -28,8 +28,8 @@ bool is_alphanumeric(char c) noexcept {
     return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
 }
 
-// RFC 3986, 3.3 and 3.4. Brackets and their like are no part of it, but servers send them, and no reader takes
-// them for something else.
+// RFC 3986, 3.3 and 3.4. Brackets and their like are no part of it, but servers send them, and no reader
+// takes them for something else.
 bool is_target(std::string_view text) noexcept {
     constexpr std::string_view others = "-._~!$&'()*+,;=:@/?[]|^`{}";
     for (std::size_t at = 0; at < text.size(); ++at) {

@@ -2,8 +2,8 @@
 #
 # What others make of our web server, and what our client makes of others' servers.
 #
-# examples/https_server is asked by curl and by Python's http.client; examples/http_get asks nginx and Python's
-# http.server. Certificates are made by OpenSSL for the occasion.
+# examples/https_server is asked by curl and by Python's http.client; examples/http_get asks nginx and
+# Python's http.server. Certificates are made by OpenSSL for the occasion.
 """Runs the examples against programs that know nothing of them.
 
     web_interop.py HTTPS_SERVER HTTP_GET

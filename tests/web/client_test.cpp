@@ -478,8 +478,7 @@ TEST_CASE("bodies are decoded from each coding, and bounded") {
             const auto answers = [&](stream_socket& peer, std::size_t) -> task<> {
                 const bool asked = co_await read_head(peer);
                 if (!asked) co_return;
-                const std::string field =
-                    "content-encoding: " + std::string{each.coding} + "\r\n";
+                const std::string field = "content-encoding: " + std::string{each.coding} + "\r\n";
                 co_await say(peer, answer_of(each.bytes, field));
             };
             const auto body = [&](const listening_site& site) -> task<> {
@@ -514,9 +513,8 @@ TEST_CASE("a proxy is told of whom, and with which credentials") {
         std::vector<std::string> heads;
         const auto forwards = [&](http::request& what) -> task<http::response> {
             heads.push_back(std::string{what.method_text()} + " " + std::string{what.scheme()} +
-                            " " + std::string{what.authority()} + " " +
-                            std::string{what.target()} + " " +
-                            std::string{what.fields.value_or("proxy-authorization")});
+                            " " + std::string{what.authority()} + " " + std::string{what.target()} +
+                            " " + std::string{what.fields.value_or("proxy-authorization")});
             co_return http::response{http::status::ok, "text/plain", "forwarded"};
         };
         const auto body = [&](const listening_site& site) -> task<> {
@@ -553,8 +551,8 @@ TEST_CASE("requests that cannot be sent, and URLs that are none, touch no networ
         CHECK(other == errc::not_supported);
         const error socket = co_await error_of_get(web, "ws://localhost/");
         CHECK(socket == errc::invalid_argument);
-        const io_result<client_response> unsent =
-            co_await web.send(client_request{http::method::connect, web::url::parse("http://h/").take()});
+        const io_result<client_response> unsent = co_await web.send(
+            client_request{http::method::connect, web::url::parse("http://h/").take()});
         CHECK(unsent.error() == errc::invalid_argument);
         CHECK(web.counters().connections == 0);
     };

@@ -24,9 +24,9 @@ using namespace std::chrono_literals;
 namespace {
 
 task<http::response> greet(http::request& what) {
-    co_return http::response{http::status::ok, "text/plain",
-                             std::string{what.scheme()} + " for " +
-                                 (what.peer().empty() ? "nobody" : "somebody")};
+    co_return http::response{
+        http::status::ok, "text/plain",
+        std::string{what.scheme()} + " for " + (what.peer().empty() ? "nobody" : "somebody")};
 }
 
 // Contexts that trust each other; made once, since keys take a while.
@@ -83,8 +83,8 @@ task<std::string> dribble(const listening_site& site, std::string text, std::str
     std::string answer;
     std::array<char, 4096> space;
     for (std::size_t at = 0;; ++at) {
-        const auto got = co_await with_timeout(
-            5ms, peer.read_some(std::as_writable_bytes(std::span{space})));
+        const auto got =
+            co_await with_timeout(5ms, peer.read_some(std::as_writable_bytes(std::span{space})));
         answer.append(space.data(), got.value());
         if (!got.ok() && got.error() != errc::timed_out) co_return answer;
         if (drops.empty()) continue;
@@ -104,8 +104,8 @@ TEST_CASE("a handler is served over TCP and over TLS, and knows which") {
             const auto body = [secure](const listening_site& site) -> task<> {
                 web::client web{trusting()};
                 for (int count = 0; count < 3; ++count) {
-                    io_result<web::client_response> got =
-                        co_await web.get(site.url("/", secure ? "https" : "http"));
+                    const std::string where = site.url("/", secure ? "https" : "http");
+                    io_result<web::client_response> got = co_await web.get(where);
                     CHECK_FALSE(got.error());
                     if (!got.ok()) co_return;
                     web::client_response response = got.take();
@@ -198,7 +198,8 @@ TEST_CASE("a client is told why it does not trust the server") {
         std::vector<std::string> told;
         web::server_options options = over_tls();
         options.counters = &counts;
-        options.on_handshake_failed = [&told](error, std::string_view details, const endpoint& peer) {
+        options.on_handshake_failed = [&told](error, std::string_view details,
+                                              const endpoint& peer) {
             told.push_back(std::string{details} + " " + peer.to_string());
         };
         const auto body = [&](const listening_site& site) -> task<> {
@@ -231,8 +232,8 @@ TEST_CASE("a client that stops in the handshake is not waited for") {
             // Nothing at all; and the first bytes of a record.
             stream_socket silent = co_await connect_to_site(site);
             stream_socket begun = co_await connect_to_site(site);
-            static_cast<void>(
-                co_await write_all(begun, bytes_of(std::string_view{"\x16\x03\x01\x02\x00\x01", 6})));
+            static_cast<void>(co_await write_all(
+                begun, bytes_of(std::string_view{"\x16\x03\x01\x02\x00\x01", 6})));
             web::client web{trusting()};
             const io_result<web::client_response> meanwhile =
                 co_await web.get(site.url("/", "https"));
@@ -264,11 +265,12 @@ TEST_CASE("peers that are slow with heads, bodies and reads are ended, and nobod
         options.counters = &counts;
         http::router routes;
         routes.add("/", greet)
-            .add("/read", [](http::request& what) -> task<http::response> {
-                const io_result<std::string> all = co_await what.body.read_all(1 << 20);
-                co_return http::response{all.ok() ? http::status::ok
-                                                  : http::status::request_timeout};
-            })
+            .add("/read",
+                 [](http::request& what) -> task<http::response> {
+                     const io_result<std::string> all = co_await what.body.read_all(1 << 20);
+                     co_return http::response{all.ok() ? http::status::ok
+                                                       : http::status::request_timeout};
+                 })
             .add("/endless", [](http::request&) -> task<http::response> {
                 const auto write = [](http::body_writer to) -> task<io_result<>> {
                     const std::string piece(64 * 1024, 'x');
@@ -290,12 +292,13 @@ TEST_CASE("peers that are slow with heads, bodies and reads are ended, and nobod
             const std::string content = co_await dribble(
                 site, "POST /read HTTP/1.1\r\nhost: h\r\ncontent-length: 10\r\n\r\nab", "");
             CHECK(status_of_answer(content) == 408);
-            const std::string kept = co_await dribble(site, "GET / HTTP/1.1\r\nhost: h\r\n\r\n", "");
+            const std::string kept =
+                co_await dribble(site, "GET / HTTP/1.1\r\nhost: h\r\n\r\n", "");
             CHECK(status_of_answer(kept) == 200);
 
             stream_socket unread = co_await connect_to_site(site);
-            static_cast<void>(co_await write_all(
-                unread, bytes_of("GET /endless HTTP/1.1\r\nhost: h\r\n\r\n")));
+            static_cast<void>(
+                co_await write_all(unread, bytes_of("GET /endless HTTP/1.1\r\nhost: h\r\n\r\n")));
             for (int count = 0; count < 400 && counts.timed_out < 2; ++count) {
                 static_cast<void>(co_await sleep_for(10ms));
             }
@@ -303,7 +306,8 @@ TEST_CASE("peers that are slow with heads, bodies and reads are ended, and nobod
             CHECK(status_of_answer(after) == 200);
         };
         co_await with_site(io, std::move(routes).build(), options, body);
-        CHECK(counts.timed_out == 2);  // Head and reads. Idleness is in order, the body the handler's.
+        CHECK(counts.timed_out ==
+              2);  // Head and reads. Idleness is in order, the body the handler's.
     };
     on_every_backend(run);
 }

@@ -50,8 +50,8 @@ task<> with_site(io_context& io, http::handler handle, web::server_options optio
     listening_site site{io};
     io_result<> ended{errc::busy};
     const auto both = [&](task_group& group) -> task<> {
-        group.spawn(note_serving(std::move(site.acceptor), std::move(handle), std::move(options),
-                                 ended));
+        group.spawn(
+            note_serving(std::move(site.acceptor), std::move(handle), std::move(options), ended));
         co_await body(site);
         group.request_stop();
     };
@@ -87,9 +87,9 @@ inline task<std::string> converse(endpoint with, std::string text) {
 
 /// The same of a GET with these fields, each with its line's end.
 inline task<std::string> fetch_raw(endpoint from, std::string target, std::string fields = {}) {
-    std::string answer = co_await converse(
-        from, "GET " + target + " HTTP/1.1\r\nhost: localhost\r\n" + fields +
-                  "connection: close\r\n\r\n");
+    std::string answer =
+        co_await converse(from, "GET " + target + " HTTP/1.1\r\nhost: localhost\r\n" + fields +
+                                    "connection: close\r\n\r\n");
     co_return answer;
 }
 

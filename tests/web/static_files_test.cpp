@@ -184,8 +184,7 @@ TEST_CASE("no path leads out of the directory") {
             CHECK(got.find("SECRET") == std::string::npos);
             CHECK(got.find("root:") == std::string::npos);
         }
-        const std::string long_name =
-            co_await fetch_raw(site.where, "/" + std::string(4000, 'a'));
+        const std::string long_name = co_await fetch_raw(site.where, "/" + std::string(4000, 'a'));
         CHECK(status_of_answer(long_name) == 404);
         const std::string after = co_await fetch_raw(site.where, "/a.txt");
         CHECK(status_of_answer(after) == 200);
@@ -336,7 +335,8 @@ TEST_CASE("a file that was written a moment ago has a weak tag") {
 TEST_CASE("a large file arrives whole, and one that is cut meanwhile breaks the connection") {
     const published it;
     std::string large(3'000'000, '\0');
-    for (std::size_t at = 0; at < large.size(); ++at) large[at] = static_cast<char>(at * 7 + at / 251);
+    for (std::size_t at = 0; at < large.size(); ++at)
+        large[at] = static_cast<char>(at * 7 + at / 251);
     it.put("large.bin", large);
     const auto body = [&](const listening_site& site) -> task<> {
         it.put("large.bin", large);
@@ -357,8 +357,7 @@ TEST_CASE("a large file arrives whole, and one that is cut meanwhile breaks the 
         std::array<std::byte, 16 * 1024> space;
         std::size_t all = 1;
         for (;;) {
-            const io_result<std::size_t> more =
-                co_await with_timeout(20s, peer.read_some(space));
+            const io_result<std::size_t> more = co_await with_timeout(20s, peer.read_some(space));
             if (!more.ok()) {
                 CHECK(more.error() != errc::timed_out);
                 break;

@@ -113,15 +113,15 @@ public:
 
     http::status status = http::status::ok;
     http::version version = http::version::http_1_1;
-    http::fields fields;    ///< Of a body that is decoded without its coding and length.
+    http::fields fields;     ///< Of a body that is decoded without its coding and length.
     http::body_reader body;  ///< Decoded; valid while this lives.
-    url where;              ///< Who has answered, after redirects.
+    url where;               ///< Who has answered, after redirects.
 
     /// What remains of the body, as text.
     ///
     /// Errors, Cancellation, Threads, Cost: as `http::body_reader::read_all`.
-    [[nodiscard]] task<io_result<std::string>> text(
-        std::size_t bytes_max = std::size_t{16} << 20) const {
+    [[nodiscard]] task<io_result<std::string>> text(std::size_t bytes_max = std::size_t{16}
+                                                                            << 20) const {
         return body.read_all(bytes_max);
     }
 

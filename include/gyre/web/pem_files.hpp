@@ -2,8 +2,8 @@
 //
 // Certificates and keys in files, and their replacement while a server runs.
 //
-// TLS takes text, because it reads no files; this reads them without holding up the loop, and again when whoever
-// renews certificates has written new ones.
+// TLS takes text, because it reads no files; this reads them without holding up the loop, and again when
+// whoever renews certificates has written new ones.
 #pragma once
 
 #include <gyre/base/result.hpp>

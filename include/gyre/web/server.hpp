@@ -33,12 +33,13 @@ namespace gyre::web {
 struct server_counters {
     std::atomic<std::uint64_t> handshakes = 0;         ///< Of TLS, that ended well.
     std::atomic<std::uint64_t> handshakes_failed = 0;  ///< Those that did not, time-outs included.
-    std::atomic<std::uint64_t> refused = 0;            ///< Messages that were malformed or too large.
+    std::atomic<std::uint64_t> refused = 0;  ///< Messages that were malformed or too large.
     /// Connections of peers that were too slow with a head or with reading. One that is slow with a body is
     /// the handler's to count, whose read ends with it.
     std::atomic<std::uint64_t> timed_out = 0;
-    std::atomic<std::uint64_t> failed = 0;  ///< Connections that broke: resets, ends inside a message.
-    std::atomic<std::uint64_t> threw = 0;      ///< Exceptions that left the handler.
+    std::atomic<std::uint64_t> failed =
+        0;  ///< Connections that broke: resets, ends inside a message.
+    std::atomic<std::uint64_t> threw = 0;  ///< Exceptions that left the handler.
 };
 
 /// Where a handshake's steps are computed.

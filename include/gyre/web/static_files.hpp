@@ -2,9 +2,10 @@
 //
 // A handler that serves the files of a directory, and nothing outside of it.
 //
-// What a path means is decided twice: here, where a segment that could lead somewhere else is refused before
-// the file system sees it, and in the kernel, which opens beneath the directory only, whatever symbolic links do
-// meanwhile. Files are read piece by piece as the client takes them, by operations that never hold up the loop.
+// What a path means is decided twice: here, where a segment that could lead somewhere else is refused
+// before the file system sees it, and in the kernel, which opens beneath the directory only, whatever
+// symbolic links do meanwhile. Files are read piece by piece as the client takes them, and never hold up the
+// loop.
 #pragma once
 
 #include <gyre/base/result.hpp>
@@ -47,13 +48,13 @@ struct static_options {
 
 /// Serves what is in `directory`: GET and HEAD, conditions, ranges, index files.
 ///
-/// What leads out of the directory, by whatever way, is answered as if it were not there: 404. So is what is no
-/// file and no directory, and a path that could be written in another way ("//", "/./", an encoded slash).
+/// What leads out of the directory, by whatever way, is answered as if it were not there: 404. So is what is
+/// no file and no directory, and a path that could be written in another way ("//", "/./", an encoded slash).
 /// A directory without its slash is redirected. A file that may not be read is 403.
 ///
-/// A file is sent as long as it was when it was opened; one that is cut meanwhile ends the connection, so that
-/// nobody takes a part for the whole. Whoever replaces files by renaming new ones into place serves the one or
-/// the other.
+/// A file is sent as long as it was when it was opened; one that is cut meanwhile ends the connection, so
+/// that nobody takes a part for the whole. Whoever replaces files by renaming new ones into place serves the
+/// one or the other.
 ///
 /// @param  directory  Looked up for each request, so a deployment may replace it by a rename or a link.
 /// @param  options    Owned.

@@ -32,8 +32,10 @@ public:
     [[nodiscard]] io_result<url> resolved(std::string_view reference) const;
 
     [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }  ///< Lower case.
-    [[nodiscard]] const std::string& host() const noexcept { return host_; }  ///< No brackets.
-    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }  ///< The scheme's, if unsaid.
+    [[nodiscard]] const std::string& host() const noexcept { return host_; }      ///< No brackets.
+    [[nodiscard]] std::uint16_t port() const noexcept {
+        return port_;
+    }  ///< The scheme's, if unsaid.
 
     /// Path and query, never empty: what stands in a request.
     [[nodiscard]] const std::string& target() const noexcept { return target_; }
