@@ -226,7 +226,7 @@ TEST_CASE("a client that stops in the handshake is not waited for") {
     const auto run = [](io_context& io) -> task<> {
         web::server_counters counts;
         web::server_options options = over_tls();
-        options.tls.handshake_wait = 40ms;
+        options.tls.handshake_wait = 1500ms;
         options.counters = &counts;
         const auto body = [&](const listening_site& site) -> task<> {
             // Nothing at all; and the first bytes of a record.
