@@ -10,6 +10,7 @@ and {"threads" of the server, "warm_up_ms", "measured_ms", "client": "wrk" in pl
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import hashlib
@@ -18,6 +19,7 @@ import json
 import os
 import resource
 import select
+import shutil
 import socket
 import ssl
 import subprocess
@@ -101,7 +103,6 @@ def verify_websocket(port: int, profile: str) -> None:
 
 
 def _base64(what: bytes) -> str:
-    import base64
     return base64.b64encode(what).decode()
 
 
@@ -110,6 +111,7 @@ def verify_tls(port: int, size: int) -> None:
     settings = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     settings.check_hostname = False
     settings.verify_mode = ssl.CERT_NONE
+    settings.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0x80)  # Python sets it; 3.12 named it.
     with socket.create_connection(("127.0.0.1", port), timeout=5) as plain, \
             settings.wrap_socket(plain, suppress_ragged_eofs=False) as connection:
         expect(connection.version(), "TLSv1.3", "the version")
@@ -176,6 +178,8 @@ class Talk:
 @functools.cache
 def certificate() -> tuple[str, str]:
     """Files of a certificate of ECDSA on P-256 and of its key: of this run, and gone with it."""
+    if shutil.which("openssl") is None:
+        raise Refused("openssl is not installed (Debian package openssl)")
     folder = tempfile.TemporaryDirectory(prefix="lab_tls_")
     certificate.folder = folder
     names = tuple(str(Path(folder.name) / each) for each in ("certificate.pem", "key.pem"))

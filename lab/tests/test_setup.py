@@ -75,7 +75,7 @@ def test_a_built_peer_is_listed_with_its_version(place):
     assert "one" in line and "built in" in line and line.endswith("shell 1.0 none")
     [record] = place.records()
     assert record == {"name": "one", "family": "shell", "command": ["sh", str(place.targets / "one/server")],
-                      "workloads": ["echo", "http"], "suites": [], "threads_max": None, "missing": None,
+                      "workloads": ["echo", "http"], "suites": [], "cases": "*", "threads_max": None, "missing": None,
                       "version": "shell 1.0 none"}
 
 
