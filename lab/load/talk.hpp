@@ -99,7 +99,8 @@ public:
 
     [[nodiscard]] gyre::task<> send(std::string_view bytes);
 
-    /// Reads some more behind what there is. Fails if there is no room, or if the stream has ended and may not.
+    /// Reads some more behind what there is. Fails if there is no room, or if the stream has ended and may
+    /// not.
     ///
     /// @return Whether there was something.
     [[nodiscard]] gyre::task<bool> receive(bool may_end = false);

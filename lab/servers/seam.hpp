@@ -11,9 +11,10 @@
 //
 // Each folder here is a library: `echo.cpp` is the echo session with its listener and its loop, and all
 // that a user of the library would write for it; `http.cpp` is the workload of `baseline`, and the others are
-// called as theirs. The suite `cost` compiles echo.cpp alone and links it with main.cpp into `lab_echo_<library>`, so the program whose
-// compile time, size and memory are measured holds no line that an echo server does not need, and is yet
-// the same code that `echo` and `baseline` load as `lab_server_<library>`.
+// called as theirs. The suite `cost` compiles echo.cpp alone and links it with main.cpp into
+// `lab_echo_<library>`, so the program whose compile time, size and memory are measured holds no line that an
+// echo server does not need, and is yet the same code that `echo` and `baseline` load as
+// `lab_server_<library>`.
 #pragma once
 
 #include <cstddef>

@@ -75,8 +75,8 @@ def test_a_built_peer_is_listed_with_its_version(place):
     assert "one" in line and "built in" in line and line.endswith("shell 1.0 none")
     [record] = place.records()
     assert record == {"name": "one", "family": "shell", "command": ["sh", str(place.targets / "one/server")],
-                      "workloads": ["echo", "http"], "suites": [], "cases": "*", "threads_max": None, "missing": None,
-                      "version": "shell 1.0 none"}
+                      "workloads": ["echo", "http"], "suites": [], "cases": "*", "threads_max": None,
+                      "missing": None, "version": "shell 1.0 none"}
 
 
 def test_the_second_time_it_only_tells_its_version(place):
