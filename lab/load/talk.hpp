@@ -118,6 +118,9 @@ private:
     bool open_ = false;
 };
 
+/// So many connections are opened at once, where a case has more of them.
+inline constexpr std::size_t opened_at_once = 128;
+
 /// The head of an answer, `HTTP/1.1 NNN`, as far as clients look at it.
 struct answer_head {
     std::size_t length = 0;  ///< 0: it has not ended.

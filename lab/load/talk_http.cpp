@@ -9,6 +9,7 @@
 #include <lab/kit/fail.hpp>
 #include <lab/servers/web.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,7 +69,12 @@ public:
 
     gyre::task<> open() override {
         if (what_.each_lives > 0) co_return;
-        for (wire& each : wires_) co_await each.connect(server_);
+        for (std::size_t at = 0; at < wires_.size();) {
+            std::vector<gyre::task<>> some;
+            const std::size_t end = std::min(at + opened_at_once, wires_.size());
+            for (; at < end; ++at) some.push_back(wires_[at].connect(server_));
+            static_cast<void>(co_await gyre::when_all(std::move(some)));
+        }
     }
 
     gyre::task<> play(phase& during) override {

@@ -106,20 +106,11 @@ public:
     }
 
     gyre::task<> open() override {
-        const std::string request =
-            std::string{is_hub_ ? "GET /hub" : "GET /echo"} + std::string{handshake};
-        for (wire& each : wires_) {
-            co_await each.connect(server_);
-            co_await each.send(request);
-            answer_head head;
-            while (head.length == 0) {
-                co_await each.receive();
-                head = head_of(each.unread());
-            }
-            const std::string_view text = each.unread().substr(0, head.length);
-            require(head.status == 101 && field_of(text, "sec-websocket-accept") == accepted,
-                    "load: a handshake was refused");
-            each.use(head.length);
+        for (std::size_t at = 0; at < wires_.size();) {
+            std::vector<gyre::task<>> some;
+            const std::size_t end = std::min(at + opened_at_once, wires_.size());
+            for (; at < end; ++at) some.push_back(shake_hands(wires_[at]));
+            static_cast<void>(co_await gyre::when_all(std::move(some)));
         }
     }
 
@@ -133,6 +124,22 @@ public:
     }
 
 private:
+    gyre::task<> shake_hands(wire& on) {
+        const std::string request =
+            std::string{is_hub_ ? "GET /hub" : "GET /echo"} + std::string{handshake};
+        co_await on.connect(server_);
+        co_await on.send(request);
+        answer_head head;
+        while (head.length == 0) {
+            static_cast<void>(co_await on.receive());
+            head = head_of(on.unread());
+        }
+        const std::string_view text = on.unread().substr(0, head.length);
+        require(head.status == 101 && field_of(text, "sec-websocket-accept") == accepted,
+                "load: a handshake was refused");
+        on.use(head.length);
+    }
+
     gyre::task<> echoes(wire& on, phase& during, std::size_t number) {
         for (; !during.over(); ++number) {
             const message& next = messages_[number % kinds];

@@ -21,21 +21,27 @@ using namespace asio_coroutine;
 namespace beast = boost::beast;
 
 using connection = beast::websocket::stream<servers::stream>;
-using shared_text = std::shared_ptr<const std::string>;
+
+struct message {
+    std::string bytes;
+    bool is_text;
+};
+using shared_message = std::shared_ptr<const message>;
 
 class member : public std::enable_shared_from_this<member> {
 public:
     explicit member(connection& on) : on_{on} {}
 
-    void send(const shared_text& message) {
-        waiting_.push_back(message);
+    void send(const shared_message& next) {
+        waiting_.push_back(next);
         if (waiting_.size() == 1) write();
     }
     void leave() noexcept { left_ = true; }
 
 private:
     void write() {
-        on_.async_write(asio::buffer(*waiting_.front()),
+        on_.text(waiting_.front()->is_text);
+        on_.async_write(asio::buffer(waiting_.front()->bytes),
                         [self = shared_from_this()](beast::error_code failed, std::size_t) {
                             if (failed || self->left_) return;
                             self->waiting_.pop_front();
@@ -44,7 +50,7 @@ private:
     }
 
     connection& on_;
-    std::deque<shared_text> waiting_;
+    std::deque<shared_message> waiting_;
     bool left_ = false;
 };
 
@@ -67,17 +73,17 @@ task echo(connection& on) {
 }
 
 task publish(connection& on) {
-    on.binary(true);
     const auto self = std::make_shared<member>(on);
     room().insert(self);
     beast::flat_buffer space;
     for (;;) {
         const auto [ended, size] = co_await on.async_read(space, result_of);
         if (ended) break;
-        const auto message = std::make_shared<const std::string>(
-            static_cast<const char*>(space.data().data()), size);
+        const auto* const bytes = static_cast<const char*>(space.data().data());
+        const auto next =
+            std::make_shared<const message>(message{std::string{bytes, size}, on.got_text()});
         space.consume(size);
-        for (const auto& each : room()) each->send(message);
+        for (const auto& each : room()) each->send(next);
     }
     room().erase(self);
     self->leave();
