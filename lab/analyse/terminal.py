@@ -17,6 +17,7 @@ LEGEND = """\
 Cells: the value, then how many times better it is than the best Asio row (1x), ± half of the 95 % interval,
 which the control (a contender beside itself) has widened. Winner: against the best of any other library;
 `tie` where the interval holds 1. raw_* and load_ceiling are floors, not libraries: they never win."""
+SCREEN_LINES = 30
 SCREEN_LOSSES = 9
 SCREEN_BROKEN = 4
 
@@ -135,7 +136,7 @@ def everything(run: Run, with_costs: bool = False) -> str:
 
 
 def screen(run: Run) -> str:
-    """At most 30 lines: by suite, then what was lost."""
+    """At most SCREEN_LINES: by suite, then what was lost."""
     lines = [machine_line(run)[:110], "", "gyre against the best library of others (above 1x gyre is better)",
              f"  {'suite':<11}{'rows':>5}{'ahead':>7}{'open':>6}{'behind':>8}   middle, and farthest behind"]
     for suite in run.suites:
@@ -155,7 +156,7 @@ def screen(run: Run) -> str:
     lines += ["", control_line(run),
               f"{below} of {len(every)} intervals lie below 1; of the open ones {close} within "
               f"3 % of 1. gyre loses in {losses_title(lost)}" + (":" if lost else ".")]
-    shown = SCREEN_LOSSES - min(len(broken), SCREEN_BROKEN + 1)
+    shown = min(SCREEN_LOSSES - min(len(broken), SCREEN_BROKEN + 1), SCREEN_LINES - len(lines) - 1)
     lines += [loss_line(each).split(";")[0] for each in lost[:shown]]
     if len(lost) > shown:
         lines.append(f"  and {len(lost) - shown} more, in the report")

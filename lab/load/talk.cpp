@@ -38,8 +38,8 @@ void wire::close() noexcept {
 }
 
 gyre::task<> wire::send(std::string_view bytes) {
-    const auto [failed, size] = co_await gyre::write_all(socket_, gyre::bytes_of(bytes));
-    if (failed) fail("load: send: " + failed.message());
+    const auto [broken, size] = co_await gyre::write_all(socket_, gyre::bytes_of(bytes));
+    if (broken) fail("load: send: " + broken.message());
 }
 
 gyre::task<bool> wire::receive(bool may_end) {
