@@ -222,9 +222,9 @@ TEST_CASE("upgrade in a world: messages over a link that loses packets, and one 
     bad.latency = 20ms;
     bad.jitter = 30ms;
     bad.loss = 0.02;
-    served_world in{bad};
-    bool done = false;
+    bool done = false;  // These outlive the world, whose coroutines write them.
     io_result<> how;
+    served_world in{bad};
     in.world.start(in.server, serve_until_stopped(in.acceptor, done, how));
     open_options options;
     options.handshake.deflate.emplace();
@@ -250,9 +250,9 @@ TEST_CASE("upgrade in a world: messages over a link that loses packets, and one 
 
 // RFC 6455, 7.4.1.
 TEST_CASE("upgrade in a world: a drain tells peers that the server goes away") {
-    served_world in;
-    bool done = false;
+    bool done = false;  // These outlive the world, whose coroutines write them.
     io_result<> how;
+    served_world in;
     auto serving = in.world.start(in.server, serve_until_stopped(in.acceptor, done, how));
     const auto visit = [&]() -> task<> {
         auto opened = co_await in.connect({});
@@ -277,9 +277,9 @@ TEST_CASE("upgrade in a world: a drain tells peers that the server goes away") {
 }
 
 TEST_CASE("upgrade in a world: a stop does not wait for a peer that is silent") {
-    served_world in;
-    bool done = false;
+    bool done = false;  // These outlive the world, whose coroutines write them.
     io_result<> how;
+    served_world in;
     auto serving = in.world.start(in.server, serve_until_stopped(in.acceptor, done, how));
     std::unique_ptr<connection> silent;
     const auto visit = [&]() -> task<> {
