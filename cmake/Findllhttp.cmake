@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# Where the C sources of llhttp are, as Debian's node-llhttp ships them: llhttp_INCLUDE_DIR and llhttp_SOURCES.
+# Where the C sources of llhttp are, as node-llhttp of Debian ships them:
+# llhttp_INCLUDE_DIR and llhttp_SOURCES.
 # They become a part of gyre::http, so whoever links that needs no llhttp.
 find_path(llhttp_INCLUDE_DIR llhttp.h PATHS /usr/share/include/llhttp)
 find_path(llhttp_SOURCE_DIR llhttp.c PATHS /usr/share/llhttp)

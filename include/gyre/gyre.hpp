@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// All headers of the library but those of `interop/` and of the protocols, for programs that would rather not choose.
+// All headers of the library but those of `interop/` and of the protocols, for programs that would rather
+// not choose.
 //
 // Each header stands alone; including only what is used compiles faster.
 #pragma once

@@ -10,7 +10,7 @@
 
 namespace gyre::testing {
 
-/// More than the eight MiB of a thread's stack could hold, were each step to leave as little as 32 bytes there.
+/// More than the eight MiB of a thread's stack could hold, were each step to leave just 32 bytes there.
 inline constexpr int many_steps = 300'000;
 
 /// Runs `body(io)`, which asks the kernel for nothing, on the first of the backends under test.
