@@ -3,9 +3,8 @@
 
 from pathlib import Path
 
-import pytest
-
 import clauses
+import pytest
 
 
 def cited(text: str) -> list[tuple[str, str, int]]:

@@ -47,8 +47,8 @@ def make_certificate(folder, name):
                "subjectAltName=DNS:localhost,IP:127.0.0.1",
                "-keyout", str(folder / "key.new"), "-out", str(folder / "chain.new"))
     check("openssl makes a certificate", made.returncode == 0, made.stderr)
-    os.replace(folder / "key.new", folder / "key.pem")
-    os.replace(folder / "chain.new", folder / "chain.pem")
+    (folder / "key.new").replace(folder / "key.pem")
+    (folder / "chain.new").replace(folder / "chain.pem")
 
 
 @contextlib.contextmanager

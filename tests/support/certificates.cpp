@@ -109,7 +109,8 @@ owned_certificate make_certificate(const certificate_wish& wish, EVP_PKEY& key, 
 certificate_wish authority_wish(const std::string& name) {
     certificate_wish wish{name};
     wish.authority = true;
-    constexpr std::chrono::hours long_time{24 * 365 * 20};  // Also programs that judge by the clock.
+    constexpr std::chrono::hours long_time{24 * 365 *
+                                           20};  // Also programs that judge by the clock.
     wish.begins = -long_time;
     wish.ends = long_time;
     return wish;
