@@ -292,7 +292,10 @@ void io_context::end_pending(descriptor_slot& it) noexcept {
     for (;;) {
         // What a worker has ended is ready, or on its way to here, and leaves the list by itself only later.
         it.pending.for_each_shrinking([](operation& op) {
-            if (!op.pending()) static_cast<list_link<descriptor_slot>&>(op).unlink();
+            if (op.pending()) return;
+            // The number is closed next: after what the worker did with it.
+            static_cast<void>(op.state.load(std::memory_order_acquire));
+            static_cast<list_link<descriptor_slot>&>(op).unlink();
         });
         if (it.pending.empty()) return;
         wait_on_the_spot();
