@@ -33,8 +33,6 @@
 
 namespace gyre::web {
 
-class cookie_jar;
-
 /// A proxy that is spoken to in plain HTTP: it forwards requests of http, and tunnels (CONNECT) those of
 /// https.
 struct proxy {
@@ -78,7 +76,6 @@ struct client_options {
     /// Which URLs go through the proxy; all if empty. Must not throw.
     std::function<bool(const url&)> proxied;
 
-    cookie_jar* cookies = nullptr;  ///< Borrowed. Null: none are kept, none are sent.
     std::string user_agent = "gyre";
 };
 
