@@ -23,6 +23,7 @@ const char* describe(refusal why) noexcept {
         case refusal::length_and_coding: return "Content-Length beside Transfer-Encoding";
         case refusal::coding_unknown: return "an unknown transfer coding";
         case refusal::coding_malformed: return "a misplaced transfer coding";
+        case refusal::body_too_large: return "a body that is too large";
         case refusal::chunk_size: return "a malformed chunk size";
         case refusal::chunk_framing: return "a chunk that does not end where it should";
         case refusal::chunk_extensions: return "chunk extensions that are too long";
@@ -43,6 +44,7 @@ status status_for(refusal why) noexcept {
         case refusal::head_too_large:
         case refusal::fields_too_many:
         case refusal::trailers_too_large: return status::header_fields_too_large;
+        case refusal::body_too_large: return status::content_too_large;
         case refusal::expectation_unknown: return status::expectation_failed;
         default: return status::bad_request;
     }
@@ -54,6 +56,7 @@ error error_for(refusal why) noexcept {
         case refusal::target_too_long:
         case refusal::head_too_large:
         case refusal::fields_too_many:
+        case refusal::body_too_large:
         case refusal::chunk_extensions:
         case refusal::trailers_too_large: return {errc::limit_exceeded, activity::read};
         default: return {errc::malformed, activity::read};

@@ -114,9 +114,10 @@ task<io_result<>> server_connection::run() {
 
         begin_request();
         if (parser_.framing().length > options_.body_bytes_max) {
+            constexpr refusal why = refusal::body_too_large;
+            if (hooks_.on_refused) hooks_.on_refused(why);
             const io_result<> ended =
-                co_await refuse(status::content_too_large, "a body that is too large",
-                                {errc::limit_exceeded, activity::read});
+                co_await refuse(status_for(why), describe(why), error_for(why));
             co_return ended;
         }
         started_handler running{handle_, request_, io_};

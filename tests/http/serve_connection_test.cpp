@@ -125,11 +125,15 @@ TEST_CASE("what is refused gets an answer of its own, and nothing behind it is r
                 traffic over;
                 over.in = each.text + std::string{get_a};
                 over.piece = piece;
+                int told = 0;
+                http::connection_hooks hooks;
+                hooks.on_refused = [&told](http::refusal) { ++told; };
 
-                const io_result<> ended = co_await serve_traffic(over, ignore_body);
+                const io_result<> ended = co_await serve_traffic(over, ignore_body, {}, hooks);
 
                 CAPTURE(each.text.substr(0, 80));
                 CAPTURE(piece);
+                CHECK(told == 1);
                 CHECK(is_refused(over, each.code));
                 CHECK_FALSE(ended.ok());
                 CHECK(over.out.find("HTTP/1.1", 1) == std::string::npos);

@@ -33,6 +33,7 @@ enum class refusal : std::uint8_t {
     length_and_coding,   ///< Content-Length beside Transfer-Encoding.
     coding_unknown,      ///< A transfer coding other than chunked.
     coding_malformed,    ///< Chunked twice or not last, or with HTTP/1.0.
+    body_too_large,      ///< A Content-Length of more bytes than allowed.
     chunk_size,          ///< A chunk size that is no hexadecimal number, or too large.
     chunk_framing,       ///< A chunk that does not end where it should.
     chunk_extensions,    ///< More bytes of chunk extensions than allowed.
