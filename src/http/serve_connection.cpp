@@ -380,7 +380,8 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
 // What is left of the request's body is in the way of the next one.
 task<io_result<>> server_connection::drop_body() {
     source_.flushes_before_waiting = true;
-    if (source_.holds_peer()) co_return errc::limit_exceeded;
+    const bool too_much = source_.known_left() > may_drop_;
+    if (source_.holds_peer() || too_much) co_return errc::limit_exceeded;
     for (;;) {
         if (!source_.drop_at_hand(may_drop_)) co_return errc::limit_exceeded;
         if (source_.ended()) co_return io_result<>{};
@@ -388,6 +389,8 @@ task<io_result<>> server_connection::drop_body() {
         const io_result<std::size_t> got = co_await source_.read(mutable_buffer{&one, 1});
         if (got.error() == errc::eof) co_return io_result<>{};
         if (!got.ok()) co_return got.error();
+        if (got.value() > may_drop_) co_return errc::limit_exceeded;
+        may_drop_ -= got.value();
     }
 }
 

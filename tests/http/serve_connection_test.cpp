@@ -44,6 +44,45 @@ task<http::response> ignore_body(http::request&) {
     co_return http::response{http::status::ok, "text/plain", http::static_text{"ok"}};
 }
 
+template <unsigned Code>
+task<http::response> ignore_body_and_produce(http::request&) {
+    auto write = [](http::body_writer to) -> task<io_result<>> {
+        const io_result<std::size_t> put = co_await write_all(to, bytes_of(std::string_view{"ok"}));
+        co_return put.error();
+    };
+    co_return http::response{http::status{Code}, http::produced_by(std::move(write))};
+}
+
+// Their answers are there, are made while they are sent, and are not sent with their bodies.
+const http::handler ignoring_handlers[] = {ignore_body, ignore_body_and_produce<200>,
+                                           ignore_body_and_produce<204>};
+
+std::string with_length(std::string_view body) {
+    return ("Content-Length: " + std::to_string(body.size()) + "\r\n\r\n").append(body);
+}
+
+std::string in_chunks(std::string_view body) {
+    std::string text = "Transfer-Encoding: chunked\r\n\r\n";
+    for (; !body.empty(); body.remove_prefix(1)) {
+        text.append("1\r\n").append(1, body.front()).append("\r\n");
+    }
+    return text.append("0\r\n\r\n");
+}
+
+// Whether a second request is answered when up to 1000 bytes are dropped.
+task<bool> goes_on_behind(std::string framed_body, std::size_t piece, const http::handler& handle) {
+    traffic over;
+    over.piece = piece;
+    over.in = "POST / HTTP/1.1\r\nHost: h\r\n" + framed_body + std::string{get_a};
+    http::connection_options options;
+    options.dropped_bytes_max = 1000;
+
+    const io_result<> ended = co_await serve_traffic(over, handle, options);
+
+    CHECK(ended.ok());
+    co_return over.out.find("HTTP/1.1", 1) != std::string::npos;
+}
+
 std::string answer_of(std::string_view body, std::string_view more = {}) {
     std::string text = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n";
     text.append(date_of_tests).append("content-length: ").append(std::to_string(body.size()));
@@ -308,20 +347,19 @@ TEST_CASE("a client that waits for 100 Continue is told when the body is wanted,
 
 TEST_CASE("a body that nobody has read is dropped up to a bound, and then the connection ends") {
     on_every_backend([](io_context&) -> task<> {
-        http::connection_options options;
-        options.dropped_bytes_max = 1000;
         for (const std::size_t size : {std::size_t{1000}, std::size_t{1001}}) {
-            traffic over;
-            over.piece = 100;
-            over.in = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(size) +
-                      "\r\n\r\n" + std::string(size, 'x') + std::string{get_a};
+            for (const std::size_t piece : {std::size_t{1}, std::size_t{100}}) {
+                for (const http::handler& each : ignoring_handlers) {
+                    const std::string body(size, 'x');
+                    const bool by_length = co_await goes_on_behind(with_length(body), piece, each);
+                    const bool by_chunks = co_await goes_on_behind(in_chunks(body), piece, each);
 
-            const io_result<> ended = co_await serve_traffic(over, ignore_body, options);
-
-            CAPTURE(size);
-            CHECK(ended.ok());
-            const bool second = over.out.find("HTTP/1.1", 1) != std::string::npos;
-            CHECK(second == (size == 1000));
+                    CAPTURE(piece);
+                    CAPTURE(&each - ignoring_handlers);
+                    CHECK(by_length == (size == 1000));
+                    CHECK(by_chunks == (size == 1000));
+                }
+            }
         }
     });
 }
