@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/http/body_reader.hpp>
 
-#include <algorithm>
+#include <http/read_text.hpp>
+
 #include <utility>
 
 namespace gyre::http {
+namespace {
+
+task<io_result<std::string>> refused(error why) { co_return why; }
+
+}  // namespace
 
 std::coroutine_handle<> body_read_awaiter::await_suspend(std::coroutine_handle<> waiter,
                                                          const environment* given) {
@@ -21,33 +27,9 @@ std::coroutine_handle<> body_read_awaiter::await_suspend(std::coroutine_handle<>
 }
 
 task<io_result<std::string>> body_reader::read_all(std::size_t bytes_max) const {
-    body_reader from = *this;
-    std::string all;
-    const std::optional<std::uint64_t> declared = from.size();
-    if (declared && *declared > bytes_max) {
-        co_return io_result<std::string>{error{errc::limit_exceeded, activity::read}};
-    }
-    constexpr std::size_t piece_max = 16 * 1024;
-    for (;;) {
-        const std::size_t before = all.size();
-        // One byte beyond what is allowed, so that too much is told from just enough.
-        const std::size_t piece = std::min(std::max(piece_max, before), bytes_max - before + 1);
-        const std::size_t wanted =
-            declared
-                ? std::min<std::size_t>(piece, static_cast<std::size_t>(*declared) - before + 1)
-                : piece;
-        all.resize(before + wanted);
-        const io_result<std::size_t> got = co_await from.read_some(
-            mutable_buffer{std::as_writable_bytes(std::span{all.data() + before, wanted})});
-        all.resize(before + got.value());
-        if (got.error() == errc::eof) co_return io_result<std::string>{std::move(all)};
-        if (!got.ok()) co_return io_result<std::string>{got.error(), std::move(all)};
-        if (all.size() > bytes_max) {
-            all.resize(bytes_max);
-            co_return io_result<std::string>{error{errc::limit_exceeded, activity::read},
-                                             std::move(all)};
-        }
-    }
+    const std::uint64_t declared = size().value_or(bytes_max);
+    if (declared > bytes_max) return refused({errc::limit_exceeded, activity::read});
+    return read_text(*this, static_cast<std::size_t>(declared));
 }
 
 const fields& body_reader::trailers() const noexcept {

@@ -2,6 +2,7 @@
 #include <gyre/http/multipart_reader.hpp>
 
 #include <gyre/http/form.hpp>
+#include <http/read_text.hpp>
 #include <http/text.hpp>
 
 #include <algorithm>
@@ -176,21 +177,7 @@ task<io_result<std::size_t>> multipart_reader::read_some(mutable_buffer into) {
 }
 
 task<io_result<std::string>> multipart_reader::read_all(std::size_t bytes_max) {
-    constexpr std::size_t piece = 4096;
-    std::string all;
-    for (;;) {
-        const std::size_t before = all.size();
-        all.resize(before + std::min(piece, bytes_max - before + 1));
-        const io_result<std::size_t> got = co_await read_some(
-            std::as_writable_bytes(std::span{all.data() + before, all.size() - before}));
-        all.resize(before + got.value());
-        if (got.error() == errc::eof) co_return io_result<std::string>{std::move(all)};
-        if (!got.ok()) co_return io_result<std::string>{got.error(), std::move(all)};
-        if (all.size() > bytes_max) {
-            all.resize(bytes_max);
-            co_return io_result<std::string>{errc::limit_exceeded, std::move(all)};
-        }
-    }
+    return read_text<multipart_reader&>(*this, bytes_max);
 }
 
 }  // namespace gyre::http

@@ -45,7 +45,7 @@ private:
     http::fields none_;
 };
 
-task<std::string> all_of(http::multipart_reader& reader, std::size_t bytes_max = 1000) {
+task<std::string> all_of(http::multipart_reader& reader, std::size_t bytes_max = SIZE_MAX) {
     std::string all;
     for (;;) {
         io_result<std::optional<http::part_head>> next = co_await reader.next();

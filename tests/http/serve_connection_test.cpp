@@ -31,7 +31,7 @@ constexpr std::string_view get_and_close =
 task<http::response> echo(http::request& what) {
     std::string said{what.method_text()};
     said.append(" ").append(what.target());
-    const io_result<std::string> body = co_await what.body.read_all(100'000);
+    const io_result<std::string> body = co_await what.body.read_all(SIZE_MAX);
     if (!body.ok()) said.append(" failed");
     else if (!body.value().empty()) said.append(" ").append(body.value());
     for (const http::field each : what.body.trailers()) {
