@@ -50,21 +50,27 @@ private:
                 options.bytes_per_second_min};
     }
 
-    [[nodiscard]] task<io_result<>> read_more();
+    [[nodiscard]] task<std::optional<io_result<>>> read_more();
     [[nodiscard]] task<io_result<>> end_waiting(error failed);
     [[nodiscard]] task<io_result<>> refuse(status code, const char* why, error failed);
+    [[nodiscard]] task<io_result<>> finish();
     [[nodiscard]] task<io_result<>> linger(io_result<> ended);
-    [[nodiscard]] task<io_result<>> write_body(response& it, head_framing framing);
+    [[nodiscard]] task<io_result<>> write_rest(response& it, head_framing framing);
     [[nodiscard]] task<io_result<>> write_produced(response& it, head_framing framing);
-    [[nodiscard]] task<io_result<>> drop_body();
+    [[nodiscard]] task<> drop_body();
     [[nodiscard]] task<io_result<>> upgrade(response it);
 
+    [[nodiscard]] head_progress next_request();
     void begin_request();
+    [[nodiscard]] response answer_to_exception(exception_slot& failure);
     [[nodiscard]] bool must_wait_for_body(const response& it) noexcept;
     void judge(response& it);
     [[nodiscard]] head_framing framing_of(const response& it) noexcept;
     [[nodiscard]] bool sends_body(const response& it) const noexcept {
         return request_.method() != method::head && !forbids_body(it.status) && !it.upgrade;
+    }
+    [[nodiscard]] bool leaves_body() const noexcept {
+        return after_ == next::request && !source_.ended();
     }
     [[nodiscard]] bool append_whole(const response& it, head_framing framing);
     [[nodiscard]] std::string_view date_line() {
@@ -86,7 +92,8 @@ private:
     const environment* env_ = nullptr;  // Of `run`, which outlives all else here.
     time_point head_deadline_ = never;
     std::uint64_t served_ = 0;
-    std::uint64_t may_drop_ = 0;  // Of the present request's body.
+    std::uint64_t may_drop_ = 0;       // Of the present request's body.
+    refusal refused_ = refusal::none;  // Of its head.
     next after_ = next::request;
 };
 
@@ -94,75 +101,67 @@ task<io_result<>> server_connection::run() {
     env_ = co_await look_awaiter{[](const environment& env) noexcept { return &env; }};
     head_deadline_ = deadline_after(env_->loop->read_clock(), options_.head_time_max);
     for (;;) {
-        const head_progress progress = parser_.parse_request(io_.in.data(), request_);
+        const head_progress progress = next_request();
         if (progress == head_progress::refused) {
-            if (hooks_.on_refused) hooks_.on_refused(parser_.why());
-            const io_result<> ended = co_await refuse(
-                status_for(parser_.why()), describe(parser_.why()), error_for(parser_.why()));
+            const io_result<> ended =
+                co_await refuse(status_for(refused_), describe(refused_), error_for(refused_));
             co_return ended;
         }
         if (progress == head_progress::incomplete) {
-            if (!io_.out.empty()) {
-                const io_result<> sent = co_await io_.flush();
-                if (!sent.ok()) co_return sent;
-            }
-            const io_result<> got = co_await read_more();
-            if (got.ok()) continue;
-            const io_result<> ended = co_await end_waiting(got.error());
-            co_return ended;
+            const std::optional<io_result<>> ended = co_await read_more();
+            if (ended) co_return *ended;
+            continue;
         }
 
-        begin_request();
-        if (parser_.framing().length > options_.body_bytes_max) {
-            constexpr refusal why = refusal::body_too_large;
-            if (hooks_.on_refused) hooks_.on_refused(why);
-            const io_result<> ended =
-                co_await refuse(status_for(why), describe(why), error_for(why));
-            co_return ended;
-        }
         started_handler running{handle_, request_, io_};
         std::optional<response> answer = co_await running;
         if (running.write_failure()) co_return running.write_failure();
-        if (!answer) {
-            if (hooks_.on_exception) hooks_.on_exception(request_, running.failure());
-            answer.emplace(status::internal_server_error);
-        }
-        if (must_wait_for_body(*answer)) {
-            const io_result<> dropped = co_await drop_body();
-            if (!dropped.ok()) after_ = next::close;
-        }
+        if (!answer) answer = answer_to_exception(running.failure());
+        if (must_wait_for_body(*answer)) co_await drop_body();
         judge(*answer);
         if (answer->upgrade) {
             const io_result<> ended = co_await upgrade(std::move(*answer));
             co_return ended;
         }
+        io_result<> sent;
         const head_framing framing = framing_of(*answer);
-        if (!append_whole(*answer, framing)) {
-            const io_result<> sent = co_await write_body(*answer, framing);
-            if (!sent.ok()) co_return sent;
-        }
-        if (!source_.ended() && after_ == next::request) {
-            const io_result<> dropped = co_await drop_body();
-            if (!dropped.ok()) after_ = next::close;
-        }
+        if (!append_whole(*answer, framing)) sent = co_await write_rest(*answer, framing);
+        else if (!io_.has_room_for(options_.write_bytes_max / 2)) sent = co_await io_.flush();
+        if (!sent.ok()) co_return sent;
         if (after_ == next::close) {
-            const error failed =
-                source_.why() != refusal::none ? error_for(source_.why()) : error{};
-            const io_result<> sent = co_await io_.flush();
-            if (!sent.ok()) co_return sent;
-            const io_result<> ended = co_await linger(failed);
+            const io_result<> ended = co_await finish();
             co_return ended;
-        }
-        if (!io_.has_room_for(options_.write_bytes_max / 2)) {
-            const io_result<> sent = co_await io_.flush();
-            if (!sent.ok()) co_return sent;
         }
         head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
     }
 }
 
-// A part of a head, or the first bytes of one.
-task<io_result<>> server_connection::read_more() {
+// Parses a head and, if it is complete, begins its request.
+head_progress server_connection::next_request() {
+    const head_progress progress = parser_.parse_request(io_.in.data(), request_);
+    if (progress == head_progress::incomplete) return progress;
+    refused_ = parser_.why();
+    if (progress == head_progress::complete) {
+        begin_request();
+        if (parser_.framing().length <= options_.body_bytes_max) return progress;
+        refused_ = refusal::body_too_large;
+    }
+    if (hooks_.on_refused) hooks_.on_refused(refused_);
+    return head_progress::refused;
+}
+
+response server_connection::answer_to_exception(exception_slot& failure) {
+    if (hooks_.on_exception) hooks_.on_exception(request_, failure);
+    return response{status::internal_server_error};
+}
+
+// Writes what is finished, then reads a part of a head, or the first bytes of one. How the connection has
+// ended if none came.
+task<std::optional<io_result<>>> server_connection::read_more() {
+    if (!io_.out.empty()) {
+        const io_result<> sent = co_await io_.flush();
+        if (!sent.ok()) co_return sent;
+    }
     io_result<std::size_t> got;
     if (io_.in.empty()) {
         io_.rest();
@@ -176,7 +175,9 @@ task<io_result<>> server_connection::read_more() {
         got = co_await with_deadline(head_deadline_, io_.stream.read_some(room));
     }
     io_.in.commit(got.value());
-    co_return got.error();
+    if (got.ok()) co_return std::nullopt;
+    const io_result<> ended = co_await end_waiting(got.error());
+    co_return ended;
 }
 
 // No head came.
@@ -211,6 +212,14 @@ task<io_result<>> server_connection::refuse(status code, const char* why, error 
     co_return ended;
 }
 
+// After the last answer.
+task<io_result<>> server_connection::finish() {
+    const io_result<> sent = co_await io_.flush();
+    if (!sent.ok()) co_return sent;
+    const io_result<> ended = co_await linger(error_for(source_.why()));
+    co_return ended;
+}
+
 // RFC 9112, 9.6: closing a socket with bytes that were not read resets it, and the reset may overtake the
 // answer. So our side ends first, and what the peer still sends is dropped, for a while.
 task<io_result<>> server_connection::linger(io_result<> ended) {
@@ -241,9 +250,9 @@ void server_connection::begin_request() {
     if (request_.scheme().empty()) request_.set_scheme(options_.scheme);
 }
 
-// Before the answer is written, what the handler has left of the body is dropped: a body that is malformed is
-// refused although nobody wanted it, and a client that reads no answer before it has sent everything is not
-// waited for in vain. Whether that takes a wait.
+// Before the answer is written, what the handler has left of the body is dropped: a malformed one is refused
+// even if no handler reads it, and a client that reads no answer before it has sent everything is not waited
+// for in vain. Whether that takes a wait.
 bool server_connection::must_wait_for_body(const response& it) noexcept {
     if (source_.ended()) return false;
     if (it.body.producer() != nullptr) {
@@ -302,7 +311,7 @@ head_framing server_connection::framing_of(const response& it) noexcept {
             }
         }
     } else if (newest) {
-        // RFC 9112, 6.1: only to who speaks HTTP/1.1.
+        // RFC 9112, 6.1: only to clients of HTTP/1.1.
         framing.as = head_framing::body::chunked;
     } else if (request_.method() != method::head) {
         after_ = next::close;
@@ -312,10 +321,12 @@ head_framing server_connection::framing_of(const response& it) noexcept {
     return framing;
 }
 
-// The whole answer, if that needs no waiting and its body is not worth a buffer of its own.
+// The whole answer, if that needs no waiting and its body is not worth a buffer of its own. False if
+// `write_rest` has to follow.
 bool server_connection::append_whole(const response& it, head_framing framing) {
     constexpr std::size_t copied_max = 16 * 1024;
     append_head(io_.out, it, framing, date_line());
+    if (leaves_body()) return false;
     if (!sends_body(it)) return true;
     if (it.body.producer() != nullptr || framing.as == head_framing::body::chunked) return false;
     const const_buffer bytes = it.body.bytes();
@@ -324,23 +335,24 @@ bool server_connection::append_whole(const response& it, head_framing framing) {
     return true;
 }
 
-task<io_result<>> server_connection::write_body(response& it, head_framing framing) {
+// The answer's body, and what the handler has left of the request's, which is in the way of the next one.
+task<io_result<>> server_connection::write_rest(response& it, head_framing framing) {
     io_result<> sent;
-    if (it.body.producer() != nullptr) {
-        sent = co_await write_produced(it, framing);
-        co_return sent;
-    }
     const const_buffer bytes = it.body.bytes();
-    if (framing.as != head_framing::body::chunked) {
+    if (!sends_body(it)) {
+        // Its head was all.
+    } else if (it.body.producer() != nullptr) {
+        sent = co_await write_produced(it, framing);
+    } else if (framing.as != head_framing::body::chunked) {
         sent = co_await io_.flush(bytes);
-        co_return sent;
+    } else {
+        if (!bytes.empty()) {
+            append_chunk_size(io_.out, bytes.size());
+            sent = co_await io_.flush(bytes, bytes_of(std::string_view{"\r\n"}));
+        }
+        if (sent.ok()) append_last_chunk(io_.out, it.trailers);
     }
-    if (!bytes.empty()) {
-        append_chunk_size(io_.out, bytes.size());
-        sent = co_await io_.flush(bytes, bytes_of(std::string_view{"\r\n"}));
-        if (!sent.ok()) co_return sent;
-    }
-    append_last_chunk(io_.out, it.trailers);
+    if (sent.ok() && leaves_body()) co_await drop_body();
     co_return sent;
 }
 
@@ -377,21 +389,17 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
     co_return sink_.end();
 }
 
-// What is left of the request's body is in the way of the next one.
-task<io_result<>> server_connection::drop_body() {
+// Reads the request's body to its end, if that is not asked too much: else no other request follows.
+task<> server_connection::drop_body() {
+    bool goes_on = !source_.holds_peer() && source_.known_left() <= may_drop_;
     source_.flushes_before_waiting = true;
-    const bool too_much = source_.known_left() > may_drop_;
-    if (source_.holds_peer() || too_much) co_return errc::limit_exceeded;
-    for (;;) {
-        if (!source_.drop_at_hand(may_drop_)) co_return errc::limit_exceeded;
-        if (source_.ended()) co_return io_result<>{};
-        std::byte one;
-        const io_result<std::size_t> got = co_await source_.read(mutable_buffer{&one, 1});
-        if (got.error() == errc::eof) co_return io_result<>{};
-        if (!got.ok()) co_return got.error();
-        if (got.value() > may_drop_) co_return errc::limit_exceeded;
-        may_drop_ -= got.value();
+    while (goes_on && source_.drop_at_hand(may_drop_) && !source_.ended()) {
+        std::byte dropped{};
+        const io_result<std::size_t> got = co_await source_.read(mutable_buffer{&dropped, 1});
+        goes_on = got.ok() && got.value() <= may_drop_;
+        if (goes_on) may_drop_ -= got.value();
     }
+    if (!source_.ended()) after_ = next::close;
 }
 
 task<io_result<>> server_connection::upgrade(response it) {
