@@ -187,6 +187,35 @@ template <class Session>
 concept session_function = std::invocable<Session&, stream_socket> &&
                            std::same_as<std::invoke_result_t<Session&, stream_socket>, task<>>;
 
+/// Implementation: the body of a server's group.
+template <session_function Session>
+task<io_result<>> run_sessions(task_group& group, connection_intake& intake,
+                               stream_acceptor& acceptor, Session& session) {
+    error ended;
+    exception_slot refusal;
+    for (;;) {
+        io_result<admitted_connection> next = co_await intake.next();
+        if (!next.ok()) {
+            ended = next.error();
+            break;
+        }
+        admitted_connection taken = next.take();
+        std::optional<task<>> begun;
+        exception_slot failure;
+        run_catching(failure, [&] { begun.emplace(session(std::move(taken.socket))); });
+        if (begun) {
+            group.spawn(std::move(*begun), session_exit{intake, std::move(taken.place)});
+        } else if (intake.session_ended(std::move(taken.place), failure)) {
+            refusal.keep_first(failure);
+            break;
+        }
+    }
+    static_cast<void>(acceptor.close());
+    refusal.rethrow_if_any();
+    co_await intake.last_session();
+    co_return ended == errc::canceled ? error{} : ended;
+}
+
 /// Accepts connections from `acceptor` and runs `session(connection)` for each.
 ///
 /// @param  acceptor  Owned; closed when intake ends, before sessions are waited for.
@@ -204,30 +233,8 @@ template <session_function Session>
 task<io_result<>> serve(stream_acceptor acceptor, Session session, serve_options options = {}) {
     if (options.connections_max == 0) co_return error{errc::invalid_argument, activity::accept};
     connection_intake intake{*io_context::current(), acceptor, options};
-    const auto body = [&](task_group& group) -> task<io_result<>> {
-        error ended;
-        exception_slot refusal;
-        for (;;) {
-            io_result<admitted_connection> next = co_await intake.next();
-            if (!next.ok()) {
-                ended = next.error();
-                break;
-            }
-            admitted_connection taken = next.take();
-            std::optional<task<>> begun;
-            exception_slot failure;
-            run_catching(failure, [&] { begun.emplace(session(std::move(taken.socket))); });
-            if (begun) {
-                group.spawn(std::move(*begun), session_exit{intake, std::move(taken.place)});
-            } else if (intake.session_ended(std::move(taken.place), failure)) {
-                refusal.keep_first(failure);
-                break;
-            }
-        }
-        static_cast<void>(acceptor.close());
-        refusal.rethrow_if_any();
-        co_await intake.last_session();
-        co_return ended == errc::canceled ? error{} : ended;
+    const auto body = [&](task_group& group) {
+        return run_sessions(group, intake, acceptor, session);
     };
     const io_result<> served = co_await with_group(body);
     co_return served;
