@@ -111,18 +111,44 @@ task<> end_after_drain(task_group& sessions, duration limit) {
     sessions.request_stop();
 }
 
+task<io_result<>> serve_within(task_group& group, site& of, stream_acceptor acceptor,
+                               const serve_options& intake) {
+    const auto session = [&of](stream_socket socket) { return serve_peer(of, std::move(socket)); };
+    group.spawn(end_after_drain(group, of.options.drain_time_max));
+    const io_result<> ended = co_await serve(std::move(acceptor), session, intake);
+    group.request_stop();
+    co_return ended;
+}
+
 // One listener on one loop.
 task<io_result<>> serve_listener(stream_acceptor acceptor, const http::handler& handle,
-                                 const server_options& options, serve_options intake) {
+                                 const server_options& options, const serve_options& intake) {
     site of{handle, options};
-    const auto session = [&of](stream_socket socket) { return serve_peer(of, std::move(socket)); };
-    const auto body = [&](task_group& group) -> task<io_result<>> {
-        group.spawn(end_after_drain(group, options.drain_time_max));
-        const io_result<> ended = co_await serve(std::move(acceptor), session, intake);
-        group.request_stop();
-        co_return ended;
+    const auto body = [&](task_group& group) {
+        return serve_within(group, of, std::move(acceptor), intake);
     };
     const io_result<> ended = co_await with_group(body);
+    co_return ended;
+}
+
+task<io_result<>> serve_listener_on(io_context& where, stream_acceptor acceptor,
+                                    const http::handler& handle, const server_options& options,
+                                    const serve_options& intake) {
+    const io_result<> ended =
+        co_await on(where, serve_listener(std::move(acceptor), handle, options, intake));
+    co_return ended;
+}
+
+task<io_result<>> spawn_all(task_group& group, std::vector<task<io_result<>>>& listeners) {
+    for (task<io_result<>>& each : listeners) group.spawn(std::move(each));
+    co_return io_result<>{};
+}
+
+// The first that fails stops the others.
+task<io_result<>> serve_all(std::vector<task<io_result<>>> listeners) {
+    const auto body = [&](task_group& group) { return spawn_all(group, listeners); };
+    const io_result<> ended =
+        co_await with_group(body, group_options{group_mode::stop_on_first_error});
     co_return ended;
 }
 
@@ -139,15 +165,12 @@ task<io_result<>> serve_http(stream_acceptor acceptor, http::handler handle,
 task<io_result<>> serve_http(std::vector<stream_acceptor> acceptors, http::handler handle,
                              server_options options) {
     expects(static_cast<bool>(handle), "a server has a handler");
-    const auto body = [&](task_group& group) -> task<io_result<>> {
-        for (stream_acceptor& each : acceptors) {
-            group.spawn(serve_listener(std::move(each), handle, options, options.intake));
-        }
-        co_await group.join();
-        co_return group.first_error();
-    };
-    const io_result<> ended =
-        co_await with_group(body, group_options{group_mode::stop_on_first_error});
+    std::vector<task<io_result<>>> listeners;
+    listeners.reserve(acceptors.size());
+    for (stream_acceptor& each : acceptors) {
+        listeners.push_back(serve_listener(std::move(each), handle, options, options.intake));
+    }
+    const io_result<> ended = co_await serve_all(std::move(listeners));
     co_return ended;
 }
 
@@ -157,21 +180,14 @@ task<io_result<>> serve_http(io_pool& pool, std::vector<stream_acceptor> accepto
     const error unusable = pool.status();
     if (unusable) co_return unusable;
     expects(acceptors.size() == pool.size(), "a listener for each loop");
-    const serve_options each = share_of(options.intake, pool.size());
-    const auto there = [&](io_context& where, stream_acceptor from) -> task<io_result<>> {
-        const io_result<> served =
-            co_await on(where, serve_listener(std::move(from), handle, options, each));
-        co_return served;
-    };
-    const auto body = [&](task_group& group) -> task<io_result<>> {
-        for (std::size_t index = 0; index < acceptors.size(); ++index) {
-            group.spawn(there(pool[index], std::move(acceptors[index])));
-        }
-        co_await group.join();
-        co_return group.first_error();
-    };
-    const io_result<> ended =
-        co_await with_group(body, group_options{group_mode::stop_on_first_error});
+    const serve_options intake = share_of(options.intake, pool.size());
+    std::vector<task<io_result<>>> listeners;
+    listeners.reserve(acceptors.size());
+    for (std::size_t index = 0; index < acceptors.size(); ++index) {
+        listeners.push_back(
+            serve_listener_on(pool[index], std::move(acceptors[index]), handle, options, intake));
+    }
+    const io_result<> ended = co_await serve_all(std::move(listeners));
     co_return ended;
 }
 
