@@ -26,14 +26,25 @@ public:
 class client_response::exchange {
 public:
     exchange(std::shared_ptr<client::state> of, connection_pool::lease on) noexcept
-        : client_{std::move(of)}, lease{std::move(on)} {}
+        : client_{std::move(of)}, lease_{std::move(on)} {}
+
+    /// What is to be read of `head`, within the limits of the client and until `until`.
+    void decode(client_response& head, time_point until) {
+        const client_options& options = client_->options;
+        http::coding with = http::coding::identity;
+        if (options.decompress) with = coding_of(head.fields);
+        const bool coded = with != http::coding::identity;
+        if (head.body.ended() || (!coded && until == never)) return;
+        if (coded) head.fields.remove("content-encoding");
+        if (coded) head.fields.remove("content-length");
+        decoded_.emplace(head.body, with, options.decoded_bytes_max, until);
+        head.body = http::body_reader{*decoded_};
+    }
 
 private:
     std::shared_ptr<client::state> client_;  // Outlives the lease.
-
-public:
-    connection_pool::lease lease;
-    std::optional<decoded_body> decoded;
+    connection_pool::lease lease_;
+    std::optional<decoded_body> decoded_;
 };
 
 client_response::client_response() noexcept = default;
@@ -81,6 +92,15 @@ http::request request_for(const client_request& what, const client_options& opti
         made.fields.set("proxy-authorization", written.value_or("authorization"));
     }
     return made;
+}
+
+// Where a redirect leads, if it may be followed.
+io_result<url> target_of(std::string_view location, const url& from,
+                         const client_options& options) {
+    io_result<url> to = from.resolved(location);
+    const bool weakens = to.ok() && from.is_secure() && !to.value().is_secure();
+    if (weakens && !options.insecure_redirects) return errc::permission_denied;
+    return to;
 }
 
 // What a redirect makes of a request: RFC 9110, 15.4. Nothing if it cannot be made.
@@ -191,11 +211,8 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
         const bool replayable = !has_producer || becomes_get(head.status, what.method);
         if (options.redirects_max > 0 && is_redirect(head.status) && location && replayable) {
             if (redirects == options.redirects_max) co_return errc::limit_exceeded;
-            io_result<url> to = what.where.resolved(*location);
+            io_result<url> to = target_of(*location, what.where, options);
             if (!to.ok()) co_return to.error();
-            if (what.where.is_secure() && !to.value().is_secure() && !options.insecure_redirects) {
-                co_return errc::permission_denied;
-            }
             static_cast<void>(co_await with_deadline(until, drop_body(head.body)));
             ++self->counters.redirected;
             redirect(what, head.status, to.take());
@@ -209,17 +226,7 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
         response.where = std::move(what.where);
         response.body = head.body;
         response.exchange_ = std::make_unique<client_response::exchange>(self, std::move(on));
-        const http::coding with =
-            options.decompress ? coding_of(response.fields) : http::coding::identity;
-        if (with != http::coding::identity && !head.body.ended()) {
-            response.fields.remove("content-encoding");
-            response.fields.remove("content-length");
-        }
-        if ((with != http::coding::identity || until != never) && !head.body.ended()) {
-            auto& decoded = response.exchange_->decoded;
-            decoded.emplace(head.body, with, options.decoded_bytes_max, until);
-            response.body = http::body_reader{*decoded};
-        }
+        response.exchange_->decode(response, until);
         co_return io_result<client_response>{std::move(response)};
     }
 }
