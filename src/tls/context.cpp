@@ -9,7 +9,7 @@ namespace gyre::tls {
 namespace {
 
 template <class Options>
-io_result<std::shared_ptr<context_state>> make(Options&& options) {
+io_result<std::shared_ptr<context_state>> make(Options options) {
     std::vector<identity> identities = std::move(options.identities);
     options.identities.clear();
     auto made = std::make_shared<context_state>(std::move(options));

@@ -8,6 +8,7 @@
 
 #include <openssl/err.h>
 
+#include <cstdint>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -229,8 +230,8 @@ error context_state::set_trust(SSL_CTX& to) const {
 void context_state::set_server(SSL_CTX& to) const {
     // Sessions of one context mean nothing to another, which may trust other clients; of the same one they
     // are good after a reload.
-    const context_state* const self = this;
-    SSL_CTX_set_session_id_context(&to, reinterpret_cast<const unsigned char*>(&self), sizeof self);
+    const auto id = reinterpret_cast<std::uintptr_t>(this);
+    SSL_CTX_set_session_id_context(&to, reinterpret_cast<const unsigned char*>(&id), sizeof id);
 
     // Tickets only: what the server would have to keep, a client could make grow.
     SSL_CTX_set_session_cache_mode(&to, SSL_SESS_CACHE_OFF);

@@ -159,7 +159,8 @@ io_result<std::size_t> engine::write(const_buffer from) {
     if (from.empty()) return std::size_t{0};
     std::size_t done = 0;
     while (done < from.size()) {
-        const const_buffer piece = from.subspan(done, std::min(from.size() - done, it.record_max));
+        const const_buffer piece =
+            from.subspan(done, std::min(from.size() - done, state::record_max));
         if (!it.may_write(piece.size())) break;
         ERR_clear_error();
         std::size_t put = 0;

@@ -52,42 +52,25 @@ bool is_address(const std::string& host) noexcept {
     return owned_address{a2i_IPADDRESS(host.c_str())} != nullptr;
 }
 
-}  // namespace
-
-namespace {
-
-// The last block that this thread gave back, for the next one who wants that much: output comes and goes with
-// every message, and asking the heap for so much each time costs page faults.
-class spare_block {
-public:
-    static std::unique_ptr<std::byte[]> take(std::size_t size) {
-        if (kept_.memory != nullptr && kept_.size == size) return std::move(kept_.memory);
-        return std::unique_ptr<std::byte[]>{new std::byte[size]};  // Not zeroed.
-    }
-    static void give(std::unique_ptr<std::byte[]> memory, std::size_t size) noexcept {
-        kept_ = {std::move(memory), size};
-    }
-
-private:
-    struct block {
-        std::unique_ptr<std::byte[]> memory;
-        std::size_t size = 0;
-    };
-
-    static thread_local block kept_;
+struct block {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t size = 0;
 };
 
-thread_local spare_block::block spare_block::kept_;
+// The last one that this thread has released, for the next that is as large: output comes and goes with every
+// message, and asking the heap for so much each time costs page faults.
+thread_local block spare;
 
 }  // namespace
 
 void byte_queue::release_if_empty() noexcept {
-    if (empty() && memory_ != nullptr) spare_block::give(std::move(memory_), capacity_);
+    if (empty() && memory_ != nullptr) spare = {std::move(memory_), capacity_};
 }
 
 // What is in it never moves: a transport may be sending it.
 mutable_buffer byte_queue::space() {
-    if (memory_ == nullptr) memory_ = spare_block::take(capacity_);
+    if (memory_ == nullptr && spare.size == capacity_) memory_ = std::move(spare.memory);
+    if (memory_ == nullptr) memory_.reset(new std::byte[capacity_]);  // Not zeroed.
     return {memory_.get() + last_, room()};
 }
 

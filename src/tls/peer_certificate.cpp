@@ -51,7 +51,7 @@ std::string text_of_address(std::span<const unsigned char> bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += 2) {
         char digits[4];
         const unsigned group = unsigned{bytes[at]} << 8 | bytes[at + 1];
-        const auto end = std::to_chars(std::begin(digits), std::end(digits), group, 16).ptr;
+        char* const end = std::to_chars(std::begin(digits), std::end(digits), group, 16).ptr;
         if (at > 0) text += ':';
         text.append(std::begin(digits), end);
     }

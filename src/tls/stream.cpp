@@ -380,12 +380,12 @@ const engine& stream::connection() const noexcept {
     return state_ != nullptr ? state_->tls : none;
 }
 
-task<io_result<stream>> connect(any_stream below, context settings, std::string host,
+task<io_result<stream>> connect(any_stream below, const context& settings, std::string_view host,
                                 stream_options options) {
     return opened(std::move(below), engine::client(settings, host), std::move(options));
 }
 
-task<io_result<stream>> accept(any_stream below, context settings, stream_options options) {
+task<io_result<stream>> accept(any_stream below, const context& settings, stream_options options) {
     return opened(std::move(below), engine::server(settings), std::move(options));
 }
 

@@ -89,7 +89,7 @@ struct common_options {
 };
 
 struct client_options : common_options {
-    client_options() {}  // No aggregate: see docs/guide/compilers.md.
+    client_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
     server_check servers = server_check::full;
     /// Trust whom the system trusts, beside `authorities`.
@@ -101,7 +101,7 @@ struct client_options : common_options {
 };
 
 struct server_options : common_options {
-    server_options() {}
+    server_options() = default;
 
     /// At least one; more for clients that take only one kind of key, say ECDSA and RSA.
     std::vector<identity> identities;

@@ -22,7 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace gyre::tls {
 
@@ -31,7 +31,7 @@ namespace gyre::tls {
 using offload = std::function<task<>(std::function<void()> work)>;
 
 struct stream_options {
-    stream_options() {}  // No aggregate: see docs/guide/compilers.md.
+    stream_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
     duration handshake_wait = std::chrono::seconds{10};  ///< For all of the handshake.
     duration alert_wait = std::chrono::seconds{1};       ///< To send why a handshake has failed.
@@ -275,19 +275,20 @@ static_assert(half_closing_stream<stream>);
 
 /// A client's stream: makes one and shakes hands.
 ///
-/// @param  below  Owned.
-/// @param  host   See `engine::client`.
+/// @param  below     Owned.
+/// @param  settings  Copied.
+/// @param  host      Copied; see `engine::client`.
 /// @return The stream; after an error it is closed, and its `connection().failure()` tells the details.
 ///
 /// Errors:        those of `engine::client` and `stream::handshake`.
 /// Cancellation:  `errc::canceled`.
 /// Threads:       resumes on the caller's executor.
 /// Cost:          those of the handshake, and the stream's block.
-[[nodiscard]] task<io_result<stream>> connect(any_stream below, context settings, std::string host,
-                                              stream_options options = {});
+[[nodiscard]] task<io_result<stream>> connect(any_stream below, const context& settings,
+                                              std::string_view host, stream_options options = {});
 
 /// The same for a server. Errors: those of `engine::server` and `stream::handshake`.
-[[nodiscard]] task<io_result<stream>> accept(any_stream below, context settings,
+[[nodiscard]] task<io_result<stream>> accept(any_stream below, const context& settings,
                                              stream_options options = {});
 
 }  // namespace gyre::tls

@@ -42,7 +42,7 @@ struct proxy {
 };
 
 struct client_options {
-    client_options() {}  // No aggregate: see docs/guide/compilers.md.
+    client_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
     /// Requests under way at a time, in all and to one origin; further ones wait for their turn. There are
     /// never more connections than that either.
@@ -81,7 +81,7 @@ struct client_options {
 
 /// What is asked for.
 struct client_request {
-    client_request() {}
+    client_request() = default;
     client_request(http::method what, url from) : method{what}, where{std::move(from)} {}
 
     http::method method = http::method::get;  ///< Not `other`, not `connect`.

@@ -50,7 +50,7 @@ struct identity_files {
 [[nodiscard]] task<io_result<>> reload_from(tls::context of, std::vector<identity_files> from);
 
 struct reload_options {
-    reload_options() {}  // No aggregate: see docs/guide/compilers.md.
+    reload_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
     /// How long files must have been left alone: chain and key are written one after the other.
     duration settle_time = std::chrono::milliseconds{500};

@@ -49,7 +49,7 @@ enum class handshake_steps : std::uint8_t {
 };
 
 struct server_options {
-    server_options() {}  // No aggregate: see docs/guide/compilers.md.
+    server_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
     /// How many connections there are, in all and of one peer, and who is told of what happens to them.
     serve_options intake;

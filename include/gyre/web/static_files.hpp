@@ -20,7 +20,7 @@
 namespace gyre::web {
 
 struct static_options {
-    static_options() {}  // No aggregate: see docs/guide/compilers.md.
+    static_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
     /// What stands before the names in a request's path, such as "/assets": without a slash at its end.
     std::string prefix;
