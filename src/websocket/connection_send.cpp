@@ -199,7 +199,7 @@ task<io_result<>> connection::ask_peer() {
     co_return sent;
 }
 
-// Whoever is writing a frame answers behind it: a receive must not wait for that.
+// A send that is writing a frame answers behind it: a receive must not wait for that.
 task<io_result<>> connection::answer_ping() {
     const mutex::guard held = frames_.try_lock();
     if (!held.owns() || close_sent_ || torn_) co_return io_result<>{};
@@ -271,18 +271,16 @@ task<io_result<>> connection::pump(outbox::writing& messages) {
 
         any_message_writer writer{stream_};
         io_result<std::size_t> written;
-        bool torn = false;
         do {
             const const_buffers parts = messages.gather();
             if (parts.empty()) break;  // What it was woken for has been dropped.
             written = co_await put_some(writer, parts, messages.skipped());
-            torn = messages.wrote(written.value());
-        } while (written.ok() && torn);
+        } while (messages.wrote(written.value()) && written.ok());
         writer.end();
         // They were compressed elsewhere, past this connection's window.
         if (deflater_) deflater_->forget();
         if (!written.ok()) {
-            note_sent(torn ? 1 : 0, written.error());
+            note_sent(messages.skipped(), written.error());
             co_return written.error();
         }
         if (pong_due_) static_cast<void>(co_await put_pong());

@@ -49,7 +49,7 @@ public:
 
     /// Takes a token and the blanks behind it; empty if there is none.
     std::string_view token() noexcept {
-        const auto end = std::ranges::find_if_not(rest_, is_token_character);
+        const std::string_view::iterator end = std::ranges::find_if_not(rest_, is_token_character);
         return cut(static_cast<std::size_t>(end - rest_.begin()));
     }
 

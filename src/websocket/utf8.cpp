@@ -28,9 +28,13 @@ std::size_t ascii_words(const_buffer bytes) noexcept {
 bool utf8_validator::begin(std::uint8_t first) noexcept {
     if (first < 0x80) return true;
     if (first < 0xc2 || first > 0xf4) return false;
-    missing_ = first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-    low_ = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-    high_ = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    missing_ = 1;
+    if (first >= 0xe0) ++missing_;
+    if (first >= 0xf0) ++missing_;
+    if (first == 0xe0) low_ = 0xa0;
+    if (first == 0xed) high_ = 0x9f;
+    if (first == 0xf0) low_ = 0x90;
+    if (first == 0xf4) high_ = 0x8f;
     return true;
 }
 

@@ -27,7 +27,8 @@ private:
     [[nodiscard]] bool begin(std::uint8_t first) noexcept;
 
     std::uint8_t missing_ = 0;  // Bytes that the character still needs; at most 3.
-    std::uint8_t low_ = 0x80;   // Between which the next of them has to be.
+    // Between which the next of them has to be: these, but for the second of some characters.
+    std::uint8_t low_ = 0x80;
     std::uint8_t high_ = 0xbf;
     bool broken_ = false;
 };
