@@ -75,8 +75,10 @@ bool equal_in_constant_time(std::string_view given, std::string_view secret) noe
 }
 
 // RFC 7617, 2.1: UTF-8 is what we expect, and say so.
-middleware require_basic(std::string realm, std::function<bool(const basic_credentials&)> admits) {
-    const std::string challenge = "Basic realm=\"" + realm + "\", charset=\"UTF-8\"";
+middleware require_basic(std::string_view realm,
+                         std::function<bool(const basic_credentials&)> admits) {
+    const std::string challenge =
+        std::string{"Basic realm=\""}.append(realm).append("\", charset=\"UTF-8\"");
     return as_middleware(
         [challenge, admits = std::move(admits)](request& what, const handler& next) {
             const auto given = basic_credentials_of(what.fields);
@@ -85,8 +87,9 @@ middleware require_basic(std::string realm, std::function<bool(const basic_crede
 }
 
 // RFC 6750, 3.
-middleware require_bearer(std::string realm, std::function<bool(std::string_view token)> admits) {
-    const std::string challenge = "Bearer realm=\"" + realm + "\"";
+middleware require_bearer(std::string_view realm,
+                          std::function<bool(std::string_view token)> admits) {
+    const std::string challenge = std::string{"Bearer realm=\""}.append(realm).append("\"");
     return as_middleware(
         [challenge, admits = std::move(admits)](request& what, const handler& next) {
             const auto given = bearer_token_of(what.fields);

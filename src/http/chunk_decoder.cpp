@@ -111,20 +111,18 @@ void chunk_decoder::take_size(char c) noexcept {
         if (at_ == place::size) left_ = 0;
         left_ = left_ * 16 + static_cast<std::uint64_t>(digit);
         at_ = place::more_size;
-        // Leading zeros are within the grammar, but endless ones are nobody's size.
+        // Leading zeros are within the grammar, but no size needs endless ones.
         if (left_ > size_max || ++extension_bytes_ > limits_.extension_bytes_max) {
             refuse(refusal::chunk_size);
         }
-    } else if (at_ == place::size) {
-        refuse(refusal::chunk_size);
-    } else if (c == '\r') {
+    } else if (at_ == place::more_size && c == '\r') {
         at_ = place::size_feed;
-    } else if (c == ';') {
+    } else if (at_ == place::more_size && c == ';') {
         at_ = place::extension;
         ++extension_bytes_;
     } else {
-        refuse(
-            refusal::chunk_size);  // A blank before the extension as well: readers differ about it.
+        // A blank before the extension as well: readers differ about it.
+        refuse(refusal::chunk_size);
     }
 }
 

@@ -93,7 +93,7 @@ fields& fields::set(std::string_view name, std::string_view value) {
 
 fields& fields::set(std::string_view name, std::uint64_t value) {
     std::array<char, 20> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     return set(name, std::string_view{digits.data(), end});
 }
 

@@ -89,7 +89,7 @@ private:
     std::optional<writing_branch> writing_;
 };
 
-/// Awaits a task of somebody else's; nothing if it threw.
+/// Awaits a task of the program's; nothing if it threw.
 template <class Result>
 class [[nodiscard]] kept_in {
 public:

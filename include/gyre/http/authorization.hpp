@@ -37,11 +37,11 @@ void set_bearer_token(fields& of, std::string_view token);
 
 /// Lets requests pass whose credentials `admits`; the others are answered with 401.
 ///
-/// @param  realm   Shown to users; without quotes, backslashes and controls.
+/// @param  realm   Copied. Shown to users; without quotes, backslashes and controls.
 /// @param  admits  Owned. On the connections' loops; it does not wait.
-[[nodiscard]] middleware require_basic(std::string realm,
+[[nodiscard]] middleware require_basic(std::string_view realm,
                                        std::function<bool(const basic_credentials&)> admits);
-[[nodiscard]] middleware require_bearer(std::string realm,
+[[nodiscard]] middleware require_bearer(std::string_view realm,
                                         std::function<bool(std::string_view token)> admits);
 
 /// RFC 4648, 4, with padding; nothing of what is not that exactly.
