@@ -158,7 +158,7 @@ errc engine::state::outcome_of(int returned) {
     if (refused != errc::ok) failed.code = refused;
     // The alert handshake_failure, after the handshake: the peer wanted to renegotiate.
     if (established && failed.code == errc::tls_no_common_cipher) failed.code = errc::tls_alert;
-    // RFC 8446, 9.2; RFC 6066, 3: this is what servers answer to whom names no host, if they want a name.
+    // RFC 8446, 9.2; RFC 6066, 3: this is what servers that want a name answer to a client without.
     const bool named = SSL_get_servername(ssl.get(), TLSEXT_NAMETYPE_host_name) != nullptr;
     const bool wants_name =
         failed.alert == SSL_AD_MISSING_EXTENSION || failed.alert == SSL_AD_UNRECOGNIZED_NAME;
@@ -179,8 +179,8 @@ const BIO_METHOD* engine::state::bio_method() noexcept {
     return method.get();
 }
 
-// The end of the input is not told: OpenSSL would answer it with an alert, and write no more. Whoever calls
-// it sees that nothing was left.
+// The end of the input is not told: OpenSSL would answer it with an alert, and write no more. The
+// engine, which reads, sees that nothing was left.
 int engine::state::bio_read(BIO* bio, char* into, int size) noexcept {
     state& self = *static_cast<state*>(BIO_get_data(bio));
     BIO_clear_retry_flags(bio);
@@ -258,7 +258,7 @@ bool engine::state::lacks_name() const noexcept {
 }
 
 // Only here it is known which version is spoken, and with it which alerts there are. RFC 8446, 9.2; before, a
-// name that is not there is one that nobody has: RFC 6066, 3.
+// name that is not there counts as unrecognized: RFC 6066, 3.
 int engine::state::refuse_nameless(SSL* ssl, int* alert, void*) noexcept {
     state& self = of(ssl);
     if (!self.lacks_name()) return SSL_TLSEXT_ERR_OK;
@@ -268,7 +268,7 @@ int engine::state::refuse_nameless(SSL* ssl, int* alert, void*) noexcept {
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// RFC 7301, 3.2: the server prefers, and refuses a client with whom it has nothing in common.
+// RFC 7301, 3.2: the server prefers, and refuses a client that has nothing in common with it.
 int engine::state::choose_protocol(SSL* ssl, const unsigned char** found, unsigned char* found_size,
                                    const unsigned char* offered, unsigned int offered_size,
                                    void*) noexcept {

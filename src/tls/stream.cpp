@@ -55,7 +55,7 @@ void stream_state::take_written() noexcept {
     tls.sent(written.value());
     if (written.ok() && thrown.empty()) return;
     send_failure = thrown.empty() ? written.error() : error{errc::foreign, activity::write};
-    tls.sent(tls.output().size());  // Nobody will have it.
+    tls.sent(tls.output().size());  // It cannot be sent any more.
 }
 
 void stream_state::close() noexcept {

@@ -3,8 +3,8 @@
 // The fields of a message: names and values in order, in one block of memory.
 //
 // A map of strings would allocate twice a field. Here a message's fields are one block from the frame cache,
-// which grows by doubling, so a message of ordinary size costs no malloc. Whoever adds a field cannot split a
-// message: names and values are checked here, before any protocol writes them.
+// which grows by doubling, so a message of ordinary size costs no malloc. A field that is added cannot split
+// a message: names and values are checked here, before any protocol writes them.
 #pragma once
 
 #include <gyre/base/build.hpp>

@@ -51,14 +51,14 @@ struct connection_options {
     duration write_time_max = std::chrono::seconds{30};    ///< For the peer to take anything.
 
     /// Of bodies, and of what the peer takes, however it spreads its bytes: it may be late by the limits
-    /// above, and by no more. 0: any rate. Time that a handler does not wait for the peer counts for nobody.
+    /// above, and by no more. 0: any rate. Only time spent waiting for the peer counts.
     std::uint64_t bytes_per_second_min = 240;
 
     /// After the last answer, until the peer ends as well: closing at once can destroy that answer.
     duration linger_time_max = std::chrono::seconds{2};
 
     std::string scheme = "http";  ///< What requests say, unless their target does.
-    std::string peer;             ///< Who is connected, as text, for requests.
+    std::string peer;             ///< The peer's address, as text, for requests.
 };
 
 /// What the owner of connections wants to know, or to do itself.

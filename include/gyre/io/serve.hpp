@@ -69,8 +69,8 @@ struct serve_options {
     /// null.
     peer_limits* peers = nullptr;
 
-    /// Told of each connection that `peers` does not admit, on the loop that accepts. Whoever floods the
-    /// server decides how often: write a line now and then, not for each.
+    /// Told of each connection that `peers` does not admit, on the loop that accepts. Peers that flood the
+    /// server decide how often: write a line now and then, not for each.
     std::function<void(const endpoint&, peer_verdict)> on_refused;
 
     /// Told of the sessions that are there still when a stop follows a drain, so when the grace of
@@ -138,7 +138,7 @@ private:
     loop& on_;
     stream_acceptor& from_;
     const serve_options& options_;
-    const bool keeps_sessions_;  // Whether peers matter, or who is a straggler.
+    const bool keeps_sessions_;  // Whether peers or stragglers matter.
     std::optional<rate_limiter> pace_;
     session_list sessions_;
     waiters last_session_;  // Invariant: empty if `sessions_` is.

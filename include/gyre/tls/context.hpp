@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What many connections share: who we are, whom we trust, what we are willing to speak.
+// What many connections share: certificates and keys, authorities, versions and protocols.
 //
 // Made once from options, all of which are looked at then: what cannot be meant is an error of the making,
 // not of some handshake later. The defaults are those of a careful operator: TLS 1.2 and 1.3, forward secrecy
@@ -44,14 +44,14 @@ enum class revocation : std::uint8_t {
     of_chain  ///< For each certificate of its chain; the list of each issuer is required then.
 };
 
-/// How far a client trusts who answers.
+/// How far a client verifies its server.
 enum class server_check : std::uint8_t {
     full,              ///< Its chain, and that it is for the host that was asked for.
     certificate_only,  ///< Its chain: any host of a trusted issuer will do.
-    none               ///< Anybody: safe from who listens, not from who interferes.
+    none               ///< Nothing: safe from an eavesdropper, not from a man in the middle.
 };
 
-/// Whether a server asks its clients who they are.
+/// Whether a server asks its clients for certificates.
 enum class client_check : std::uint8_t {
     none,
     if_given,  ///< A client may have no certificate; a bad one is refused.
@@ -83,8 +83,9 @@ struct common_options {
     /// is known to be wrong.
     std::optional<std::chrono::system_clock::time_point> judged_at;
 
-    /// Called with each line of the format that Wireshark reads (SSLKEYLOGFILE), without its end. Whoever has
-    /// these lines can read the connections: for debugging. Any thread that has a handshake; must not throw.
+    /// Called with each line of the format that Wireshark reads (SSLKEYLOGFILE), without its end. With
+    /// these lines the connections can be read: for debugging. Any thread that has a handshake; must not
+    /// throw.
     std::function<void(std::string_view line)> key_log;
 };
 
@@ -92,9 +93,9 @@ struct client_options : common_options {
     client_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
     server_check servers = server_check::full;
-    /// Trust whom the system trusts, beside `authorities`.
+    /// Trust the authorities of the system beside `authorities`.
     bool system_authorities = true;
-    /// What we show to servers that ask who we are; at most one of each kind of key.
+    /// Shown to servers that ask for a certificate; at most one of each kind of key.
     std::vector<identity> identities;
     /// How many hosts' sessions are kept, to be resumed without certificates and signatures; 0 keeps none.
     std::size_t sessions_max = 256;
@@ -109,7 +110,7 @@ struct server_options : common_options {
 
     /// Chooses by the name that the client asks for (SNI), in lower case without a last dot; empty if it
     /// names none. An empty context refuses it with the alert "unrecognized_name". Of the one chosen count
-    /// certificates, ALPN, and whom it trusts and asks; the rest, versions above all, is this context's.
+    /// certificates, ALPN, authorities and `clients`; the rest, versions above all, is this context's.
     /// Called within a handshake, on its thread; must not block or throw.
     std::function<context(std::string_view name)> choose;
     /// Refuses clients that name no host, with the alert "missing_extension" (TLS 1.2: "unrecognized_name").
@@ -135,9 +136,9 @@ public:
     /// Errors:  `errc::certificate_unreadable`, `errc::key_unreadable`, `errc::key_mismatch`: of an identity,
     ///          of authorities or revocations. `errc::tls_contradiction`: settings that exclude each other,
     ///          such as an oldest version above the newest, ciphers of a version that is not offered,
-    ///          authorities where nobody is checked, checks where nobody is trusted, a check of revocations
-    ///          without lists or lists without the check. `errc::not_supported`: no cipher, group or
-    ///          lifetime of this kind. `errc::invalid_argument`: a protocol's name of no or too many bytes.
+    ///          authorities without a check of peers, a check of peers without authorities, a check of
+    ///          revocations without lists or lists without the check. `errc::not_supported`: no cipher, group
+    ///          or lifetime of this kind. `errc::invalid_argument`: a protocol of no bytes or too many.
     /// Cost:    about a millisecond per hundred authorities.
     [[nodiscard]] static io_result<context> client(client_options options);
 
@@ -152,7 +153,8 @@ public:
     io_result<> reload(const std::vector<identity>& identities);
 
     /// Tickets are encrypted with a new key from now on. Those of the key before stay good, older ones not:
-    /// call it once per lifetime of tickets, for sessions that nobody can decrypt later. Nothing for clients.
+    /// call it once per lifetime of tickets, so that a stolen key decrypts no older session. Nothing for
+    /// clients.
     void rotate_ticket_key();
 
     [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }

@@ -61,7 +61,7 @@ struct client_options {
     connect_to_options connecting;  ///< Names, addresses and sockets.
 
     std::size_t redirects_max = 10;  ///< 0: responses that redirect are handed out like any others.
-    /// Follow redirects from https to http, where anybody can read along.
+    /// Follow redirects from https to http, which is not encrypted.
     bool insecure_redirects = false;
 
     /// Ask for gzip, deflate and zstd, and decode them.
@@ -112,7 +112,7 @@ public:
     http::version version = http::version::http_1_1;
     http::fields fields;     ///< Of a body that is decoded without its coding and length.
     http::body_reader body;  ///< Decoded; valid while this lives.
-    url where;               ///< Who has answered, after redirects.
+    url where;               ///< The last one asked, after redirects.
 
     /// What remains of the body, as text.
     ///

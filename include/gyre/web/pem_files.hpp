@@ -3,7 +3,7 @@
 // Certificates and keys in files, and their replacement while a server runs.
 //
 // TLS takes text, because it reads no files; this reads them without holding up the loop, and again when
-// whoever renews certificates has written new ones.
+// they were renewed.
 #pragma once
 
 #include <gyre/base/result.hpp>
@@ -29,7 +29,7 @@ struct identity_files {
     std::string password;      ///< Of the private key; empty if it is not encrypted.
 };
 
-/// Reads one. What is in the files is looked at by who makes a context of it.
+/// Reads one. What is in the files is checked when a context is made of it.
 ///
 /// @param  from  Owned.
 ///
@@ -55,7 +55,7 @@ struct reload_options {
     /// How long files must have been left alone: chain and key are written one after the other.
     duration settle_time = std::chrono::milliseconds{500};
 
-    /// Told of each attempt: whoever renews certificates does not look at the server.
+    /// Told of each attempt: what renews certificates does not look at the server.
     std::function<void(io_result<>)> on_reload;
 };
 

@@ -51,7 +51,7 @@ enum class handshake_steps : std::uint8_t {
 struct server_options {
     server_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
-    /// How many connections there are, in all and of one peer, and who is told of what happens to them.
+    /// Bounds of connections, in all and of one peer, and what is told of them.
     serve_options intake;
 
     /// What each connection may have and take. `scheme` and `peer` are set by the server.
@@ -81,7 +81,7 @@ struct server_options {
 /// `tls::common_options::protocols`.
 [[nodiscard]] std::vector<std::string> protocols_spoken();
 
-/// Serves `handle` to whoever connects.
+/// Serves `handle` to each client that connects.
 ///
 /// @param  acceptor  Owned. TCP or Unix-domain, of one's own or inherited.
 /// @param  handle    Owned. Not empty.

@@ -31,8 +31,8 @@ struct static_options {
     /// Names that begin with a dot. Those below "/.well-known" are served in any case (RFC 8615).
     bool hidden_files = false;
 
-    /// Serve NAME.zst or NAME.gz in place of NAME to those who accept it, where there is one. They are taken
-    /// as they are: whoever deploys keeps them in step.
+    /// Serve NAME.zst or NAME.gz in place of NAME to clients that accept it, where there is one. They are
+    /// taken as they are: each deployment has to keep them in step.
     bool precompressed = false;
 
     std::string cache_control;   ///< For all files; empty: none.
@@ -53,8 +53,8 @@ struct static_options {
 /// A directory without its slash is redirected. A file that may not be read is 403.
 ///
 /// A file is sent as long as it was when it was opened; one that is cut meanwhile ends the connection, so
-/// that nobody takes a part for the whole. Whoever replaces files by renaming new ones into place serves the
-/// one or the other.
+/// that no client takes a part for the whole. A file that is replaced by renaming a new one into its place is
+/// sent as the one or the other.
 ///
 /// @param  directory  Looked up for each request, so a deployment may replace it by a rename or a link.
 /// @param  options    Owned.

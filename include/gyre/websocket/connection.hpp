@@ -195,7 +195,7 @@ private:
         message_kind kind = message_kind::binary;
     };
 
-    // While somebody reads.
+    // While a receive is under way.
     class receiving {
     public:
         explicit receiving(connection& on) noexcept : on_{on} {
@@ -275,13 +275,13 @@ private:
     bool receiving_ = false;
     bool asked_ = false;  // A ping of ours, and nothing was heard since.
 
-    // Both belong to the loop of whoever receives or sends first.
-    std::optional<deadline> silence_;  // Of who receives: when to ask, or to give up.
-    std::optional<deadline> stalled_;  // Of who writes.
+    // Both belong to the loop of the first receive or send.
+    std::optional<deadline> silence_;  // Of a receive: when to ask, or to give up.
+    std::optional<deadline> stalled_;  // Of a write.
     event not_receiving_;
 
-    mutex messages_;  // Held by who sends a message, from its first frame to its last.
-    mutex frames_;    // Held by who writes a frame.
+    mutex messages_;  // Held while a message is sent, from its first frame to its last.
+    mutex frames_;    // Held while a frame is written.
     masking_keys keys_;
     std::unique_ptr<std::byte[]> masked_;
     std::optional<deflater> deflater_;
