@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <websocket/accept_key.hpp>
 
-#include <algorithm>
+#include <gyre/base/buffer.hpp>
+#include <gyre/http/authorization.hpp>
+
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 namespace gyre::websocket {
 
 namespace {
-
-constexpr std::string_view alphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 constexpr std::size_t block_bytes = 64;
 
@@ -70,35 +70,16 @@ std::array<std::byte, 20> sha1(std::string_view text) {
     return digest;
 }
 
-std::string base64(const_buffer bytes) {
-    std::string text;
-    text.reserve((bytes.size() + 2) / 3 * 4);
-    for (; !bytes.empty(); bytes = bytes.subspan(std::min<std::size_t>(3, bytes.size()))) {
-        const std::size_t size = std::min<std::size_t>(3, bytes.size());
-        std::uint32_t group = 0;
-        for (std::size_t each = 0; each < 3; ++each) {
-            group = group << 8 | (each < size ? static_cast<std::uint8_t>(bytes[each]) : 0U);
-        }
-        for (std::size_t each = 0; each < 4; ++each) {
-            const std::uint32_t six = group >> (18 - 6 * each) & 0x3fU;
-            text.push_back(each <= size ? alphabet[six] : '=');
-        }
-    }
-    return text;
-}
-
-// RFC 6455, 4.1. The last character before the padding has four bits that are used.
 bool is_handshake_key(std::string_view text) noexcept {
-    if (text.size() != 24 || !text.ends_with("==")) return false;
-    text.remove_suffix(2);
-    const auto known = [](char it) { return alphabet.find(it) != std::string_view::npos; };
-    return std::ranges::all_of(text, known) && alphabet.find(text.back()) % 16 == 0;
+    const std::optional<std::string> key = http::base64_decoded(text);
+    return key && key->size() == 16;
 }
 
 // RFC 6455, 4.2.2, 5.4.
 std::string accept_key(std::string_view key) {
     constexpr std::string_view suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    return base64(sha1(std::string{key}.append(suffix)));
+    const std::array<std::byte, 20> digest = sha1(std::string{key}.append(suffix));
+    return http::base64_encoded(text_of(digest));
 }
 
 }  // namespace gyre::websocket

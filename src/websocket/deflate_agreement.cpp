@@ -2,6 +2,7 @@
 #include <gyre/websocket/deflate_agreement.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/http/fields.hpp>
 #include <websocket/header_scanner.hpp>
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 namespace gyre::websocket {
 
 namespace {
+
+using http::equal_without_case;
 
 constexpr std::string_view field_name = "Sec-WebSocket-Extensions";
 constexpr std::string_view extension_name = "permessage-deflate";
@@ -53,14 +56,16 @@ bool take_parameter(element& into, std::string_view name, std::optional<std::str
         seen = true;
         return first && !value;
     };
-    if (same_word(name, "server_no_context_takeover")) return flag(into.server_context_dropped);
-    if (same_word(name, "client_no_context_takeover")) return flag(into.client_context_dropped);
-    if (same_word(name, "server_max_window_bits")) {
+    if (equal_without_case(name, "server_no_context_takeover"))
+        return flag(into.server_context_dropped);
+    if (equal_without_case(name, "client_no_context_takeover"))
+        return flag(into.client_context_dropped);
+    if (equal_without_case(name, "server_max_window_bits")) {
         if (into.server_bits || !value) return false;
         into.server_bits = window_bits(*value);
         return into.server_bits.has_value();
     }
-    if (same_word(name, "client_max_window_bits")) {
+    if (equal_without_case(name, "client_max_window_bits")) {
         if (into.client_bits_named) return false;
         into.client_bits_named = true;
         if (value) into.client_bits = window_bits(*value);
@@ -73,7 +78,7 @@ bool take_parameter(element& into, std::string_view name, std::optional<std::str
 element read_element(header_scanner& scan) {
     element read;
     const std::string_view name = scan.token();
-    read.is_ours = same_word(name, extension_name);
+    read.is_ours = equal_without_case(name, extension_name);
     read.damaged = name.empty();
     while (!read.damaged && scan.take(';')) {
         const std::string_view parameter = scan.token();

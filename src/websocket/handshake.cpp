@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/websocket/handshake.hpp>
 
+#include <gyre/base/buffer.hpp>
 #include <gyre/base/check.hpp>
+#include <gyre/http/authorization.hpp>
+#include <gyre/http/fields.hpp>
 #include <gyre/websocket/masking.hpp>
 #include <websocket/accept_key.hpp>
 #include <websocket/header_scanner.hpp>
@@ -13,12 +16,15 @@ namespace gyre::websocket {
 
 namespace {
 
+using http::equal_without_case;
+
 constexpr std::string_view version = "13";
 
 bool has_token(const header_lookup& fields, std::string_view name, std::string_view token) {
     bool found = false;
     fields.for_each(name, [&](std::string_view value) {
-        for_each_token(value, [&](std::string_view each) { found |= same_word(each, token); });
+        for_each_token(value,
+                       [&](std::string_view each) { found |= equal_without_case(each, token); });
     });
     return found;
 }
@@ -46,11 +52,11 @@ bool origin_allowed(const header_lookup& fields, const std::vector<std::string>&
     if (origin.count > 1) return false;
     const std::size_t scheme = origin.value.find("://");
     if (scheme != std::string_view::npos &&
-        same_word(origin.value.substr(scheme + 3), fields.find("Host").value)) {
+        equal_without_case(origin.value.substr(scheme + 3), fields.find("Host").value)) {
         return true;
     }
     return std::ranges::any_of(origins, [&](const std::string& each) {
-        return each == "*" || same_word(each, origin.value);
+        return each == "*" || equal_without_case(each, origin.value);
     });
 }
 
@@ -153,8 +159,8 @@ client_handshake::client_handshake(client_handshake_options options)
     : client_handshake{std::move(options), random_nonce()} {}
 
 client_handshake::client_handshake(client_handshake_options options, const nonce& from)
-    : options_{std::move(options)}, key_{base64(from)} {
-    expects(std::ranges::all_of(options_.subprotocols, is_token), "subprotocols are tokens");
+    : options_{std::move(options)}, key_{http::base64_encoded(text_of(from))} {
+    expects(std::ranges::all_of(options_.subprotocols, http::is_token), "subprotocols are tokens");
 }
 
 // RFC 6455, 4.1.
@@ -185,7 +191,7 @@ client_handshake::outcome client_handshake::read_answer(unsigned status,
     };
     if (status != 101) return failed(handshake_failure::not_switched);
     const auto upgrade = fields.find("Upgrade");
-    if (upgrade.count != 1 || !same_word(upgrade.value, "websocket") ||
+    if (upgrade.count != 1 || !equal_without_case(upgrade.value, "websocket") ||
         !has_token(fields, "Connection", "upgrade")) {
         return failed(handshake_failure::answer_without_upgrade);
     }

@@ -6,31 +6,13 @@
 // from what ends, so that a damaged offer is not taken for a shorter one.
 #pragma once
 
+#include <gyre/http/fields.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
 
 namespace gyre::websocket {
-
-[[nodiscard]] constexpr char lower_case(char letter) noexcept {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
-/// Without regard to the case of ASCII letters.
-[[nodiscard]] inline bool same_word(std::string_view left, std::string_view right) noexcept {
-    return std::ranges::equal(left, right, {}, lower_case, lower_case);
-}
-
-// RFC 9110, 5.6.2.
-[[nodiscard]] constexpr bool is_token_character(char it) noexcept {
-    if ((it >= 'a' && it <= 'z') || (it >= 'A' && it <= 'Z') || (it >= '0' && it <= '9'))
-        return true;
-    return std::string_view{"!#$%&'*+-.^_`|~"}.find(it) != std::string_view::npos;
-}
-
-[[nodiscard]] inline bool is_token(std::string_view text) noexcept {
-    return !text.empty() && std::ranges::all_of(text, is_token_character);
-}
 
 /// One value, from its beginning on. Borrows its text.
 class header_scanner {
@@ -49,8 +31,9 @@ public:
 
     /// Takes a token and the blanks behind it; empty if there is none.
     std::string_view token() noexcept {
-        const std::string_view::iterator end = std::ranges::find_if_not(rest_, is_token_character);
-        return cut(static_cast<std::size_t>(end - rest_.begin()));
+        std::size_t size = 0;
+        while (size < rest_.size() && http::is_token(rest_.substr(size, 1))) ++size;
+        return cut(size);
     }
 
     /// Takes a token or a quoted string, without its quotes; empty if there is none. One with a backslash

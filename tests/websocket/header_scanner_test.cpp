@@ -36,11 +36,3 @@ TEST_CASE("header scanner: values are tokens or quoted") {
     CHECK(scan.value().empty());
     CHECK_FALSE(scan.at_end());
 }
-
-TEST_CASE("header scanner: words are the same without regard to case") {
-    CHECK(same_word("WebSocket", "websocket"));
-    CHECK_FALSE(same_word("websocket", "websockets"));
-    CHECK(is_token("chat.v1"));
-    CHECK_FALSE(is_token("two words"));
-    CHECK_FALSE(is_token(""));
-}
