@@ -103,7 +103,7 @@ io_result<url> target_of(std::string_view location, const url& from,
     return to;
 }
 
-// What a redirect makes of a request: RFC 9110, 15.4. Nothing if it cannot be made.
+// What a redirect makes of a request: RFC 9110, 15.4.
 void redirect(client_request& what, http::status code, url to) {
     if (becomes_get(code, what.method)) {
         what.method = http::method::get;
@@ -123,14 +123,10 @@ void redirect(client_request& what, http::status code, url to) {
     what.where = std::move(to);
 }
 
-}  // namespace
-
 // Sends `what` on a connection that is idle or new, and once more for each that turns out to be stale.
-static task<io_result<http::received_response>> send_on(connection_pool& pool,
-                                                        client_counters& counters,
-                                                        const client_options& options,
-                                                        connection_pool::lease& on,
-                                                        client_request& what) {
+task<io_result<http::received_response>> send_on(connection_pool& pool, client_counters& counters,
+                                                 const client_options& options,
+                                                 connection_pool::lease& on, client_request& what) {
     const http::request made = request_for(what, options, on.forwarded);
     const bool repeatable = http::is_idempotent(what.method) && what.body.producer() == nullptr;
     for (;;) {
@@ -150,7 +146,7 @@ static task<io_result<http::received_response>> send_on(connection_pool& pool,
 }
 
 // What a redirect has for a body is dropped if it is short, so that the connection can be used again.
-static task<> drop_body(http::body_reader body) {
+task<> drop_body(http::body_reader body) {
     constexpr std::size_t dropped_max = std::size_t{64} * 1024;
     std::array<std::byte, 2048> space;
     if (body.size().value_or(0) > dropped_max) co_return;
@@ -160,6 +156,8 @@ static task<> drop_body(http::body_reader body) {
         dropped += got.value();
     }
 }
+
+}  // namespace
 
 client::client(client_options options) : state_{std::make_shared<state>(std::move(options))} {}
 client::~client() { state_->pool.close(); }
