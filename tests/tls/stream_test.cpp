@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What TLS streams promise beyond the laws of streams, which tests/tls/stream_laws_test.cpp asks of them.
+// What TLS streams promise beyond the laws of streams, which tests/laws/stream_laws_test.cpp asks of them.
 #include <gyre/tls/stream.hpp>
 
 #include <gyre/sync/sleep.hpp>

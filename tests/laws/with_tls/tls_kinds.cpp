@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The streams of protocols that this build has, for the laws of streams. Without them: ../without_tls.
-#pragma once
+// TLS, for the laws of streams.
+#include <laws/stream_kinds.hpp>
 
-#include <gyre/runtime/io_context.hpp>
 #include <gyre/stream/any_stream.hpp>
 #include <gyre/tls/stream.hpp>
 
-#include <support/harness.hpp>
 #include <tls/stream_pair.hpp>
 
 #include <utility>
 
 namespace gyre::testing {
+namespace {
 
 /// Over a pipe that holds less than a record.
 struct over_tls {
@@ -38,7 +37,7 @@ struct over_any_tls {
     any_stream far;
 };
 
-template <template <class...> class Kinds, class... Others>
-using with_protocols = Kinds<Others..., over_tls, over_any_tls>;
+[[maybe_unused]] const bool added = add_stream_kinds<over_tls, over_any_tls>();
 
+}  // namespace
 }  // namespace gyre::testing
