@@ -15,7 +15,9 @@ task<io_result<std::string>> refused(error why) { co_return why; }
 std::coroutine_handle<> body_read_awaiter::await_suspend(std::coroutine_handle<> waiter,
                                                          const environment* given) {
     std::optional<io_result<std::size_t>> now;
-    if (into_.empty()) now = io_result<std::size_t>{std::size_t{0}};
+    if (given->chain->stopping())
+        now = io_result<std::size_t>{error{errc::canceled, activity::read}};
+    else if (into_.empty()) now = io_result<std::size_t>{std::size_t{0}};
     else if (from_ == nullptr) now = io_result<std::size_t>{error{errc::eof, activity::read}};
     else now = from_->try_read(into_);
 

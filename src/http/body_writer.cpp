@@ -22,7 +22,9 @@ private:
 std::coroutine_handle<> body_write_awaiter::await_suspend(std::coroutine_handle<> waiter,
                                                           const environment* given) {
     std::optional<io_result<std::size_t>> now;
-    if (from_.empty()) now = io_result<std::size_t>{std::size_t{0}};
+    if (given->chain->stopping())
+        now = io_result<std::size_t>{error{errc::canceled, activity::write}};
+    else if (from_.empty()) now = io_result<std::size_t>{std::size_t{0}};
     else now = to_.try_write(from_);
 
     if (!now) return waits_.emplace(to_.write(from_)).await_suspend(waiter, given);
