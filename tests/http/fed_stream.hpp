@@ -10,7 +10,10 @@
 #include <gyre/http/handler.hpp>
 #include <gyre/http/http_date.hpp>
 #include <gyre/http/serve_connection.hpp>
+#include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/any_stream.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <support/transports.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -70,14 +73,51 @@ inline constexpr std::string_view date_of_tests = "date: Sun, 06 Nov 1994 08:49:
         [] { return std::chrono::system_clock::time_point{std::chrono::seconds{784111777}}; }};
 }
 
-/// Serves what is in `over`, and returns how the connection ended.
+/// The peer that has said all of it before, on another transport: says what is in `over` and notes what it
+/// hears.
+[[nodiscard]] inline task<io_result<>> speak(any_stream to, traffic& over) {
+    const auto says = [&]() -> task<> {
+        static_cast<void>(co_await write_all(to, bytes_of(over.in)));
+        static_cast<void>(to.shutdown_send());
+    };
+    const auto hears = [&]() -> task<> {
+        std::string space(4096, '\0');
+        for (;;) {
+            const io_result<std::size_t> got = co_await to.read_some(space);
+            over.out.append(space, 0, got.value());
+            if (got.ok()) continue;
+            over.send_ended = got.error() == errc::eof;
+            co_return;
+        }
+    };
+    const auto body = [&](task_group& group) -> task<> {
+        group.spawn(says);
+        group.spawn(hears);
+        co_return;
+    };
+    co_await with_group(body);
+    co_return io_result<>{};
+}
+
+/// Serves what is in `over`, and returns how the connection ended. In tests of every transport it comes by
+/// hand on the kernel's backends only.
 [[nodiscard]] inline task<io_result<>> serve_traffic(traffic& over, const http::handler& with,
                                                      http::connection_options options = {},
                                                      http::connection_hooks hooks = {}) {
     http::date_cache date = fixed_date();
     hooks.date = &date;
-    const io_result<> ended =
-        co_await http::serve_connection(any_stream{fed_stream{over}}, with, options, hooks);
+    const auto serves = [&](any_stream peer) {
+        return http::serve_connection(std::move(peer), with, options, hooks);
+    };
+    io_result<> ended;
+    if (on_kernel_sockets()) {
+        ended = co_await serves(any_stream{fed_stream{over}});
+    } else {
+        const end_talk near{serves};
+        const end_talk far{[&](any_stream peer) { return speak(std::move(peer), over); }};
+        const talk_results both = co_await between_ends(near, far);
+        ended = both.near;
+    }
     co_return ended;
 }
 

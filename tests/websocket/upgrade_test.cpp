@@ -16,6 +16,7 @@
 #include <http/fed_stream.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
+#include <support/transports.hpp>
 #include <websocket/bytes.hpp>
 #include <websocket/ends.hpp>
 
@@ -121,7 +122,7 @@ TEST_CASE("upgrade: a request, what came behind it and a close, at every split")
 }
 
 TEST_CASE("upgrade: what asks for something else is told so, and may ask again") {
-    on_every_backend([](io_context&) -> task<> {
+    on_every_transport([](io_context&) -> task<> {
         struct row {
             std::string_view request;
             unsigned status;
@@ -155,7 +156,7 @@ TEST_CASE("upgrade: what asks for something else is told so, and may ask again")
 
 // RFC 9110, 7.8.
 TEST_CASE("upgrade: in HTTP/1.0 there is none") {
-    on_every_backend([](io_context&) -> task<> {
+    on_every_transport([](io_context&) -> task<> {
         traffic over;
         over.in = request_head;
         over.in.replace(over.in.find("1.1"), 3, "1.0");
