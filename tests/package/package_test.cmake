@@ -1,14 +1,31 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# Installs the project to a prefix of its own, then builds and runs the stranger's program against it: by the
+# Installs the project to a prefix of its own, then builds and runs the stranger's programs against it: by the
 # compiler of the package and, if OTHER_COMPILER names one, by that, and with objects of both in one program.
+# COMPONENTS, separated by commas, are those that this build has beside the core.
+string(REPLACE "," ";" components "${COMPONENTS}")
+set(says_tls "record of type 22, no TLS\n")
+set(says_http "200: hello, stranger\n")
+set(says_websocket "1000 back, closed\n")
+set(says_web "200: hello from /there\n")
+
 function(run)
-    execute_process(COMMAND ${ARGN} TIMEOUT 120
+    execute_process(COMMAND ${ARGN} TIMEOUT 300
         RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
     if(NOT result EQUAL 0)
         message(FATAL_ERROR "${ARGN}\nends with ${result}\n${said}")
     endif()
     set(said "${said}" PARENT_SCOPE)
+endfunction()
+
+# check_components(DIRECTORY): runs the program of each component.
+function(check_components directory)
+    foreach(component IN LISTS components)
+        run(${WORK_DIR}/${directory}/with_${component})
+        if(NOT said STREQUAL says_${component})
+            message(FATAL_ERROR "${directory}: with_${component} says '${said}'")
+        endif()
+    endforeach()
 endfunction()
 
 # check_stranger(DIRECTORY ARGUMENTS...): builds it there, with these arguments to cmake, and runs it.
@@ -24,20 +41,32 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
+set(all -DCOMPONENTS=${COMPONENTS})
 set(own -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_EXE_LINKER_FLAGS=${LINK_FLAGS})
 if(OTHER_COMPILER)
-    check_stranger(own ${own}
+    check_stranger(own ${own} ${all}
         -DPLANTED_DEFECT=${SOURCE_DIR}/tests/toolchain/planted/frame_after_end.cpp)
     execute_process(COMMAND ${WORK_DIR}/own/watched OUTPUT_VARIABLE said ERROR_VARIABLE said)
     if(NOT said MATCHES "heap-use-after-free")
         message(FATAL_ERROR "a frame that is read after its end goes unnoticed: ${said}")
     endif()
     set(other -DCMAKE_CXX_COMPILER=${OTHER_COMPILER})
-    check_stranger(other ${other})
+    check_components(own)
+    check_stranger(other ${other} ${all})
+    check_components(other)
     check_stranger(own_beside_other ${own} -DNEIGHBOUR=${WORK_DIR}/other/libneighbour.a)
     check_stranger(other_beside_own ${other} -DNEIGHBOUR=${WORK_DIR}/own/libneighbour.a)
 else()
-    check_stranger(own ${own})
+    check_stranger(own ${own} ${all})
+    check_components(own)
+endif()
+
+# A component that there is not is missed when it is asked for, not when it is linked.
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK_DIR}/nonsense -G ${GENERATOR}
+        -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix ${own} -DCOMPONENTS=nonsense
+    RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(result EQUAL 0 OR NOT said MATCHES "gyre::nonsense is not part of this build")
+    message(FATAL_ERROR "a component that there is not is found: ${said}")
 endif()
 
 # A header that names a path of the build tree works here and nowhere else.
