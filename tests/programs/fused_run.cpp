@@ -13,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <utility>
 
@@ -125,6 +126,12 @@ void under_every_fault(const fused_scenario& it) {
     }
 }
 
+std::string own_loopback() {
+    const auto number = static_cast<std::uint32_t>(::getpid());
+    return "127." + std::to_string(1 + (number >> 16) % 254) + '.' +
+           std::to_string((number >> 8) % 256) + '.' + std::to_string(number % 256);
+}
+
 void only_watch(program& it, fused_outcome& into) {
     into.output = it.rest_of_output();
     into.status = it.wait();
@@ -200,6 +207,14 @@ std::string plain_peer::hears() {
     const std::string line = unread_.substr(0, end);
     unread_.erase(0, end + 1);
     return line;
+}
+
+std::string plain_peer::hears(std::size_t count) {
+    while (unread_.size() < count && read_more()) {
+    }
+    std::string bytes = unread_.substr(0, count);
+    unread_.erase(0, bytes.size());
+    return bytes;
 }
 
 std::string plain_peer::hears_the_rest() {

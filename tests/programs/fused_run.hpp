@@ -64,6 +64,10 @@ struct fused_scenario {
 /// Runs it without a fault, with each fault, and ended at each operation, on epoll and on io_uring.
 void under_every_fault(const fused_scenario& it);
 
+/// An address of this process alone: a client whose server has ended must not reach another test's, at the
+/// same port.
+[[nodiscard]] std::string own_loopback();
+
 /// The script of what ends by itself.
 void only_watch(program& it, fused_outcome& into);
 
@@ -95,6 +99,9 @@ public:
 
     /// The next line without its end; at the end of the stream, or a reset, what is left.
     [[nodiscard]] std::string hears();
+
+    /// The next `count` bytes; at the end of the stream, or a reset, what is left.
+    [[nodiscard]] std::string hears(std::size_t count);
 
     /// Sends no more, and reads what still comes.
     [[nodiscard]] std::string hears_the_rest();
