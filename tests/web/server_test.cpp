@@ -11,6 +11,7 @@
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <web/site.hpp>
+#include <web/trust.hpp>
 
 #include <array>
 #include <chrono>
@@ -27,47 +28,6 @@ task<http::response> greet(http::request& what) {
     co_return http::response{
         http::status::ok, "text/plain",
         std::string{what.scheme()} + " for " + (what.peer().empty() ? "nobody" : "somebody")};
-}
-
-// Contexts that trust each other; made once, since keys take a while.
-struct trust {
-    trust() {
-        certificate_wish wish{"localhost"};
-        wish.hosts = {"DNS:localhost", "IP:127.0.0.1"};
-        tls::server_options serving;
-        serving.identities = {root.issue(wish)};
-        serving.protocols = web::protocols_spoken();
-        server = tls::context::server(std::move(serving)).take();
-        client = client_of(root.certificate());
-    }
-    [[nodiscard]] static tls::context client_of(const std::string& authority) {
-        tls::client_options asking;
-        asking.system_authorities = false;
-        asking.authorities = authority;
-        asking.judged_at = certificate_day;
-        asking.protocols = {"http/1.1"};
-        return tls::context::client(std::move(asking)).take();
-    }
-    [[nodiscard]] static const trust& get() {
-        static const trust it;
-        return it;
-    }
-
-    test_authority root{"Test Root"};
-    tls::context server;
-    tls::context client;
-};
-
-web::server_options over_tls() {
-    web::server_options options;
-    options.settings = trust::get().server;
-    return options;
-}
-
-web::client_options trusting() {
-    web::client_options options;
-    options.settings = trust::get().client;
-    return options;
 }
 
 task<stream_socket> connect_to_site(const listening_site& site) {
