@@ -55,8 +55,9 @@ struct client_options {
 class client_connection;
 class client_exchange;
 
-/// What a client gets: as of HTTP/1, and the stream it comes on. Moves. It outlives neither `run` nor the
-/// loop; destroying it before the body's end cancels the request (RST_STREAM CANCEL), and nothing else.
+/// What a client gets: as of HTTP/1, and the stream it comes on. Moves. Destroying
+/// it before the body's end cancels the request (RST_STREAM CANCEL), and nothing else. Once the connection is
+/// gone, reads end with `errc::closed`.
 class received_response : public http::received_response {
 public:
     received_response() noexcept;  ///< Of no request.
@@ -75,7 +76,10 @@ public:
 private:
     friend class client_connection;
 
+    void let_go() noexcept;
+
     client_exchange* stream_ = nullptr;
+    void* on_ = nullptr;  // The connection's state, which `stream_` tells the end of.
 };
 
 /// One connection to a server. Moves while neither `run` nor a request is pending on it. Belongs to a loop.
@@ -114,7 +118,7 @@ public:
     ///                connection. `value().unprocessed` tells whether to send it again.
     /// Cancellation:  `errc::canceled`; the server is told (CANCEL), and other requests go on.
     /// Threads:       the connection's loop.
-    /// Cost:          one frame, one more for a producer, and a record that is used again.
+    /// Cost:          two frames, one more for a producer, and a record.
     [[nodiscard]] task<io_result<received_response>> send(const http::request& what,
                                                           http::response_body body = {});
 
@@ -135,6 +139,9 @@ public:
 
 private:
     class state;
+    friend class received_response;
+
+    static void release(void* on, client_exchange& it) noexcept;
 
     std::unique_ptr<state> state_;  // Null of a closed connection.
 };

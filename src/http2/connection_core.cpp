@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <http2/connection_core.hpp>
+
+#include <gyre/coro/this_task.hpp>
+#include <gyre/sync/timeout.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace gyre::http2 {
+namespace {
+
+constexpr std::size_t read_bytes_first = 4 * 1024;
+constexpr std::size_t kept_bytes_max = 4 * 1024;
+constexpr duration goaway_wait = std::chrono::seconds{1};
+
+}  // namespace
+
+connection_core::connection_core(any_stream stream, const core_options& options)
+    : options_{options}, stream_{std::move(stream)} {
+    // RFC 9113, 6.9.2: until the peer has seen other SETTINGS, it may send so much.
+    constexpr std::uint32_t least = 65'535;
+    constexpr std::uint32_t most = 0x7fff'ffff;
+    window_limits& windows = options_.engine.windows;
+    windows.stream_bytes = std::clamp(windows.stream_bytes, least, most);
+    windows.connection_bytes = std::clamp(windows.connection_bytes, least, most);
+    engine_.emplace(options_.engine, *this);
+}
+
+void connection_core::consumed(std::int32_t id, std::size_t bytes) noexcept {
+    wire().consume(id, bytes);
+    if (wire().wants_write()) wake();
+}
+
+void connection_core::send_trailers(engine_stream& on, const http::fields& trailers) noexcept {
+    for (const http::field each : trailers) wire().add(each.name, each.value);
+    wire().send_trailers(on);
+}
+
+// -------- Life --------
+
+task<io_result<>> connection_core::run() {
+    env_ = co_await look_awaiter{[](const environment& env) noexcept { return &env; }};
+    const time_point begun = env_->loop->read_clock();
+    heard_at_ = idle_since_ = begun;
+    wire().begin(begun);
+    if (std::exchange(draining_, false)) begin_drain();  // It was closed before.
+    const auto body = [this](task_group& group) { return run_in(group); };
+    co_await with_group(body);
+    over_ = true;
+    if (lingers_) co_await linger();
+    stream_.close();
+    co_return ended_;
+}
+
+task<> connection_core::run_in(task_group& group) {
+    group_ = &group;
+    group.spawn(read_all());
+    group.spawn(write_all());
+    begins();
+    const io_result<> ended = co_await read_ended_.wait();
+    if (ended.ok()) {
+        // What is to be said last has a while to leave.
+        static_cast<void>(co_await with_timeout(times().linger_max, group.join_unless_stopped()));
+    }
+    if (writer_ != nullptr) writer_->request(stop_level::stop);
+    co_await group.join();
+    group_ = nullptr;
+}
+
+// RFC 9113, 5.4.1: a connection that is closed at once with bytes unread is reset, and GOAWAY may be lost.
+task<> connection_core::linger() {
+    constexpr std::size_t dropped_max = 256 * 1024;
+    std::size_t dropped = 0;
+    if (!stream_.shutdown_send().ok()) co_return;
+    const time_point until = deadline_after(env_->loop->now(), times().linger_max);
+    while (dropped < dropped_max) {
+        const io_result<std::size_t> got =
+            co_await with_deadline(until, stream_.read_some(mutable_buffer{in_}));
+        if (!got.ok()) break;
+        dropped += got.value();
+    }
+}
+
+// -------- Reading --------
+
+task<> connection_core::read_all() {
+    reader_ = co_await look_awaiter{[](const environment& env) noexcept { return env.chain; }};
+    in_.resize(std::min(read_bytes_first, options_.read_bytes_max));
+    error why;
+    for (;;) {
+        if (wire().why() != breach::none || finished_ || write_failed_) break;
+        const time_point until = std::min(wire().deadline(), own_deadline());
+        io_result<std::size_t> got;
+        if (draining_) {
+            got = co_await with_deadline(until, stream_.read_some(mutable_buffer{in_}));
+        } else {
+            got = co_await limited<any_read_awaiter>{stream_.read_some(mutable_buffer{in_}),
+                                                     time_left(until, now()),
+                                                     stop_filter::drain_as_stop};
+        }
+        if (got.ok()) {
+            heard_at_ = now();
+            pinged_ = false;
+            wire().receive(const_buffer{in_}.first(got.value()), heard_at_);
+            if (got.value() == in_.size() && in_.size() < options_.read_bytes_max) {
+                in_.resize(std::min(in_.size() * 4, options_.read_bytes_max));
+            }
+            if (wire().wants_write()) wake();
+        } else if (got.error() == errc::timed_out) {
+            expire();
+        } else if (got.error() == errc::canceled && !reader_->stopping()) {
+            begin_drain();
+        } else {
+            why = got.error();
+            break;
+        }
+    }
+    end_reading(why);
+}
+
+// Everything on the connection ends with this.
+void connection_core::end_reading(error why) noexcept {
+    const bool was_used = live() > 0;
+    if (wire().why() != breach::none) {
+        ended_ = error_for(wire().why());
+        lingers_ = wire().why() != breach::silence;
+    } else if (write_failed_) {
+        ended_ = write_failed_;
+    } else if (finished_) {
+        lingers_ = true;
+    } else if (why == errc::eof) {
+        // RFC 9113, 9.1: an end between requests is nobody's error.
+        if (was_used) ended_ = error{errc::connection_reset, activity::read};
+    } else {
+        ended_ = why;
+    }
+    reader_ = nullptr;
+    over_ = true;
+    closes_intake();
+    fail_streams(ended_ ? ended_ : error{errc::closed});
+    last_ = true;
+    if (!lingers_ && writer_ != nullptr) writer_->request(stop_level::stop);
+    read_ended_.set();
+    wake();
+}
+
+time_point connection_core::own_deadline() const noexcept {
+    if (draining_ || goaway_said_) {
+        return goaway_said_ ? drain_until_ : std::min(goaway_until_, drain_until_);
+    }
+    if (live() == 0) return deadline_after(idle_since_, times().idle_max);
+    if (pinged_) return deadline_after(pinged_at_, times().ping_max);
+    return deadline_after(heard_at_, times().ping_after);
+}
+
+void connection_core::expire() noexcept {
+    const time_point at = now();
+    wire().expire(at);
+    if (draining_ || goaway_said_) {
+        if (at >= drain_until_) {
+            // Bounded: what has not ended by now is given up.
+            fail_streams(error{errc::timed_out});
+            finished_ = true;
+        } else if (at >= goaway_until_ && !goaway_said_) {
+            say_goaway();
+        }
+    } else if (live() == 0) {
+        if (at >= deadline_after(idle_since_, times().idle_max)) say_goaway();
+    } else if (pinged_) {
+        // RFC 9113, 6.7.
+        if (at >= deadline_after(pinged_at_, times().ping_max)) wire().give_up(breach::silence);
+    } else if (at >= deadline_after(heard_at_, times().ping_after)) {
+        wire().ping();
+        pinged_ = true;
+        pinged_at_ = at;
+    }
+    wake();
+}
+
+// -------- GOAWAY --------
+
+// RFC 9113, 6.8: in two steps, since requests may be on their way.
+void connection_core::begin_drain() noexcept {
+    if (draining_ || over_) return;
+    draining_ = true;
+    closes_intake();
+    if (env_ == nullptr) return;
+    const time_point at = now();
+    drain_until_ = std::min(drain_until_, deadline_after(at, times().drain_max));
+    if (options_.engine.we == role::client) {
+        say_goaway();
+    } else if (!goaway_said_) {
+        wire().announce_goaway();
+        goaway_until_ = deadline_after(at, goaway_wait);
+    }
+    wake();
+}
+
+void connection_core::say_goaway() noexcept {
+    if (goaway_said_) return;
+    goaway_said_ = true;
+    drain_until_ = std::min(drain_until_, deadline_after(now(), times().drain_max));
+    closes_intake();
+    wire().goaway(error_code::none);
+    wake();
+}
+
+void connection_core::pong_came() noexcept {
+    if (draining_ && !goaway_said_) say_goaway();
+}
+
+void connection_core::goaway_came(error_code code, std::int32_t) noexcept {
+    peer_going_ = true;
+    peers_code_ = code;
+    closes_intake();
+    wake();
+}
+
+// Nothing is left to be said. True if there is something to write now.
+bool connection_core::finish_if_done() noexcept {
+    const std::size_t alive = live();
+    if (alive == 0 && live_before_ > 0) idle_since_ = now();
+    live_before_ = alive;
+    if (alive > 0 || over_) return false;
+    if ((draining_ || peer_going_) && !goaway_said_) {
+        // A drain waits for requests on their way; a peer that goes has none.
+        if (!peer_going_) return false;
+        say_goaway();
+        return true;
+    }
+    if (goaway_said_ && !finished_) {
+        finished_ = true;
+        if (reader_ != nullptr) reader_->request(stop_level::stop);
+    }
+    return false;
+}
+
+// -------- Writing --------
+
+task<> connection_core::write_all() {
+    writer_ = co_await look_awaiter{[](const environment& env) noexcept { return env.chain; }};
+    for (;;) {
+        output_.reset();
+        out_.clear();
+        const bool any = wire().produce(out_, options_.write_bytes_max, now());
+        if (wire().why() != breach::none && reader_ != nullptr) {
+            reader_->request(stop_level::stop);
+        }
+        if (!any) {
+            if (last_) break;
+            if (finish_if_done()) continue;
+            if (out_.capacity() > kept_bytes_max && live() == 0) out_ = std::string{};
+            const io_result<> woken = co_await output_.wait();
+            if (!woken.ok()) break;
+            continue;
+        }
+        const_buffer rest = bytes_of(out_);
+        io_result<std::size_t> put;
+        while (!rest.empty() && put.ok()) {
+            put = co_await with_timeout(times().write_max, stream_.write_some(rest));
+            rest = rest.subspan(put.value());
+        }
+        if (!put.ok()) {
+            write_failed_ = put.error();
+            if (reader_ != nullptr) reader_->request(stop_level::stop);
+            break;
+        }
+    }
+    writer_ = nullptr;
+}
+
+}  // namespace gyre::http2
