@@ -71,8 +71,6 @@ struct engine::callbacks {
             on = it.events_.opens(frame->hd.stream_id);
             if (on == nullptr) {
                 // RFC 9113, 5.1.2 and 8.7: refused, so it may be sent again.
-                const breach why = it.guard_.refused_stream(it.now_);
-                if (why != breach::none) return outcome(it, why);
                 nghttp2_submit_rst_stream(in, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
                                           NGHTTP2_REFUSED_STREAM);
                 return stop_stream;
@@ -188,6 +186,8 @@ struct engine::callbacks {
                 // A peer can make us open and reset streams by its errors alone.
                 if (blames_peer(frame->rst_stream.error_code)) {
                     static_cast<void>(it.note(it.guard_.stream_error(it.now_)));
+                } else if (frame->rst_stream.error_code == NGHTTP2_REFUSED_STREAM) {
+                    static_cast<void>(it.note(it.guard_.refused_stream(it.now_)));
                 }
                 break;
             case NGHTTP2_GOAWAY:

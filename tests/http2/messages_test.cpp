@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Messages both ways: whole however they are split, with trailers, interim answers and bodies of every kind.
+#include <gyre/http2/client_connection.hpp>
+#include <gyre/http2/serve_connection.hpp>
+
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
+#include <http2/ends.hpp>
+#include <support/harness.hpp>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string long_text(std::size_t size) {
+    std::string made(size, ' ');
+    for (std::size_t at = 0; at < size; ++at) made[at] = static_cast<char>('a' + at * 7 % 26);
+    return made;
+}
+
+task<io_result<>> write_pieces(http::body_writer to) {
+    for (int each = 0; each < 5; ++each) {
+        const std::string piece = "piece " + std::to_string(each) + ";";
+        const io_result<std::size_t> put = co_await write_all(to, bytes_of(piece));
+        if (!put.ok()) co_return put.error();
+        if (each == 2) {
+            const io_result<> flushed = co_await to.flush();
+            if (!flushed.ok()) co_return flushed;
+        }
+    }
+    to.trailers().set("sum", "5");
+    co_return io_result<>{};
+}
+
+constexpr std::string_view all_pieces = "piece 0;piece 1;piece 2;piece 3;piece 4;";
+
+// Answers in each way that a response can be made.
+task<http::response> any_kind(http::request& what) {
+    if (what.target() == "/text") co_return http::response{http::status::ok, long_text(50'000)};
+    if (what.target() == "/static") {
+        co_return http::response{http::status::ok, http::static_text{"static"}};
+    }
+    if (what.target() == "/shared") {
+        co_return http::response{http::status::ok, shared_bytes::copy_of(bytes_of("shared"))};
+    }
+    if (what.target() == "/made") {
+        co_return http::response{http::status::ok, http::produced_by(write_pieces)};
+    }
+    if (what.target() == "/counted") {
+        co_return http::response{http::status::ok,
+                                 http::produced_by(write_pieces, all_pieces.size())};
+    }
+    if (what.target() == "/nothing") co_return http::response{http::status::no_content};
+    if (what.target() == "/trailed") {
+        http::response made{http::status::ok, http::static_text{"short"}};
+        made.trailers.set("sum", "1");
+        co_return made;
+    }
+    http::response made = co_await echo(what);
+    co_return made;
+}
+
+struct said {
+    http::status status = http::status::internal_server_error;
+    std::string body;
+    std::string sum;
+    std::string length;
+};
+
+task<said> ask(two_ends& ends, std::string_view target, http::method by = http::method::get,
+               std::string body = {}) {
+    said got;
+    const http::request what = request_of(target, by);
+    io_result<http2::received_response> answer = co_await ends.client.send(what, std::move(body));
+    CHECK_MESSAGE(answer.ok(), answer.error().message());
+    if (!answer.ok()) co_return got;
+    http2::received_response it = answer.take();
+    got.status = it.status;
+    got.length = it.fields.value_or("content-length");
+    io_result<std::string> text = co_await it.body.read_all(1'000'000);
+    CHECK_MESSAGE(text.ok(), text.error().message());
+    got.body = text.take();
+    got.sum = it.body.trailers().value_or("sum");
+    co_return got;
+}
+
+// Both ends on a pipe, and `talk` between them.
+task<> between(two_ends& ends, std::function<task<>()> talk) {
+    const auto body = [&](task_group& group) -> task<> {
+        ends.begin(group);
+        co_await talk();
+        ends.client.close();
+    };
+    co_await with_group(body);
+}
+
+}  // namespace
+
+TEST_CASE("http2: bodies of every kind come whole, however the bytes between both ends are split") {
+    on_every_backend([](io_context&) -> task<> {
+        for (const std::size_t pipe : {1, 2, 3, 5, 7, 9, 10, 13, 24, 25, 100, 4'096, 100'000}) {
+            CAPTURE(pipe);
+            two_ends ends{any_kind, pipe};
+            const auto talk = [&]() -> task<> {
+                said got = co_await ask(ends, "/text");
+                CHECK(got.body == long_text(50'000));
+                CHECK(got.length == "50000");
+                got = co_await ask(ends, "/static");
+                CHECK(got.body == "static");
+                got = co_await ask(ends, "/shared");
+                CHECK(got.body == "shared");
+                got = co_await ask(ends, "/made");
+                CHECK(got.body == all_pieces);
+                CHECK(got.length.empty());
+                CHECK(got.sum == "5");
+                got = co_await ask(ends, "/counted");
+                CHECK(got.body == all_pieces);
+                CHECK(got.length == std::to_string(all_pieces.size()));
+                got = co_await ask(ends, "/nothing");
+                CHECK(got.status == http::status::no_content);
+                CHECK(got.length.empty());
+                // RFC 9113, 8.1: trailers behind bodies that are short, or made.
+                got = co_await ask(ends, "/trailed");
+                CHECK(got.body == "short");
+                CHECK(got.sum == "1");
+                // RFC 9110, 9.3.2.
+                got = co_await ask(ends, "/text", http::method::head);
+                CHECK(got.body.empty());
+                CHECK(got.length == "50000");
+                const std::string long_body = long_text(20'000);
+                got = co_await ask(ends, "/e", http::method::post, long_body);
+                CHECK(got.body == "POST /e " + long_body);
+            };
+            co_await between(ends, talk);
+            CHECK_MESSAGE(ends.served.ok(), ends.served.error().message());
+            CHECK_MESSAGE(ends.ran.ok(), ends.ran.error().message());
+        }
+    });
+}
+
+TEST_CASE("http2: a request's body is made while it is sent, with trailers") {
+    on_every_backend([](io_context&) -> task<> {
+        two_ends ends{echo};
+        const auto talk = [&]() -> task<> {
+            const http::request what = request_of("/p", http::method::put);
+            io_result<http2::received_response> answer =
+                co_await ends.client.send(what, http::produced_by(write_pieces));
+            CHECK(answer.ok());
+            http2::received_response it = answer.take();
+            const io_result<std::string> text = co_await it.body.read_all(1'000);
+            CHECK(text.value() == "PUT /p " + std::string{all_pieces} + " sum=5");
+        };
+        co_await between(ends, talk);
+    });
+}
+
+TEST_CASE("http2: a body that is expected is sent once the server asks for it, or not at all") {
+    // RFC 9110, 10.1.1.
+    on_every_backend([](io_context&) -> task<> {
+        bool made = false;
+        const auto write = [&made](http::body_writer to) -> task<io_result<>> {
+            made = true;
+            const io_result<std::size_t> put = co_await write_all(to, bytes_of("wanted"));
+            co_return put.error();
+        };
+        const auto picky = [&made](http::request& what) -> task<http::response> {
+            CHECK_FALSE(made);
+            if (what.target() == "/no") {
+                co_return http::response{http::status::forbidden};
+            }
+            http::response said_so = co_await echo(what);
+            co_return said_so;
+        };
+        http2::client_options options;
+        options.continue_time_max = 10s;
+        two_ends ends{picky, 65'536, {}, options};
+        const auto talk = [&]() -> task<> {
+            http::request what = request_of("/no", http::method::post);
+            what.fields.set("expect", "100-continue");
+            io_result<http2::received_response> answer =
+                co_await ends.client.send(what, http::produced_by(write));
+            CHECK(answer.value().status == http::status::forbidden);
+            CHECK_FALSE(made);
+            what.set_target("/yes");
+            answer = co_await ends.client.send(what, http::produced_by(write));
+            CHECK(answer.ok());
+            http2::received_response it = answer.take();
+            const io_result<std::string> text = co_await it.body.read_all(1'000);
+            CHECK(text.value() == "POST /yes wanted");
+            what.fields.set("expect", "tea");
+            answer = co_await ends.client.send(what);
+            CHECK(answer.value().status == http::status::expectation_failed);
+        };
+        co_await between(ends, talk);
+    });
+}
+
+TEST_CASE("http2: heads and bodies beyond their bounds are answered, and no reason to end") {
+    on_every_backend([](io_context&) -> task<> {
+        http2::connection_options options;
+        options.head_bytes_max = 4'096;
+        options.body_bytes_max = 1'000;
+        two_ends ends{any_kind, 65'536, options};
+        const auto talk = [&]() -> task<> {
+            http::request what = request_of("/");
+            what.fields.set("x", std::string(5'000, 'x'));
+            io_result<http2::received_response> answer = co_await ends.client.send(what);
+            CHECK(answer.value().status == http::status::header_fields_too_large);
+            said got = co_await ask(ends, "/", http::method::post, std::string(1'001, 'x'));
+            CHECK(got.status == http::status::content_too_large);
+            // Of no declared size: the read beyond fails.
+            const auto write = [](http::body_writer to) -> task<io_result<>> {
+                const std::string much(5'000, 'x');
+                const io_result<std::size_t> put = co_await write_all(to, bytes_of(much));
+                co_return put.error();
+            };
+            what = request_of("/m", http::method::post);
+            answer = co_await ends.client.send(what, http::produced_by(write));
+            CHECK(answer.ok());
+            http2::received_response it = answer.take();
+            const io_result<std::string> text = co_await it.body.read_all(1'000);
+            CHECK(text.value() == "POST /m failed");
+            got = co_await ask(ends, "/static");
+            CHECK(got.body == "static");
+        };
+        co_await between(ends, talk);
+    });
+}
+
+TEST_CASE("http2: an answer that cannot be sent becomes 500, and an exception is told of") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto wrong = [](http::request& what) -> task<http::response> {
+            http::response made;
+            if (what.target() == "/field") made.fields.set("a", "x\ny");
+            if (what.target() == "/interim") made.status = http::status::early_hints;
+            if (what.target() == "/upgrade") {
+                made.upgrade = [](http::upgraded_connection) -> task<> { co_return; };
+            }
+            co_return made;
+        };
+        two_ends ends{wrong};
+        const auto talk = [&]() -> task<> {
+            for (const std::string_view target : {"/field", "/interim", "/upgrade"}) {
+                const said got = co_await ask(ends, target);
+                CHECK(got.status == http::status::internal_server_error);
+            }
+        };
+        co_await between(ends, talk);
+    });
+}
+
+TEST_CASE("http2: a producer that fails, or writes too little, resets its stream and no other") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto broken = [](http::request& what) -> task<http::response> {
+            const auto write = [](http::body_writer to) -> task<io_result<>> {
+                const io_result<std::size_t> put = co_await write_all(to, bytes_of("half"));
+                co_return put.error();
+            };
+            if (what.target() == "/half") {
+                co_return http::response{http::status::ok, http::produced_by(write, 8)};
+            }
+            co_return http::response{http::status::ok, http::static_text{"whole"}};
+        };
+        two_ends ends{broken};
+        const auto talk = [&]() -> task<> {
+            const http::request what = request_of("/half");
+            io_result<http2::received_response> answer = co_await ends.client.send(what);
+            if (answer.ok()) {
+                http2::received_response it = answer.take();
+                const io_result<std::string> text = co_await it.body.read_all(1'000);
+                CHECK(text.error() == errc::connection_aborted);
+            } else {
+                CHECK(answer.error() == errc::connection_aborted);
+            }
+            const said got = co_await ask(ends, "/");
+            CHECK(got.body == "whole");
+        };
+        co_await between(ends, talk);
+        CHECK(ends.served.ok());
+    });
+}
