@@ -12,7 +12,7 @@ namespace gyre::http2 {
 namespace {
 
 constexpr std::size_t read_bytes_first = 4 * 1024;
-constexpr std::size_t kept_bytes_max = 4 * 1024;
+constexpr std::size_t kept_output_bytes = 4 * 1024;
 constexpr duration goaway_wait = std::chrono::seconds{1};
 
 }  // namespace
@@ -251,7 +251,7 @@ task<> connection_core::write_all() {
         if (!any) {
             if (last_) break;
             if (finish_if_done()) continue;
-            if (out_.capacity() > kept_bytes_max && live() == 0) out_ = std::string{};
+            if (out_.capacity() > kept_output_bytes && live() == 0) out_ = std::string{};
             const io_result<> woken = co_await output_.wait();
             if (!woken.ok()) break;
             continue;

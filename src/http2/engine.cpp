@@ -61,6 +61,23 @@ struct engine::callbacks {
     }
     static int outcome(engine& it, breach why) noexcept { return it.note(why) ? stop_here : 0; }
 
+    // RFC 9113, 5.1.1: numbers only grow. nghttp2 drops a head whose number was passed over, as if its stream
+    // had been closed.
+    static int begin_frame(nghttp2_session* in, const nghttp2_frame_hd* head, void* user) noexcept {
+        engine& it = of(user);
+        if (it.options_.we == role::client || head->type != NGHTTP2_HEADERS) return 0;
+        const std::int32_t id = head->stream_id;
+        std::int32_t& place = it.begun_[it.begun_count_ % it.begun_.size()];
+        if (id > it.begun_last_) {
+            it.begun_last_ = place = id;
+            ++it.begun_count_;
+            return 0;
+        }
+        const bool remembered = id > place && std::ranges::find(it.begun_, id) == it.begun_.end();
+        const bool known = nghttp2_session_find_stream(in, id) != nullptr;
+        return outcome(it, remembered && !known ? breach::protocol : breach::none);
+    }
+
     // A field block begins. RFC 9113, 8.1: a request, a response or trailers.
     static int begin_headers(nghttp2_session* in, const nghttp2_frame* frame, void* user) noexcept {
         engine& it = of(user);
@@ -78,9 +95,6 @@ struct engine::callbacks {
             on->id = frame->hd.stream_id;
             on->known = true;
             nghttp2_session_set_stream_user_data(in, on->id, on);
-            // All streams get the same share: what peers say of priorities is ignored.
-            const nghttp2_extpri alike{NGHTTP2_EXTPRI_DEFAULT_URGENCY, 1};
-            nghttp2_session_change_extpri_stream_priority(in, on->id, &alike, 1);
         }
         if (on != nullptr) {
             on->head_bytes = on->field_count = 0;
@@ -242,6 +256,7 @@ engine::engine(const engine_options& options, engine_events& to) noexcept
     nghttp2_option* how = nullptr;
     expects(nghttp2_session_callbacks_new(&calls) == 0 && nghttp2_option_new(&how) == 0,
             "there is memory for a connection");
+    nghttp2_session_callbacks_set_on_begin_frame_callback(calls, &callbacks::begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(calls, &callbacks::begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(calls, &callbacks::header);
     nghttp2_session_callbacks_set_on_invalid_header_callback(calls, &callbacks::invalid_header);
@@ -251,7 +266,6 @@ engine::engine(const engine_options& options, engine_events& to) noexcept
     nghttp2_session_callbacks_set_on_stream_close_callback(calls, &callbacks::stream_close);
 
     nghttp2_option_set_no_auto_window_update(how, 1);
-    nghttp2_option_set_no_closed_streams(how, 1);
     nghttp2_option_set_max_outbound_ack(how, options.floods.queued_frames_max);
     nghttp2_option_set_max_settings(how, options.floods.settings_per_frame_max);
     // Counted here, for a reason of its own.
@@ -267,20 +281,17 @@ engine::engine(const engine_options& options, engine_events& to) noexcept
     nghttp2_session_callbacks_del(calls);
     expects(made == 0, "the memory of a connection is enough to begin with");
 
+    // Closed streams stay known for a while, as many as may be open: what comes on them is an error then. That
+    // nghttp2 does so hangs on the priorities of RFC 7540, which are therefore not turned off.
     std::array<nghttp2_settings_entry, 4> settings{};
-    settings[0] = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, options.windows.stream_bytes};
-    settings[1] = {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
-                   static_cast<std::uint32_t>(options.head_bytes_max)};
-    if (serves) {
-        // RFC 9218, 2.1.
-        settings[2] = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, options.streams_max};
-        settings[3] = {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1};
-    } else {
-        // RFC 9113, 8.4: nobody asks for what a server pushes.
-        settings[2] = {NGHTTP2_SETTINGS_ENABLE_PUSH, 0};
-        settings[3] = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 0};
-    }
-    check(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size()));
+    std::size_t count = 0;
+    settings[count++] = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, options.windows.stream_bytes};
+    settings[count++] = {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
+                         static_cast<std::uint32_t>(options.head_bytes_max)};
+    // RFC 9113, 8.4: nobody asks for what a server pushes.
+    settings[count++] = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, serves ? options.streams_max : 0};
+    if (!serves) settings[count++] = {NGHTTP2_SETTINGS_ENABLE_PUSH, 0};
+    check(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), count));
     if (options.windows.connection_bytes > window_first) {
         check(nghttp2_session_set_local_window_size(
             session_, NGHTTP2_FLAG_NONE, 0,

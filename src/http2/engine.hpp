@@ -15,6 +15,7 @@
 #include <http2/flood_guard.hpp>
 #include <http2/frame_scanner.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -168,10 +169,13 @@ private:
     nghttp2_session* session_ = nullptr;
     struct field_list;
     std::unique_ptr<field_list> fields_;
-    time_point now_{};                   // Of the call that is under way.
-    time_point preface_until_ = never;   // For the peer's first SETTINGS.
-    time_point block_until_ = never;     // For the field block that has begun.
-    time_point settings_until_ = never;  // For the acknowledgement of ours.
+    time_point now_{};                       // Of the call that is under way.
+    time_point preface_until_ = never;       // For the peer's first SETTINGS.
+    time_point block_until_ = never;         // For the field block that has begun.
+    time_point settings_until_ = never;      // For the acknowledgement of ours.
+    std::array<std::int32_t, 128> begun_{};  // Streams of the peer's, the last ones: a ring.
+    std::size_t begun_count_ = 0;
+    std::int32_t begun_last_ = 0;
     std::size_t streams_ = 0;
     breach why_ = breach::none;
     std::size_t data_bytes_ = 0;  // Of the DATA frame that comes.

@@ -9,7 +9,7 @@
 namespace gyre::http2 {
 namespace {
 
-constexpr std::size_t kept_bytes_max = 16 * 1024;
+constexpr std::size_t kept_body_bytes = 16 * 1024;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ incoming_body::incoming_body(connection_core& on, engine_stream& of, const limit
 
 void incoming_body::clear() noexcept {
     waiting_.consume(waiting_.size());
-    if (waiting_.capacity() > kept_bytes_max) waiting_.shrink_to_fit();
+    if (waiting_.capacity() > kept_body_bytes) waiting_.shrink_to_fit();
     came_.reset();
     declared_.reset();
     came_behind.clear();

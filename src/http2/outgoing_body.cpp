@@ -8,7 +8,7 @@
 namespace gyre::http2 {
 namespace {
 
-constexpr std::size_t kept_bytes_max = 16 * 1024;
+constexpr std::size_t kept_piece_bytes = 16 * 1024;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ outgoing_body::outgoing_body(connection_core& on, engine_stream& of, std::size_t
 
 void outgoing_body::clear() noexcept {
     collected_.consume(collected_.size());
-    if (collected_.capacity() > kept_bytes_max) collected_.shrink_to_fit();
+    if (collected_.capacity() > kept_piece_bytes) collected_.shrink_to_fit();
     whole_ = {};
     trailers_ = nullptr;
     room_.reset();

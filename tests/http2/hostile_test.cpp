@@ -31,7 +31,7 @@ task<http::response> wait_long(http::request&) {
 }
 
 struct storm {
-    const char* name;
+    std::string name;
     http2::breach expected;
     std::function<std::string(std::uint32_t)> round;
 };
@@ -205,7 +205,7 @@ TEST_CASE("http2: a peer that asks and does not read is given up") {
 
 TEST_CASE("http2: what the protocol forbids ends the connection with the code of the clause") {
     struct row {
-        const char* name;
+        std::string name;
         std::string sent;
         http2::breach expected;
         std::uint32_t code;
