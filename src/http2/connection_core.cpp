@@ -91,7 +91,9 @@ task<> connection_core::read_all() {
     error why;
     for (;;) {
         if (wire().why() != breach::none || finished_ || write_failed_) break;
-        const time_point until = std::min(wire().deadline(), own_deadline());
+        // Streams may end while it reads: it looks again at least so often.
+        const time_point until = std::min(
+            {wire().deadline(), own_deadline(), deadline_after(now(), times().idle_max)});
         io_result<std::size_t> got;
         if (draining_) {
             got = co_await with_deadline(until, stream_.read_some(mutable_buffer{in_}));
