@@ -52,9 +52,11 @@ public:
 
     /// Both run in `group`.
     void begin(task_group& group) {
-        group.spawn(serve());
-        group.spawn(run());
+        begin_server(group);
+        begin_client(group);
     }
+    void begin_server(task_group& group) { group.spawn(serve()); }
+    void begin_client(task_group& group) { group.spawn(run()); }
 
     http2::client_connection client;
     http2::connection_options options;
