@@ -285,37 +285,3 @@ TEST_CASE("http2: a malformed request is reset, and others on its connection are
         }
     });
 }
-
-TEST_CASE("http2: peers that are too slow are given up, each for its reason") {
-    on_every_backend([](io_context&) -> task<> {
-        const auto nothing = [](std::uint32_t) { return std::string{}; };
-        http2::connection_options options = brief();
-        options.times.head_max = 30ms;
-        const outcome head =
-            co_await attack(greeting() + frame_of(frame::headers, 0, 1, block_of("GET", "/")),
-                            nothing, 0, options, echo);
-        CHECK(head.breached == http2::breach::head_too_slow);
-        CHECK(head.served.error() == errc::timed_out);
-        // Bytes of one frame, one at a time, are no frame.
-        const std::string slow = frame_of(frame::headers, end_headers, 1, block_of("GET", "/"));
-        const outcome trickle = co_await attack(greeting() + slow.substr(0, slow.size() - 1),
-                                                nothing, 0, options, echo);
-        CHECK(trickle.breached == http2::breach::head_too_slow);
-        const outcome silent = co_await attack({}, nothing, 0, options, echo);
-        CHECK(silent.breached == http2::breach::head_too_slow);
-
-        // RFC 9113, 6.5.3.
-        options = brief();
-        options.times.settings_max = 30ms;
-        const outcome settings = co_await attack(greeting(), nothing, 0, options, echo);
-        CHECK(settings.breached == http2::breach::settings_too_slow);
-        CHECK(goaway_code(settings.heard) == 4U);
-
-        options = brief();
-        options.times.idle_max = 20ms;
-        const outcome idle = co_await attack(greeting(), nothing, 0, options, echo);
-        CHECK(idle.breached == http2::breach::none);
-        CHECK(idle.served.ok());
-        CHECK(goaway_code(idle.heard) == 0U);
-    });
-}
