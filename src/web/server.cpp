@@ -97,6 +97,10 @@ task<> serve_peer(site& of, stream_socket socket) {
     io_result<> ended;
     if (multiplexed) {
         ended = co_await serve_multiplexed(std::move(stream), of.handle, limits, hooks);
+        // What breaks HTTP/2 has names of its own, and no refusal to be told by.
+        if (ended.error() == errc::malformed || ended.error() == errc::limit_exceeded) {
+            count(options, &server_counters::refused);
+        }
     } else {
         ended = co_await http::serve_connection(std::move(stream), of.handle, limits, hooks);
     }
