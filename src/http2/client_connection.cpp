@@ -303,8 +303,8 @@ task<io_result<>> client_connection::state::await_head(client_exchange& it) {
         const std::uint64_t before = it.out.sent();
         const bool held = it.out.held();
         it.changed.reset();
-        const io_result<> changed = co_await with_timeout(
-            held ? options_.continue_time_max : options_.response_time_max, it.changed.wait());
+        const duration limit = held ? options_.continue_time_max : options_.response_time_max;
+        const io_result<> changed = co_await with_timeout(limit, it.changed.wait());
         if (changed.ok()) continue;
         if (changed.error() != errc::timed_out) co_return changed.error();
         if (held) let_body_go(it);

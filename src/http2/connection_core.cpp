@@ -43,7 +43,7 @@ void connection_core::send_trailers(engine_stream& on, const http::fields& trail
 task<io_result<>> connection_core::run() {
     env_ = co_await look_awaiter{[](const environment& env) noexcept { return &env; }};
     const time_point begun = env_->loop->read_clock();
-    heard_at_ = idle_since_ = begun;
+    heard_at_ = idle_since_ = busy_since_ = begun;
     wire().begin(begun);
     if (std::exchange(draining_, false)) begin_drain();  // It was closed before.
     const auto body = [this](task_group& group) { return run_in(group); };
@@ -58,6 +58,7 @@ task<> connection_core::run_in(task_group& group) {
     group_ = &group;
     group.spawn(read_all());
     group.spawn(write_all());
+    group.spawn(watch());
     begins();
     const io_result<> ended = co_await read_ended_.wait();
     if (ended.ok()) {
@@ -89,29 +90,15 @@ task<> connection_core::read_all() {
     reader_ = co_await look_awaiter{[](const environment& env) noexcept { return env.chain; }};
     in_.resize(std::min(read_bytes_first, options_.read_bytes_max));
     error why;
-    for (;;) {
-        if (wire().why() != breach::none || finished_ || write_failed_) break;
-        // Streams may end while it reads: it looks again at least so often.
-        const time_point until = std::min(
-            {wire().deadline(), own_deadline(), deadline_after(now(), times().idle_max)});
+    while (!given_up() && !write_failed_) {
         io_result<std::size_t> got;
         if (draining_) {
-            got = co_await with_deadline(until, stream_.read_some(mutable_buffer{in_}));
+            got = co_await stream_.read_some(mutable_buffer{in_});
         } else {
-            got = co_await limited<any_read_awaiter>{stream_.read_some(mutable_buffer{in_}),
-                                                     time_left(until, now()),
-                                                     stop_filter::drain_as_stop};
+            got = co_await idle(stream_.read_some(mutable_buffer{in_}));
         }
         if (got.ok()) {
-            heard_at_ = now();
-            pinged_ = false;
-            wire().receive(const_buffer{in_}.first(got.value()), heard_at_);
-            if (got.value() == in_.size() && in_.size() < options_.read_bytes_max) {
-                in_.resize(std::min(in_.size() * 4, options_.read_bytes_max));
-            }
-            if (wire().wants_write()) wake();
-        } else if (got.error() == errc::timed_out) {
-            expire();
+            receive(got.value());
         } else if (got.error() == errc::canceled && !reader_->stopping()) {
             begin_drain();
         } else {
@@ -120,6 +107,21 @@ task<> connection_core::read_all() {
         }
     }
     end_reading(why);
+}
+
+void connection_core::receive(std::size_t size) noexcept {
+    heard_at_ = now();
+    pinged_ = false;
+    wire().receive(const_buffer{in_}.first(size), heard_at_);
+    if (size == in_.size() && size < options_.read_bytes_max) {
+        in_.resize(std::min(size * 4, options_.read_bytes_max));
+    }
+    look_again();
+    if (wire().wants_write()) wake();
+}
+
+void connection_core::stop_reader() noexcept {
+    if (reader_ != nullptr) reader_->request(stop_level::stop);
 }
 
 // Everything on the connection ends with this.
@@ -145,7 +147,39 @@ void connection_core::end_reading(error why) noexcept {
     last_ = true;
     if (!lingers_ && writer_ != nullptr) writer_->request(stop_level::stop);
     read_ended_.set();
+    look_.set();
     wake();
+}
+
+// -------- Deadlines --------
+
+// The only one that waits for time to pass: a stream that begins or ends moves what is due while a read goes
+// on, and a request while nothing is heard.
+task<> connection_core::watch() {
+    while (!over_ && !given_up()) {
+        look_.reset();
+        watched_until_ = deadline();
+        const io_result<> woken = co_await with_deadline(watched_until_, look_.wait());
+        if (woken.error() == errc::timed_out) expire();
+        else if (!woken.ok()) break;
+    }
+}
+
+// Something may be due earlier than what is waited for. What is due later is found out when that is due.
+void connection_core::look_again() noexcept {
+    note_use();
+    if (deadline() < watched_until_) look_.set();
+}
+
+void connection_core::note_use() noexcept {
+    const std::size_t alive = live();
+    if (alive == 0 && live_before_ > 0) idle_since_ = now();
+    if (alive > 0 && live_before_ == 0) busy_since_ = now();
+    live_before_ = alive;
+}
+
+time_point connection_core::deadline() const noexcept {
+    return std::min(wire().deadline(), own_deadline());
 }
 
 time_point connection_core::own_deadline() const noexcept {
@@ -154,31 +188,34 @@ time_point connection_core::own_deadline() const noexcept {
     }
     if (live() == 0) return deadline_after(idle_since_, times().idle_max);
     if (pinged_) return deadline_after(pinged_at_, times().ping_max);
-    return deadline_after(heard_at_, times().ping_after);
+    return deadline_after(std::max(heard_at_, busy_since_), times().ping_after);
 }
 
 void connection_core::expire() noexcept {
     const time_point at = now();
+    note_use();
     wire().expire(at);
+    if (at >= own_deadline()) expire_own(at);
+    if (given_up()) stop_reader();
+    wake();
+}
+
+void connection_core::expire_own(time_point at) noexcept {
     if (draining_ || goaway_said_) {
-        if (at >= drain_until_) {
-            // Bounded: what has not ended by now is given up.
-            fail_streams(error{errc::timed_out});
-            finished_ = true;
-        } else if (at >= goaway_until_ && !goaway_said_) {
-            say_goaway();
-        }
+        if (at < drain_until_) return say_goaway();
+        // Bounded: what has not ended by now is given up.
+        fail_streams(error{errc::timed_out});
+        finished_ = true;
     } else if (live() == 0) {
-        if (at >= deadline_after(idle_since_, times().idle_max)) say_goaway();
+        say_goaway();
     } else if (pinged_) {
         // RFC 9113, 6.7.
-        if (at >= deadline_after(pinged_at_, times().ping_max)) wire().give_up(breach::silence);
-    } else if (at >= deadline_after(heard_at_, times().ping_after)) {
+        wire().give_up(breach::silence);
+    } else {
         wire().ping();
         pinged_ = true;
         pinged_at_ = at;
     }
-    wake();
 }
 
 // -------- GOAWAY --------
@@ -197,6 +234,7 @@ void connection_core::begin_drain() noexcept {
         wire().announce_goaway();
         goaway_until_ = deadline_after(at, goaway_wait);
     }
+    look_again();
     wake();
 }
 
@@ -206,6 +244,7 @@ void connection_core::say_goaway() noexcept {
     drain_until_ = std::min(drain_until_, deadline_after(now(), times().drain_max));
     closes_intake();
     wire().goaway(error_code::none);
+    look_again();
     wake();
 }
 
@@ -222,10 +261,7 @@ void connection_core::goaway_came(error_code code, std::int32_t) noexcept {
 
 // Nothing is left to be said. True if there is something to write now.
 bool connection_core::finish_if_done() noexcept {
-    const std::size_t alive = live();
-    if (alive == 0 && live_before_ > 0) idle_since_ = now();
-    live_before_ = alive;
-    if (alive > 0 || over_) return false;
+    if (live() > 0 || over_) return false;
     if ((draining_ || peer_going_) && !goaway_said_) {
         // A drain waits for requests on their way; a peer that goes has none.
         if (!peer_going_) return false;
@@ -234,7 +270,7 @@ bool connection_core::finish_if_done() noexcept {
     }
     if (goaway_said_ && !finished_) {
         finished_ = true;
-        if (reader_ != nullptr) reader_->request(stop_level::stop);
+        stop_reader();
     }
     return false;
 }
@@ -247,13 +283,12 @@ task<> connection_core::write_all() {
         output_.reset();
         out_.clear();
         const bool any = wire().produce(out_, options_.write_bytes_max, now());
-        if (wire().why() != breach::none && reader_ != nullptr) {
-            reader_->request(stop_level::stop);
-        }
+        if (wire().why() != breach::none) stop_reader();
+        look_again();
         if (!any) {
             if (last_) break;
             if (finish_if_done()) continue;
-            if (out_.capacity() > kept_output_bytes && live() == 0) out_ = std::string{};
+            shrink_output();
             const io_result<> woken = co_await output_.wait();
             if (!woken.ok()) break;
             continue;
@@ -266,11 +301,15 @@ task<> connection_core::write_all() {
         }
         if (!put.ok()) {
             write_failed_ = put.error();
-            if (reader_ != nullptr) reader_->request(stop_level::stop);
+            stop_reader();
             break;
         }
     }
     writer_ = nullptr;
+}
+
+void connection_core::shrink_output() noexcept {
+    if (out_.capacity() > kept_output_bytes && live() == 0) out_ = std::string{};
 }
 
 }  // namespace gyre::http2

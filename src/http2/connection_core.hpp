@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What both sides of a connection of HTTP/2 share: one coroutine that reads, one that writes, and its end.
+// What both sides of a connection of HTTP/2 share: one coroutine that reads, one that writes, one that watches
+// the time, and the connection's end.
 //
 // The engine says what bytes mean; here is when they are read and written, how long a peer is waited for, and
 // in which order things end: intake first, then streams, then the connection.
@@ -82,9 +83,23 @@ private:
     [[nodiscard]] task<> run_in(task_group& group);
     [[nodiscard]] task<> read_all();
     [[nodiscard]] task<> write_all();
+    [[nodiscard]] task<> watch();
     [[nodiscard]] task<> linger();
+    void receive(std::size_t size) noexcept;
+    void stop_reader() noexcept;
+    void shrink_output() noexcept;
+
+    void look_again() noexcept;
+    void note_use() noexcept;
+    [[nodiscard]] time_point deadline() const noexcept;
     [[nodiscard]] time_point own_deadline() const noexcept;
     void expire() noexcept;
+    void expire_own(time_point at) noexcept;
+    /// Nothing else of the peer's is listened to.
+    [[nodiscard]] bool given_up() const noexcept {
+        return finished_ || wire().why() != breach::none;
+    }
+
     void say_goaway() noexcept;
     [[nodiscard]] bool finish_if_done() noexcept;
     void end_reading(error why) noexcept;
@@ -93,6 +108,7 @@ private:
     any_stream stream_;
     std::optional<engine> engine_;
     event output_;
+    event look_;  // `watch` has something to look at.
     event read_ended_;
     std::vector<std::byte> in_;
     std::string out_;
@@ -104,6 +120,8 @@ private:
     time_point heard_at_;
     time_point pinged_at_;
     time_point idle_since_;
+    time_point busy_since_;
+    time_point watched_until_ = time_point::min();  // What `watch` waits for; before it does, nothing.
     time_point goaway_until_ = never;  // Of a drain: for the second step.
     time_point drain_until_ = never;
     std::size_t live_before_ = 0;

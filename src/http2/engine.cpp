@@ -281,8 +281,8 @@ engine::engine(const engine_options& options, engine_events& to) noexcept
     nghttp2_session_callbacks_del(calls);
     expects(made == 0, "the memory of a connection is enough to begin with");
 
-    // Closed streams stay known for a while, as many as may be open: what comes on them is an error then. That
-    // nghttp2 does so hangs on the priorities of RFC 7540, which are therefore not turned off.
+    // Closed streams stay known for a while, as many as may be open: what comes on them is an error then.
+    // That nghttp2 does so hangs on the priorities of RFC 7540, which are therefore not turned off.
     std::array<nghttp2_settings_entry, 4> settings{};
     std::size_t count = 0;
     settings[count++] = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, options.windows.stream_bytes};

@@ -2,8 +2,8 @@
 //
 // HTTP/2 without I/O: bytes in, events and bytes out.
 //
-// It wraps nghttp2, which knows frames, HPACK, windows and the states of streams, and adds what that leaves to
-// its users: bounds on what a peer may do, deadlines (the time is handed in), one reason for each end.
+// It wraps nghttp2, which knows frames, HPACK, windows and the states of streams, and adds what that leaves
+// to its users: bounds on what a peer may do, deadlines (the time is handed in), one reason for each end.
 #pragma once
 
 #include <gyre/base/buffer.hpp>

@@ -43,7 +43,8 @@ struct outcome {
     std::uint32_t rounds = 0;
 };
 
-// Sends `first` and then round after round until the server ends, or `rounds_max` are over; then it stays silent.
+// Sends `first` and then round after round until the server ends, or `rounds_max` are over; then it stays
+// silent.
 task<outcome> attack(std::string first, std::function<std::string(std::uint32_t)> round,
                      std::uint32_t rounds_max, http2::connection_options options,
                      http::handler handle) {
@@ -145,7 +146,8 @@ TEST_CASE("http2: each flood ends the connection with its own reason, and with E
          }},
         {"a bomb of HPACK", breach::head_size,
          [](std::uint32_t) {
-             // RFC 7541, 6.2.1 and 6.1: one field of 4,000 bytes is put into the table, and named by one byte.
+             // RFC 7541, 6.2.1 and 6.1: one field of 4,000 bytes is put into the table, and named by
+             // one byte.
              std::string block = block_of("GET", "/");
              block.append("\x40\x01x\x7f\xa1\x1e").append(4000, 'a');
              block.append(8000, '\xbe');

@@ -101,7 +101,7 @@ public:
     /// Cancellation:  a drain lets pending requests end, for at most `drain_max`, and begins no other; a
     ///                stop ends them: `errc::canceled`.
     /// Threads:       the connection's loop.
-    /// Cost:          three frames for all requests.
+    /// Cost:          six frames for all requests, and one timer.
     [[nodiscard]] task<io_result<>> run();
 
     /// Sends a request and reads the head of its response. Responses of 1xx are read over. Any number may be
@@ -112,10 +112,10 @@ public:
     ///               A field `expect: 100-continue` in `what` makes a body wait for the server's word.
     /// @return The head, and the stream of the body.
     ///
-    /// Errors:        `errc::invalid_argument` for a request that cannot be sent; `errc::closed` after GOAWAY,
-    ///                or the end; `errc::timed_out`; those of `error_for(error_code)` for a stream that the
-    ///                server has reset; `errc::limit_exceeded`, `errc::malformed` for what came; those of the
-    ///                connection. `value().unprocessed` tells whether to send it again.
+    /// Errors:        `errc::invalid_argument` for a request that cannot be sent; `errc::closed` after
+    ///                GOAWAY, or the end; `errc::timed_out`; those of `error_for(error_code)` for a stream
+    ///                that the server has reset; `errc::limit_exceeded`, `errc::malformed` for what came;
+    ///                those of the connection. `value().unprocessed` tells whether to send it again.
     /// Cancellation:  `errc::canceled`; the server is told (CANCEL), and other requests go on.
     /// Threads:       the connection's loop.
     /// Cost:          two frames, one more for a producer, and a record.

@@ -93,9 +93,9 @@ struct connection_hooks {
 /// Cancellation:  a drain says GOAWAY in two steps, lets open streams end for at most `drain_max`, and
 ///                closes; a stop ends everything: `errc::canceled`.
 /// Threads:       the caller's executor; handlers too.
-/// Cost:          for the connection four frames, the engine (some 20 KiB) and two buffers; for a request
-///                two frames beside the handler's, and a record that is used again. Answers that are ready
-///                together are written together.
+/// Cost:          for the connection six frames, one timer, the engine (some 20 KiB) and two buffers; for a
+///                request two frames beside the handler's, and a record that is used again. Answers that are
+///                ready together are written together.
 [[nodiscard]] task<io_result<>> serve_connection(any_stream stream, const http::handler& handle,
                                                  const connection_options& options,
                                                  const connection_hooks& hooks);
