@@ -26,7 +26,7 @@ void flood_balance::fill(time_point now) noexcept {
     // Capped before it is multiplied: a clock may jump.
     const std::int64_t counted = std::min<std::int64_t>(passed.count(), std::int64_t{1} << 20);
     left_ += counted * limit_.per_second * unit / 1000;
-    filled_at_ = now;
+    filled_at_ += passed;  // The rest of a millisecond counts the next time.
     cap();
 }
 
