@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What both sides of a connection of HTTP/2 share: one coroutine that reads, one that writes, one that watches
-// the time, and the connection's end.
+// What both sides of a connection of HTTP/2 share: one coroutine that reads, one that writes, one that
+// watches the time, and the connection's end.
 //
 // The engine says what bytes mean; here is when they are read and written, how long a peer is waited for, and
 // in which order things end: intake first, then streams, then the connection.
@@ -121,7 +121,8 @@ private:
     time_point pinged_at_;
     time_point idle_since_;
     time_point busy_since_;
-    time_point watched_until_ = time_point::min();  // What `watch` waits for; before it does, nothing.
+    time_point watched_until_ =
+        time_point::min();             // What `watch` waits for; before it does, nothing.
     time_point goaway_until_ = never;  // Of a drain: for the second step.
     time_point drain_until_ = never;
     std::size_t live_before_ = 0;
