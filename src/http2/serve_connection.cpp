@@ -206,9 +206,13 @@ task<> server_connection::ask(server_exchange& it) {
     it.request.set_peer(options_.peer);
     it.request.set_scheme(options_.scheme);
     exception_slot failure;
-    bool waited = false;
-    http::started_handler running{handle_, it.request, failure, waited};
-    std::optional<http::response> answered = co_await running;
+    std::optional<task<http::response>> made;  // Nothing if it threw before it was a coroutine.
+    run_catching(failure, [&] { made.emplace(handle_(it.request)); });
+    std::optional<http::response> answered;
+    if (made) {
+        http::kept_in running{std::move(*made), failure};
+        answered = co_await running;
+    }
     if (answered) {
         it.answer.emplace(std::move(*answered));
         co_return;
