@@ -161,7 +161,7 @@ void client_connection::state::body_ends(engine_stream& of) noexcept { of_engine
 // RFC 9113, 8.7: what was refused, or came behind the last stream of GOAWAY, was not seen to.
 void client_connection::state::closes(engine_stream& of, error_code code) noexcept {
     client_exchange& it = of_engine(of);
-    it.reset_by = code;
+    if (!it.reset_sent) it.reset_by = code;
     it.unprocessed = code == error_code::refused_stream || !it.head_sent;
     if (it.in.came_whole() && it.head_done) {
         // The response is whole; what was left of the request is not wanted.
@@ -171,8 +171,7 @@ void client_connection::state::closes(engine_stream& of, error_code code) noexce
         }
         return;
     }
-    it.fail(code == error_code::none ? error{errc::connection_reset, activity::read}
-                                     : error{error_for(code).code(), activity::read});
+    it.fail({error_of_close(it, code).code(), activity::read});
 }
 
 pulled client_connection::state::pull(engine_stream& of, mutable_buffer into) noexcept {

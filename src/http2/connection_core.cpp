@@ -248,6 +248,12 @@ void connection_core::say_goaway() noexcept {
     wake();
 }
 
+// A code that blames us blames the peer where it is ours.
+error connection_core::error_of_close(const engine_stream& of, error_code code) noexcept {
+    const error known = error_for(code);
+    return of.reset_sent && known == errc::protocol_error ? errc::malformed : known;
+}
+
 void connection_core::pong_came() noexcept {
     if (draining_ && !goaway_said_) say_goaway();
 }

@@ -71,6 +71,9 @@ protected:
     /// Neither side begins other streams.
     virtual void closes_intake() noexcept = 0;
 
+    /// What operations on a stream end with that was closed with `code`, by either side.
+    [[nodiscard]] static error error_of_close(const engine_stream& of, error_code code) noexcept;
+
     void goaway_came(error_code code, std::int32_t last_stream) noexcept override;
     void pong_came() noexcept override;
 

@@ -197,6 +197,9 @@ struct engine::callbacks {
                 }
                 break;
             case NGHTTP2_RST_STREAM:
+                if (engine_stream* const on = stream(in, frame->hd.stream_id)) {
+                    on->reset_sent = true;
+                }
                 // A peer can make us open and reset streams by its errors alone.
                 if (blames_peer(frame->rst_stream.error_code)) {
                     static_cast<void>(it.note(it.guard_.stream_error(it.now_)));

@@ -37,6 +37,7 @@ struct engine_stream {
     bool head_too_large = false;  ///< It has exceeded its bound, and the rest was dropped.
     bool known = false;           ///< The engine has it.
     bool head_sent = false;       ///< Ours has left.
+    bool reset_sent = false;      ///< It was reset by us.
 };
 
 /// How much of a body was handed out.

@@ -152,7 +152,7 @@ void server_connection::closes(engine_stream& of, error_code code) noexcept {
     if (!it.running) return keep(it);
     // RFC 9113, 6.4: after the end of both sides this is no reset.
     const bool whole = it.out.done() && code == error_code::none;
-    const error why = whole ? error{errc::connection_reset} : error_for(code);
+    const error why = error_of_close(it, code);
     it.in.fail(why);
     if (!it.out.done()) it.out.fail(why);
     if (!whole && it.chain != nullptr) it.chain->request(stop_level::stop);
