@@ -94,7 +94,7 @@ public:
 
     /// Reads and writes for all requests until the connection ends: begun once, as a child of its owner.
     ///
-    /// @return ok for an orderly end: `close`, GOAWAY without an error, idleness, a drain.
+    /// @return ok for an orderly end: `close`, GOAWAY (`goaway_code` tells why), idleness, a drain.
     ///
     /// Errors:        those of `error_for(breach)`; `errc::connection_reset`, `errc::timed_out`; those of the
     ///                stream. Pending requests end with the same.
