@@ -7,7 +7,10 @@
 #include <http2/engine.hpp>
 #include <http2/frames.hpp>
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,14 +38,14 @@ public:
         told_stream& on = streams.emplace_back();
         on.to_send = std::move(body);
         on.trailed = trailed;
-        asked = wire.send_request(on, on.to_send.empty() && !trailed);
+        const bool asked = wire.send_request(on, on.to_send.empty() && !trailed);
+        CHECK(asked);
         return on;
     }
 
     http2::engine wire;
     std::string log;
     std::deque<told_stream> streams;
-    bool asked = false;     ///< The last request was sent.
     bool answers = true;    ///< Else requests stay open.
     bool refuses = false;   ///< Streams of the peer's.
     bool consumes = true;   ///< What comes is read at once.

@@ -201,7 +201,10 @@ TEST_CASE("http2: a graceful end is announced before it is said") {
     // Nothing new is begun after that.
     add_head(both.client.wire, "GET", "/");
     both.client.ask();
-    CHECK_FALSE(both.client.asked);
+    both.talk();
+    CHECK_FALSE(has(both.server.log, "5 opens"));
+    CHECK(both.client.wire.streams() == 0);
+    CHECK_FALSE(both.client.streams.back().head_sent);
 }
 
 TEST_CASE("http2: a head beyond its bound is marked and not kept, one far beyond is a breach") {
