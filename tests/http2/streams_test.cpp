@@ -375,6 +375,29 @@ TEST_CASE("http2 in a world: requests are answered over a link that delays and l
     CHECK(in.ran == errc::ok);
 }
 
+TEST_CASE(
+    "http2 in a world: a connection that breaks ends both sides, and soon where a request waits") {
+    test::link_options link;
+    link.latency = 20ms;
+    for (const duration broken_after : {1'000ms, 1'007ms, 1'023ms, 1'042ms, 1'061ms}) {
+        CAPTURE(broken_after.count());
+        two_machines in{link};
+        in.world.start(in.server, serve_one(in));
+        in.world.start(in.client, converse(in, 1'000'000, false));
+        static_cast<void>(in.world.run_for(broken_after));
+        CHECK(in.ran == errc::busy);
+        const time_point broken = in.world.now();
+        in.server.break_connections();
+        const auto outcome = in.world.run(10min);
+
+        // Whose request has arrived hears nothing until it asks: the answer to its PING is a reset.
+        CHECK_MESSAGE(outcome.ok(), outcome.text());
+        CHECK(in.world.now() - broken < in.options.times.ping_after + 1s);
+        CHECK((in.ran == errc::connection_reset || in.ran == errc::broken_pipe));
+        CHECK_FALSE(in.served == errc::ok);
+    }
+}
+
 TEST_CASE("http2 on sockets: requests are answered on every backend") {
     on_every_backend([](io_context&) -> task<> {
         auto acceptor = co_await tcp_acceptor::listen(endpoint::parse("127.0.0.1:0").value());

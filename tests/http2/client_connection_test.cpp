@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A client against servers that are written by hand: what each of their frames comes to.
+#include <gyre/http2/client_connection.hpp>
+
+#include <http2/by_hand.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace gyre;
+using namespace gyre::testing;
+using namespace std::chrono_literals;
+using http2::breach;
+using http2::error_code;
+
+namespace {
+
+std::string head(std::uint32_t stream, std::string_view status, std::uint8_t flags = 0,
+                 texts more = {}) {
+    std::string block = literal(":status", status);
+    for (const auto& [name, value] : more) block.append(literal(name, value));
+    return frame_of(frame::headers, static_cast<std::uint8_t>(end_headers | flags), stream, block);
+}
+
+std::string last_data(std::uint32_t stream, std::string_view text) {
+    return frame_of(frame::data, end_stream, stream, text);
+}
+
+std::string goaway(std::uint32_t last_stream, std::uint32_t code) {
+    return frame_of(frame::goaway, 0, 0, number(last_stream) + number(code));
+}
+
+// Asks once, says `said` when the request has come, and closes.
+task<asked> ask_once(client_by_hand& in, std::string said) {
+    asked got;
+    const auto talk = [&in, &got, &said](task_group& group) -> task<> {
+        group.spawn(in.ask(got, "/"));
+        co_await in.greet();
+        static_cast<void>(co_await in.peer.hear(frame::headers));
+        static_cast<void>(co_await in.peer.say(said));
+        while (got.failed == errc::busy) static_cast<void>(co_await sleep_for(1ms));
+        in.client.close();
+        co_await in.peer.hear_out();
+    };
+    co_await in.run(talk);
+    co_return got;
+}
+
+}  // namespace
+
+TEST_CASE("http2: a client of no connection asks nothing") {
+    in_a_world([]() -> task<> {
+        http2::client_connection none;
+        CHECK_FALSE(none.reusable());
+        CHECK(none.streams_free() == 0);
+        CHECK(none.why() == breach::none);
+        const http::request what = request_of("/");
+        const io_result<http2::received_response> got = co_await none.send(what);
+        CHECK(got.error() == errc::closed);
+        CHECK(got.value().unprocessed);
+        const io_result<> ran = co_await none.run();
+        CHECK(ran.error() == errc::closed);
+        none.close();
+    });
+}
+
+TEST_CASE("http2: a request that cannot be sent is not sent") {
+    in_a_world([]() -> task<> {
+        client_by_hand in;
+        const auto talk = [&in](task_group&) -> task<> {
+            co_await in.greet();
+            http::request what = request_of("/");
+            what.fields.add("a", "x\r\ny");
+            const io_result<http2::received_response> got = co_await in.client.send(what);
+            CHECK(got.error() == errc::invalid_argument);
+            CHECK(got.value().unprocessed);
+            in.client.close();
+            co_await in.peer.hear_out();
+        };
+        co_await in.run(talk);
+        CHECK(in.peer.count(frame::headers) == 0);
+        CHECK(in.ran.ok());
+    });
+}
+
+TEST_CASE("http2: an answer comes with its interim heads read over, its body and its trailers") {
+    // RFC 9113, 8.1.
+    in_a_world([]() -> task<> {
+        client_by_hand in;
+        const std::string trailers =
+            frame_of(frame::headers, end_headers | end_stream, 1, literal("sum", "9"));
+        const asked got = co_await ask_once(in, head(1, "103") + head(1, "102") + head(1, "200") +
+                                                    frame_of(frame::data, 0, 1, "some ") +
+                                                    frame_of(frame::data, 0, 1, "text") + trailers);
+        CHECK_FALSE(got.failed);
+        CHECK(got.status == http::status::ok);
+        CHECK_FALSE(got.body_failed);
+        CHECK(got.body == "some text");
+        CHECK(got.sum == "9");
+        CHECK(in.ran.ok());
+    });
+}
+
+TEST_CASE("http2: interim heads without end are no answer") {
+    in_a_world([]() -> task<> {
+        http2::client_options options;
+        options.interim_max = 3;
+        client_by_hand in{options};
+        const std::string interim = head(1, "103");
+        const asked got = co_await ask_once(in, interim + interim + interim + interim);
+        CHECK(got.failed == errc::malformed);
+        CHECK(reset_code(in.peer.heard(), 1) == 1U);
+        CHECK(in.ran.ok());
+    });
+}
+
+TEST_CASE("http2: each code of a reset is an error that tells what to do") {
+    // RFC 9113, 7 and 8.7.
+    for (const auto code :
+         {error_code::none, error_code::protocol, error_code::internal, error_code::refused_stream,
+          error_code::cancel, error_code::enhance_your_calm, error_code::http_1_1_required,
+          static_cast<error_code>(0x99)}) {
+        CAPTURE(http2::describe(code));
+        in_a_world([code]() -> task<> {
+            client_by_hand in;
+            const std::string reset =
+                frame_of(frame::rst_stream, 0, 1, number(static_cast<std::uint32_t>(code)));
+            const asked got = co_await ask_once(in, reset);
+            CHECK(got.failed == http2::error_for(code).code());
+            CHECK(got.reset_by == code);
+            CHECK(got.unprocessed == (code == error_code::refused_stream));
+            CHECK(in.client.why() == breach::none);
+            CHECK(in.ran.ok());
+        });
+    }
+}
+
+TEST_CASE("http2: a body that ends before its time fails its reader") {
+    // RFC 9113, 8.1.1.
+    struct row {
+        std::string said;
+        errc expected;
+        bool by_peer;
+    };
+    const std::string sized = head(1, "200", 0, {{"content-length", "9"}});
+    const row rows[] = {
+        {sized + last_data(1, "short"), errc::malformed, false},
+        {sized + frame_of(frame::data, 0, 1, "ten bytes "), errc::malformed, false},
+        {sized + frame_of(frame::data, 0, 1, "half") + frame_of(frame::rst_stream, 0, 1, number(2)),
+         errc::connection_aborted, true},
+        {head(1, "200") + frame_of(frame::data, 0, 1, "half") +
+             frame_of(frame::rst_stream, 0, 1, number(0)),
+         errc::connection_reset, true},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.said);
+        in_a_world([&each]() -> task<> {
+            client_by_hand in;
+            asked got;
+            const auto talk = [&in, &got, &each](task_group& group) -> task<> {
+                const auto ask = [&in, &got]() -> task<> {
+                    co_await in.ask(got, "/");
+                    in.client.close();
+                };
+                group.spawn(ask);
+                co_await in.greet();
+                static_cast<void>(co_await in.peer.hear(frame::headers));
+                static_cast<void>(co_await in.peer.say(each.said));
+                co_await in.peer.hear_out();
+            };
+            co_await in.run(talk);
+            const error failed = got.failed ? got.failed : got.body_failed;
+            CHECK(failed == each.expected);
+            CHECK(reset_code(in.peer.heard(), 1).has_value() != each.by_peer);
+            CHECK(in.ran.ok());
+        });
+    }
+}
+
+TEST_CASE("http2: a head that is too large, or malformed, fails its request and no other") {
+    // RFC 9113, 8.1.1, 8.3.2 and 10.5.1.
+    struct row {
+        std::string said;
+        errc expected;
+        std::uint32_t code;
+    };
+    const std::string big(120, 'b');
+    const row rows[] = {
+        {head(1, "200", 0, {{"a", big}, {"b", big}, {"c", big}}), errc::limit_exceeded, 8},
+        {head(1, "2000", end_stream), errc::malformed, 1},
+        {head(1, "200", end_stream, {{"connection", "close"}}), errc::malformed, 1},
+        {head(1, "200", end_stream, {{"Upper", "x"}}), errc::malformed, 1},
+        {head(1, "103", end_stream), errc::malformed, 1},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.said);
+        in_a_world([&each]() -> task<> {
+            http2::client_options options;
+            options.head_bytes_max = 400;
+            client_by_hand in{options};
+            asked bad;
+            asked good;
+            const auto talk = [&](task_group& group) -> task<> {
+                const auto ask = [&]() -> task<> {
+                    co_await in.ask(bad, "/bad");
+                    co_await in.ask(good, "/good");
+                    in.client.close();
+                };
+                group.spawn(ask);
+                co_await in.greet();
+                static_cast<void>(co_await in.peer.hear(frame::headers));
+                static_cast<void>(co_await in.peer.say(each.said));
+                static_cast<void>(co_await in.peer.hear(frame::headers, 2));
+                static_cast<void>(co_await in.peer.say(head(3, "200") + last_data(3, "fine")));
+                co_await in.peer.hear_out();
+            };
+            co_await in.run(talk);
+            CHECK(bad.failed == each.expected);
+            CHECK(bad.reset_by == error_code::none);
+            CHECK(reset_code(in.peer.heard(), 1) == each.code);
+            CHECK(good.body == "fine");
+            CHECK(in.ran.ok());
+        });
+    }
+}
+
+TEST_CASE("http2: what a server may never send ends the connection") {
+    struct row {
+        std::string said;
+        breach expected;
+        std::uint32_t code;
+    };
+    // RFC 9113, 8.4, 5.1.1, 6.5, 6.9 and 4.3.
+    const row rows[] = {
+        {frame_of(frame::push_promise, end_headers, 1, number(2) + block_of("GET", "/")),
+         breach::protocol, 1},
+        {head(2, "200"), breach::protocol, 1},
+        {frame_of(frame::settings, 0, 0, "12345"), breach::frame_size, 6},
+        {frame_of(frame::window_update, 0, 0, number(0x7fff'ffff)), breach::flow_control, 3},
+        {frame_of(frame::headers, end_headers, 1, "\xff\xff\xff\xff\xff\xff"), breach::compression,
+         9},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.said);
+        in_a_world([&each]() -> task<> {
+            client_by_hand in;
+            asked got;
+            const auto talk = [&in, &got, &each](task_group& group) -> task<> {
+                group.spawn(in.ask(got, "/"));
+                co_await in.greet();
+                static_cast<void>(co_await in.peer.hear(frame::headers));
+                static_cast<void>(co_await in.peer.say(each.said));
+                co_await in.peer.hear_out();
+            };
+            co_await in.run(talk);
+            CHECK_MESSAGE(in.client.why() == each.expected, http2::describe(in.client.why()));
+            CHECK(goaway_code(in.peer.heard()) == each.code);
+            CHECK(in.ran.error() == errc::malformed);
+            CHECK(got.failed == errc::malformed);
+            CHECK_FALSE(in.client.reusable());
+        });
+    }
+}
+
+TEST_CASE("http2: GOAWAY tells which requests may be sent again") {
+    // RFC 9113, 6.8 and 8.7.
+    in_a_world([]() -> task<> {
+        client_by_hand in;
+        std::vector<asked> got(4);
+        const auto talk = [&in, &got](task_group& group) -> task<> {
+            for (std::size_t each = 0; each < 3; ++each) group.spawn(in.ask(got[each], "/"));
+            co_await in.greet();
+            static_cast<void>(co_await in.peer.hear(frame::headers, 3));
+            static_cast<void>(co_await in.peer.say(goaway(3, 0xb)));
+            while (got[2].failed == errc::busy) static_cast<void>(co_await sleep_for(1ms));
+            CHECK_FALSE(in.client.reusable());
+            CHECK(in.client.streams_free() == 0);
+            co_await in.ask(got[3], "/");
+            static_cast<void>(co_await in.peer.say(head(1, "200") + last_data(1, "one")));
+            static_cast<void>(co_await in.peer.say(head(3, "200") + last_data(3, "two")));
+            co_await in.peer.hear_out();
+        };
+        co_await in.run(talk);
+        CHECK(got[0].body == "one");
+        CHECK(got[1].body == "two");
+        CHECK(got[2].failed == errc::connection_refused);
+        CHECK(got[2].unprocessed);
+        CHECK(got[3].failed == errc::closed);
+        CHECK(got[3].unprocessed);
+        CHECK(in.client.goaway_code() == error_code::enhance_your_calm);
+        CHECK(in.ran.ok());
+        CHECK(in.peer.count(frame::headers) == 3);
+    });
+}
+
+TEST_CASE("http2: a server that ends without a word fails who waits, and nobody else") {
+    // RFC 9113, 9.1.
+    for (const bool waits : {false, true}) {
+        CAPTURE(waits);
+        in_a_world([waits]() -> task<> {
+            client_by_hand in;
+            asked got;
+            const auto talk = [&in, &got, waits](task_group& group) -> task<> {
+                if (waits) group.spawn(in.ask(got, "/"));
+                co_await in.greet();
+                static_cast<void>(co_await in.peer.hear(frame::settings, 2));
+                if (waits) static_cast<void>(co_await in.peer.hear(frame::headers));
+                in.peer.close();
+            };
+            co_await in.run(talk);
+            CHECK(in.ran.error() == (waits ? errc::connection_reset : errc::ok));
+            CHECK(got.failed == (waits ? errc::connection_reset : errc::busy));
+            // It may have been seen to.
+            CHECK_FALSE(got.unprocessed);
+        });
+    }
+}
+
+TEST_CASE("http2: a request waits until the server allows a stream") {
+    // RFC 9113, 5.1.2 and 6.5.2.
+    in_a_world([]() -> task<> {
+        client_by_hand in;
+        asked got;
+        const std::string none = number(3, 2) + number(0);
+        const std::string one = number(3, 2) + number(1);
+        const auto talk = [&](task_group& group) -> task<> {
+            co_await in.greet(none);
+            static_cast<void>(co_await in.peer.hear(frame::settings, 2));
+            CHECK(in.client.streams_free() == 0);
+            group.spawn(in.ask(got, "/"));
+            static_cast<void>(co_await sleep_for(1s));
+            CHECK(got.failed == errc::busy);
+            static_cast<void>(co_await in.peer.say(frame_of(frame::settings, 0, 0, one)));
+            static_cast<void>(co_await in.peer.hear(frame::headers));
+            static_cast<void>(co_await in.peer.say(head(1, "200", end_stream)));
+            while (got.failed == errc::busy) static_cast<void>(co_await sleep_for(1ms));
+            in.client.close();
+            co_await in.peer.hear_out();
+        };
+        co_await in.run(talk);
+        CHECK_FALSE(got.failed);
+        CHECK(got.status == http::status::ok);
+    });
+}
+
+TEST_CASE("http2: PING is answered with what it carries, and what nobody knows is passed over") {
+    // RFC 9113, 6.7, 5.5 and 6.5.2.
+    in_a_world([]() -> task<> {
+        client_by_hand in;
+        const auto talk = [&in](task_group&) -> task<> {
+            co_await in.greet();
+            static_cast<void>(co_await in.peer.say(frame_of(frame::unknown, 0xff, 0, "what")));
+            const std::string setting = number(0xf0f0, 2) + number(7);
+            static_cast<void>(co_await in.peer.say(frame_of(frame::settings, 0, 0, setting)));
+            static_cast<void>(co_await in.peer.say(frame_of(frame::ping, 0, 0, "12345678")));
+            static_cast<void>(co_await in.peer.hear(frame::ping));
+            in.client.close();
+            co_await in.peer.hear_out();
+        };
+        co_await in.run(talk);
+        const std::vector<seen_frame> pings = in.peer.frames(frame::ping);
+        REQUIRE(pings.size() == 1);
+        CHECK(pings[0].flags == ack);
+        CHECK(pings[0].payload == "12345678");
+        CHECK(in.ran.ok());
+    });
+}
+
+TEST_CASE("http2: an answer that stays away is waited for from the last byte of its request") {
+    in_a_world([]() -> task<> {
+        const http2::client_options options;
+        client_by_hand in;
+        asked got;
+        const auto talk = [&in, &got](task_group& group) -> task<> {
+            const auto ask = [&in, &got]() -> task<> {
+                co_await in.ask(got, "/", "body");
+                in.client.close();
+            };
+            group.spawn(ask);
+            co_await in.greet();
+            // Alive, and no more than that.
+            for (int each = 0; each < 10; ++each) {
+                const bool put = co_await in.peer.say(frame_of(frame::ping, 0, 0, "12345678"));
+                if (!put) break;
+                static_cast<void>(co_await sleep_for(10s));
+            }
+            co_await in.peer.hear_out();
+        };
+        co_await in.run(talk);
+        CHECK(got.failed == errc::timed_out);
+        CHECK_FALSE(got.unprocessed);
+        CHECK(reset_code(in.peer.heard(), 1) == 8U);
+        CHECK(in.took >= options.response_time_max);
+        CHECK(in.ran.ok());
+    });
+}
