@@ -156,11 +156,14 @@ void server_connection::closes(engine_stream& of, error_code code) noexcept {
     it.in.fail(why);
     if (!it.out.done()) it.out.fail(why);
     if (!whole && it.chain != nullptr) it.chain->request(stop_level::stop);
-    it.closed_event.set();
+    it.changed.set();
 }
 
 pulled server_connection::pull(engine_stream& of, mutable_buffer into) noexcept {
-    return of_engine(of).out.pull(into);
+    server_exchange& it = of_engine(of);
+    const pulled got = it.out.pull(into);
+    if (it.out.done()) it.changed.set();
+    return got;
 }
 
 void server_connection::fail_streams(error why) noexcept {
@@ -171,7 +174,7 @@ void server_connection::fail_streams(error why) noexcept {
         it.in.fail(why);
         it.out.fail(why);
         if (it.chain != nullptr) it.chain->request(stop_level::stop);
-        it.closed_event.set();
+        it.changed.set();
     });
 }
 
@@ -290,10 +293,11 @@ task<> server_connection::await_close(server_exchange& it) {
         const std::uint64_t before = it.out.sent();
         const bool done = it.out.done();
         const duration limit = done ? times().linger_max : times().write_max;
-        const io_result<> closed = co_await with_timeout(limit, it.closed_event.wait());
-        if (closed.ok()) break;
-        if (closed.error() != errc::timed_out) break;
-        if (it.out.sent() != before || it.out.done() != done) continue;
+        it.changed.reset();
+        const io_result<> changed = co_await with_timeout(limit, it.changed.wait());
+        if (changed.ok()) continue;
+        if (changed.error() != errc::timed_out) break;
+        if (it.out.sent() != before) continue;
         wire().reset(it, done ? error_code::none : error_code::cancel);
         wake();
         break;

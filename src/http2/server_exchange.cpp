@@ -12,7 +12,7 @@ void server_exchange::clear() noexcept {
     out.clear();
     answer.reset();
     refused.reset();
-    closed_event.reset();
+    changed.reset();
     chain = nullptr;
     cookies_.clear();
     head_done = running = closed = has_authority_ = malformed_ = false;

@@ -40,8 +40,8 @@ public:
     outgoing_body out;
     std::optional<http::response> answer;
     std::optional<http::status> refused;  ///< Answered without the handler.
-    event closed_event;
-    stop_chain* chain = nullptr;  ///< Of its task.
+    event changed;                        ///< All of the answer has left, or the stream is closed.
+    stop_chain* chain = nullptr;          ///< Of its task.
     bool head_done = false;
     bool running = false;  ///< It has a task.
     bool closed = false;   ///< The engine knows it no longer, or the connection has ended.
