@@ -4,10 +4,9 @@
 #pragma once
 
 #include <gyre/base/buffer.hpp>
+#include <gyre/base/check.hpp>
 #include <http2/engine.hpp>
 #include <http2/frames.hpp>
-
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <chrono>
@@ -39,7 +38,7 @@ public:
         on.to_send = std::move(body);
         on.trailed = trailed;
         const bool asked = wire.send_request(on, on.to_send.empty() && !trailed);
-        CHECK(asked);
+        ensures(asked, "there is a stream left");
         return on;
     }
 
