@@ -449,6 +449,14 @@ TEST_CASE("price_quotes: tasks end together, first, in turn, and when they are s
     check_output(GYRE_PRICE_QUOTES, GYRE_EXAMPLES "/price_quotes.expected");
 }
 
+TEST_CASE("price_streams: requests on one connection are answered, or given up, by themselves") {
+    if (std::string_view{GYRE_PRICE_STREAMS}.empty()) {
+        MESSAGE("not built: it needs nghttp2");
+        return;
+    }
+    check_output(GYRE_PRICE_STREAMS, GYRE_EXAMPLES "/price_streams.expected");
+}
+
 TEST_CASE("price_board: between threads nothing is lost, and each question is answered") {
     check_output(GYRE_PRICE_BOARD, GYRE_EXAMPLES "/price_board.expected");
 }
