@@ -237,7 +237,8 @@ TEST_CASE("http2: heads and bodies beyond their bounds are answered, and no reas
     });
 }
 
-TEST_CASE("http2: an answer that cannot be sent becomes 500, and an exception is told of") {
+TEST_CASE("http2: an answer that cannot be sent becomes 500") {
+    // RFC 9113, 8.6: there is no upgrade.
     on_every_backend([](io_context&) -> task<> {
         const auto wrong = [](http::request& what) -> task<http::response> {
             http::response made;
@@ -260,6 +261,7 @@ TEST_CASE("http2: an answer that cannot be sent becomes 500, and an exception is
 }
 
 TEST_CASE("http2: a producer that fails, or writes too little, resets its stream and no other") {
+    // RFC 9113, 5.4.2.
     on_every_backend([](io_context&) -> task<> {
         const auto broken = [](http::request& what) -> task<http::response> {
             const auto write = [](http::body_writer to) -> task<io_result<>> {

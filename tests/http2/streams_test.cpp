@@ -39,7 +39,7 @@ task<> between(two_ends& ends, std::function<task<>()> talk) {
 }  // namespace
 
 TEST_CASE("http2: a handler that does not read makes its peer wait within the window") {
-    // RFC 9113, 5.2.2.
+    // RFC 9113, 5.2 and 6.9.2.
     on_every_backend([](io_context&) -> task<> {
         http2::connection_options options;
         options.windows.stream_bytes = options.windows.connection_bytes = 65'535;
@@ -131,6 +131,7 @@ TEST_CASE("http2: a client that does not read makes a producer wait, and no othe
 }
 
 TEST_CASE("http2: a request that is given up stops its handler, and no other") {
+    // RFC 9113, 5.4.2.
     on_every_backend([](io_context&) -> task<> {
         int canceled = 0;
         const auto sleepy = [&canceled](http::request& what) -> task<http::response> {
