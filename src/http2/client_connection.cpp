@@ -104,7 +104,7 @@ private:
     pulled pull(engine_stream& of, mutable_buffer into) noexcept override;
     void settings_came() noexcept override { serve_turns(); }
 
-    std::size_t live() const noexcept override { return wire().streams(); }
+    [[nodiscard]] std::size_t live() const noexcept override { return wire().streams(); }
     void begins() noexcept override;
     void fail_streams(error why) noexcept override;
     void closes_intake() noexcept override;
@@ -369,7 +369,7 @@ void client_connection::state::close() noexcept {
 received_response::received_response() noexcept = default;
 
 received_response::received_response(received_response&& other) noexcept
-    : http::received_response{std::move(other)},
+    : http::received_response{static_cast<http::received_response&&>(other)},
       unprocessed{other.unprocessed},
       reset_by{other.reset_by},
       stream_{std::exchange(other.stream_, nullptr)},
@@ -378,7 +378,7 @@ received_response::received_response(received_response&& other) noexcept
 received_response& received_response::operator=(received_response&& other) noexcept {
     if (this == &other) return *this;
     let_go();
-    http::received_response::operator=(std::move(other));
+    http::received_response::operator=(static_cast<http::received_response&&>(other));
     unprocessed = other.unprocessed;
     reset_by = other.reset_by;
     stream_ = std::exchange(other.stream_, nullptr);

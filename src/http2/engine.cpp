@@ -26,6 +26,11 @@ std::string_view text_of(const std::uint8_t* text, std::size_t size) noexcept {
     return {reinterpret_cast<const char*>(text), size};
 }
 
+std::string_view text_of(nghttp2_rcbuf* text) noexcept {
+    const nghttp2_vec at = nghttp2_rcbuf_get_buf(text);
+    return text_of(at.base, at.len);
+}
+
 breach breach_of(std::uint32_t code) noexcept {
     switch (code_of(code)) {
         case error_code::none: return breach::none;
@@ -103,13 +108,14 @@ struct engine::callbacks {
         return 0;
     }
 
-    static int header(nghttp2_session* in, const nghttp2_frame* frame, const std::uint8_t* name,
-                      std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
-                      std::uint8_t, void* user) noexcept {
+    static int header(nghttp2_session* in, const nghttp2_frame* frame, nghttp2_rcbuf* name_of_it,
+                      nghttp2_rcbuf* value_of_it, std::uint8_t, void* user) noexcept {
         engine& it = of(user);
         engine_stream* const on = stream(in, frame->hd.stream_id);
         if (on == nullptr) return 0;
-        on->head_bytes += name_size + value_size + field_overhead;
+        const std::string_view name = text_of(name_of_it);
+        const std::string_view value = text_of(value_of_it);
+        on->head_bytes += name.size() + value.size() + field_overhead;
         ++on->field_count;
         const std::size_t allowed = it.options_.head_bytes_max;
         if (on->head_bytes > allowed || on->field_count > it.options_.fields_max) {
@@ -117,14 +123,13 @@ struct engine::callbacks {
             // A few bytes of HPACK stand for thousands: far too much is not worth its decoding.
             return outcome(it, on->head_bytes > 8 * allowed ? breach::head_size : breach::none);
         }
-        it.events_.field(*on, text_of(name, name_size), text_of(value, value_size));
+        it.events_.field(*on, name, value);
         return 0;
     }
 
     // RFC 9113, 8.2.1: malformed, not merely ignored.
-    static int invalid_header(nghttp2_session* in, const nghttp2_frame* frame, const std::uint8_t*,
-                              std::size_t, const std::uint8_t*, std::size_t, std::uint8_t,
-                              void*) noexcept {
+    static int invalid_header(nghttp2_session* in, const nghttp2_frame* frame, nghttp2_rcbuf*,
+                              nghttp2_rcbuf*, std::uint8_t, void*) noexcept {
         nghttp2_submit_rst_stream(in, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
                                   NGHTTP2_PROTOCOL_ERROR);
         return stop_stream;
@@ -261,8 +266,8 @@ engine::engine(const engine_options& options, engine_events& to) noexcept
             "there is memory for a connection");
     nghttp2_session_callbacks_set_on_begin_frame_callback(calls, &callbacks::begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(calls, &callbacks::begin_headers);
-    nghttp2_session_callbacks_set_on_header_callback(calls, &callbacks::header);
-    nghttp2_session_callbacks_set_on_invalid_header_callback(calls, &callbacks::invalid_header);
+    nghttp2_session_callbacks_set_on_header_callback2(calls, &callbacks::header);
+    nghttp2_session_callbacks_set_on_invalid_header_callback2(calls, &callbacks::invalid_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(calls, &callbacks::frame_came);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, &callbacks::data);
     nghttp2_session_callbacks_set_on_frame_send_callback(calls, &callbacks::frame_sent);

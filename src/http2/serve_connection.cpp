@@ -59,7 +59,7 @@ private:
     pulled pull(engine_stream& of, mutable_buffer into) noexcept override;
     void settings_came() noexcept override {}
 
-    std::size_t live() const noexcept override { return live_; }
+    [[nodiscard]] std::size_t live() const noexcept override { return live_; }
     void begins() noexcept override {}
     void fail_streams(error why) noexcept override;
     void closes_intake() noexcept override {}

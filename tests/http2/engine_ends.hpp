@@ -141,7 +141,7 @@ private:
         return from;
     }
 
-    bool pass(engine_end& from, engine_end& to, std::size_t& passed) const {
+    [[nodiscard]] bool pass(engine_end& from, engine_end& to, std::size_t& passed) const {
         std::string bytes;
         if (!from.wire.produce(bytes, std::size_t{1} << 20, now)) return false;
         std::string_view rest{bytes};
