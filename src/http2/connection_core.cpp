@@ -214,7 +214,7 @@ void connection_core::expire_own(time_point at) noexcept {
     } else {
         wire().ping();
         pinged_ = true;
-        pinged_at_ = at;
+        pinged_at_ = never;
     }
 }
 
@@ -288,6 +288,7 @@ task<> connection_core::write_all() {
     for (;;) {
         output_.reset();
         out_.clear();
+        const bool pings = pinged_ && pinged_at_ == never;
         const bool any = wire().produce(out_, options_.write_bytes_max, now());
         if (wire().why() != breach::none) stop_reader();
         look_again();
@@ -305,6 +306,7 @@ task<> connection_core::write_all() {
             put = co_await with_timeout(times().write_max, stream_.write_some(rest));
             rest = rest.subspan(put.value());
         }
+        if (pings) pinged_at_ = now();
         if (!put.ok()) {
             write_failed_ = put.error();
             stop_reader();

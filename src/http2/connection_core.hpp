@@ -121,7 +121,7 @@ private:
     error ended_;
     error write_failed_;
     time_point heard_at_;
-    time_point pinged_at_;
+    time_point pinged_at_;  // When the PING had left; `never` before.
     time_point idle_since_;
     time_point busy_since_;
     time_point watched_until_ =

@@ -59,6 +59,14 @@ public:
         co_return true;
     }
 
+    /// Reads once. False at the end.
+    task<bool> listen() {
+        std::string piece(4'096, ' ');
+        const io_result<std::size_t> got = co_await stream_.read_some(piece);
+        heard_.append(piece, 0, got.value());
+        co_return got.ok();
+    }
+
     /// Reads until the other end has nothing more to say, and closes.
     task<> hear_out() {
         static_cast<void>(co_await hear(frame::unknown));

@@ -174,6 +174,35 @@ TEST_CASE("http2: a peer that answers to PING is waited for as long as a handler
     });
 }
 
+TEST_CASE(
+    "http2: an answer to PING is waited for once that has left, behind what a peer takes slowly") {
+    in_a_world([]() -> task<> {
+        const auto much = [](http::request&) -> task<http::response> {
+            co_return http::response{http::status::ok, std::string(200'000, 'm')};
+        };
+        server_by_hand in{much, 1'000};
+        const auto talk = [&in]() -> task<> {
+            co_await in.greet();
+            const std::string wide = number(4, 2) + number(1'000'000);
+            static_cast<void>(
+                co_await in.peer.say(frame_of(frame::settings, 0, 0, wide) +
+                                     frame_of(frame::window_update, 0, 0, number(1'000'000))));
+            static_cast<void>(co_await in.peer.say(get(1)));
+            // Three thousand bytes a second: more than a minute, in which nothing is said.
+            bool more = true;
+            while (more && in.peer.data(1).size() < 200'000) {
+                static_cast<void>(co_await sleep_for(333ms));
+                more = co_await in.peer.listen();
+            }
+            in.peer.close();
+        };
+        co_await in.run(talk);
+        CHECK(in.peer.data(1).size() == 200'000);
+        CHECK(in.breached == breach::none);
+        CHECK(in.took > in.options.times.ping_after + in.options.times.ping_max);
+    });
+}
+
 TEST_CASE("http2: a client asks a server that was idle and is silent now, in time") {
     in_a_world([]() -> task<> {
         const http2::time_limits times;
