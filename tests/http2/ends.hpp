@@ -7,9 +7,12 @@
 #include <gyre/http2/serve_connection.hpp>
 
 #include <gyre/stream/memory_pipe.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +25,11 @@ namespace gyre::testing {
     http::request made{by, target};
     made.set_authority("h");
     return made;
+}
+
+/// Looks once a millisecond, until `happened()`; what goes on meanwhile takes as long as it does.
+[[nodiscard]] inline task<> come_true(std::function<bool()> happened) {
+    while (!happened()) static_cast<void>(co_await sleep_for(std::chrono::milliseconds{1}));
 }
 
 /// Says what it was asked, its body and trailers included.

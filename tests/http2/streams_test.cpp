@@ -15,6 +15,7 @@
 #include <http2/ends.hpp>
 #include <http2/frames.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 
 #include <functional>
 #include <string>
@@ -64,8 +65,9 @@ TEST_CASE("http2: a handler that does not read makes its peer wait within the wi
             };
             const auto watch = [&](task_group& group) -> task<> {
                 group.spawn([&]() -> task<> {
-                    static_cast<void>(co_await sleep_for(30ms));
-                    CHECK(written >= 60'000);
+                    const auto full = [&written] { return written >= 60'000; };
+                    co_await come_true(full);
+                    co_await settle();
                     CHECK(written <= 65'535 + 4'096 + 3 * 16'384 + 10'000);
                     go_on.set();
                 });
@@ -109,9 +111,10 @@ TEST_CASE("http2: a client that does not read makes a producer wait, and no othe
             const http::request what = request_of("/endless");
             io_result<http2::received_response> got = co_await ends.client.send(what);
             http2::received_response it = got.take();
-            static_cast<void>(co_await sleep_for(20ms));
+            const auto full = [&made] { return made >= 65'000; };
+            co_await come_true(full);
+            co_await settle();
             const std::size_t before = made;
-            CHECK(before >= 65'000);
             CHECK(before <= 65'535 + 2 * 16'384);
             const http::request small = request_of("/small");
             io_result<http2::received_response> other = co_await ends.client.send(small);
@@ -122,8 +125,8 @@ TEST_CASE("http2: a client that does not read makes a producer wait, and no othe
             CHECK(made == before);
             // Dropped: the server hears of it, and its producer is stopped.
             it = http2::received_response{};
-            static_cast<void>(co_await sleep_for(20ms));
-            CHECK(stopped);
+            const auto is_stopped = [&stopped] { return stopped; };
+            co_await come_true(is_stopped);
         };
         co_await between(ends, talk);
         CHECK(ends.served.ok());
@@ -133,9 +136,11 @@ TEST_CASE("http2: a client that does not read makes a producer wait, and no othe
 TEST_CASE("http2: a request that is given up stops its handler, and no other") {
     // RFC 9113, 5.4.2.
     on_every_backend([](io_context&) -> task<> {
+        int begun = 0;
         int canceled = 0;
-        const auto sleepy = [&canceled](http::request& what) -> task<http::response> {
+        const auto sleepy = [&begun, &canceled](http::request& what) -> task<http::response> {
             if (what.target() == "/sleep") {
+                ++begun;
                 const io_result<> slept = co_await sleep_for(10s);
                 if (slept.error() == errc::canceled) ++canceled;
             }
@@ -143,15 +148,26 @@ TEST_CASE("http2: a request that is given up stops its handler, and no other") {
         };
         two_ends ends{sleepy};
         const auto talk = [&]() -> task<> {
-            for (int each = 0; each < 5; ++each) {
+            const auto ask = [&ends]() -> task<io_result<>> {
                 const http::request what = request_of("/sleep");
-                const io_result<http2::received_response> got =
-                    co_await with_timeout(5ms, ends.client.send(what));
-                CHECK(got.error() == errc::timed_out);
-                const http::request other = request_of("/");
-                const io_result<http2::received_response> fine = co_await ends.client.send(other);
-                CHECK(fine.ok());
-            }
+                const io_result<http2::received_response> got = co_await ends.client.send(what);
+                co_return got.error();
+            };
+            const auto rounds = [&](task_group& group) -> task<> {
+                for (int each = 0; each < 5; ++each) {
+                    child<io_result<>> asking = group.spawn_child(ask);
+                    const auto has_begun = [&begun, each] { return begun > each; };
+                    co_await come_true(has_begun);
+                    asking.request_stop();
+                    const io_result<> given_up = co_await asking.result();
+                    CHECK(given_up.error() == errc::canceled);
+                    const http::request other = request_of("/");
+                    const io_result<http2::received_response> fine =
+                        co_await ends.client.send(other);
+                    CHECK(fine.ok());
+                }
+            };
+            co_await with_group(rounds);
             CHECK(canceled == 5);
         };
         co_await between(ends, talk);
