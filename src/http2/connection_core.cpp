@@ -160,8 +160,9 @@ task<> connection_core::watch() {
         look_.reset();
         watched_until_ = deadline();
         const io_result<> woken = co_await with_deadline(watched_until_, look_.wait());
-        if (woken.error() == errc::timed_out) expire();
-        else if (!woken.ok()) break;
+        if (woken.ok() || over_) continue;
+        if (woken.error() != errc::timed_out) break;
+        expire();
     }
 }
 
