@@ -129,12 +129,12 @@ private:
 };
 
 client_connection::state::~state() {
-    // Responses may live longer; they read nothing any more.
+    // Responses may live longer, and bodies that have come whole may still be read.
     present_.for_each([this](client_exchange& it) {
         it.unlink();
         wire().forget(it);
         it.fail(errc::closed);
-        it.in.detach();
+        it.in.outlive();
     });
 }
 

@@ -50,8 +50,10 @@ public:
 
     /// Nobody reads: what is here and what comes is dropped, and the peer may send up to `bytes_max` more.
     void drop(std::uint64_t bytes_max) noexcept;
-    /// Nothing more comes, and the connection gets back its window. `on` is not used any more.
+    /// Nobody reads, and the connection gets back its window.
     void detach() noexcept;
+    /// The connection goes, and is not used any more. What has come can be read, unless it has failed.
+    void outlive() noexcept { on_ = nullptr; }
 
     [[nodiscard]] bool came_whole() const noexcept { return came_whole_; }
     [[nodiscard]] bool holds_peer() const noexcept { return continue_due_; }

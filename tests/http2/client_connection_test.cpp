@@ -318,6 +318,46 @@ TEST_CASE("http2: a server that ends without a word fails who waits, and nobody 
     }
 }
 
+TEST_CASE(
+    "http2: a body that has come whole can be read when its connection is gone, another cannot") {
+    in_a_world([]() -> task<> {
+        http2::received_response whole;
+        http2::received_response half;
+        {
+            client_by_hand in;
+            bool done = false;
+            const auto talk = [&](task_group& group) -> task<> {
+                const auto ask = [&]() -> task<> {
+                    const http::request what = request_of("/");
+                    io_result<http2::received_response> got = co_await in.client.send(what);
+                    whole = got.take();
+                    got = co_await in.client.send(what);
+                    half = got.take();
+                    done = true;
+                };
+                group.spawn(ask);
+                co_await in.greet();
+                static_cast<void>(co_await in.peer.hear(frame::headers));
+                const std::string all = head(1, "200") + last_data(1, "all of it");
+                static_cast<void>(co_await in.peer.say(all));
+                static_cast<void>(co_await in.peer.hear(frame::headers, 2));
+                const std::string some = head(3, "200") + frame_of(frame::data, 0, 3, "some");
+                static_cast<void>(co_await in.peer.say(some));
+                const auto is_done = [&done] { return done; };
+                co_await come_true(is_done);
+                in.peer.close();
+            };
+            co_await in.run(talk);
+            CHECK(in.ran.error() == errc::connection_reset);
+        }
+        const io_result<std::string> text = co_await whole.body.read_all(100);
+        CHECK(text.ok());
+        CHECK(text.value() == "all of it");
+        const io_result<std::string> rest = co_await half.body.read_all(100);
+        CHECK(rest.error() == errc::connection_reset);
+    });
+}
+
 TEST_CASE("http2: a request waits until the server allows a stream") {
     // RFC 9113, 5.1.2 and 6.5.2.
     in_a_world([]() -> task<> {

@@ -56,8 +56,8 @@ class client_connection;
 class client_exchange;
 
 /// What a client gets: as of HTTP/1, and the stream it comes on. Moves. Destroying
-/// it before the body's end cancels the request (RST_STREAM CANCEL), and nothing else. Once the connection is
-/// gone, reads end with `errc::closed`.
+/// it before the body's end cancels the request (RST_STREAM CANCEL), and nothing else. A body that has come
+/// whole can be read even when the connection is gone; of another, reads end with an error.
 class received_response : public http::received_response {
 public:
     received_response() noexcept;  ///< Of no request.
