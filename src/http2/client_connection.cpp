@@ -175,7 +175,10 @@ void client_connection::state::closes(engine_stream& of, error_code code) noexce
 }
 
 pulled client_connection::state::pull(engine_stream& of, mutable_buffer into) noexcept {
-    return of_engine(of).out.pull(into);
+    client_exchange& it = of_engine(of);
+    const pulled got = it.out.pull(into);
+    if (it.out.done()) it.changed.set();  // From now on the response is waited for.
+    return got;
 }
 
 void client_connection::state::begins() noexcept {
