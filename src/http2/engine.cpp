@@ -160,8 +160,10 @@ struct engine::callbacks {
                     it.settings_until_ = never;
                     break;
                 }
-                it.settings_came_ = true;
-                it.preface_until_ = never;
+                if (!std::exchange(it.settings_came_, true)) {
+                    it.preface_until_ = never;
+                    it.await_acknowledgement();
+                }
                 it.events_.settings_came();
                 break;
             case NGHTTP2_PING:
@@ -198,7 +200,8 @@ struct engine::callbacks {
                 break;
             case NGHTTP2_SETTINGS:
                 if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
-                    it.settings_until_ = deadline_after(it.now_, it.options_.times.settings_max);
+                    it.settings_sent_ = true;
+                    it.await_acknowledgement();
                 }
                 break;
             case NGHTTP2_RST_STREAM:
@@ -313,6 +316,12 @@ void engine::begin(time_point now) noexcept {
     now_ = now;
     // RFC 9113, 3.4: SETTINGS are the first frame.
     preface_until_ = deadline_after(now, options_.times.head_max);
+}
+
+// RFC 9113, 6.5.3. A peer that has not begun to speak is waited for as that.
+void engine::await_acknowledgement() noexcept {
+    if (!settings_sent_ || !settings_came_) return;
+    settings_until_ = deadline_after(now_, options_.times.settings_max);
 }
 
 bool engine::note(breach why) noexcept {

@@ -161,6 +161,7 @@ private:
     [[nodiscard]] bool note(breach why) noexcept;
     void check(long result) noexcept;
     void scan(const_buffer bytes) noexcept;
+    void await_acknowledgement() noexcept;
 
     engine_options options_;
     engine_events& events_;
@@ -180,6 +181,7 @@ private:
     std::size_t streams_ = 0;
     breach why_ = breach::none;
     std::size_t data_bytes_ = 0;  // Of the DATA frame that comes.
+    bool settings_sent_ = false;
     bool settings_came_ = false;
     bool in_head_ = false;  // The frame that comes is of a field block.
     bool gave_up_ = false;
