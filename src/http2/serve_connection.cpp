@@ -162,6 +162,7 @@ void server_connection::closes(engine_stream& of, error_code code) noexcept {
 pulled server_connection::pull(engine_stream& of, mutable_buffer into) noexcept {
     server_exchange& it = of_engine(of);
     const pulled got = it.out.pull(into);
+    it.sent_at = now();
     if (it.out.done()) it.changed.set();
     return got;
 }
@@ -269,6 +270,7 @@ void server_connection::send_head(server_exchange& it) {
     } else {
         it.out.begin(made.body.bytes(), made.trailers);
     }
+    it.sent_at = now();
     wire().send_response(it, it.out.done());
     wake();
 }
@@ -289,16 +291,17 @@ task<> server_connection::write_produced(server_exchange& it) {
 
 // Until both sides have ended. RFC 9113, 8.1: a request whose answer is complete may be cut off.
 task<> server_connection::await_close(server_exchange& it) {
+    const auto until = [this, &it] {
+        return deadline_after(it.sent_at,
+                              it.out.done() ? times().linger_max : times().write_max);
+    };
     while (!it.closed) {
-        const std::uint64_t before = it.out.sent();
-        const bool done = it.out.done();
-        const duration limit = done ? times().linger_max : times().write_max;
         it.changed.reset();
-        const io_result<> changed = co_await with_timeout(limit, it.changed.wait());
+        const io_result<> changed = co_await with_deadline(until(), it.changed.wait());
         if (changed.ok()) continue;
         if (changed.error() != errc::timed_out) break;
-        if (it.out.sent() != before) continue;
-        wire().reset(it, done ? error_code::none : error_code::cancel);
+        if (now() < until()) continue;  // More has left meanwhile.
+        wire().reset(it, it.out.done() ? error_code::none : error_code::cancel);
         wake();
         break;
     }

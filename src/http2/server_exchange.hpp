@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gyre/base/intrusive.hpp>
+#include <gyre/base/time.hpp>
 #include <gyre/coro/stop.hpp>
 #include <gyre/http/request.hpp>
 #include <gyre/http/response.hpp>
@@ -41,6 +42,7 @@ public:
     std::optional<http::response> answer;
     std::optional<http::status> refused;  ///< Answered without the handler.
     event changed;                        ///< All of the answer has left, or the stream is closed.
+    time_point sent_at{};                 ///< When something of the answer has left.
     stop_chain* chain = nullptr;          ///< Of its task.
     bool head_done = false;
     bool running = false;  ///< It has a task.
