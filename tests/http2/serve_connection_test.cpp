@@ -144,9 +144,10 @@ TEST_CASE("http2: streams beyond what was allowed are refused, and the others an
         server_by_hand in{handle};
         in.options.streams_max = 2;
         const auto talk = [&in, &go_on]() -> task<> {
-            co_await in.greet();
-            static_cast<void>(co_await in.peer.say(get(1) + get(3) + get(5)));
+            // It may not have seen yet how many are allowed.
+            static_cast<void>(co_await in.peer.say(greeting() + get(1) + get(3) + get(5)));
             static_cast<void>(co_await in.peer.hear(frame::rst_stream));
+            static_cast<void>(co_await in.peer.say(settings_ack));
             go_on.set();
             static_cast<void>(co_await in.peer.hear(frame::data, 2));
             // There is room again.
@@ -159,6 +160,23 @@ TEST_CASE("http2: streams beyond what was allowed are refused, and the others an
         CHECK(in.peer.count(frame::rst_stream) == 1);
         for (const std::uint32_t stream : {1U, 3U, 7U}) CHECK(in.peer.data(stream) == "done");
         CHECK(in.served.ok());
+    });
+    // Who has acknowledged the bound and passes it is given up.
+    in_a_world([]() -> task<> {
+        const auto handle = [](http::request&) -> task<http::response> {
+            static_cast<void>(co_await sleep_for(10s));
+            co_return http::response{http::status::ok};
+        };
+        server_by_hand in{handle};
+        in.options.streams_max = 2;
+        const auto talk = [&in]() -> task<> {
+            co_await in.greet();
+            static_cast<void>(co_await in.peer.say(get(1) + get(3) + get(5)));
+            co_await in.peer.hear_out();
+        };
+        co_await in.run(talk);
+        CHECK(in.breached == breach::protocol);
+        CHECK(goaway_code(in.peer.heard()) == 1U);
     });
 }
 

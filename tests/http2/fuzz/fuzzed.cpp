@@ -100,6 +100,11 @@ void compare(http2::role we, const_buffer input) {
     const told whole = hear(we, how, bytes, std::max<std::size_t>(bytes.size(), 1));
     for (const std::size_t each : {step, std::size_t{1}}) {
         const told pieces = hear(we, how, bytes, each);
+        // Once a peer goes, and nothing is open, what comes behind is heard only with the end.
+        if (whole.log.find(" goaway ") != std::string::npos) {
+            ensures(whole.log.starts_with(pieces.log), "a cut adds nothing");
+            continue;
+        }
         const bool fine = whole.why == breach::none;
         ensures(fine == (pieces.why == breach::none), "a cut neither makes a breach nor hides one");
         // A breach leaves out what came with it, which depends on the cut.
