@@ -70,6 +70,9 @@ public:
 
     /// Sends a request and reads the head of its response. Responses of 1xx are read over.
     ///
+    /// The body leaves first, unless the server refuses it meanwhile: one that answers in step with it, with
+    /// more than the network between holds, is waited for up to `write_time_max`. HTTP/2 does both at once.
+    ///
     /// @param  what  Borrowed until completion. Its `authority` becomes Host.
     /// @param  body  Borrowed until completion; of a producer, until the response's body has been read.
     ///               A field `expect: 100-continue` in `what` makes a body wait for the server's word.
