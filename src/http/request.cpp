@@ -68,6 +68,12 @@ void request::set_method(std::string_view name) {
     else other_method_.clear();
 }
 
+// Not inline: g++ 12 warns of copies of literals into fields that it sees through.
+void request::set_target(std::string_view target) { target_.assign(target); }
+void request::set_scheme(std::string_view scheme) { scheme_.assign(scheme); }
+void request::set_authority(std::string_view authority) { authority_.assign(authority); }
+void request::set_peer(std::string_view peer) { peer_.assign(peer); }
+
 bool request::add_parameter(path_parameter it) noexcept {
     if (parameter_count_ == parameters_.size()) return false;
     parameters_[parameter_count_++] = it;

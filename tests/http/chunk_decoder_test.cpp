@@ -96,11 +96,12 @@ TEST_CASE("extensions, zeros and trailers are bounded") {
     limits.trailer_bytes_max = 32;
     limits.trailers_max = 2;
 
-    CHECK(decode_by(1, "1;" + std::string(64, 'x') + "\r\n", limits).why ==
-          refusal::chunk_extensions);
-    CHECK(decode_by(1, std::string(64, '0') + "1\r\n", limits).why == refusal::chunk_size);
-    CHECK(decode_by(1, "0\r\nX: " + std::string(64, 'x') + "\r\n\r\n", limits).why ==
-          refusal::trailers_too_large);
+    const std::string extended = std::string{"1;"}.append(64, 'x').append("\r\n");
+    const std::string zeros = std::string(64, '0').append("1\r\n");
+    const std::string trailed = std::string{"0\r\nX: "}.append(64, 'x').append("\r\n\r\n");
+    CHECK(decode_by(1, extended, limits).why == refusal::chunk_extensions);
+    CHECK(decode_by(1, zeros, limits).why == refusal::chunk_size);
+    CHECK(decode_by(1, trailed, limits).why == refusal::trailers_too_large);
     CHECK(decode_by(1, "0\r\na:1\r\nb:2\r\nc:3\r\n\r\n", limits).why ==
           refusal::trailers_too_large);
     CHECK(decode_by(1, "0\r\na:1\r\nb:2\r\n\r\n", limits).ended);

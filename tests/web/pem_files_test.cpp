@@ -90,8 +90,8 @@ TEST_CASE("what is renewed is loaded once it has settled, and what is broken is 
 
         const auto again = co_await web::reload_from(context, from);
         CHECK(again.error() == errc::key_unreadable);
-        const auto nowhere =
-            co_await web::reload_on_change(context, {{"/nowhere/a", "/nowhere/b"}});
+        const std::vector<web::identity_files> missing{{"/nowhere/a", "/nowhere/b"}};
+        const auto nowhere = co_await web::reload_on_change(context, missing);
         CHECK(nowhere.error() == errc::no_such_file);
     };
     on_every_backend(run);

@@ -97,11 +97,11 @@ public:
     void set_method(http::method what) noexcept { method_ = what; }
     /// @param  name  Copied. A token.
     void set_method(std::string_view name);
-    void set_target(std::string_view target) { target_.assign(target); }
+    void set_target(std::string_view target);
     void set_version(http::version which) noexcept { version_ = which; }
-    void set_scheme(std::string_view scheme) { scheme_.assign(scheme); }
-    void set_authority(std::string_view authority) { authority_.assign(authority); }
-    void set_peer(std::string_view peer) { peer_.assign(peer); }
+    void set_scheme(std::string_view scheme);
+    void set_authority(std::string_view authority);
+    void set_peer(std::string_view peer);
     /// @param  chain  Of the coroutine that serves the connection; borrowed. May be null.
     void set_chain(const stop_chain* chain) noexcept { chain_ = chain; }
 

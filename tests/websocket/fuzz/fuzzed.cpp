@@ -73,16 +73,22 @@ bool same(const told& one, const told& other) {
            one.why == violation::text_not_utf8;
 }
 
+// What stands before the first `mark`, which is taken out of `text` with it.
+std::string_view cut_at(std::string_view& text, char mark) {
+    const auto end = static_cast<std::size_t>(std::ranges::find(text, mark) - text.begin());
+    const std::string_view front = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return front;
+}
+
 std::vector<header_field> fields_in(const_buffer input) {
     std::vector<header_field> made;
     std::string_view text = text_of(input);
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        const std::size_t colon = std::min(line.find(':'), line.size());
-        made.push_back({std::string{line.substr(0, colon)},
-                        std::string{line.substr(std::min(colon + 1, line.size()))}});
+        const std::string_view line = cut_at(text, '\n');
+        std::string_view value = line;
+        const std::string_view name = cut_at(value, ':');
+        made.push_back({std::string{name}, std::string{value}});
     }
     return made;
 }
