@@ -292,8 +292,7 @@ task<> server_connection::write_produced(server_exchange& it) {
 // Until both sides have ended. RFC 9113, 8.1: a request whose answer is complete may be cut off.
 task<> server_connection::await_close(server_exchange& it) {
     const auto until = [this, &it] {
-        return deadline_after(it.sent_at,
-                              it.out.done() ? times().linger_max : times().write_max);
+        return deadline_after(it.sent_at, it.out.done() ? times().linger_max : times().write_max);
     };
     while (!it.closed) {
         it.changed.reset();

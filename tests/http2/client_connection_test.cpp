@@ -423,7 +423,8 @@ TEST_CASE("http2: an answer that stays away is waited for from the last byte of 
             static_cast<void>(co_await in.peer.hear(frame::settings, 2));
             group.spawn(ask);
             static_cast<void>(co_await sleep_for(20s));
-            static_cast<void>(co_await in.peer.say(frame_of(frame::window_update, 0, 1, number(4))));
+            static_cast<void>(
+                co_await in.peer.say(frame_of(frame::window_update, 0, 1, number(4))));
             // Alive, and no more than that.
             for (int each = 0; each < 10; ++each) {
                 const bool put = co_await in.peer.say(frame_of(frame::ping, 0, 0, "12345678"));

@@ -63,9 +63,8 @@ task<io_result<>> write_parts(connection& on) {
 
 // The pong may fit nowhere until it is read.
 task<io_result<>> send_in_parts(connection& on) {
-    const auto [sent, back] =
-        co_await when_all(write_parts(on), expect_message(on, message_kind::text,
-                                                          "half of \xce\xba and the rest"));
+    const auto [sent, back] = co_await when_all(
+        write_parts(on), expect_message(on, message_kind::text, "half of \xce\xba and the rest"));
     co_return sent.ok() ? back : sent;
 }
 
