@@ -106,15 +106,14 @@ bool chunk_decoder::take_framing(char c, fields& into) {
 
 void chunk_decoder::take_size(char c) noexcept {
     constexpr std::uint64_t size_max = std::uint64_t{1} << 59;
+    constexpr unsigned size_digits_max = 16;  // Of each chunk: a body may have any number of them.
     const int digit = hex_digit_of(c);
     if (digit >= 0) {
-        if (at_ == place::size) left_ = 0;
+        if (at_ == place::size) left_ = size_digits_ = 0;
         left_ = left_ * 16 + static_cast<std::uint64_t>(digit);
         at_ = place::more_size;
         // Leading zeros are within the grammar, but no size needs endless ones.
-        if (left_ > size_max || ++extension_bytes_ > limits_.extension_bytes_max) {
-            refuse(refusal::chunk_size);
-        }
+        if (left_ > size_max || ++size_digits_ > size_digits_max) refuse(refusal::chunk_size);
     } else if (at_ == place::more_size && c == '\r') {
         at_ = place::size_feed;
     } else if (at_ == place::more_size && c == ';') {

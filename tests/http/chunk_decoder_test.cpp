@@ -107,6 +107,19 @@ TEST_CASE("extensions, zeros and trailers are bounded") {
     CHECK(decode_by(1, "0\r\na:1\r\nb:2\r\n\r\n", limits).ended);
 }
 
+TEST_CASE("a body may have any number of chunks, and their sizes are no extensions") {
+    constexpr std::size_t chunks = 5000;
+    std::string wire;
+    for (std::size_t each = 0; each < chunks; ++each) wire.append("0001\r\nx\r\n");
+    wire.append("0\r\n\r\n");
+
+    const decoded got = decode_by(64, wire);
+
+    CHECK(got.why == refusal::none);
+    CHECK(got.ended);
+    CHECK(got.body.size() == chunks);
+}
+
 // RFC 9110, 6.5.1.
 TEST_CASE("a trailer that would have framed or routed the message is dropped") {
     const decoded got = decode_by(

@@ -19,7 +19,7 @@ namespace gyre::http {
 
 /// How much there may be around a body's chunks.
 struct chunk_limits {
-    std::size_t extension_bytes_max = 4 * 1024;  ///< Of all chunks of a body together.
+    std::size_t extension_bytes_max = 4 * 1024;  ///< Of all chunks of a body together, without sizes.
     std::size_t trailer_bytes_max = 8 * 1024;
     std::size_t trailers_max = 32;
 };
@@ -82,6 +82,7 @@ private:
     place at_ = place::size;
     refusal why_ = refusal::none;
     std::uint64_t left_ = 0;  // Of the chunk.
+    unsigned size_digits_ = 0;
     std::size_t extension_bytes_ = 0;
     std::size_t trailer_bytes_ = 0;
     std::size_t trailers_ = 0;
