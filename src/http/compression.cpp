@@ -298,7 +298,7 @@ public:
 private:
     [[nodiscard]] task<io_result<>> pass_on() {
         const io_result<std::size_t> put = co_await write_all(to_, bytes_of(made_));
-        made_.clear();
+        made_.erase(0, put.value());  // A write that was stopped goes on there.
         co_return put.error();
     }
 

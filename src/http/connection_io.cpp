@@ -25,23 +25,21 @@ task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
         const io_result<> waited = co_await idle_.wait();
         if (!waited.ok()) co_return waited;
     }
+    if (broken_) co_return broken_;
     idle_.reset();
     loop& home = co_await this_task::loop();
     std::array<const_buffer, 3> parts{bytes_of(out), more, behind};
     const_buffers rest{parts};
     pace of_peer{bounds_.write_time_max, bounds_.bytes_per_second_min};
-    io_result<> outcome;
+    error failed;
     while (!rest.empty() && rest.back().empty()) rest = rest.first(rest.size() - 1);
-    for (;;) {
+    while (!failed) {
         while (!rest.empty() && rest.front().empty()) rest = rest.subspan(1);
         if (rest.empty()) break;
         const time_point begun = home.now();
         const io_result<std::size_t> put =
             co_await with_timeout(of_peer.patience(), stream.write_some(rest));
-        if (!put.ok()) {
-            outcome = put.error();
-            break;
-        }
+        failed = put.error();
         of_peer.count(home.now() - begun, put.value());
         std::size_t written = put.value();
         for (const_buffer& part : parts) {
@@ -50,9 +48,19 @@ task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
             written -= of_it;
         }
     }
-    if (outcome.ok()) out.clear();
+    if (failed) note_failure(failed, parts);
+    else out.clear();
     idle_.set();
-    co_return outcome;
+    co_return failed;
+}
+
+// What has gone must not go again. After a stop the next flush sends the rest, but what stood behind `out` is
+// not there any more then: nothing can follow its beginning.
+void connection_io::note_failure(error failed, std::span<const const_buffer, 3> unsent) noexcept {
+    out.erase(0, out.size() - unsent[0].size());
+    const bool torn = !unsent[1].empty() || !unsent[2].empty();
+    if (failed != errc::canceled) broken_ = failed;
+    else if (torn) broken_ = {errc::broken_pipe, activity::write};
 }
 
 void connection_io::rest() noexcept {

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace gyre::http {
@@ -38,8 +39,9 @@ public:
         idle_.set();
     }
 
-    /// Writes all of `out`, then `more`. If another flush is under way, after that. Errors: those of the
-    /// stream; `errc::timed_out`.
+    /// Writes all of `out`, then `more` and `behind`. If another flush is under way, after that. Errors: those
+    /// of the stream; `errc::timed_out`; `errc::broken_pipe` after one that was stopped within `more`. Stopped
+    /// within `out`, it leaves there what has not been written.
     [[nodiscard]] task<io_result<>> flush(const_buffer more = {}, const_buffer behind = {});
 
     /// Whether a flush is under way: `out` is not to be touched then.
@@ -59,8 +61,11 @@ public:
     std::string out;
 
 private:
+    void note_failure(error failed, std::span<const const_buffer, 3> unsent) noexcept;
+
     limits bounds_;
-    event idle_;  // Set while no flush is under way.
+    event idle_;    // Set while no flush is under way.
+    error broken_;  // Why nothing more can be written.
 };
 
 /// What a peer may take for something that has no end: silent for so long at most, and no slower in all than

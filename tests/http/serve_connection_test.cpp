@@ -6,6 +6,7 @@
 
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/memory_pipe.hpp>
+#include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
@@ -411,6 +412,55 @@ TEST_CASE("a drain ends an idle connection, and one with a request after its ans
         co_await with_group(body);
 
         CHECK(ended.ok());
+    });
+}
+
+TEST_CASE("a write that was stopped is not sent twice, and goes on where it can") {
+    on_every_backend([](io_context&) -> task<> {
+        // A small piece is collected and can be sent later, one of 32 KiB is gone with its write.
+        for (const std::size_t size : {std::size_t{8} * 1024, std::size_t{32} * 1024}) {
+            const bool is_collected = size < 16 * 1024;
+            memory_pipe pipe{1000};
+            event gave_up;
+            const auto impatient = [&](http::body_writer to) -> task<io_result<>> {
+                const std::string piece(size, 'x');
+                for (;;) {
+                    const auto put = co_await with_timeout(5ms, write_all(to, bytes_of(piece)));
+                    if (!put.ok()) break;
+                }
+                gave_up.set();
+                co_return io_result<>{};
+            };
+            const http::handler with = [&](http::request&) -> task<http::response> {
+                co_return http::response{http::status::ok, http::produced_by(impatient)};
+            };
+            const http::connection_options options;
+            const http::connection_hooks hooks;
+            io_result<> ended{errc::busy};
+            const auto serve_one = [&]() -> task<> {
+                ended = co_await http::serve_connection(any_stream{std::move(pipe.second)}, with,
+                                                        options, hooks);
+            };
+            std::string got;
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(serve_one);
+                static_cast<void>(co_await write_all(pipe.first, bytes_of(get_and_close)));
+                static_cast<void>(co_await gave_up.wait());
+                std::string space(4096, '\0');
+                for (;;) {
+                    const io_result<std::size_t> more = co_await pipe.first.read_some(space);
+                    if (!more.ok()) break;
+                    got.append(space, 0, more.value());
+                }
+            };
+            co_await with_group(body);
+
+            CAPTURE(size);
+            CHECK(got.starts_with("HTTP/1.1 200 OK\r\n"));
+            CHECK(got.find("HTTP/1.1", 1) == std::string::npos);
+            CHECK(got.ends_with("\r\n0\r\n\r\n") == is_collected);
+            CHECK(ended.error() == (is_collected ? errc::ok : errc::broken_pipe));
+        }
     });
 }
 
