@@ -42,8 +42,7 @@ public:
 
 private:
     [[nodiscard]] static connection_io::limits limits_of(const client_options& options) {
-        const std::size_t head = options.head.bytes_max + 16;
-        return {buffer_bounds{std::min(options.read_bytes_first, head), head},
+        return {room_for_heads(options.read_bytes_first, options.head.bytes_max),
                 options.write_bytes_max, options.body_silence_max, options.write_time_max,
                 options.bytes_per_second_min};
     }

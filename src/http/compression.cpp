@@ -246,8 +246,7 @@ io_result<decompressor::step> decompressor::decode(const_buffer in, mutable_buff
     if (!state_->ready) return errc::not_enough_memory;
     if (state_->ended) return step{};
     // Room for one byte beyond what is allowed, to tell too much from just enough.
-    const std::uint64_t room = std::min<std::uint64_t>(out.size(), state_->left + 1);
-    out = out.first(static_cast<std::size_t>(room));
+    if (out.size() > state_->left) out = out.first(static_cast<std::size_t>(state_->left) + 1);
     const io_result<step> done = state_->as == coding::zstd ? state_->decompress_some(in, out)
                                                             : state_->inflate_some(in, out);
     if (!done.ok()) return done;

@@ -15,6 +15,7 @@
 #include <gyre/stream/flat_buffer.hpp>
 #include <gyre/sync/event.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,15 @@
 #include <string>
 
 namespace gyre::http {
+
+/// The memory for reading: at least a byte at first, and at most a head of the greatest size with the empty line
+/// that may stand before it.
+[[nodiscard]] inline buffer_bounds room_for_heads(std::size_t bytes_first,
+                                                  std::size_t head_bytes_max) noexcept {
+    constexpr std::size_t beside = 16;
+    const std::size_t most = std::min(head_bytes_max, SIZE_MAX - beside) + beside;
+    return {std::clamp<std::size_t>(bytes_first, 1, most), most};
+}
 
 /// A stream, what was read of it and not consumed, and what is to be written to it.
 class connection_io {

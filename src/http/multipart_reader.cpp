@@ -14,6 +14,8 @@ namespace gyre::http {
 namespace {
 
 constexpr std::size_t boundary_bytes_max = 70;  // RFC 2046, 5.1.1.
+constexpr std::size_t window_bytes_first = 4096;
+constexpr std::size_t window_bytes_beside = 2 * (boundary_bytes_max + 8);
 
 bool is_boundary(std::string_view text) noexcept {
     return !text.empty() && text.size() <= boundary_bytes_max && text.back() != ' ' &&
@@ -40,8 +42,10 @@ multipart_reader::multipart_reader(body_reader from, std::string_view boundary,
     : from_{from},
       delimiter_{std::string{"\r\n--"}.append(boundary)},
       limits_{limits},
-      window_{buffer_bounds{std::size_t{4096}, std::max(limits.head_bytes_max, std::size_t{4096}) +
-                                                   2 * (boundary_bytes_max + 8)}} {
+      window_{buffer_bounds{
+          window_bytes_first,
+          std::clamp(limits.head_bytes_max, window_bytes_first, SIZE_MAX - window_bytes_beside) +
+              window_bytes_beside}} {
     // The first boundary has no line in front that it ends.
     window_.append(bytes_of(std::string_view{"\r\n"}));
 }

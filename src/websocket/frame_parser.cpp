@@ -49,7 +49,8 @@ bool known(frame_opcode code) noexcept {
 
 // What deflate makes of bytes that do not compress, and of none.
 constexpr std::uint64_t deflated_max(std::uint64_t bytes) noexcept {
-    return bytes + bytes / 1024 + 64;
+    const std::uint64_t more = bytes / 1024 + 64;
+    return bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more;
 }
 
 }  // namespace

@@ -95,6 +95,16 @@ TEST_CASE("a bomb ends at its bound, and noise is malformed") {
     }
 }
 
+TEST_CASE("a bound may be nothing, and all that there is") {
+    for (const coding with : {coding::gzip, coding::deflate, coding::zstd}) {
+        CAPTURE(name_of(with));
+        const std::string coded = compressed(with, "text");
+        CHECK(decode(with, coded, UINT64_MAX, 99, 99).text == "text");
+        CHECK(decode(with, coded, 0, 99, 99).failed == errc::limit_exceeded);
+        CHECK(decode(with, compressed(with, ""), 0, 99, 99).ended);
+    }
+}
+
 // RFC 9110, 12.5.3.
 TEST_CASE("the coding is the one that the peer likes best") {
     CHECK(preferred_coding(accepting("gzip, deflate, br, zstd")) == coding::zstd);

@@ -61,6 +61,19 @@ task<std::string> all_of(http::multipart_reader& reader, std::size_t bytes_max =
 
 }  // namespace
 
+TEST_CASE("the bounds of a body in parts may be all that there is") {
+    on_every_backend([](io_context&) -> task<> {
+        http::multipart_limits limits;
+        limits.parts_max = limits.head_bytes_max = limits.fields_max = SIZE_MAX;
+        fed_body body{"--b\r\nX: " + std::string(9000, 'x') + "\r\n\r\none\r\n--b--\r\n", 1000};
+        http::multipart_reader reader{http::body_reader{body}, "b", limits};
+
+        const std::string all = co_await all_of(reader);
+
+        CHECK(all == "/-=one|");
+    });
+}
+
 // RFC 2046, 5.1.1, and RFC 7578, 4.
 TEST_CASE("parts are read however their bytes are split") {
     on_every_backend([](io_context&) -> task<> {

@@ -464,6 +464,28 @@ TEST_CASE("a write that was stopped is not sent twice, and goes on where it can"
     });
 }
 
+TEST_CASE("limits of no bytes and of all that there are do what they say") {
+    on_every_backend([](io_context&) -> task<> {
+        http::connection_options greatest;
+        greatest.head.bytes_max = greatest.head.target_bytes_max = greatest.head.fields_max = SIZE_MAX;
+        greatest.body_bytes_max = UINT64_MAX;
+        greatest.write_bytes_max = SIZE_MAX;
+        http::connection_options least;
+        least.read_bytes_first = 0;
+        least.write_bytes_max = 0;
+        for (const http::connection_options& each : {greatest, least}) {
+            traffic over;
+            over.in = std::string{get_a} + std::string{get_and_close};
+
+            const io_result<> ended = co_await serve_traffic(over, echo, each);
+
+            CHECK(ended.ok());
+            CHECK(over.out.find("GET /a") != std::string::npos);
+            CHECK(over.out.ends_with("GET /z"));
+        }
+    });
+}
+
 // RFC 9110, 7.8.
 TEST_CASE("an upgrade gets the stream, and what came behind the request") {
     on_every_backend([](io_context&) -> task<> {

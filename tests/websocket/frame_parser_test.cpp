@@ -197,6 +197,14 @@ TEST_CASE("frame parser: what is too large is refused before it has come") {
     CHECK(why_refused(client(limits), two) == violation::large_message);
 }
 
+TEST_CASE("frame parser: a limit may be all that there is, of what is deflated, too") {
+    parse_limits limits;
+    limits.frame_bytes_max = limits.message_bytes_max = UINT64_MAX;
+    const bytes header = hex("c2 fe 03 e8 00 00 00 00");
+
+    CHECK(why_refused(server(limits, frame_parser::deflate::agreed), header) == violation::none);
+}
+
 // RFC 6455, 8.1.
 TEST_CASE("frame parser: a text is refused at the first byte that is no UTF-8") {
     bytes all = client_frame(frame_opcode::text, "ok \xce\xba", false);
