@@ -238,6 +238,16 @@ bool client_connection::reusable() const noexcept {
            state_->source.ended() && !state_->source.failure() && state_->io.in.empty();
 }
 
+task<bool> client_connection::still_idle() {
+    if (!reusable()) co_return false;
+    const mutable_buffer room = state_->io.in.prepare(1);
+    const io_result<std::size_t> got =
+        co_await with_timeout(duration{}, state_->io.stream.read_some(room));
+    const bool idle = got.error() == errc::timed_out || got.error() == errc::canceled;
+    if (!idle) close();
+    co_return idle;
+}
+
 bool client_connection::answered() const noexcept { return state_ != nullptr && state_->answered; }
 
 refusal client_connection::why() const noexcept {

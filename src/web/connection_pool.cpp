@@ -91,8 +91,11 @@ task<io_result<connection_pool::lease>> connection_pool::take(const url& where) 
 
 task<io_result<>> connection_pool::renew(lease& it, const url& where) {
     it.connection.close();
+    while (take_resting(it)) {
+        const bool usable = co_await it.connection.still_idle();
+        if (usable) co_return io_result<>{};
+    }
     it.reused = false;
-    if (take_resting(it)) co_return io_result<>{};
     const io_result<> opened = co_await open(it, where);
     co_return opened;
 }

@@ -5,8 +5,10 @@
 
 #include <gyre/http/compression.hpp>
 #include <gyre/http/router.hpp>
+#include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>
+#include <support/settle.hpp>
 #include <web/site.hpp>
 
 #include <algorithm>
@@ -174,18 +176,18 @@ TEST_CASE("what is read in part costs its connection, and nothing else") {
 // RFC 9112, 9.3.1.
 TEST_CASE("a connection that went stale is replaced for what is idempotent, and only for that") {
     const auto run = [](io_context& io) -> task<> {
-        // Each connection answers once, says that it goes on, and is closed.
+        // Each connection answers once, says that it goes on, and is closed at the next request.
         const auto once = [](stream_socket& peer, std::size_t) -> task<> {
             const bool asked = co_await read_head(peer);
             if (!asked) co_return;
             co_await say(peer, answer_of("one"));
+            static_cast<void>(co_await read_head(peer));
         };
         const auto body = [](const listening_site& site) -> task<> {
             client web;
             for (int count = 0; count < 3; ++count) {
                 const std::string text = co_await text_of_get(web, site.url("/"));
                 CHECK(text == "one");
-                static_cast<void>(co_await sleep_for(5ms));
             }
             CHECK(web.counters().connections == 3);
             CHECK(web.counters().repeated == 2);
@@ -196,6 +198,42 @@ TEST_CASE("a connection that went stale is replaced for what is idempotent, and 
             CHECK(web.counters().repeated == 2);
         };
         co_await with_script(io, once, body);
+    };
+    on_every_backend(run);
+}
+
+// RFC 9112, 9.2.
+TEST_CASE("what a server says unasked answers no request, and an idle connection's end loses none") {
+    const auto run = [](io_context& io) -> task<> {
+        for (const std::string& unasked : {answer_of("forged"), std::string{}}) {
+            event said;
+            const auto once = [&](stream_socket& peer, std::size_t) -> task<> {
+                const bool asked = co_await read_head(peer);
+                if (!asked) co_return;
+                co_await say(peer, answer_of("good"));
+                co_await settle();
+                if (unasked.empty()) static_cast<void>(peer.shutdown_send());
+                else co_await say(peer, unasked);
+                said.set();
+                static_cast<void>(co_await read_head(peer));
+            };
+            const auto body = [&](const listening_site& site) -> task<> {
+                client web;
+                for (int count = 0; count < 2; ++count) {
+                    const std::string text = co_await text_of_get(web, site.url("/"));
+                    CHECK(text == "good");
+                    static_cast<void>(co_await said.wait());
+                    said.reset();
+                }
+                // Nothing was sent on the connection that has ended, so this can be sent on another one.
+                const io_result<client_response> posted =
+                    co_await web.post(site.url("/"), "text/plain", "x");
+                CHECK(posted.ok());
+                CHECK(web.counters().connections == 3);
+                CHECK(web.counters().repeated == 0);
+            };
+            co_await with_script(io, once, body);
+        }
     };
     on_every_backend(run);
 }

@@ -94,6 +94,18 @@ public:
     /// and neither side has said that it was the last.
     [[nodiscard]] bool reusable() const noexcept;
 
+    /// Looks whether the server has ended the connection since the last response, or has said something that no
+    /// request has asked for and that the next one must not take for its answer. Then it is closed.
+    ///
+    /// @return Whether another request may be sent.
+    ///
+    /// Errors:        none: false.
+    /// Cancellation:  ends the look; the next request meets the stop.
+    /// Threads:       resumes on the caller's executor; in place of a request.
+    /// Cost:          two frames, a read that waits for nothing, and a turn of the loop.
+    // RFC 9112, 9.2.
+    [[nodiscard]] task<bool> still_idle();
+
     /// Whether a byte of the last response has come. If not, a server that had closed an idle connection has
     /// not seen the request, and one that is idempotent may be sent again elsewhere.
     // RFC 9112, 9.3.1.

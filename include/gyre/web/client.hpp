@@ -139,9 +139,10 @@ public:
 
     /// Sends a request and reads the head of its response.
     ///
-    /// A request that is idempotent is sent again, elsewhere, if a connection that had been idle turns out to
-    /// be closed. Redirects are followed as RFC 9110, 15.4 says: 303 becomes GET, so does POST after 301 and
-    /// 302; to another origin neither `authorization` nor `cookie` go along.
+    /// An idle connection that the server has closed, or on which it has said something unasked, is not used.
+    /// A request that is idempotent is sent again, elsewhere, if one turns out to be closed all the same.
+    /// Redirects to http and https are followed as RFC 9110, 15.4 says: 303 becomes GET, so does POST after 301
+    /// and 302; to another origin neither `authorization` nor `cookie` go along.
     ///
     /// @param  what  Owned.
     ///
