@@ -103,32 +103,33 @@ task<io_result<>> connection_pool::renew(lease& it, const url& where) {
 task<io_result<>> connection_pool::open(lease& it, const url& where) {
     // Those under way are counted by permits, so one too many rests.
     while (idle_count_ > 0 && all_.available() < idle_count_) end_rest(resting_.begin());
-    io_result<any_stream> stream = co_await connect(where);
+    io_result<any_stream> stream = co_await connect(where, purpose::requests);
     if (!stream.ok()) co_return stream.error();
     ++counters_.connections;
     it.connection = http::client_connection{stream.take(), options_.exchange};
     co_return io_result<>{};
 }
 
-task<io_result<any_stream>> connection_pool::connect(const url& where) {
+task<io_result<any_stream>> connection_pool::connect(const url& where, purpose of) {
     io_result<any_stream> made =
-        co_await with_timeout(options_.connect_time_max, connect_now(where));
+        co_await with_timeout(options_.connect_time_max, connect_now(where, of));
     co_return made;
 }
 
-task<io_result<any_stream>> connection_pool::connect_now(const url& where) {
+task<io_result<any_stream>> connection_pool::connect_now(const url& where, purpose of) {
     const bool by_proxy = goes_through_proxy(where);
     const std::string host = by_proxy ? options_.via->host : where.host();
     const std::uint16_t port = by_proxy ? options_.via->port : where.port();
     io_result<stream_socket> connected = co_await connect_to(host, port, options_.connecting);
     if (!connected.ok()) co_return connected.error();
     any_stream stream{connected.take()};
-    if (!where.is_secure()) co_return io_result<any_stream>{std::move(stream)};
-    if (by_proxy) {
+    // A proxy forwards requests alone.
+    if (by_proxy && (where.is_secure() || of == purpose::other_protocol)) {
         io_result<any_stream> through = co_await tunnel(std::move(stream), where);
         if (!through.ok()) co_return through.error();
         stream = through.take();
     }
+    if (!where.is_secure()) co_return io_result<any_stream>{std::move(stream)};
     io_result<any_stream> secured = co_await secure(std::move(stream), where);
     co_return secured;
 }

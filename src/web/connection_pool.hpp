@@ -14,6 +14,7 @@
 #include <gyre/web/client.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <string>
@@ -67,8 +68,11 @@ public:
     /// The same right with another connection, after one that was stale.
     [[nodiscard]] task<io_result<>> renew(lease& it, const url& where);
 
+    /// What is going to be said on a stream.
+    enum class purpose : std::uint8_t { requests, other_protocol };
+
     /// A stream to `where`, through the proxy and TLS if need be; nothing to do with leases.
-    [[nodiscard]] task<io_result<any_stream>> connect(const url& where);
+    [[nodiscard]] task<io_result<any_stream>> connect(const url& where, purpose of);
 
     /// Closes what is idle.
     void close_idle() noexcept;
@@ -120,7 +124,7 @@ private:
     };
 
     [[nodiscard]] bool goes_through_proxy(const url& where) const;
-    [[nodiscard]] task<io_result<any_stream>> connect_now(const url& where);
+    [[nodiscard]] task<io_result<any_stream>> connect_now(const url& where, purpose of);
     [[nodiscard]] task<io_result<any_stream>> tunnel(any_stream through, const url& where);
     [[nodiscard]] task<io_result<any_stream>> secure(any_stream below, const url& where);
     [[nodiscard]] task<io_result<>> open(lease& it, const url& where);

@@ -580,6 +580,40 @@ TEST_CASE("a proxy is told of whom, and with which credentials") {
     on_every_backend(run);
 }
 
+// RFC 6455, 4.1.
+TEST_CASE("a stream for another protocol goes through a tunnel of the proxy's, encrypted or not") {
+    const auto run = [](io_context& io) -> task<> {
+        std::string asked;
+        const auto tunnels = [&](stream_socket& peer, std::size_t) -> task<> {
+            std::string space(1024, '\0');
+            const io_result<std::size_t> got = co_await peer.read_some(space);
+            asked = space.substr(0, got.value());
+            co_await say(peer, "HTTP/1.1 200 OK\r\n\r\n");
+            co_await settle();
+            co_await say(peer, "from behind");
+            static_cast<void>(co_await read_head(peer));
+        };
+        const auto body = [&](const listening_site& site) -> task<> {
+            client_options options;
+            web::proxy via;
+            via.host = "127.0.0.1";
+            via.port = site.where.port();
+            options.via = via;
+            client web{std::move(options)};
+            io_result<any_stream> made =
+                co_await web.connect(web::url::parse("ws://example.invalid/chat").take());
+            CHECK_FALSE(made.error());
+            CHECK(asked.starts_with("CONNECT example.invalid:80 HTTP/1.1\r\n"));
+            any_stream through = made.take();
+            std::string heard(11, '\0');
+            static_cast<void>(co_await read_exactly(through, heard));
+            CHECK(heard == "from behind");
+        };
+        co_await with_script(io, tunnels, body);
+    };
+    on_every_backend(run);
+}
+
 TEST_CASE("requests that cannot be sent, and URLs that are none, touch no network") {
     const auto run = [](io_context&) -> task<> {
         client web;

@@ -164,8 +164,8 @@ public:
                                                         std::string_view content_type,
                                                         http::response_body body);
 
-    /// A stream to where `where` leads, through the proxy and TLS as for a request: for another protocol on
-    /// it, such as WebSocket for ws and wss. It is the caller's, and counts against no limit.
+    /// A stream to where `where` leads, through a tunnel of the proxy's and TLS if need be: for another protocol
+    /// on it, such as WebSocket for ws and wss. It is the caller's, and counts against no limit.
     ///
     /// @param  where  Owned.
     ///
