@@ -98,6 +98,9 @@ http::request request_for(const client_request& what, const client_options& opti
 io_result<url> target_of(std::string_view location, const url& from,
                          const client_options& options) {
     io_result<url> to = from.resolved(location);
+    if (to.ok() && to.value().scheme() != "http" && to.value().scheme() != "https") {
+        return errc::not_supported;
+    }
     const bool weakens = to.ok() && from.is_secure() && !to.value().is_secure();
     if (weakens && !options.insecure_redirects) return errc::permission_denied;
     return to;
@@ -157,6 +160,12 @@ task<> drop_body(http::body_reader body) {
     }
 }
 
+// One that comes in drops is not worth the connection.
+task<io_result<>> drop_in_time(http::body_reader body) {
+    const io_result<> ended = co_await with_timeout(std::chrono::seconds{1}, drop_body(body));
+    co_return ended;
+}
+
 }  // namespace
 
 client::client(client_options options) : state_{std::make_shared<state>(std::move(options))} {}
@@ -211,7 +220,7 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
             if (redirects == options.redirects_max) co_return errc::limit_exceeded;
             io_result<url> to = target_of(*location, what.where, options);
             if (!to.ok()) co_return to.error();
-            static_cast<void>(co_await with_deadline(until, drop_body(head.body)));
+            static_cast<void>(co_await with_deadline(until, drop_in_time(head.body)));
             ++self->counters.redirected;
             redirect(what, head.status, to.take());
             continue;

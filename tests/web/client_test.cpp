@@ -319,6 +319,8 @@ TEST_CASE("redirects in a circle end, and so do those that lead nowhere") {
             CHECK(ftp == errc::not_supported);
             const error bad = co_await error_of_get(web, site.url("/go?to=http%3A%2F%2Fa%40b%2F"));
             CHECK(bad == errc::malformed);
+            const error socket = co_await error_of_get(web, site.url("/go?to=ws%3A%2F%2Fh%2F"));
+            CHECK(socket == errc::not_supported);
 
             client_options none;
             none.redirects_max = 0;
