@@ -103,7 +103,7 @@ task<io_result<received_response>> client_connection::state::send(const request&
     if (done.ok() && has_body && !final_came) {
         done = co_await write_and_watch(body, framing, what.method(), final_came);
     }
-    if (done.ok() && !io.out.empty() && !body_withheld) done = co_await io.flush();
+    if (done.ok() && !has_body) done = co_await io.flush();
     // A server that refuses a body may have answered before it closed: the answer says more than the error.
     const bool cut_off =
         done.error() == errc::broken_pipe || done.error() == errc::connection_reset;
@@ -132,8 +132,12 @@ task<io_result<>> client_connection::state::write_body(response_body& body, head
     body_producer* const producer = body.producer();
     if (producer == nullptr) {
         const const_buffer bytes = body.bytes();
-        if (io.has_room_for(bytes.size())) io.out.append(gyre::text_of(bytes));
-        else sent = co_await io.flush(bytes);
+        if (!io.has_room_for(bytes.size())) {
+            sent = co_await io.flush(bytes);
+        } else {
+            io.out.append(gyre::text_of(bytes));
+            sent = co_await io.flush();
+        }
         co_return sent;
     }
     sink.begin(framing.as == head_framing::body::chunked ? framed_sink::mode::chunked
@@ -142,18 +146,15 @@ task<io_result<>> client_connection::state::write_body(response_body& body, head
     no_trailers_.clear();
     sent = co_await producer->write(body_writer{sink});
     if (sent.ok()) sent = sink.end();
+    if (sent.ok()) sent = co_await io.flush();
     co_return sent;
 }
 
-// RFC 9112, 9.5: a server may refuse a body before it has come, and stop reading.
+// RFC 9112, 9.5: a server may refuse a body before it has come, and stop reading. Or it answers while it reads,
+// and reads no further until some of that is taken.
 task<io_result<>> client_connection::state::write_and_watch(response_body& body,
                                                             head_framing framing, method asked,
                                                             bool& final_came) {
-    io_result<> sent;
-    if (body.producer() == nullptr && io.has_room_for(body.bytes().size())) {
-        sent = co_await write_body(body, framing);
-        co_return sent;
-    }
     auto [first, outcomes] = co_await when_any(write_body(body, framing), watch(asked, final_came));
     if (first == 0) co_return std::get<0>(outcomes);
     body_withheld = true;
