@@ -150,8 +150,8 @@ task<io_result<>> client_connection::state::write_body(response_body& body, head
     co_return sent;
 }
 
-// RFC 9112, 9.5: a server may refuse a body before it has come, and stop reading. Or it answers while it reads,
-// and reads no further until some of that is taken.
+// RFC 9112, 9.5: a server may refuse a body before it has come, and stop reading. Or it answers while it
+// reads, and reads no further until some of that is taken.
 task<io_result<>> client_connection::state::write_and_watch(response_body& body,
                                                             head_framing framing, method asked,
                                                             bool& final_came) {

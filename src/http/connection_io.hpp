@@ -24,8 +24,8 @@
 
 namespace gyre::http {
 
-/// The memory for reading: at least a byte at first, and at most a head of the greatest size with the empty line
-/// that may stand before it.
+/// The memory for reading: at least a byte at first, and at most a head of the greatest size with the empty
+/// line that may stand before it.
 [[nodiscard]] inline buffer_bounds room_for_heads(std::size_t bytes_first,
                                                   std::size_t head_bytes_max) noexcept {
     constexpr std::size_t beside = 16;
@@ -49,9 +49,9 @@ public:
         idle_.set();
     }
 
-    /// Writes all of `out`, then `more` and `behind`. If another flush is under way, after that. Errors: those
-    /// of the stream; `errc::timed_out`; `errc::broken_pipe` after one that was stopped within `more`. Stopped
-    /// within `out`, it leaves there what has not been written.
+    /// Writes all of `out`, then `more` and `behind`. If another flush is under way, after that. Errors:
+    /// those of the stream; `errc::timed_out`; `errc::broken_pipe` after one that was stopped within `more`.
+    /// Stopped within `out`, it leaves there what has not been written.
     [[nodiscard]] task<io_result<>> flush(const_buffer more = {}, const_buffer behind = {});
 
     /// Whether a flush is under way: `out` is not to be touched then.

@@ -243,7 +243,8 @@ task<io_result<any_stream>> client::connect(url where) {
 }
 
 task<io_result<any_stream>> client::connect_by(std::shared_ptr<state> self, url where) {
-    io_result<any_stream> made = co_await self->pool.connect(where, connection_pool::purpose::other_protocol);
+    io_result<any_stream> made =
+        co_await self->pool.connect(where, connection_pool::purpose::other_protocol);
     co_return made;
 }
 

@@ -467,7 +467,8 @@ TEST_CASE("a write that was stopped is not sent twice, and goes on where it can"
 TEST_CASE("limits of no bytes and of all that there are do what they say") {
     on_every_backend([](io_context&) -> task<> {
         http::connection_options greatest;
-        greatest.head.bytes_max = greatest.head.target_bytes_max = greatest.head.fields_max = SIZE_MAX;
+        greatest.head.bytes_max = greatest.head.target_bytes_max = greatest.head.fields_max =
+            SIZE_MAX;
         greatest.body_bytes_max = UINT64_MAX;
         greatest.write_bytes_max = SIZE_MAX;
         http::connection_options least;

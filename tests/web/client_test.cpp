@@ -203,7 +203,8 @@ TEST_CASE("a connection that went stale is replaced for what is idempotent, and 
 }
 
 // RFC 9112, 9.2.
-TEST_CASE("what a server says unasked answers no request, and an idle connection's end loses none") {
+TEST_CASE(
+    "what a server says unasked answers no request, and an idle connection's end loses none") {
     const auto run = [](io_context& io) -> task<> {
         for (const std::string& unasked : {answer_of("forged"), std::string{}}) {
             event said;

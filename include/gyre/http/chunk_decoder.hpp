@@ -19,7 +19,8 @@ namespace gyre::http {
 
 /// How much there may be around a body's chunks.
 struct chunk_limits {
-    std::size_t extension_bytes_max = 4 * 1024;  ///< Of all chunks of a body together, without sizes.
+    std::size_t extension_bytes_max =
+        4 * 1024;  ///< Of all chunks of a body together, without sizes.
     std::size_t trailer_bytes_max = 8 * 1024;
     std::size_t trailers_max = 32;
 };

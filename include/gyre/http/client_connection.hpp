@@ -94,8 +94,8 @@ public:
     /// and neither side has said that it was the last.
     [[nodiscard]] bool reusable() const noexcept;
 
-    /// Looks whether the server has ended the connection since the last response, or has said something that no
-    /// request has asked for and that the next one must not take for its answer. Then it is closed.
+    /// Looks whether the server has ended the connection since the last response, or has said something that
+    /// no request has asked for and that the next one must not take for its answer. Then it is closed.
     ///
     /// @return Whether another request may be sent.
     ///

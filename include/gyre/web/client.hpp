@@ -141,8 +141,8 @@ public:
     ///
     /// An idle connection that the server has closed, or on which it has said something unasked, is not used.
     /// A request that is idempotent is sent again, elsewhere, if one turns out to be closed all the same.
-    /// Redirects to http and https are followed as RFC 9110, 15.4 says: 303 becomes GET, so does POST after 301
-    /// and 302; to another origin neither `authorization` nor `cookie` go along.
+    /// Redirects to http and https are followed as RFC 9110, 15.4 says: 303 becomes GET, so does POST after
+    /// 301 and 302; to another origin neither `authorization` nor `cookie` go along.
     ///
     /// @param  what  Owned.
     ///
@@ -164,8 +164,8 @@ public:
                                                         std::string_view content_type,
                                                         http::response_body body);
 
-    /// A stream to where `where` leads, through a tunnel of the proxy's and TLS if need be: for another protocol
-    /// on it, such as WebSocket for ws and wss. It is the caller's, and counts against no limit.
+    /// A stream to where `where` leads, through a tunnel of the proxy's and TLS if need be: for another
+    /// protocol on it, such as WebSocket for ws and wss. It is the caller's, and counts against no limit.
     ///
     /// @param  where  Owned.
     ///
