@@ -3,6 +3,7 @@
 
 #include <gyre/coro/this_task.hpp>
 #include <gyre/http/http_date.hpp>
+#include <http/on_throw.hpp>
 
 #include <string_view>
 #include <utility>
@@ -15,6 +16,10 @@ using log_function = std::function<void(const access_record&)>;
 task<response> logged(const log_function& write, request& what, const handler& next) {
     loop& home = co_await this_task::loop();
     const time_point begun = home.read_clock();
+    const on_throw thrown{[&] {
+        const response answer{status::internal_server_error};  // What the client is sent for it.
+        write(access_record{what, answer, answer.body.size(), home.read_clock() - begun});
+    }};
     response answer = co_await next(what);
     write(access_record{what, answer, answer.body.size(), home.read_clock() - begun});
     co_return answer;

@@ -3,6 +3,8 @@
 
 #include <gyre/coro/this_task.hpp>
 
+#include <http/on_throw.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -27,6 +29,9 @@ task<response> counted(metrics& into, request& what, const handler& next) {
     const in_flight present{into};
     loop& home = co_await this_task::loop();
     const time_point begun = home.read_clock();
+    const on_throw thrown{[&] {
+        into.count(what.method(), status::internal_server_error, home.read_clock() - begun);
+    }};
     response answer = co_await next(what);
     into.count(what.method(), answer.status, home.read_clock() - begun);
     co_return answer;
