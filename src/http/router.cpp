@@ -3,6 +3,7 @@
 
 #include <gyre/base/check.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -92,6 +93,14 @@ task<response> answer_with(status code, std::string allowed) {
     co_return answer;
 }
 
+// Anything else in the braces is a pattern of some other router, such as "{path...}" or "{id:[0-9]+}".
+bool is_parameter_name(std::string_view text) noexcept {
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-';
+    });
+}
+
 }  // namespace
 
 struct router::state {
@@ -104,6 +113,7 @@ struct router::state {
 
 endpoint& router::state::at(std::string_view pattern) {
     expects(pattern.starts_with('/'), "a pattern begins with a slash");
+    expects(pattern.find_first_of("?#") == std::string_view::npos, "a pattern has no query");
     std::vector<std::string> names;
     node* place = &root;
     std::optional<std::string_view> rest = pattern.substr(1);
@@ -113,6 +123,8 @@ endpoint& router::state::at(std::string_view pattern) {
         const std::string_view segment = rest->substr(0, slash);
         const bool last = slash == std::string_view::npos;
         if (!segment.starts_with('{')) {
+            expects(segment.find_first_of("{}") == std::string_view::npos,
+                    "a parameter is a whole segment");
             place = &place->literal(segment);
         } else {
             expects(segment.ends_with('}') && segment.size() > 2, "a parameter is {name}");
@@ -120,6 +132,9 @@ endpoint& router::state::at(std::string_view pattern) {
             const bool is_tail = name.ends_with('*');
             expects(!is_tail || last, "{name*} stands at the end of a pattern");
             if (is_tail) name.remove_suffix(1);
+            expects(is_parameter_name(name), "a parameter's name has letters, digits, '_' and '-'");
+            expects(std::find(names.begin(), names.end(), name) == names.end(),
+                    "the parameters of a pattern have different names");
             names.emplace_back(name);
             expects(names.size() <= request::parameters_max, "a pattern has few parameters");
             if (is_tail) {

@@ -3,8 +3,10 @@
 // What gyre/http/router.hpp promises: which route a path takes, what it is told, and what is said of others.
 #include <gyre/http/router.hpp>
 
+#include <base/ending.hpp>
 #include <support/harness.hpp>
 
+#include <csignal>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -127,4 +129,20 @@ TEST_CASE("what matches no route goes to the handler for the rest") {
 
         CHECK(said == "200 rest");
     });
+}
+
+TEST_CASE("a pattern that would never match as it reads is the program's mistake") {
+    const auto adding = [](const char* pattern) {
+        router routes;
+        routes.add(method::get, pattern, named("it"));
+    };
+    for (const char* const pattern :
+         {"a", "/{rest...}", "/{id:[0-9]+}", "/{a}/{a}", "/{a}.json", "/x{a}", "/a?b={c}", "/{}"}) {
+        CAPTURE(pattern);
+        CHECK(ending_of([&] { adding(pattern); }).signal == SIGABRT);
+    }
+    for (const char* const pattern : {"/", "/{a}/{b-1}", "/x/{all_of*}", "/a//b/"}) {
+        CAPTURE(pattern);
+        CHECK(ending_of([&] { adding(pattern); }).signal == 0);
+    }
 }

@@ -23,7 +23,7 @@ namespace gyre::http {
 ///     const handler serves = std::move(routes).build();
 ///
 /// In a pattern `{name}` is one segment that is not empty, and `{name*}`, at the end, all that follows, be it
-/// nothing: `request::parameter` has them.
+/// nothing: `request::parameter` has them. Names have letters, digits, `_` and `-`, each once in a pattern.
 class router {
 public:
     router();
