@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/http/authorization.hpp>
 
+#include <gyre/base/check.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -25,6 +27,13 @@ std::optional<std::string_view> credentials_of(const fields& from,
     value.remove_prefix(scheme.size());
     while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
     return value;
+}
+
+// Quoted in a field as it is.
+std::string challenge_for(std::string_view scheme, std::string_view realm) {
+    expects(is_field_value(realm) && realm.find_first_of("\"\\") == std::string_view::npos,
+            "a realm has no quotes, backslashes and controls");
+    return std::string{scheme}.append(" realm=\"").append(realm).append("\"");
 }
 
 task<response> refuse(std::string challenge) {
@@ -77,8 +86,7 @@ bool equal_in_constant_time(std::string_view given, std::string_view secret) noe
 // RFC 7617, 2.1: UTF-8 is what we expect, and say so.
 middleware require_basic(std::string_view realm,
                          std::function<bool(const basic_credentials&)> admits) {
-    const std::string challenge =
-        std::string{"Basic realm=\""}.append(realm).append("\", charset=\"UTF-8\"");
+    const std::string challenge = challenge_for("Basic", realm) + ", charset=\"UTF-8\"";
     return as_middleware(
         [challenge, admits = std::move(admits)](request& what, const handler& next) {
             const auto given = basic_credentials_of(what.fields);
@@ -89,7 +97,7 @@ middleware require_basic(std::string_view realm,
 // RFC 6750, 3.
 middleware require_bearer(std::string_view realm,
                           std::function<bool(std::string_view token)> admits) {
-    const std::string challenge = std::string{"Bearer realm=\""}.append(realm).append("\"");
+    const std::string challenge = challenge_for("Bearer", realm);
     return as_middleware(
         [challenge, admits = std::move(admits)](request& what, const handler& next) {
             const auto given = bearer_token_of(what.fields);

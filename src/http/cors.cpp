@@ -4,6 +4,7 @@
 #include <gyre/base/check.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -76,9 +77,23 @@ task<response> with_marks(std::shared_ptr<const prepared_policy> by, request& wh
     co_return answer;
 }
 
+// As browsers write them (RFC 6454, 6.2): what is written otherwise would match nothing.
+bool is_origin(std::string_view text) noexcept {
+    if (text == "*" || text == "null") return true;
+    const std::size_t colon = text.find("://");
+    if (colon == std::string_view::npos || colon == 0) return false;
+    const std::string_view host = text.substr(colon + 3);
+    const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+    return !host.empty() && host.find_first_of("/?# ") == std::string_view::npos &&
+           std::none_of(text.begin(), text.end(), is_upper);
+}
+
 }  // namespace
 
 middleware allow_origins(cors_policy policy) {
+    for (const std::string& each : policy.origins) {
+        expects(is_origin(each), "an origin is *, or a scheme and a host: https://app.example");
+    }
     const auto by = std::make_shared<const prepared_policy>(std::move(policy));
     expects(!by->any_origin || !by->policy.with_credentials,
             "credentials go to origins that are named");

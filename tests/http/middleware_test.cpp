@@ -2,15 +2,19 @@
 //
 // What conditional.hpp, cors.hpp, access_log.hpp and metrics.hpp promise of the answers that they see.
 #include <gyre/http/access_log.hpp>
+#include <gyre/http/authorization.hpp>
 #include <gyre/http/conditional.hpp>
 #include <gyre/http/cors.hpp>
 #include <gyre/http/http_date.hpp>
 #include <gyre/http/metrics.hpp>
 
+#include <base/ending.hpp>
 #include <support/harness.hpp>
 
+#include <csignal>
 #include <string>
 #include <string_view>
+#include <utility>
 
 using namespace gyre;
 using namespace gyre::http;
@@ -164,4 +168,28 @@ TEST_CASE("requests are counted by method, class and time") {
         CHECK(has("http_request_duration_seconds_bucket{le=\"+Inf\"} 5"));
         CHECK(has("http_request_duration_seconds_count 5"));
     });
+}
+
+TEST_CASE("origins that no browser sends, and realms that end their quotes, are the program's mistake") {
+    const auto allowing = [](std::string origin) {
+        cors_policy policy;
+        policy.origins = {std::move(origin)};
+        static_cast<void>(allow_origins(std::move(policy)));
+    };
+    for (const char* const origin : {"app.example", "https://app.example/", "https://App.example"}) {
+        CAPTURE(origin);
+        CHECK(ending_of([&] { allowing(origin); }).said_that("an origin is *"));
+    }
+    for (const char* const origin : {"*", "null", "https://app.example", "http://[::1]:8080"}) {
+        CAPTURE(origin);
+        CHECK(ending_of([&] { allowing(origin); }).signal == 0);
+    }
+    const auto bearer = [] {
+        static_cast<void>(require_bearer("a \"b\"", [](std::string_view) { return true; }));
+    };
+    const auto basic = [] {
+        static_cast<void>(require_basic("a\n", [](const basic_credentials&) { return true; }));
+    };
+    CHECK(ending_of(bearer).signal == SIGABRT);
+    CHECK(ending_of(basic).said_that("a realm has no quotes"));
 }

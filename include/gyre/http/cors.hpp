@@ -25,7 +25,8 @@ struct cors_policy {
 /// Answers preflights, and marks answers for the origins that the policy names. Others are answered as ever,
 /// without the mark: their browser keeps the answer from the script.
 ///
-/// @pre  `with_credentials` does not stand beside the origin `*`.
+/// @pre  `with_credentials` does not stand beside the origin `*`; the others have a scheme, small letters and
+///       no slash at their end.
 [[nodiscard]] middleware allow_origins(cors_policy policy);
 
 }  // namespace gyre::http
