@@ -127,6 +127,26 @@ TEST_CASE("a side that fails ends the copy with its error, and with what was cop
     });
 }
 
+TEST_CASE("a side that is gone altogether is no error of the copy when the other ends as well") {
+    on_every_backend([](io_context&) -> task<> {
+        // Its peer has closed both directions: what shutdown(2) says of such a socket.
+        class gone : public memory_stream {
+        public:
+            explicit gone(memory_stream it) : memory_stream{std::move(it)} {}
+            io_result<> shutdown_send() { return error{errc::not_connected, activity::shutdown}; }
+        };
+        memory_pipe client{64};
+        memory_pipe server{64};
+        gone near{std::move(client.second)};
+        client.first.shutdown_send();
+        server.second.shutdown_send();
+
+        const auto ended = co_await copy_bidirectional(near, server.first);
+
+        CHECK(ended.ok());
+    });
+}
+
 TEST_CASE("the error is that of the direction that failed, not of the one it ended") {
     on_every_backend([](io_context&) -> task<> {
         const auto silent = std::make_shared<memory_channel>(8);

@@ -71,7 +71,10 @@ task<io_result<>> copy_one_way(From& from, To& to, std::uint64_t& copied, idle_t
         if (!put.ok()) co_return put.error();
         silence.push_back();
     }
-    co_return end_sending(to);
+    const io_result<> told = end_sending(to);
+    // Whoever is gone for both directions need not be told that this one ends.
+    if (told.error() == errc::not_connected) co_return io_result<>{};
+    co_return told;
 }
 
 /// Implementation: both at once; the first failure ends the other, and is the one reported.
