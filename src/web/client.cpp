@@ -168,7 +168,10 @@ task<io_result<>> drop_in_time(http::body_reader body) {
 
 }  // namespace
 
-client::client(client_options options) : state_{std::make_shared<state>(std::move(options))} {}
+client::client(client_options options) : state_{std::make_shared<state>(std::move(options))} {
+    expects(state_->options.connections_max > 0 && state_->options.connections_per_origin_max > 0,
+            "a client may have a connection");
+}
 client::~client() { state_->pool.close(); }
 
 task<io_result<client_response>> client::send(client_request what) {

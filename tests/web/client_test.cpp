@@ -7,6 +7,7 @@
 #include <gyre/http/router.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
+#include <base/ending.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 #include <web/site.hpp>
@@ -632,4 +633,16 @@ TEST_CASE("requests that cannot be sent, and URLs that are none, touch no networ
         CHECK(web.counters().connections == 0);
     };
     on_every_backend(run);
+}
+
+TEST_CASE("a client without any connection would never answer, and is the program's mistake") {
+    const auto making = [](std::size_t in_all, std::size_t of_one) {
+        client_options options;
+        options.connections_max = in_all;
+        options.connections_per_origin_max = of_one;
+        const client web{options};
+    };
+    CHECK(ending_of([&] { making(0, 8); }).said_that("a client may have a connection"));
+    CHECK(ending_of([&] { making(8, 0); }).said_that("a client may have a connection"));
+    CHECK(ending_of([&] { making(1, 1); }).signal == 0);
 }

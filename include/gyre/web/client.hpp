@@ -132,6 +132,7 @@ private:
 /// Sends requests. Belongs to one loop, and is destroyed before it; responses and requests may outlive it.
 class client {
 public:
+    /// @pre  `connections_max` and `connections_per_origin_max` are not 0.
     explicit client(client_options options = {});
     client(const client&) = delete;
     client& operator=(const client&) = delete;
