@@ -55,8 +55,8 @@ const char* describe(errc code) noexcept {
         case errc::certificate_unacceptable: return "certificate is not acceptable";
         case errc::certificate_missing: return "certificate required, and none given";
         case errc::certificate_refused: return "peer refused our certificate";
-        case errc::certificate_unreadable: return "unreadable certificate";
-        case errc::key_unreadable: return "unreadable private key";
+        case errc::certificate_unreadable: return "no readable certificate in PEM text";
+        case errc::key_unreadable: return "no readable private key in PEM text, or not its password";
         case errc::key_mismatch: return "private key of another certificate";
         case errc::tls_alert: return "peer gave up with an alert";
         case errc::tls_contradiction: return "TLS settings that contradict each other";
@@ -110,6 +110,7 @@ const char* describe(activity during) noexcept {
         case activity::resolve: return "resolve";
         case activity::handshake: return "TLS handshake";
         case activity::configure: return "TLS configuration";
+        case activity::parse_url: return "URL";
     }
     return "";
 }

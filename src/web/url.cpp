@@ -12,6 +12,8 @@
 namespace gyre::web {
 namespace {
 
+constexpr error malformed{errc::malformed, activity::parse_url};
+
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string lowered(std::string_view text) {
@@ -111,13 +113,13 @@ std::string without_dot_segments(std::string_view path) {
 
 io_result<url> url::parse(std::string_view text) {
     const std::string_view scheme = scheme_in_front(text);
-    if (scheme.empty()) return errc::malformed;
+    if (scheme.empty()) return malformed;
     url it;
     it.scheme_ = lowered(scheme);
     const std::optional<std::uint16_t> usual = default_port(it.scheme_);
-    if (!usual) return errc::not_supported;
+    if (!usual) return error{errc::not_supported, activity::parse_url};
     text.remove_prefix(scheme.size() + 1);
-    if (!text.starts_with("//")) return errc::malformed;
+    if (!text.starts_with("//")) return malformed;
     text.remove_prefix(2);
     text = text.substr(0, text.find('#'));
 
@@ -125,30 +127,30 @@ io_result<url> url::parse(std::string_view text) {
     std::string_view authority = text.substr(0, path_at);
     it.target_ = text.substr(path_at);
     if (!it.target_.starts_with('/')) it.target_.insert(0, "/");
-    if (!is_target(it.target_)) return errc::malformed;
+    if (!is_target(it.target_)) return malformed;
 
     // A name before the host is refused with everything else that no host has: people read it as the host.
     std::string_view port;
     if (authority.starts_with('[')) {
         const std::size_t bracket = authority.find(']');
-        if (bracket == std::string_view::npos) return errc::malformed;
+        if (bracket == std::string_view::npos) return malformed;
         const std::string_view inside = authority.substr(1, bracket - 1);
         if (!ipv6::parse(inside).ok() || inside.find('%') != std::string_view::npos) {
-            return errc::malformed;
+            return malformed;
         }
         it.host_ = lowered(inside);
         port = authority.substr(bracket + 1);
-        if (!port.empty() && !port.starts_with(':')) return errc::malformed;
+        if (!port.empty() && !port.starts_with(':')) return malformed;
     } else {
         const std::size_t colon = std::min(authority.find(':'), authority.size());
         it.host_ = lowered(authority.substr(0, colon));
-        if (!is_host_name(it.host_)) return errc::malformed;
+        if (!is_host_name(it.host_)) return malformed;
         port = authority.substr(colon);
     }
     it.port_ = *usual;
     if (port.size() > 1) {
         const std::optional<std::uint16_t> said = port_of(port.substr(1));
-        if (!said) return errc::malformed;
+        if (!said) return malformed;
         it.port_ = *said;
     }
     return it;
@@ -175,7 +177,7 @@ io_result<url> url::resolved(std::string_view reference) const {
     }
     it.target_ = without_dot_segments(path);
     it.target_.append(query);
-    if (!is_target(it.target_)) return errc::malformed;
+    if (!is_target(it.target_)) return malformed;
     return it;
 }
 

@@ -143,7 +143,8 @@ enum class activity : std::uint32_t {
     wakeup_setup,
     resolve,
     handshake,
-    configure
+    configure,
+    parse_url
 };
 
 /// An error code and the activity that met it. Trivially copyable, 8 bytes.
