@@ -29,6 +29,10 @@ std::optional<std::string_view> credentials_of(const fields& from,
     return value;
 }
 
+bool is_bearer_token(std::string_view text) noexcept {
+    return !text.empty() && text.find_first_of(" \t,") == std::string_view::npos;
+}
+
 // Quoted in a field as it is.
 std::string challenge_for(std::string_view scheme, std::string_view realm) {
     expects(is_field_value(realm) && realm.find_first_of("\"\\") == std::string_view::npos,
@@ -64,12 +68,14 @@ void set_basic_credentials(fields& of, const basic_credentials& what) {
 
 std::optional<std::string_view> bearer_token_of(const fields& from) noexcept {
     const auto token = credentials_of(from, "bearer");
-    const bool sound =
-        token && !token->empty() && token->find_first_of(" \t,") == std::string_view::npos;
-    return sound ? token : std::nullopt;
+    return token && is_bearer_token(*token) ? token : std::nullopt;
 }
 
 void set_bearer_token(fields& of, std::string_view token) {
+    if (!is_bearer_token(token)) {
+        of.add("", "");  // No name: refused.
+        return;
+    }
     of.set("authorization", std::string{"Bearer "}.append(token));
 }
 

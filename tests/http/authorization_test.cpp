@@ -48,6 +48,13 @@ TEST_CASE("credentials are what they were, and of the scheme that was asked for"
     fields refused;
     set_basic_credentials(refused, {"a:b", "c"});
     CHECK(refused.refused());
+    for (const char* const token : {"", "a b", "a,b", "a\n"}) {
+        CAPTURE(token);
+        fields none;
+        set_bearer_token(none, token);
+        CHECK(none.refused());
+        CHECK(none.empty());
+    }
 }
 
 TEST_CASE("secrets are the same or not") {

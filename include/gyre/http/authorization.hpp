@@ -30,6 +30,7 @@ void set_basic_credentials(fields& of, const basic_credentials& what);
 // RFC 6750, 2.1.
 [[nodiscard]] std::optional<std::string_view> bearer_token_of(const fields& from) noexcept;
 
+/// Sets the field. What is no token, as an empty one or one with a blank, is refused as in `fields::add`.
 void set_bearer_token(fields& of, std::string_view token);
 
 /// Whether two texts are the same, in a time that depends on the size of `given` only: for secrets.
