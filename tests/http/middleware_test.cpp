@@ -170,13 +170,15 @@ TEST_CASE("requests are counted by method, class and time") {
     });
 }
 
-TEST_CASE("origins that no browser sends, and realms that end their quotes, are the program's mistake") {
+TEST_CASE(
+    "origins that no browser sends, and realms that end their quotes, are the program's mistake") {
     const auto allowing = [](std::string origin) {
         cors_policy policy;
         policy.origins = {std::move(origin)};
         static_cast<void>(allow_origins(std::move(policy)));
     };
-    for (const char* const origin : {"app.example", "https://app.example/", "https://App.example"}) {
+    for (const char* const origin :
+         {"app.example", "https://app.example/", "https://App.example"}) {
         CAPTURE(origin);
         CHECK(ending_of([&] { allowing(origin); }).said_that("an origin is *"));
     }

@@ -3,11 +3,11 @@
 // What gyre/web/client.hpp promises: against servers of ours, and against some that do as they like.
 #include <gyre/web/client.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/http/compression.hpp>
 #include <gyre/http/router.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
-#include <base/ending.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
 #include <web/site.hpp>
