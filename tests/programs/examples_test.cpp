@@ -457,6 +457,14 @@ TEST_CASE("price_streams: requests on one connection are answered, or given up, 
     check_output(GYRE_PRICE_STREAMS, GYRE_EXAMPLES "/price_streams.expected");
 }
 
+TEST_CASE("streamed_bodies: what is sent comes back while it is sent, and a form's file is stored") {
+    if (std::string_view{GYRE_STREAMED_BODIES}.empty()) {
+        MESSAGE("not built: it needs nghttp2");
+        return;
+    }
+    check_output(GYRE_STREAMED_BODIES, GYRE_EXAMPLES "/streamed_bodies.expected");
+}
+
 TEST_CASE("price_board: between threads nothing is lost, and each question is answered") {
     check_output(GYRE_PRICE_BOARD, GYRE_EXAMPLES "/price_board.expected");
 }
