@@ -115,7 +115,7 @@ gyre::task<> serve(gyre::any_stream stream, std::string directory) {
 
 // snippet: http2_body
 gyre::task<gyre::io_result<>> say_slowly(http::body_writer to) {
-    for (const std::string_view word : {"north ", "south ", "west"}) {
+    for (const std::string_view word : {"north,", "south,", "west"}) {
         const auto [unsent, sent] = co_await gyre::write_all(to, gyre::bytes_of(word));
         if (unsent) co_return unsent;
         const auto flushed = co_await to.flush();

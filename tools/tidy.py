@@ -224,7 +224,8 @@ def why_forbidden(layers: Layers, includer: str, included: str) -> str:
     """Why the file `includer` may not include `included`; empty if it may."""
     (kind, name), (kind_there, there) = place_of(includer, layers), place_of(included, layers)
     allowed = layers.grants.get(name, set())
-    if kind_there == "private" and kind != "private" and "/".join(includer.split("/")[:2]) not in layers.private_tests:
+    folder = "/".join(includer.split("/")[:2])
+    if kind_there == "private" and kind != "private" and folder not in layers.private_tests:
         return f"src/ is private; only {', '.join(sorted(layers.private_tests))} may look inside"
     if re.match(r"lab/(?!kit/)", included) and not includer.startswith("lab/"):
         return "of the lab, other folders include lab/kit only"

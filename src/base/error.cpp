@@ -56,7 +56,7 @@ const char* describe(errc code) noexcept {
         case errc::certificate_missing: return "certificate required, and none given";
         case errc::certificate_refused: return "peer refused our certificate";
         case errc::certificate_unreadable: return "no readable certificate in PEM text";
-        case errc::key_unreadable: return "no readable private key in PEM text, or not its password";
+        case errc::key_unreadable: return "no readable private key in PEM text, or no password";
         case errc::key_mismatch: return "private key of another certificate";
         case errc::tls_alert: return "peer gave up with an alert";
         case errc::tls_contradiction: return "TLS settings that contradict each other";

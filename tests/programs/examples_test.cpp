@@ -457,7 +457,7 @@ TEST_CASE("price_streams: requests on one connection are answered, or given up, 
     check_output(GYRE_PRICE_STREAMS, GYRE_EXAMPLES "/price_streams.expected");
 }
 
-TEST_CASE("streamed_bodies: what is sent comes back while it is sent, and a form's file is stored") {
+TEST_CASE("streamed_bodies: what is sent comes back while it is sent, and a file is stored") {
     if (std::string_view{GYRE_STREAMED_BODIES}.empty()) {
         MESSAGE("not built: it needs nghttp2");
         return;
