@@ -71,10 +71,7 @@ task<io_result<>> copy_one_way(From& from, To& to, std::uint64_t& copied, idle_t
         if (!put.ok()) co_return put.error();
         silence.push_back();
     }
-    const io_result<> told = end_sending(to);
-    // Whoever is gone for both directions need not be told that this one ends.
-    if (told.error() == errc::not_connected) co_return io_result<>{};
-    co_return told;
+    co_return end_sending(to);
 }
 
 /// Implementation: both at once; the first failure ends the other, and is the one reported.
@@ -87,7 +84,10 @@ task<io_result<>> copy_two_ways(First& first, Second& second, copied_both_ways& 
     const error there = std::get<0>(both).error();
     const error back = std::get<1>(both).error();
     const bool there_was_stopped = there == errc::canceled && back;
-    co_return there && !there_was_stopped ? there : back;
+    const error failed = there && !there_was_stopped ? there : back;
+    // A peer that is gone for both directions need not be told that one ends; the other ends with it.
+    const bool gone = failed == errc::not_connected && failed.during() == activity::shutdown;
+    co_return gone ? error{} : failed;
 }
 
 /// Copies each stream into the other until both have ended.
