@@ -56,6 +56,8 @@ void stream_state::take_written() noexcept {
     if (written.ok() && thrown.empty()) return;
     send_failure = thrown.empty() ? written.error() : error{errc::foreign, activity::write};
     tls.sent(tls.output().size());  // It cannot be sent any more.
+    // RFC 8446, 6.1: the peer, which waits for close_notify perhaps, hears of an end at least.
+    static_cast<void>(below.shutdown_send());
 }
 
 void stream_state::close() noexcept {
