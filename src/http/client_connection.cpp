@@ -14,6 +14,13 @@
 
 namespace gyre::http {
 
+namespace {
+
+// For the answer of a server that takes nothing more: it has left by then, or there is none.
+constexpr duration cut_off_wait = std::chrono::seconds{1};
+
+}  // namespace
+
 class client_connection::state {
 public:
     state(any_stream stream, const client_options& bounds)
@@ -110,7 +117,9 @@ task<io_result<received_response>> client_connection::state::send(const request&
     if (!done.ok() && !cut_off) co_return result{done.error()};
 
     if (!final_came) {
-        const time_point until = deadline_after(home.read_clock(), options.response_time_max);
+        const duration limit = cut_off ? std::min(cut_off_wait, options.response_time_max)
+                                       : options.response_time_max;
+        const time_point until = deadline_after(home.read_clock(), limit);
         const io_result<> got = co_await read_final_head(what.method(), until);
         if (!got.ok()) co_return result{cut_off ? done.error() : got.error()};
     }
