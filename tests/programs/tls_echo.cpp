@@ -86,6 +86,6 @@ TEST_CASE("tls_echo says how it is used, and what it cannot use") {
     CHECK(nonsense.wait() == 2);
 
     program empty{GYRE_TLS_ECHO, {"server", "127.0.0.1:0", "/dev/null", "/dev/null"}};
-    CHECK(empty.rest_of_output().find("unreadable certificate") != std::string::npos);
+    CHECK(empty.rest_of_output().find("no readable certificate") != std::string::npos);
     CHECK(empty.wait() == 1);
 }
