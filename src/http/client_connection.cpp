@@ -117,8 +117,8 @@ task<io_result<received_response>> client_connection::state::send(const request&
     if (!done.ok() && !cut_off) co_return result{done.error()};
 
     if (!final_came) {
-        const duration limit = cut_off ? std::min(cut_off_wait, options.response_time_max)
-                                       : options.response_time_max;
+        const duration limit =
+            cut_off ? std::min(cut_off_wait, options.response_time_max) : options.response_time_max;
         const time_point until = deadline_after(home.read_clock(), limit);
         const io_result<> got = co_await read_final_head(what.method(), until);
         if (!got.ok()) co_return result{cut_off ? done.error() : got.error()};

@@ -170,7 +170,8 @@ std::string goes_on_serving(const fused_outcome& it) {
         if (!it.served) return "it does not serve any more";
         return it.status == 0 ? "" : "it failed";
     }
-    if (it.status == 0 && it.fault_has("canceled")) return {};  // As a program that was told to end.
+    if (it.status == 0 && it.fault_has("canceled"))
+        return {};  // As a program that was told to end.
     if (it.status != 1) return "it could not begin, and its status does not tell";
     return it.tells_fault() ? "" : "it does not tell the fault";
 }
