@@ -296,3 +296,43 @@ TEST_CASE("HTTP in a world: who does not read its answer, or hardly, is not wait
         CHECK(in.endings[0] == errc::timed_out);
     }
 }
+
+namespace {
+
+// Takes nothing, and says nothing until it is given up.
+class deaf_stream {
+public:
+    [[nodiscard]] task<io_result<std::size_t>> read_some(read_space) {
+        const io_result<> over = co_await sleep_for(24h);
+        co_return io_result<std::size_t>{error{over.error().code(), activity::read}};
+    }
+    [[nodiscard]] task<io_result<std::size_t>> write_some(const_buffer) {
+        co_return io_result<std::size_t>{error{errc::broken_pipe, activity::write}};
+    }
+    void shutdown_send() noexcept {}
+};
+
+}  // namespace
+
+TEST_CASE("a server that takes nothing is not waited for as long as one that has to answer") {
+    test::world world;
+    test::machine& here = world.add("here");
+    error failed;
+    duration took{};
+    const auto ask = [&]() -> task<> {
+        loop& home = co_await this_task::loop();
+        const time_point begun = home.read_clock();
+        http::client_connection connection{any_stream{deaf_stream{}}};
+        http::request what{http::method::get, "/"};
+        what.set_authority("h");
+        const auto got = co_await connection.send(what);
+        failed = got.error();
+        took = home.read_clock() - begun;
+    };
+
+    auto ended = world.run(here, ask(), 1h);
+
+    REQUIRE_MESSAGE(ended.ok(), ended.text());
+    CHECK(failed == errc::broken_pipe);
+    CHECK(took == 1s);
+}

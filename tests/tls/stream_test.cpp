@@ -196,6 +196,41 @@ TEST_CASE(
     });
 }
 
+namespace {
+
+// From some moment on nothing can be sent on it, though the peer is there.
+class mute_stream : public memory_stream {
+public:
+    mute_stream(memory_stream it, bool& mute) : memory_stream{std::move(it)}, mute_{&mute} {}
+
+    [[nodiscard]] task<io_result<std::size_t>> write_some(const_buffer from) {
+        io_result<std::size_t> put = error{errc::broken_pipe, activity::write};
+        if (!*mute_) put = co_await memory_stream::write_some(from);
+        co_return put;
+    }
+
+private:
+    bool* mute_;
+};
+
+}  // namespace
+
+TEST_CASE("a TLS stream: a peer that close_notify cannot reach is told of an end all the same") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{1000};
+        bool mute = false;
+        stream_pair pair = co_await shake_hands(
+            any_stream{mute_stream{std::move(pipe.first), mute}}, std::move(pipe.second));
+        mute = true;
+        const io_result<> said = pair.client.shutdown_send();
+        std::string space(10, ' ');
+        const auto heard = co_await pair.server.read_some(space);
+
+        CHECK(said.ok());
+        CHECK(heard.error() == errc::tls_truncated);
+    });
+}
+
 TEST_CASE("a TLS stream: a peer that goes on to send is not heard out for ever") {
     on_every_backend([](io_context&) -> task<> {
         tls::stream_options options;
