@@ -6,6 +6,7 @@
 string(REPLACE "," ";" components "${COMPONENTS}")
 set(says_tls "record of type 22, no TLS\n")
 set(says_http "200: hello, stranger\n")
+set(says_http2 "200: hello, stranger\n200: hello, neighbour\n")
 set(says_websocket "1000 back, closed\n")
 set(says_web "200: hello from /there\n")
 
