@@ -56,6 +56,9 @@ public:
         client_.stop();
     }
 
+    /// Has it ever been logged in?
+    [[nodiscard]] bool has_been_in() const noexcept { return logins_ > 0; }
+
     /// Has the exchange ended the session?
     [[nodiscard]] bool is_gone() const noexcept { return gone_; }
 
