@@ -97,9 +97,10 @@ task<io_result<>> copy_two_ways(First& first, Second& second, copied_both_ways& 
 /// @param  first, second  Borrowed; the copy is the only reader and writer of both. They are not closed.
 /// @return The bytes handed over in each direction, valid in every case; ok when both have ended.
 ///
-/// Errors:        those of either stream, but `errc::eof`; `errc::timed_out` if both were silent for
-///                `options.silence_max`, also where one has ended and the other does not follow. A
-///                failure of one direction ends the other.
+/// Errors:        those of either stream, but `errc::eof`, and `errc::not_connected` of one that cannot be
+///                told of the other's end: its peer is gone, which is ok; `errc::timed_out` if both were
+///                silent for `options.silence_max`, also where one has ended and the other does not follow.
+///                A failure of one direction ends the other.
 /// Cancellation:  `errc::canceled`; bytes read and not yet written are lost, so only close follows.
 /// Threads:       resumes on the caller's executor.
 /// Cost:          four frames; a buffer for each direction whose source lends no memory.
