@@ -17,29 +17,12 @@
 #include <utility>
 
 namespace gyre::http2 {
-namespace {
-
-core_options core_options_of(const client_options& from) {
-    core_options made;
-    made.engine.we = role::client;
-    made.engine.floods = from.floods;
-    made.engine.windows = from.windows;
-    made.engine.times = from.times;
-    made.engine.streams_max = from.streams_max;
-    made.engine.head_bytes_max = from.head_bytes_max;
-    made.engine.fields_max = from.fields_max;
-    made.engine.memory_max = from.engine_bytes_max;
-    made.read_bytes_max = from.read_bytes_max;
-    made.write_bytes_max = from.write_bytes_max;
-    return made;
-}
-
-}  // namespace
 
 class client_connection::state final : public connection_core {
 public:
     state(any_stream stream, const client_options& options)
-        : connection_core{std::move(stream), core_options_of(options)}, options_{options} {}
+        : connection_core{std::move(stream), core_options_of(role::client, options)},
+          options_{options} {}
     state(const state&) = delete;
     state& operator=(const state&) = delete;
     ~state();

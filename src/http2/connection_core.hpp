@@ -30,6 +30,23 @@ struct core_options {
     std::size_t write_bytes_max = 64 * 1024;
 };
 
+/// Those of the options that a server's and a client's connections have in common.
+template <class Options>
+[[nodiscard]] core_options core_options_of(role we, const Options& from) {
+    core_options made;
+    made.engine.we = we;
+    made.engine.floods = from.floods;
+    made.engine.windows = from.windows;
+    made.engine.times = from.times;
+    made.engine.streams_max = from.streams_max;
+    made.engine.head_bytes_max = from.head_bytes_max;
+    made.engine.fields_max = from.fields_max;
+    made.engine.memory_max = from.engine_bytes_max;
+    made.read_bytes_max = from.read_bytes_max;
+    made.write_bytes_max = from.write_bytes_max;
+    return made;
+}
+
 /// One connection. Does not move.
 class connection_core : public engine_events {
 public:

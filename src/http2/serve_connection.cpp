@@ -19,26 +19,11 @@
 namespace gyre::http2 {
 namespace {
 
-core_options core_options_of(const connection_options& from) {
-    core_options made;
-    made.engine.we = role::server;
-    made.engine.floods = from.floods;
-    made.engine.windows = from.windows;
-    made.engine.times = from.times;
-    made.engine.streams_max = from.streams_max;
-    made.engine.head_bytes_max = from.head_bytes_max;
-    made.engine.fields_max = from.fields_max;
-    made.engine.memory_max = from.engine_bytes_max;
-    made.read_bytes_max = from.read_bytes_max;
-    made.write_bytes_max = from.write_bytes_max;
-    return made;
-}
-
 class server_connection final : public connection_core {
 public:
     server_connection(any_stream stream, const http::handler& handle,
                       const connection_options& options, const connection_hooks& hooks)
-        : connection_core{std::move(stream), core_options_of(options)},
+        : connection_core{std::move(stream), core_options_of(role::server, options)},
           handle_{handle},
           options_{options},
           hooks_{hooks} {}
