@@ -30,8 +30,10 @@ void timer_queue::disarm(timer& it) noexcept {
 }
 
 void timer_queue::advance(time_point now) noexcept {
-    while (next() <= now) {
-        if (heap_.empty()) return;  // `now` may be `never`.
+    // One that has moved since is settled once its old deadline has come, and not before.
+    while (!heap_.empty() && heap_.front().key <= now) {
+        settle_first();
+        if (heap_.front().key > now) return;
         timer& due = *heap_.front().it;
         remove(0);
         due.fired(due);
