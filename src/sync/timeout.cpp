@@ -28,15 +28,27 @@ void limit_base::prepare(const environment& parent) noexcept {
     parent.chain->enter(*this);
     open(parent, filtered(parent.chain->level(), filter_));
     branches_.push_back(chain);
-    if (const time_point end = deadline(*parent.loop); end != never) parent.loop->arm(*this, end);
+    arm(*parent.loop);
     if (silence_ == nullptr) return;
     expects(silence_->limits_ == nullptr, "an idle time-out limits one thing at a time");
     silence_->limits_ = this;
 }
 
+void limit_base::arm(loop& home) noexcept {
+    const time_point end = deadline(home);
+    if (end == never) return;
+    if (lasting_ == nullptr) return home.arm(*this, end);
+    expects(lasting_->limits_ == nullptr, "a timer limits one thing at a time");
+    expects(lasting_->on_ == nullptr || lasting_->on_ == &home, "a timer belongs to one loop");
+    lasting_->limits_ = this;
+    lasting_->on_ = &home;
+    home.arm(*lasting_, end);
+}
+
 void limit_base::finish() noexcept {
     if (parent_ == nullptr) return;
-    parent_->loop->disarm(*this);
+    if (lasting_ == nullptr) parent_->loop->disarm(*this);
+    else lasting_->limits_ = nullptr;
     parent_->chain->leave();
     chain.unlink();
     parent_ = nullptr;
@@ -65,10 +77,18 @@ const char* limit_base::waiting_for() const noexcept {
                                              : "what is limited in time";
 }
 
-void limit_base::expired(timer& it) noexcept {
-    auto& self = static_cast<limit_base&>(it);
-    self.expired_ = !self.chain.stopping();
-    self.chain.request(stop_level::stop);
+void limit_base::expire() noexcept {
+    expired_ = !chain.stopping();
+    chain.request(stop_level::stop);
+}
+
+limit_timer::~limit_timer() {
+    if (on_ != nullptr) on_->disarm(*this);
+}
+
+void limit_timer::fired(timer& it) noexcept {
+    limit_base* const late = static_cast<limit_timer&>(it).limits_;
+    if (late != nullptr) late->expire();
 }
 
 }  // namespace gyre

@@ -489,3 +489,49 @@ TEST_CASE("an idle time-out may limit one thing after the other, and is told fro
         CHECK(around.error() == errc::timed_out);
     });
 }
+
+TEST_CASE("a timer that lasts ends what is late, and what comes after an earlier limit in peace") {
+    on_each_backend_of("timers", [](io_context& loop) -> task<> {
+        limit_timer timer;
+        event never_set;
+        const auto wait_until = [&](time_point until) -> task<errc> {
+            const io_result<> ended = co_await with_deadline(timer, until, never_set.wait());
+            co_return ended.error().code();
+        };
+        // Each shorter than the one before, then longer again.
+        for (const duration limit : {20ms, 5ms, 0ms, 20ms}) {
+            const time_point begun = loop.read_clock();
+            const errc ended = co_await wait_until(begun + limit);
+            CHECK(ended == errc::timed_out);
+            CHECK(loop.read_clock() >= begun + limit);
+        }
+        // What it was armed for passes while nothing is limited, and while something else is.
+        const time_point early = loop.read_clock() + 5ms;
+        const io_result<int> at_once = co_await with_deadline(timer, early, fail_with(errc::eof));
+        static_cast<void>(co_await sleep_for(10ms));
+        const time_point second = loop.read_clock() + 5ms;
+        static_cast<void>(co_await with_deadline(timer, second, fail_with(errc::eof)));
+        const io_result<> slept =
+            co_await with_deadline(timer, second + very_long, sleep_for(20ms));
+        const io_result<> unlimited = co_await with_deadline(timer, never, sleep_for(1ms));
+
+        CHECK(at_once.error() == errc::eof);
+        CHECK(slept.ok());
+        CHECK(unlimited.ok());
+    });
+}
+
+TEST_CASE("a timer that lasts may end before its moment, and another one goes on") {
+    on_each_backend_of("timers", [](io_context& loop) -> task<> {
+        limit_timer other;
+        for (int each = 0; each < 3; ++each) {
+            limit_timer timer;
+            const time_point soon = loop.read_clock() + 1ms;
+            static_cast<void>(co_await with_deadline(other, soon, fail_with(errc::eof)));
+            static_cast<void>(co_await with_deadline(timer, soon, fail_with(errc::eof)));
+        }
+        const time_point later = loop.read_clock() + 10ms;
+        const io_result<> ended = co_await with_deadline(other, later, sleep_for(10s));
+        CHECK(ended.error() == errc::timed_out);
+    });
+}

@@ -48,6 +48,27 @@ private:
     limit_base* limits_ = nullptr;  // What is being awaited under it.
 };
 
+/// The timer of one limit after another, for what waits often, as a connection does: it stays with its loop
+/// between them, where a limit that is later than the one before costs a store.
+///
+/// Belongs to the loop of the coroutines that await under it, one at a time, and is destroyed before that.
+/// Does not move.
+class limit_timer : private timer {
+public:
+    limit_timer() noexcept : timer{&fired} {}
+    limit_timer(const limit_timer&) = delete;
+    limit_timer& operator=(const limit_timer&) = delete;
+    ~limit_timer();
+
+private:
+    friend class limit_base;
+
+    static void fired(timer& it) noexcept;
+
+    loop* on_ = nullptr;            // Of the limits so far.
+    limit_base* limits_ = nullptr;  // What is being awaited under it.
+};
+
 /// The untyped part of a limited await.
 class limit_base : public branch_base, public stop_target, private timer {
 public:
@@ -61,14 +82,16 @@ protected:
         time_point until = never;
     };
 
-    limit_base(span limit, stop_filter filter, idle_timeout* silence = nullptr) noexcept
+    limit_base(span limit, stop_filter filter, idle_timeout* silence = nullptr,
+               limit_timer* lasting = nullptr) noexcept
         : branch_base{nullptr},
-          timer{&expired},
+          timer{&fired},
           limit_{limit},
           filter_{filter},
-          silence_{silence} {}
+          silence_{silence},
+          lasting_{lasting} {}
     limit_base(limit_base&& other) noexcept
-        : limit_base{other.limit_, other.filter_, other.silence_} {}
+        : limit_base{other.limit_, other.filter_, other.silence_, other.lasting_} {}
     ~limit_base();
 
     void prepare(const environment& parent) noexcept;
@@ -79,8 +102,11 @@ protected:
 
 private:
     friend class idle_timeout;
+    friend class limit_timer;
 
-    static void expired(timer& it) noexcept;
+    static void fired(timer& it) noexcept { static_cast<limit_base&>(it).expire(); }
+    void arm(loop& home) noexcept;
+    void expire() noexcept;
     void begin_anew() noexcept;
     [[nodiscard]] time_point deadline(loop& home) const noexcept;
 
@@ -88,6 +114,7 @@ private:
     stop_filter filter_;
     bool expired_ = false;
     idle_timeout* silence_;                // What pushes it back, if anything does.
+    limit_timer* lasting_;                 // In place of its own timer.
     const environment* parent_ = nullptr;  // Set from `prepare` until `finish`.
     list<stop_chain> branches_;            // Only ever `chain`; a list for the task dump's sake.
 };
@@ -115,6 +142,9 @@ public:
         : limit_base{{wait, never}, filter}, it_{std::move(it)} {}
     limited(Awaitable&& it, time_point until) noexcept
         : limit_base{{duration::max(), until}, stop_filter::pass_all}, it_{std::move(it)} {}
+    limited(Awaitable&& it, limit_timer& by, time_point until,
+            stop_filter filter = stop_filter::pass_all) noexcept
+        : limit_base{{duration::max(), until}, filter, nullptr, &by}, it_{std::move(it)} {}
     limited(Awaitable&& it, idle_timeout& silence) noexcept
         : limit_base{{silence.limit(), never}, stop_filter::pass_all, &silence},
           it_{std::move(it)} {}
@@ -168,6 +198,18 @@ template <awaitable Awaitable>
 template <awaitable Awaitable>
 [[nodiscard]] limited<Awaitable> with_deadline(time_point until, Awaitable it) noexcept {
     return {std::move(it), until};
+}
+
+/// The same by a timer that lasts.
+///
+/// @param  by  Borrowed; limits one thing at a time.
+///
+/// Errors, Cancellation, Threads: as `with_timeout`.
+/// Cost:  no frame, no allocation; a store, if `until` is later than what `by` was used for last.
+template <awaitable Awaitable>
+[[nodiscard]] limited<Awaitable> with_deadline(limit_timer& by, time_point until,
+                                               Awaitable it) noexcept {
+    return {std::move(it), by, until};
 }
 
 /// Awaits `it` until `silence` has not been pushed back for as long as it allows.
