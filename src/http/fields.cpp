@@ -44,7 +44,7 @@ bool is_token(std::string_view text) noexcept {
 bool is_field_value(std::string_view text) noexcept {
     if (text.empty()) return true;
     if (is_blank(text.front()) || is_blank(text.back())) return false;
-    return std::none_of(text.begin(), text.end(), is_control);
+    return !has_control(text);
 }
 
 bool equal_without_case(std::string_view left, std::string_view right) noexcept {
@@ -68,6 +68,14 @@ fields::fields(fields&& other) noexcept
       used_{std::exchange(other.used_, 0)},
       count_{std::exchange(other.count_, 0)},
       refused_{std::exchange(other.refused_, false)} {}
+
+void fields::assign(const fields& other) {
+    clear();
+    if (other.used_ > 0) std::memcpy(make_room(other.used_), other.block_, other.used_);
+    used_ = other.used_;
+    count_ = other.count_;
+    refused_ = other.refused_;
+}
 
 fields& fields::operator=(fields other) noexcept {
     std::swap(block_, other.block_);

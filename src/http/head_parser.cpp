@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace gyre::http {
@@ -68,6 +69,7 @@ struct message_facts {
     std::size_t lengths = 0;
     std::size_t hosts = 0;
     std::string_view host;
+    bool host_sound = true;
     bool coded = false;
     bool chunked = false;
     bool coding_unknown = false;
@@ -120,6 +122,7 @@ struct message_facts {
                 if (equal_without_case(name, "host")) {
                     ++hosts;
                     host = value;
+                    host_sound = is_authority(value);
                 }
                 break;
             case 6:
@@ -148,9 +151,36 @@ struct message_facts {
 
 }  // namespace
 
+// The fields of the last message. Peers repeat them byte for byte, and what was read of them once is right
+// again: only the start line is read then.
+struct known_fields {
+    static constexpr std::size_t bytes_max = 1024;  // More is not kept.
+    static constexpr unsigned misses_max = 8;       // In a row: each message has other fields.
+
+    void remember(std::string_view its_text, const fields& its_fields,
+                  const message_facts& its_facts) {
+        if (its_text.size() > bytes_max || misses == misses_max) return;
+        ++misses;
+        text.assign(its_text);
+        read.assign(its_fields);
+        facts = its_facts;
+        if (facts.hosts == 0) return;
+        const auto at = static_cast<std::size_t>(facts.host.data() - its_text.data());
+        facts.host = std::string_view{text}.substr(at, facts.host.size());
+    }
+
+    std::string text;  // With the empty line behind them.
+    fields read;
+    message_facts facts;  // Its views are of `text`.
+    unsigned misses = 0;
+};
+
 struct head_parser::state {
     explicit state(head_limits bounds) noexcept : limits{bounds} {}
 
+    [[nodiscard]] bool is_known(std::string_view window) noexcept;
+
+    [[nodiscard]] head_progress find(std::string_view window) noexcept;
     [[nodiscard]] head_progress scan(std::string_view window) noexcept;
     [[nodiscard]] refusal check_line(std::string_view text) const noexcept;
     [[nodiscard]] refusal too_large() const noexcept {
@@ -163,6 +193,10 @@ struct head_parser::state {
     [[nodiscard]] head_progress settle(refusal because) noexcept;
 
     [[nodiscard]] refusal read(std::string_view head, llhttp_type_t type, http::fields& fields);
+    [[nodiscard]] refusal read_all(std::string_view head, llhttp_type_t type, http::fields& fields);
+    [[nodiscard]] refusal read_known(std::string_view start, llhttp_type_t type,
+                                     http::fields& fields);
+    [[nodiscard]] llhttp_errno_t execute(std::string_view text, llhttp_type_t type) noexcept;
     [[nodiscard]] refusal refusal_of(llhttp_errno_t code) const noexcept;
     void take_field();
     [[nodiscard]] refusal judge_request_line(std::string_view first) noexcept;
@@ -182,6 +216,7 @@ struct head_parser::state {
     std::size_t line = 0;
     std::size_t searched = 0;
     refusal why = refusal::none;
+    bool recognised = false;  // The message has the fields of the last one.
 
     // The message.
     http::fields* into = nullptr;
@@ -189,6 +224,7 @@ struct head_parser::state {
     part name;
     part value;
     message_facts facts;
+    known_fields known;
 
     // What is told.
     std::size_t size = 0;
@@ -198,6 +234,11 @@ struct head_parser::state {
     bool expects_continue = false;
     bool upgrades = false;
 };
+
+head_progress head_parser::state::find(std::string_view window) noexcept {
+    recognised = is_known(window);
+    return recognised ? head_progress::complete : scan(window);
+}
 
 // RFC 9112, 2.2: a line ends with CR and LF. A recipient may take a bare LF, and then sees other lines than
 // one that does not: it is refused. One empty line in front of a message is skipped.
@@ -229,6 +270,16 @@ head_progress head_parser::state::scan(std::string_view window) noexcept {
         if (wrong != refusal::none) return refuse(wrong);
         line = searched = end + 1;
     }
+}
+
+bool head_parser::state::is_known(std::string_view window) noexcept {
+    if (known.text.empty() || searched > 0) return false;
+    const std::size_t feed = window.find('\n');
+    if (feed == std::string_view::npos) return false;
+    if (check_line(window.substr(0, feed)) != refusal::none) return false;
+    if (!window.substr(feed + 1).starts_with(known.text)) return false;
+    size = feed + 1 + known.text.size();
+    return size <= limits.bytes_max;
 }
 
 refusal head_parser::state::check_line(std::string_view text) const noexcept {
@@ -282,7 +333,7 @@ refusal head_parser::state::refusal_of(llhttp_errno_t code) const noexcept {
 
 // llhttp reads start line and fields, and is stopped before it would read a body: bodies are read in place,
 // by whoever wants them.
-refusal head_parser::state::read(std::string_view head, llhttp_type_t type, http::fields& fields) {
+llhttp_errno_t head_parser::state::execute(std::string_view text, llhttp_type_t type) noexcept {
     static const llhttp_settings_t settings = [] {
         llhttp_settings_t made;
         llhttp_settings_init(&made);
@@ -306,13 +357,35 @@ refusal head_parser::state::read(std::string_view head, llhttp_type_t type, http
         return made;
     }();
 
-    facts = {};
-    into = &fields;
     llhttp_init(&parser, type, &settings);
     parser.data = this;
-    const llhttp_errno_t code = llhttp_execute(&parser, head.data(), head.size());
+    return llhttp_execute(&parser, text.data(), text.size());
+}
+
+refusal head_parser::state::read_all(std::string_view head, llhttp_type_t type,
+                                     http::fields& fields) {
+    facts = {};
+    into = &fields;
+    const llhttp_errno_t code = execute(head, type);
     if (facts.wrong != refusal::none) return facts.wrong;
     return code == HPE_PAUSED ? refusal::none : refusal_of(code);
+}
+
+refusal head_parser::state::read_known(std::string_view start, llhttp_type_t type,
+                                       http::fields& fields) {
+    known.misses = 0;
+    facts = known.facts;
+    fields.assign(known.read);
+    const llhttp_errno_t code = execute(start, type);
+    return code == HPE_OK ? refusal::none : refusal_of(code);
+}
+
+refusal head_parser::state::read(std::string_view head, llhttp_type_t type, http::fields& fields) {
+    const std::size_t start_bytes = head.find('\n') + 1;
+    if (recognised) return read_known(head.substr(0, start_bytes), type, fields);
+    const refusal wrong = read_all(head, type, fields);
+    if (wrong == refusal::none) known.remember(head.substr(start_bytes), fields, facts);
+    return wrong;
 }
 
 // RFC 9112, 3: exactly one space on either side of the target. llhttp skips more of them, and knows protocols
@@ -371,7 +444,7 @@ refusal head_parser::state::judge_target(request& it, std::string_view asked) {
 refusal head_parser::state::judge_request(request& it) {
     // RFC 9112, 3.2: one Host, except in HTTP/1.0.
     if (facts.hosts == 0 && version == version::http_1_1) return refusal::host_missing;
-    if (facts.hosts > 1 || !is_authority(facts.host)) return refusal::host_malformed;
+    if (facts.hosts > 1 || !facts.host_sound) return refusal::host_malformed;
     const refusal of_target = judge_target(it, target.take());
     if (of_target != refusal::none) return of_target;
     if (it.authority().empty()) it.set_authority(facts.host);
@@ -443,7 +516,7 @@ head_parser::~head_parser() = default;
 head_progress head_parser::parse_request(const_buffer window, request& into) {
     state& it = *state_;
     const std::string_view text = text_of(window);
-    const head_progress progress = it.scan(text);
+    const head_progress progress = it.find(text);
     if (progress != head_progress::complete) return progress;
 
     into.clear();
@@ -461,7 +534,7 @@ head_progress head_parser::parse_request(const_buffer window, request& into) {
 head_progress head_parser::parse_response(const_buffer window, method asked, response& into) {
     state& it = *state_;
     const std::string_view text = text_of(window);
-    const head_progress progress = it.scan(text);
+    const head_progress progress = it.find(text);
     if (progress != head_progress::complete) return progress;
 
     into.fields.clear();

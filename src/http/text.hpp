@@ -3,6 +3,8 @@
 // The few steps over text that all readers of HTTP take, so that they agree about what a blank is.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace gyre::http {
@@ -21,6 +23,26 @@ namespace gyre::http {
 [[nodiscard]] constexpr bool is_control(char c) noexcept {
     const auto byte = static_cast<unsigned char>(c);
     return (byte < 0x20 && byte != '\t') || byte == 0x7f;
+}
+
+/// Whether there is such a control in `text`; eight bytes at a time.
+[[nodiscard]] inline bool has_control(std::string_view text) noexcept {
+    constexpr std::uint64_t each = 0x0101'0101'0101'0101;
+    constexpr std::uint64_t high = 0x80 * each;
+    while (text.size() >= sizeof(std::uint64_t)) {
+        std::uint64_t bytes;
+        std::memcpy(&bytes, text.data(), sizeof bytes);
+        const std::uint64_t below_blank = (bytes - 0x20 * each) & ~bytes & high;
+        const std::uint64_t differs = bytes ^ 0x7f * each;
+        const std::uint64_t is_delete = (differs - each) & ~differs & high;
+        // A tab is below a blank, too, and a borrow may mark what stands above a control.
+        if ((below_blank | is_delete) != 0) break;
+        text.remove_prefix(sizeof bytes);
+    }
+    for (const char c : text) {
+        if (is_control(c)) return true;
+    }
+    return false;
 }
 
 /// The value of a hexadecimal digit; -1 of anything else.

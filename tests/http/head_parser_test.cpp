@@ -6,6 +6,10 @@
 
 #include <support/harness.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -334,5 +338,122 @@ TEST_CASE("malformed responses are refused") {
         head_parser parser;
         response into;
         CHECK(parser.parse_response(bytes_of(head), method::get, into) == head_progress::refused);
+    }
+}
+
+namespace {
+
+// All that a parser has told of a message.
+std::string told_by(const head_parser& parser, head_progress progress, const fields& its_fields) {
+    if (progress == head_progress::incomplete) return "incomplete";
+    if (progress == head_progress::refused) return describe(parser.why());
+    std::string told = std::to_string(parser.size());
+    for (const std::uint64_t each :
+         {static_cast<std::uint64_t>(parser.framing().by), parser.framing().length,
+          static_cast<std::uint64_t>(parser.version()), std::uint64_t{parser.keeps_alive()},
+          std::uint64_t{parser.expects_continue()}, std::uint64_t{parser.upgrades()}}) {
+        told.append(" ").append(std::to_string(each));
+    }
+    for (const field each : its_fields)
+        told.append("\n").append(each.name).append(": ").append(each.value);
+    return told;
+}
+
+std::string request_told(head_parser& parser, std::string_view text, std::size_t piece) {
+    request into;
+    head_progress progress = head_progress::incomplete;
+    for (std::size_t seen = 0; progress == head_progress::incomplete && seen < text.size();) {
+        seen = std::min(text.size(), seen + piece);
+        const std::string window{text.substr(0, seen)};
+        progress = parser.parse_request(bytes_of(window), into);
+    }
+    std::string told = told_by(parser, progress, into.fields);
+    if (progress != head_progress::complete) return told;
+    for (const std::string_view each :
+         {into.method_text(), into.target(), into.scheme(), into.authority()}) {
+        told.append("\n").append(each);
+    }
+    return told;
+}
+
+std::string response_told(head_parser& parser, std::string_view text) {
+    response into;
+    const std::string window{text};
+    const head_progress progress = parser.parse_response(bytes_of(window), method::get, into);
+    return told_by(parser, progress, into.fields)
+        .append(" ")
+        .append(std::to_string(number_of(into.status)));
+}
+
+const std::vector<std::string> field_blocks{
+    "Host: a\r\nAccept: */*\r\n\r\n",
+    "Host: a\r\nAccept: */*\r\nX: " + std::string(1'100, 'x') + "\r\n\r\n",
+    "Accept: */*\r\n\r\n",
+    "\r\n",
+    "Host: a\r\nHost: b\r\n\r\n",
+    "Host: a b\r\n\r\n",
+    "Host: a\r\nContent-Length: 5\r\n\r\n",
+    "Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "Host: a\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n",
+    "Host: a\r\nConnection: close\r\n\r\n",
+    "Host: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+    "Host: a\r\nAccept: */*\r\n",
+    "Host: a\r\nAccept: */*\n\r\n",
+};
+
+}  // namespace
+
+TEST_CASE("what is read of a message does not depend on the one before it") {
+    const std::string starts[] = {
+        "GET / HTTP/1.1\r\n",         "GET /b?c HTTP/1.1\r\n",
+        "GET http://h/ HTTP/1.1\r\n", "GET / HTTP/1.0\r\n",
+        "POST / HTTP/1.1\r\n",        "CONNECT h:1 HTTP/1.1\r\n",
+        "OPTIONS * HTTP/1.1\r\n",     "get / HTTP/1.1\r\n",
+        "FOO / HTTP/1.1\r\n",         "GET  / HTTP/1.1\r\n",
+        "GET / HTTP/1.1 \r\n",        "GET /\x01 HTTP/1.1\r\n",
+        "GET / HTTP/2.0\r\n",         "GET / HTTP/1.1\n",
+        "\r\nGET / HTTP/1.1\r\n",     "GET /\r HTTP/1.1\r\n",
+        " GET / HTTP/1.1\r\n",        "GET /" + std::string(300, 'a') + " HTTP/1.1\r\n",
+    };
+    const std::uint64_t seed = std::random_device{}();
+    CAPTURE(seed);
+    std::mt19937_64 dice{seed};
+    const head_limits limits{1'200, 250, 4};
+    head_parser used{limits};
+    std::size_t read = 0;
+    for (int round = 0; round < 20'000; ++round) {
+        // Mostly the same again, as peers do.
+        const std::string& block = field_blocks[dice() % 3 == 0 ? dice() % field_blocks.size() : 0];
+        const std::string text = starts[dice() % std::size(starts)] + block;
+        const std::size_t piece = dice() % 4 == 0 ? 1 + dice() % 40 : text.size();
+        CAPTURE(text);
+        head_parser fresh{limits};
+        const std::string wanted = request_told(fresh, text, piece);
+        CHECK(request_told(used, text, piece) == wanted);
+        if (wanted.find(' ') != std::string::npos && wanted.front() >= '0' && wanted.front() <= '9')
+            ++read;
+        else used = head_parser{limits};
+    }
+    CHECK(read > 2'000);
+}
+
+TEST_CASE("what is read of a response does not depend on the one before it") {
+    const std::string starts[] = {
+        "HTTP/1.1 200 OK\r\n",  "HTTP/1.1 204 No Content\r\n", "HTTP/1.1 404\r\n",
+        "HTTP/1.0 200 OK\r\n",  "HTTP/1.1 101 Switching\r\n",  "HTTP/1.1 2000 OK\r\n",
+        "HTTP/1.1  200 OK\r\n", "HTTP/1.1 200 \x01\r\n",       "HTTP/3.0 200 OK\r\n",
+    };
+    const std::uint64_t seed = std::random_device{}();
+    CAPTURE(seed);
+    std::mt19937_64 dice{seed};
+    head_parser used;
+    for (int round = 0; round < 5'000; ++round) {
+        const std::string& block = field_blocks[dice() % 3 == 0 ? dice() % field_blocks.size() : 0];
+        const std::string text = starts[dice() % std::size(starts)] + block;
+        CAPTURE(text);
+        head_parser fresh;
+        const std::string wanted = response_told(fresh, text);
+        CHECK(response_told(used, text) == wanted);
+        if (wanted.front() < '0' || wanted.front() > '9') used = head_parser{};
     }
 }

@@ -61,6 +61,9 @@ public:
     /// The same of a number.
     fields& set(std::string_view name, std::uint64_t value);
 
+    /// The same fields as `other`, in the memory that is there.
+    void assign(const fields& other);
+
     /// Adds what a parser has checked already. @pre  `is_token(name) && is_field_value(value)`.
     void add_checked(std::string_view name, std::string_view value);
 
