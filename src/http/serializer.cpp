@@ -2,7 +2,6 @@
 #include <gyre/http/serializer.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace gyre::http {
@@ -19,34 +18,61 @@ bool is_framing(std::string_view name) noexcept {
     }
 }
 
-void append_number(std::string& to, std::uint64_t value, int base = 10) {
-    std::array<char, 20> digits;
-    const auto* const end =
-        std::to_chars(digits.data(), digits.data() + digits.size(), value, base).ptr;
-    to.append(std::string_view{digits.data(), end});
-}
+// Text behind what `to` has, in room that was made once for all of it.
+class head_writer {
+public:
+    head_writer(std::string& to, std::size_t bytes_max) : to_{to} {
+        const std::size_t before = to.size();
+        to.resize(before + bytes_max);
+        at_ = to.data() + before;
+    }
+    head_writer(const head_writer&) = delete;
+    head_writer& operator=(const head_writer&) = delete;
+    ~head_writer() { to_.resize(static_cast<std::size_t>(at_ - to_.data())); }
 
-void append_field(std::string& to, field it) {
-    to.append(it.name).append(": ").append(it.value).append("\r\n");
-}
+    void put(std::string_view text) noexcept { at_ = std::copy(text.begin(), text.end(), at_); }
+    void put(std::uint64_t value, int base = 10) noexcept {
+        at_ = std::to_chars(at_, at_ + digits_max, value, base).ptr;
+    }
+    void put(field it) noexcept {
+        put(it.name);
+        put(": ");
+        put(it.value);
+        put("\r\n");
+    }
+    void put(head_framing framing) noexcept;
 
-void append_framing(std::string& to, head_framing framing) {
+    static constexpr std::size_t digits_max = 20;
+    static constexpr std::size_t around_field = 4;
+    static constexpr std::size_t framing_max = 96;  // Of both fields, and the empty line.
+
+private:
+    std::string& to_;
+    char* at_ = nullptr;
+};
+
+void head_writer::put(head_framing framing) noexcept {
     switch (framing.as) {
         case head_framing::body::unsaid: break;
         case head_framing::body::length:
-            to.append("content-length: ");
-            append_number(to, framing.length);
-            to.append("\r\n");
+            put("content-length: ");
+            put(framing.length);
+            put("\r\n");
             break;
-        case head_framing::body::chunked: to.append("transfer-encoding: chunked\r\n"); break;
+        case head_framing::body::chunked: put("transfer-encoding: chunked\r\n"); break;
     }
     switch (framing.after) {
         case head_framing::connection::unsaid: break;
-        case head_framing::connection::close: to.append("connection: close\r\n"); break;
-        case head_framing::connection::keep_alive: to.append("connection: keep-alive\r\n"); break;
-        case head_framing::connection::upgrade: to.append("connection: upgrade\r\n"); break;
+        case head_framing::connection::close: put("connection: close\r\n"); break;
+        case head_framing::connection::keep_alive: put("connection: keep-alive\r\n"); break;
+        case head_framing::connection::upgrade: put("connection: upgrade\r\n"); break;
     }
-    to.append("\r\n");
+    put("\r\n");
+}
+
+// What all fields take at most.
+std::size_t room_for(const fields& those) noexcept {
+    return those.bytes() + those.size() * head_writer::around_field;
 }
 
 }  // namespace
@@ -66,48 +92,60 @@ bool is_sendable(const request& it) noexcept {
 
 void append_head(std::string& to, const response& it, head_framing framing,
                  std::string_view date_line) {
+    constexpr std::size_t status_line_max = 64;  // The longest reason has 31 characters.
+    head_writer head{
+        to, status_line_max + room_for(it.fields) + date_line.size() + head_writer::framing_max};
     if (it.status == status::ok) {
-        to.append("HTTP/1.1 200 OK\r\n");
+        head.put("HTTP/1.1 200 OK\r\n");
     } else {
-        to.append("HTTP/1.1 ");
-        append_number(to, number_of(it.status));
+        head.put("HTTP/1.1 ");
+        head.put(std::uint64_t{number_of(it.status)});
         // RFC 9112, 4: the space stands there without a reason, too.
-        to.append(" ").append(reason_of(it.status)).append("\r\n");
+        head.put(" ");
+        head.put(reason_of(it.status));
+        head.put("\r\n");
     }
     bool dated = date_line.empty();
     for (const field each : it.fields) {
         if (is_framing(each.name)) continue;
         dated = dated || equal_without_case(each.name, "date");
-        append_field(to, each);
+        head.put(each);
     }
     // RFC 9110, 6.6.1.
-    if (!dated) to.append(date_line);
-    append_framing(to, framing);
+    if (!dated) head.put(date_line);
+    head.put(framing);
 }
 
 void append_head(std::string& to, const request& it, head_framing framing) {
-    to.append(it.method_text()).append(" ").append(it.target()).append(" HTTP/1.1\r\n");
+    constexpr std::size_t around_start = 32;  // Blanks, the version and Host.
+    head_writer head{to, it.method_text().size() + it.target().size() + it.authority().size() +
+                             around_start + room_for(it.fields) + head_writer::framing_max};
+    head.put(it.method_text());
+    head.put(" ");
+    head.put(it.target());
+    head.put(" HTTP/1.1\r\n");
     // RFC 9110, 7.2: Host comes first, also where it is empty.
-    append_field(to, {"host", it.authority()});
+    head.put(field{"host", it.authority()});
     for (const field each : it.fields) {
-        if (!is_framing(each.name) && !equal_without_case(each.name, "host")) {
-            append_field(to, each);
-        }
+        if (!is_framing(each.name) && !equal_without_case(each.name, "host")) head.put(each);
     }
-    append_framing(to, framing);
+    head.put(framing);
 }
 
 void append_last_chunk(std::string& to, const fields& trailers) {
-    to.append("0\r\n");
+    constexpr std::size_t around = 5;
+    head_writer last{to, around + room_for(trailers)};
+    last.put("0\r\n");
     for (const field each : trailers) {
-        if (!is_framing(each.name)) append_field(to, each);
+        if (!is_framing(each.name)) last.put(each);
     }
-    to.append("\r\n");
+    last.put("\r\n");
 }
 
 void append_chunk_size(std::string& to, std::uint64_t size) {
-    append_number(to, size, 16);
-    to.append("\r\n");
+    head_writer line{to, head_writer::digits_max + 2};
+    line.put(size, 16);
+    line.put("\r\n");
 }
 
 }  // namespace gyre::http
