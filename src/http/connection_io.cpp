@@ -37,8 +37,8 @@ task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
         while (!rest.empty() && rest.front().empty()) rest = rest.subspan(1);
         if (rest.empty()) break;
         const time_point begun = home.now();
-        const io_result<std::size_t> put =
-            co_await with_timeout(of_peer.patience(), stream.write_some(rest));
+        const io_result<std::size_t> put = co_await with_deadline(
+            write_timer, deadline_after(begun, of_peer.patience()), stream.write_some(rest));
         failed = put.error();
         of_peer.count(home.now() - begun, put.value());
         std::size_t written = put.value();
@@ -52,6 +52,18 @@ task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
     else out.clear();
     idle_.set();
     co_return failed;
+}
+
+limited<any_write_awaiter> connection_io::write_out(time_point now) noexcept {
+    return with_deadline(write_timer, deadline_after(now, bounds_.write_time_max),
+                         stream.write_some(bytes_of(out)));
+}
+
+bool connection_io::wrote(const io_result<std::size_t>& put) noexcept {
+    if (!put.ok() && put.error() != errc::canceled) broken_ = put.error();
+    if (put.value() == out.size()) out.clear();
+    else out.erase(0, put.value());
+    return out.empty();
 }
 
 // What has gone must not go again. After a stop the next flush sends the rest, but what stood behind `out` is
@@ -198,8 +210,8 @@ task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
         const bool is_direct = direct >= direct_min;
         const mutable_buffer room = is_direct ? into.first(direct) : io_.in.prepare(1);
         const time_point begun = home.now();
-        const io_result<std::size_t> got =
-            co_await with_timeout(pace_.patience(), io_.stream.read_some(room));
+        const io_result<std::size_t> got = co_await with_deadline(
+            io_.read_timer, deadline_after(begun, pace_.patience()), io_.stream.read_some(room));
         pace_.count(home.now() - begun, got.value());
         if (!is_direct) io_.in.commit(got.value());
         if (got.error() == errc::eof) {

@@ -14,6 +14,7 @@
 #include <gyre/stream/any_stream.hpp>
 #include <gyre/stream/flat_buffer.hpp>
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/timeout.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -54,6 +55,12 @@ public:
     /// Stopped within `out`, it leaves there what has not been written.
     [[nodiscard]] task<io_result<>> flush(const_buffer more = {}, const_buffer behind = {});
 
+    /// One write of `out`, which `wrote` is told of: for what is mostly written at once. Not while a flush
+    /// is under way.
+    [[nodiscard]] limited<any_write_awaiter> write_out(time_point now) noexcept;
+    /// True if nothing is left to be written.
+    [[nodiscard]] bool wrote(const io_result<std::size_t>& put) noexcept;
+
     /// Whether a flush is under way: `out` is not to be touched then.
     [[nodiscard]] bool flushing() const noexcept { return !idle_.is_set(); }
 
@@ -69,6 +76,8 @@ public:
     any_stream stream;
     flat_buffer in;
     std::string out;
+    limit_timer read_timer;
+    limit_timer write_timer;
 
 private:
     void note_failure(error failed, std::span<const const_buffer, 3> unsent) noexcept;

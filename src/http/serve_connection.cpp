@@ -48,7 +48,8 @@ private:
                 options.bytes_per_second_min};
     }
 
-    [[nodiscard]] task<std::optional<io_result<>>> read_more();
+    [[nodiscard]] limited<any_read_awaiter> read_more() noexcept;
+    void note_read(const io_result<std::size_t>& got) noexcept;
     [[nodiscard]] task<io_result<>> end_waiting(error failed);
     [[nodiscard]] task<io_result<>> refuse(status code, const char* why, error failed);
     [[nodiscard]] task<io_result<>> finish();
@@ -106,15 +107,25 @@ task<io_result<>> server_connection::run() {
             co_return ended;
         }
         if (progress == head_progress::incomplete) {
-            const std::optional<io_result<>> ended = co_await read_more();
-            if (ended) co_return *ended;
-            continue;
+            if (!io_.out.empty()) {
+                const io_result<std::size_t> put = co_await io_.write_out(env_->loop->now());
+                io_result<> sent = put.error();
+                if (!io_.wrote(put) && put.ok()) sent = co_await io_.flush();
+                if (!sent.ok()) co_return sent;
+            }
+            const io_result<std::size_t> got = co_await read_more();
+            note_read(got);
+            if (got.ok()) continue;
+            const io_result<> ended = co_await end_waiting(got.error());
+            co_return ended;
         }
 
         started_handler running{handle_, request_, io_};
-        std::optional<response> answer = co_await running;
+        const bool answered = co_await running;
         if (running.write_failure()) co_return running.write_failure();
-        if (!answer) answer = answer_to_exception(running.failure());
+        std::optional<response> instead;
+        if (!answered) instead = answer_to_exception(running.failure());
+        response* const answer = answered ? &running.answer() : &*instead;
         if (must_wait_for_body(*answer)) co_await drop_body();
         judge(*answer);
         if (answer->upgrade) {
@@ -153,29 +164,24 @@ response server_connection::answer_to_exception(exception_slot& failure) {
     return response{status::internal_server_error};
 }
 
-// Writes what is finished, then reads a part of a head, or the first bytes of one. How the connection has
-// ended if none came.
-task<std::optional<io_result<>>> server_connection::read_more() {
-    if (!io_.out.empty()) {
-        const io_result<> sent = co_await io_.flush();
-        if (!sent.ok()) co_return sent;
+// A part of a head, or the first bytes of one: between requests, which a drain ends.
+limited<any_read_awaiter> server_connection::read_more() noexcept {
+    if (!io_.in.empty()) {
+        return with_deadline(io_.read_timer, head_deadline_,
+                             io_.stream.read_some(io_.in.prepare(1)));
     }
-    io_result<std::size_t> got;
+    io_.rest();
+    const mutable_buffer room = io_.in.prepare(io_.bounds().in.bytes_first);
+    const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
+    return {io_.stream.read_some(room), io_.read_timer, deadline_after(env_->loop->now(), wait),
+            stop_filter::drain_as_stop};
+}
+
+void server_connection::note_read(const io_result<std::size_t>& got) noexcept {
     if (io_.in.empty()) {
-        io_.rest();
-        const mutable_buffer room = io_.in.prepare(io_.bounds().in.bytes_first);
-        const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
-        got = co_await limited<any_read_awaiter>{io_.stream.read_some(room), wait,
-                                                 stop_filter::drain_as_stop};
         head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
-    } else {
-        const mutable_buffer room = io_.in.prepare(1);
-        got = co_await with_deadline(head_deadline_, io_.stream.read_some(room));
     }
     io_.in.commit(got.value());
-    if (got.ok()) co_return std::nullopt;
-    const io_result<> ended = co_await end_waiting(got.error());
-    co_return ended;
 }
 
 // No head came.

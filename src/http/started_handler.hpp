@@ -18,7 +18,7 @@
 
 namespace gyre::http {
 
-/// Awaits the answer to one request; nothing if the handler threw.
+/// Awaits the answer to one request, and keeps it; false if the handler threw.
 class [[nodiscard]] started_handler final : public fork_point {
 public:
     using bound_when_awaited = void;
@@ -51,10 +51,12 @@ public:
         ended();
         return true;
     }
-    [[nodiscard]] std::optional<response> await_resume() {
-        if (!failure_.empty() || !answering_) return std::nullopt;
-        return answering_->take();
+    [[nodiscard]] bool await_resume() const noexcept {
+        return failure_.empty() && answering_.has_value();
     }
+
+    /// @pre  there is one.
+    [[nodiscard]] response& answer() noexcept { return answering_->result(); }
 
     /// What left the handler.
     [[nodiscard]] exception_slot& failure() noexcept { return failure_; }

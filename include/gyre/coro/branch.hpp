@@ -183,6 +183,7 @@ public:
 
     [[nodiscard]] exception_slot& failure() noexcept { return failure_; }
     [[nodiscard]] branch_result<Awaitable> take() { return std::move(*result_); }
+    [[nodiscard]] branch_result<Awaitable>& result() noexcept { return *result_; }
 
 private:
     static void done(callback_frame* frame) {
