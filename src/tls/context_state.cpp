@@ -146,7 +146,7 @@ error context_state::use(const std::vector<identity>& identities) {
     if (const error failed = set_trust(*made)) return failed;
     if (serves()) set_server(*made);
     else set_client(*made);
-    engine::state::install(*made, serves());
+    engine::state::install(*made, serves(), options().key_log != nullptr);
 
     const std::lock_guard guard{lock_};
     std::swap(current_, made);

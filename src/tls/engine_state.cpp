@@ -103,8 +103,9 @@ engine::state::~state() {
         SSL_set_shutdown(ssl.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 }
 
-void engine::state::install(SSL_CTX& to, bool serves) noexcept {
-    SSL_CTX_set_keylog_callback(&to, &key_line);
+void engine::state::install(SSL_CTX& to, bool serves, bool logs_keys) noexcept {
+    // OpenSSL prints each secret for it: a tenth of a handshake.
+    if (logs_keys) SSL_CTX_set_keylog_callback(&to, &key_line);
     if (serves) {
         SSL_CTX_set_client_hello_cb(&to, &client_hello, nullptr);
         SSL_CTX_set_tlsext_servername_callback(&to, &refuse_nameless);
@@ -311,8 +312,7 @@ int engine::state::ticket_key(SSL* ssl, unsigned char* name, unsigned char* iv,
 }
 
 void engine::state::key_line(const SSL* ssl, const char* line) noexcept {
-    const auto& log = of(ssl).settings->options().key_log;
-    if (log) log(line);
+    of(ssl).settings->options().key_log(line);
 }
 
 }  // namespace gyre::tls

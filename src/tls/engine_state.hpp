@@ -55,7 +55,7 @@ public:
     ~state();
 
     /// Installs the callbacks of this file.
-    static void install(SSL_CTX& to, bool serves) noexcept;
+    static void install(SSL_CTX& to, bool serves, bool logs_keys) noexcept;
 
     /// How a client asks for its host and verifies it. False if OpenSSL takes it for no host.
     [[nodiscard]] bool aim() noexcept;
