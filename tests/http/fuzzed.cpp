@@ -41,6 +41,25 @@ head_progress bytewise(const_buffer bytes, const Parse& parse) {
     return head_progress::incomplete;
 }
 
+// What `used` reads of a message is what a parser reads that has read none before.
+template <class Message, class Parse>
+void read_as_afresh(head_parser& used, const_buffer bytes, const Parse& parse) {
+    Message seen;
+    const head_progress progress = parse(used, bytes, seen);
+    Message wanted;
+    head_parser fresh;
+    ensures(progress == parse(fresh, bytes, wanted) && used.why() == fresh.why(), "as afresh");
+    if (progress != head_progress::complete) return;
+    ensures(used.size() == fresh.size() && used.version() == fresh.version() &&
+                used.keeps_alive() == fresh.keeps_alive() && used.upgrades() == fresh.upgrades() &&
+                used.expects_continue() == fresh.expects_continue() &&
+                used.framing().by == fresh.framing().by &&
+                used.framing().length == fresh.framing().length,
+            "the same message as afresh");
+    ensures(text_of_fields(seen.fields) == text_of_fields(wanted.fields),
+            "the same fields as afresh");
+}
+
 }  // namespace
 
 void request_head(const_buffer bytes) {
@@ -58,6 +77,11 @@ void request_head(const_buffer bytes) {
     ensures(parser.framing().by == other.framing().by &&
                 parser.framing().length == other.framing().length,
             "the same body");
+    const auto parse = [](head_parser& by, const_buffer window, request& into) {
+        return by.parse_request(window, into);
+    };
+    read_as_afresh<request>(parser, bytes, parse);
+    read_as_afresh<request>(parser, bytes.subspan(parser.size()), parse);
     const std::string fields_of_it = text_of_fields(whole.fields);
     ensures(fields_of_it == text_of_fields(by_byte.fields), "the same fields");
     ensures(is_sendable(whole), "what was read can be sent");
@@ -86,6 +110,11 @@ void response_head(const_buffer bytes) {
         if (progress != head_progress::complete) continue;
         ensures(parser.size() == other.size(), "the same end");
         ensures(text_of_fields(whole.fields) == text_of_fields(by_byte.fields), "the same fields");
+        const auto parse = [asked](head_parser& by, const_buffer window, response& into) {
+            return by.parse_response(window, asked, into);
+        };
+        read_as_afresh<response>(parser, bytes, parse);
+        read_as_afresh<response>(parser, bytes.subspan(parser.size()), parse);
     }
 }
 
