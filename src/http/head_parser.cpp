@@ -275,7 +275,7 @@ head_progress head_parser::state::scan(std::string_view window) noexcept {
 bool head_parser::state::is_known(std::string_view window) noexcept {
     if (known.text.empty() || searched > 0) return false;
     const std::size_t feed = window.find('\n');
-    if (feed == std::string_view::npos) return false;
+    if (feed == std::string_view::npos || !is_token(window.substr(0, 1))) return false;
     if (check_line(window.substr(0, feed)) != refusal::none) return false;
     if (!window.substr(feed + 1).starts_with(known.text)) return false;
     size = feed + 1 + known.text.size();

@@ -413,6 +413,7 @@ TEST_CASE("what is read of a message does not depend on the one before it") {
         "GET / HTTP/1.1 \r\n",        "GET /\x01 HTTP/1.1\r\n",
         "GET / HTTP/2.0\r\n",         "GET / HTTP/1.1\n",
         "\r\nGET / HTTP/1.1\r\n",     "GET /\r HTTP/1.1\r\n",
+        "\xfeGET / HTTP/1.1\r\n",     "[GET / HTTP/1.1\r\n",
         " GET / HTTP/1.1\r\n",        "GET /" + std::string(300, 'a') + " HTTP/1.1\r\n",
     };
     const std::uint64_t seed = std::random_device{}();
