@@ -5,6 +5,7 @@
 #include <gyre/coro/this_task.hpp>
 #include <gyre/http/serializer.hpp>
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <http/connection_io.hpp>
 #include <http/started_handler.hpp>
@@ -23,6 +24,9 @@ status status_after(error of_body) noexcept {
     if (of_body == errc::timed_out) return status::request_timeout;
     return status::bad_request;
 }
+
+// One peer's requests that came together may be thousands, and all that others have to say waits for them.
+constexpr unsigned requests_in_a_row_max = 32;
 
 class server_connection {
 public:
@@ -91,7 +95,8 @@ private:
     const environment* env_ = nullptr;  // Of `run`, which outlives all else here.
     time_point head_deadline_ = never;
     std::uint64_t served_ = 0;
-    std::uint64_t may_drop_ = 0;       // Of the present request's body.
+    unsigned in_a_row_ = 0;       // Requests since the last read, or since others had their turn.
+    std::uint64_t may_drop_ = 0;  // Of the present request's body.
     refusal refused_ = refusal::none;  // Of its head.
     next after_ = next::request;
 };
@@ -142,6 +147,10 @@ task<io_result<>> server_connection::run() {
             co_return ended;
         }
         head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
+        if (++in_a_row_ == requests_in_a_row_max) {
+            in_a_row_ = 0;
+            co_await yield();
+        }
     }
 }
 
@@ -178,6 +187,7 @@ limited<any_read_awaiter> server_connection::read_more() noexcept {
 }
 
 void server_connection::note_read(const io_result<std::size_t>& got) noexcept {
+    in_a_row_ = 0;
     if (io_.in.empty()) {
         head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
     }
