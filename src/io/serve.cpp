@@ -59,8 +59,10 @@ connection_intake::connection_intake(loop& on, stream_acceptor& from,
 }
 
 task<io_result<admitted_connection>> connection_intake::next() {
-    const io_result<> room = co_await slots_.acquire_for_intake();
-    if (!room.ok()) co_return room.error();
+    if (!slots_.try_acquire()) {
+        const io_result<> room = co_await slots_.acquire_for_intake();
+        if (!room.ok()) co_return room.error();
+    }
     if (!reserve_.open()) reserve_ = co_await immediate{opened_spare{}};
 
     for (;;) {

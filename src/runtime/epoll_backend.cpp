@@ -98,7 +98,9 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
     bool& hint = reads(op) ? it.maybe_readable : it.maybe_writable;
     const bool asks = op.code == opcode::wait_ready;  // Its own try tells, and proves nothing.
     const bool starts = op.code == opcode::connect && !op.retried;
-    if (!hint && !asks && !starts) return false;
+    const bool may_have_more =
+        op.code == opcode::accept && it.repeated && it.may_have_more(loop_->busy(), turn());
+    if (!hint && !asks && !starts && !may_have_more) return false;
 
     do op.result = perform(op);
     while (op.result == -EINTR);
@@ -108,8 +110,8 @@ bool epoll_backend::attempt(descriptor_operation& op) noexcept {
         return false;
     }
     if (op.code == opcode::accept) {
-        it.note_accept(static_cast<std::uint32_t>(visits()));
-        hint = !it.repeated || it.may_have_more(loop_->busy());
+        it.note_accept(turn());
+        hint = !it.repeated;
         return true;
     }
     // A short read has emptied the stream (epoll(7)) unless its end or urgent data lies behind it.

@@ -46,6 +46,9 @@ public:
     }
 
 private:
+    [[nodiscard]] std::uint32_t turn() const noexcept {
+        return static_cast<std::uint32_t>(visits());
+    }
     [[nodiscard]] bool attempt(descriptor_operation& op) noexcept;
     [[nodiscard]] int enlist(descriptor_slot& it, std::uint32_t interest, bool accepts) noexcept;
     void silence(descriptor_slot& it) noexcept;

@@ -269,6 +269,7 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
     std::size_t interval = first_reading_;
     std::size_t next_reading = interval;
     budget_ = units_per_turn;
+    accepts_left_ = accepts_per_turn;
     int shared_left = shared_items_first;
     std::size_t paced = 0;
     time_point paced_at = began;

@@ -119,7 +119,9 @@ bool io_context::submit(operation& op) noexcept {
         }
     }
     op.state.store(operation_state::done, std::memory_order_relaxed);
-    if (spend(bytes_received(op), bytes_sent(op))) return true;
+    const bool goes_on =
+        op.code == opcode::accept ? spend_on_accept() : spend(bytes_received(op), bytes_sent(op));
+    if (goes_on) return true;
     ready_.push(op);  // The turn's share is used up: others come first.
     return false;
 }

@@ -211,7 +211,7 @@ bool uring_backend::try_now(operation& op) noexcept {
         case opcode::accept: {
             const descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
             // What does not listen says so only if it is asked: a wait would never end.
-            return (!on.listens || on.may_have_more(loop_->busy())) && try_accept(op);
+            return (!on.listens || on.may_have_more(loop_->busy(), turns_)) && try_accept(op);
         }
         default: return false;
     }

@@ -50,6 +50,14 @@ public:
         return budget_ > 0;
     }
 
+    /// The same for a connection that was accepted. It comes before what is ready, as often as a turn allows:
+    /// what sessions that were begun have used up is not the listener's, or a crowd of busy connections
+    /// would let in a handful of others per round.
+    [[nodiscard]] bool spend_on_accept() noexcept {
+        --budget_;
+        return --accepts_left_ > 0;
+    }
+
     /// The same for what was in memory already, as in the window of a reader. It counts against the turn's
     /// share only: short messages are not worth an item each.
     [[nodiscard]] bool spend_in_memory() noexcept { return --budget_ > 0; }
@@ -95,6 +103,7 @@ protected:
     static inline constinit thread_local loop* running_here = nullptr;
 
     static constexpr int units_per_turn = 256;
+    static constexpr int accepts_per_turn = 128;
     static constexpr int steps_per_streak = 4;
     static constexpr std::size_t sent_per_unit = 512;  // Bytes; docs/decisions/0005-fast-paths.md.
     static constexpr std::size_t sent_per_step = 16 * 1024;
@@ -103,6 +112,7 @@ protected:
     work_queue ready_;
     time_point now_{};
     int budget_ = 0;            // What is left of this turn: an item or a completion is one unit.
+    int accepts_left_ = 0;      // Of this turn.
     int streak_ = 0;            // Steps on the spot that the running item may still take.
     bool others_wait_ = false;  // Something will be begun, and may be over, with the next visit.
 

@@ -109,9 +109,11 @@ struct descriptor_slot : list_link<> {
         if (lone_accepts == lone_accepts_max) crowded = false;
     }
 
-    /// Whether to try an accept behind another one. Where others are ready, the next turn may be far.
-    [[nodiscard]] bool may_have_more(bool others_ready) const noexcept {
-        return crowded || (others_ready && lone_accepts < lone_accepts_max);
+    /// Whether to try an accept in `turn`, behind another one. Where others are ready, the next turn may be
+    /// far; and where turns have passed since, many will have come.
+    [[nodiscard]] bool may_have_more(bool others_ready, std::uint32_t turn) const noexcept {
+        const bool late = turn - asked_in > 1;
+        return crowded || (others_ready && (late || lone_accepts < lone_accepts_max));
     }
 
     /// Whether to try a read of a file before a worker is asked. Each miss in a row doubles how many reads
