@@ -25,6 +25,7 @@ import browser_judge
 import http1_judge
 import http1_peers
 import http2_judge
+import slow_peers
 import tls_judge
 import toolbox
 import websocket_judge
@@ -36,19 +37,28 @@ QUICK_CASES = ("1.*", "2.*", "3.*", "4.*", "5.*", "7.*", "12.1.1", "13.1.1")
 
 Judge = Callable[[Subject, argparse.Namespace], list[Row]]
 
+
+def judge_slow_peers(subject: Subject, how: argparse.Namespace) -> list[Row]:
+    return skipped("--quick") if how.quick else slow_peers.judge(subject)
+
+
 JUDGES: dict[str, tuple[tuple[str, Judge], ...]] = {
     "websocket-server": (
         ("WebSocket suite", lambda subject, how: websocket_judge.judge_server(subject, how.cases)),
-        ("browser's WebSocket", lambda subject, how: browser_judge.judge_websocket(subject))),
+        ("browser's WebSocket", lambda subject, how: browser_judge.judge_websocket(subject)),
+        ("slow peers", judge_slow_peers)),
     "websocket-client": (
         ("WebSocket suite", lambda subject, how: websocket_judge.judge_client(subject, how.cases)),),
     "http": (
         ("HTTP/1.1 requests", lambda subject, how: http1_judge.judge(subject)),
-        ("HTTP/1.1 clients", lambda subject, how: http1_peers.judge_server(subject))),
+        ("HTTP/1.1 clients", lambda subject, how: http1_peers.judge_server(subject)),
+        ("slow peers", judge_slow_peers)),
     "http-requests": (("HTTP/1.1 requests", lambda subject, how: http1_judge.judge(subject)),),
     "http-client": (("HTTP/1.1 servers", lambda subject, how: http1_peers.judge_client(subject)),),
     "http2": (("HTTP/2", lambda subject, how: http2_judge.judge(subject)),),
-    "https": (("TLS", lambda subject, how: tls_judge.judge_server(subject, scanners=not how.quick)),),
+    "https": (
+        ("TLS", lambda subject, how: tls_judge.judge_server(subject, scanners=not how.quick)),
+        ("slow peers", judge_slow_peers)),
     "tls-client": (("TLS", lambda subject, how: tls_judge.judge_client(subject)),),
     "page": (("browser", lambda subject, how: browser_judge.judge_page(subject)),),
     "chat": (("browser", lambda subject, how: browser_judge.judge_chat(subject)),),

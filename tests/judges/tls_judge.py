@@ -103,9 +103,15 @@ def conversations(server: Running) -> list[Row]:
     return rows
 
 
+def files_of_server() -> dict[str, Path]:
+    """For the words of its command line."""
+    folder = certificates()
+    return {"certificate": folder / "right.pem", "key": folder / "right.key"}
+
+
 def judge_server(subject: Subject, scanners: bool) -> list[Row]:
     folder = certificates()
-    with serving(subject, certificate=folder / "right.pem", key=folder / "right.key") as server:
+    with serving(subject, **files_of_server()) as server:
         rows = attempt("conversations", lambda: conversations(server))
         if scanners:
             rows += attempt("sslyze", lambda: sslyze(server, folder))
