@@ -4,11 +4,13 @@
 # Conformance is what others say of us: this runs their suites, and our corpora, and adds up.
 """Lets other people's programs judge servers and clients of HTTP, HTTP/2, TLS and WebSocket.
 
-    judge.py [--role ROLE]... [--subject NAME]... [--references | --all] [--quick] [--cases PATTERN]...
+    judge.py [--role ROLE]... [--subject NAME]... [--references] [--quick] [--cases PATTERN]...
+             [--soak SECONDS]
 
 Judges the subjects of subjects.toml that are ours; --references those of others, by which the judges are
-judged; --quick leaves out what takes minutes. Prints what has failed, a table, and as its last line
-`N passed, N failed, N skipped`. Ends with 1 if something has failed, with 77 if nothing was judged.
+judged; --quick leaves out what takes minutes; --soak lets servers stand so many seconds of load, and nothing
+else. Prints what has failed, a table, and as its last line `N passed, N failed, N skipped`. Ends with 1 if
+something has failed, with 77 if nothing was judged.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import http1_judge
 import http1_peers
 import http2_judge
 import slow_peers
+import soak
 import tls_judge
 import toolbox
 import websocket_judge
@@ -40,6 +43,12 @@ Judge = Callable[[Subject, argparse.Namespace], list[Row]]
 
 def judge_slow_peers(subject: Subject, how: argparse.Namespace) -> list[Row]:
     return skipped("--quick") if how.quick else slow_peers.judge(subject)
+
+
+def soak_of(subject: Subject) -> tuple[tuple[str, Judge], ...]:
+    if subject.role not in soak.CROWDS:
+        return ()
+    return (("soak", lambda subject, how: soak.judge(subject, how.soak)),)
 
 
 JUDGES: dict[str, tuple[tuple[str, Judge], ...]] = {
@@ -118,6 +127,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--references", action="store_true", help="judge those of others, and so the judges")
     parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--cases", action="append", metavar="PATTERN", help="of the WebSocket suite")
+    parser.add_argument("--soak", type=float, metavar="SECONDS", help="nothing but load, among broken peers")
     how = parser.parse_args(arguments)
     how.kind = "reference" if how.references else "ours"
     how.cases = how.cases or (QUICK_CASES if how.quick else ("*",))
@@ -131,7 +141,7 @@ def main(arguments: Sequence[str]) -> int:
     for subject in read_subjects(how.kind):
         if (how.role and subject.role not in how.role) or (how.subject and subject.name not in how.subject):
             continue
-        for title, judge in JUDGES[subject.role]:
+        for title, judge in soak_of(subject) if how.soak else JUDGES[subject.role]:
             section = judged(title, judge, subject, how)
             if how.references:
                 section = as_reference(section, subject)
