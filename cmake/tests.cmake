@@ -35,6 +35,10 @@ function(gyre_useful_tests list)
     if(GYRE_SANITIZE)
         list(FILTER sources EXCLUDE REGEX "allocations_test\\.cpp$")  # It replaces malloc, as they do.
     endif()
+    if(GYRE_SANITIZE AND NOT GYRE_TEST_FULL)
+        # It explores a model's orders, in one thread and without a pointer to lose.
+        list(FILTER sources EXCLUDE REGEX "/parking_test\\.cpp$")
+    endif()
     if(GYRE_SANITIZE MATCHES thread AND NOT GYRE_TEST_FULL AND NOT arg_THREADS)
         # The thread sanitizer has nothing to see in a test of one thread.
         foreach(source IN LISTS sources)

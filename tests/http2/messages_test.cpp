@@ -108,7 +108,7 @@ task<> between(two_ends& ends, std::function<task<>()> talk) {
 
 TEST_CASE("http2: bodies of every kind come whole, however the bytes between both ends are split") {
     on_every_backend([](io_context&) -> task<> {
-        for (const std::size_t pipe : {1, 2, 3, 5, 7, 9, 10, 13, 24, 25, 100, 4'096, 100'000}) {
+        for (const std::size_t pipe : {1, 7, 9, 10, 24, 100, 4'096, 100'000}) {
             CAPTURE(pipe);
             two_ends ends{any_kind, pipe};
             const auto talk = [&]() -> task<> {

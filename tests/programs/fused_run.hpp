@@ -61,8 +61,8 @@ struct fused_scenario {
     std::function<std::string(const fused_outcome&)> verdict;
 };
 
-/// Runs it without a fault, with each fault, and ended at each operation, on epoll and on io_uring. Built with
-/// a sanitizer, each operation meets one of its errors, by a seed.
+/// Runs it without a fault, with each fault, and ended at each operation, on epoll and on io_uring. Built
+/// with a sanitizer, each operation meets one of its errors, by a seed.
 void under_every_fault(const fused_scenario& it);
 
 /// An address of this process alone: a client whose server has ended must not reach another test's, at the
