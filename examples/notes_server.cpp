@@ -121,6 +121,7 @@ struct site {
     http::metrics counted;
     http::handler serves = service(kept, counted);
     http::date_cache date;
+    http::message_pool messages;
     http::connection_options options;
     http::connection_hooks hooks;
 };
@@ -146,6 +147,7 @@ gyre::task<gyre::io_result<>> notes_server(gyre::endpoint local) {
 
     site here;
     here.hooks.date = &here.date;
+    here.hooks.messages = &here.messages;
     here.options.idle_time_max = 30s;
     const auto session = [&here](gyre::tcp_socket peer) { return talk(std::move(peer), here); };
     const auto ended = co_await gyre::serve(std::move(acceptor), session);

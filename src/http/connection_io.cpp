@@ -96,7 +96,7 @@ void framed_source::begin(body_framing framing, std::uint64_t bytes_max, bool co
     continue_due_ = continues;
     ended_ = framing.by == body_framing::kind::none;
     failed_ = {};
-    pace_ = pace{io_.bounds().silence_max, io_.bounds().bytes_per_second_min};
+    pace_ = pace{io_->bounds().silence_max, io_->bounds().bytes_per_second_min};
     chunks_.reset();
     trailers_.clear();
 }
@@ -115,8 +115,8 @@ std::optional<io_result<std::size_t>> framed_source::count(std::size_t size) noe
 
 std::optional<io_result<std::size_t>> framed_source::take_chunked(mutable_buffer into) noexcept {
     // A view of no more than there is room for, but framing needs none.
-    while (!io_.in.empty()) {
-        const const_buffer window = io_.in.data();
+    while (!io_->in.empty()) {
+        const const_buffer window = io_->in.data();
         const std::uint64_t in_chunk = chunks_.in_chunk();
         const const_buffer seen =
             in_chunk > 0 ? window.first(std::min(window.size(), into.size())) : window;
@@ -129,7 +129,7 @@ std::optional<io_result<std::size_t>> framed_source::take_chunked(mutable_buffer
                 step = chunks_.decode(seen.subspan(consumed, 1), trailers_);
                 consumed += step.consumed;
             }
-            io_.in.consume(consumed);
+            io_->in.consume(consumed);
             if (chunks_.why() != refusal::none) return fail(error_for(chunks_.why()));
             if (chunks_.ended()) {
                 ended_ = true;
@@ -139,7 +139,7 @@ std::optional<io_result<std::size_t>> framed_source::take_chunked(mutable_buffer
         }
         const chunk_decoder::step step = chunks_.decode(seen, trailers_);
         std::memcpy(into.data(), step.data.data(), step.data.size());
-        io_.in.consume(step.consumed);
+        io_->in.consume(step.consumed);
         return count(step.data.size());
     }
     return std::nullopt;
@@ -148,18 +148,18 @@ std::optional<io_result<std::size_t>> framed_source::take_chunked(mutable_buffer
 std::optional<io_result<std::size_t>> framed_source::try_read(mutable_buffer into) noexcept {
     if (failed_) return io_result<std::size_t>{failed_};
     if (ended_) return io_result<std::size_t>{error{errc::eof, activity::read}};
-    if (io_.in.empty()) return std::nullopt;
+    if (io_->in.empty()) return std::nullopt;
     continue_due_ = false;  // RFC 9110, 10.1.1: the peer has not waited.
     if (framing_.by == body_framing::kind::chunked) return take_chunked(into);
 
-    std::size_t size = std::min(into.size(), io_.in.size());
+    std::size_t size = std::min(into.size(), io_->in.size());
     if (framing_.by == body_framing::kind::length) {
         size = static_cast<std::size_t>(std::min<std::uint64_t>(size, left_));
         left_ -= size;
         ended_ = left_ == 0;
     }
-    std::memcpy(into.data(), io_.in.data().data(), size);
-    io_.in.consume(size);
+    std::memcpy(into.data(), io_->in.data().data(), size);
+    io_->in.consume(size);
     return count(size);
 }
 
@@ -182,7 +182,7 @@ void framed_source::note_direct(std::size_t size) noexcept {
 
 void framed_source::let_go_of_peer() {
     continue_due_ = false;
-    io_.out.append(continue_line);
+    io_->out.append(continue_line);
 }
 
 // What the peer has to see before it is waited for.
@@ -190,9 +190,9 @@ task<io_result<>> framed_source::before_waiting() {
     io_result<> sent;
     if (continue_due_) {
         continue_due_ = false;
-        sent = co_await io_.flush(bytes_of(continue_line));
-    } else if (flushes_before_waiting && !io_.out.empty() && !io_.flushing()) {
-        sent = co_await io_.flush();
+        sent = co_await io_->flush(bytes_of(continue_line));
+    } else if (flushes_before_waiting && !io_->out.empty() && !io_->flushing()) {
+        sent = co_await io_->flush();
     }
     co_return sent;
 }
@@ -202,18 +202,18 @@ task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
     loop& home = co_await this_task::loop();
     for (;;) {
         if (const auto now = try_read(into)) co_return *now;
-        if (continue_due_ || (flushes_before_waiting && !io_.out.empty())) {
+        if (continue_due_ || (flushes_before_waiting && !io_->out.empty())) {
             const io_result<> sent = co_await before_waiting();
             if (!sent.ok()) co_return fail(sent.error());
         }
         const std::size_t direct = direct_max(into.size());
         const bool is_direct = direct >= direct_min;
-        const mutable_buffer room = is_direct ? into.first(direct) : io_.in.prepare(1);
+        const mutable_buffer room = is_direct ? into.first(direct) : io_->in.prepare(1);
         const time_point begun = home.now();
         const io_result<std::size_t> got = co_await with_deadline(
-            io_.read_timer, deadline_after(begun, pace_.patience()), io_.stream.read_some(room));
+            io_->read_timer, deadline_after(begun, pace_.patience()), io_->stream.read_some(room));
         pace_.count(home.now() - begun, got.value());
-        if (!is_direct) io_.in.commit(got.value());
+        if (!is_direct) io_->in.commit(got.value());
         if (got.error() == errc::eof) {
             if (framing_.by == body_framing::kind::until_close) {
                 ended_ = true;
@@ -242,7 +242,7 @@ std::optional<std::uint64_t> framed_source::size() const noexcept {
 
 bool framed_source::drop_at_hand(std::uint64_t& bytes_max) noexcept {
     std::array<std::byte, 1024> space;
-    while (!ended_ && !io_.in.empty()) {
+    while (!ended_ && !io_->in.empty()) {
         const auto got = try_read(space);
         if (!got) return true;
         if (got->error() == errc::eof) return true;
@@ -261,37 +261,37 @@ void framed_sink::begin(mode how, std::uint64_t length, fields& trailers) noexce
 
 // The size is written when it is known, with zeros in front: RFC 9112, 7.1 allows them.
 void framed_sink::open_chunk() {
-    chunk_at_ = io_.out.size();
-    io_.out.append("0000\r\n");
+    chunk_at_ = io_->out.size();
+    io_->out.append("0000\r\n");
     chunk_open_ = true;
 }
 
 void framed_sink::close_chunk() noexcept {
     if (!chunk_open_) return;
     constexpr std::string_view digits = "0123456789abcdef";
-    std::size_t size = io_.out.size() - chunk_at_ - chunk_digits - 2;
+    std::size_t size = io_->out.size() - chunk_at_ - chunk_digits - 2;
     for (std::size_t at = chunk_digits; at > 0; --at) {
-        io_.out[chunk_at_ + at - 1] = digits[size % 16];
+        io_->out[chunk_at_ + at - 1] = digits[size % 16];
         size /= 16;
     }
-    io_.out.append("\r\n");
+    io_->out.append("\r\n");
     chunk_open_ = false;
 }
 
 void framed_sink::append(const_buffer from) {
     if (mode_ == mode::chunked) {
-        const std::size_t in_it = chunk_open_ ? io_.out.size() - chunk_at_ - chunk_digits - 2 : 0;
+        const std::size_t in_it = chunk_open_ ? io_->out.size() - chunk_at_ - chunk_digits - 2 : 0;
         if (chunk_open_ && from.size() > chunk_bytes_max - in_it) close_chunk();
         if (!chunk_open_) open_chunk();
     }
-    io_.out.append(text_of(from));
+    io_->out.append(text_of(from));
     if (mode_ == mode::length) left_ -= from.size();
 }
 
 std::optional<io_result<std::size_t>> framed_sink::try_write(const_buffer from) noexcept {
     if (exceeds(from)) return io_result<std::size_t>{error{errc::limit_exceeded, activity::write}};
     constexpr std::size_t around = chunk_digits + 4;
-    if (from.size() >= direct_min || !io_.has_room_for(from.size() + around)) return std::nullopt;
+    if (from.size() >= direct_min || !io_->has_room_for(from.size() + around)) return std::nullopt;
     append(from);
     return io_result<std::size_t>{from.size()};
 }
@@ -299,10 +299,10 @@ std::optional<io_result<std::size_t>> framed_sink::try_write(const_buffer from) 
 task<io_result<std::size_t>> framed_sink::write(const_buffer from) {
     const bool direct = from.size() >= direct_min;
     close_chunk();
-    if (direct && mode_ == mode::chunked) append_chunk_size(io_.out, from.size());
+    if (direct && mode_ == mode::chunked) append_chunk_size(io_->out, from.size());
     const std::string_view end = direct && mode_ == mode::chunked ? "\r\n" : "";
     const const_buffer body = direct ? from : const_buffer{};
-    const io_result<> sent = co_await io_.flush(body, bytes_of(end));
+    const io_result<> sent = co_await io_->flush(body, bytes_of(end));
     if (!sent.ok()) co_return sent.error();
     if (!direct) append(from);
     else if (mode_ == mode::length) left_ -= from.size();
@@ -311,14 +311,14 @@ task<io_result<std::size_t>> framed_sink::write(const_buffer from) {
 
 task<io_result<>> framed_sink::flush() {
     close_chunk();
-    const io_result<> sent = co_await io_.flush();
+    const io_result<> sent = co_await io_->flush();
     co_return sent;
 }
 
 io_result<> framed_sink::end() {
     close_chunk();
     if (mode_ == mode::length && left_ > 0) return error{errc::malformed, activity::write};
-    if (mode_ == mode::chunked) append_last_chunk(io_.out, *trailers_);
+    if (mode_ == mode::chunked) append_last_chunk(io_->out, *trailers_);
     return {};
 }
 

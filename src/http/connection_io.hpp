@@ -113,9 +113,12 @@ private:
 class framed_source final : public body_source {
 public:
     framed_source(connection_io& io, chunk_limits chunks) noexcept
-        : io_{io},
+        : io_{&io},
           chunks_{chunks},
           pace_{io.bounds().silence_max, io.bounds().bytes_per_second_min} {}
+
+    /// What begins from now on is of another connection.
+    void attach(connection_io& io) noexcept { io_ = &io; }
 
     /// A body begins.
     ///
@@ -162,7 +165,7 @@ private:
     void note_direct(std::size_t size) noexcept;
     [[nodiscard]] task<io_result<>> before_waiting();
 
-    connection_io& io_;
+    connection_io* io_;
     chunk_decoder chunks_;
     pace pace_;
     body_framing framing_;
@@ -177,7 +180,10 @@ private:
 /// The body of the message that is being written.
 class framed_sink final : public body_sink {
 public:
-    explicit framed_sink(connection_io& io) noexcept : io_{io} {}
+    explicit framed_sink(connection_io& io) noexcept : io_{&io} {}
+
+    /// What begins from now on is of another connection.
+    void attach(connection_io& io) noexcept { io_ = &io; }
 
     enum class mode : std::uint8_t { length, chunked, until_close };
 
@@ -206,7 +212,7 @@ private:
 
     static constexpr std::size_t direct_min = 16 * 1024;  // Bytes that are not worth a copy.
 
-    connection_io& io_;
+    connection_io* io_;
     mode mode_ = mode::length;
     std::uint64_t left_ = 0;
     fields* trailers_ = nullptr;

@@ -359,6 +359,7 @@ llhttp_errno_t head_parser::state::execute(std::string_view text, llhttp_type_t 
 
     llhttp_init(&parser, type, &settings);
     parser.data = this;
+    target = name = value = {};
     return llhttp_execute(&parser, text.data(), text.size());
 }
 
@@ -546,6 +547,11 @@ head_progress head_parser::parse_response(const_buffer window, method asked, res
         wrong = it.judge_response(asked);
     }
     return it.settle(wrong);
+}
+
+void head_parser::reset() noexcept {
+    state_->why = refusal::none;
+    state_->skipped = state_->line = state_->searched = 0;
 }
 
 refusal head_parser::why() const noexcept { return state_->why; }

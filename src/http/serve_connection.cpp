@@ -8,6 +8,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <http/connection_io.hpp>
+#include <http/message_pool.hpp>
 #include <http/started_handler.hpp>
 
 #include <algorithm>
@@ -36,9 +37,7 @@ public:
           options_{options},
           hooks_{hooks},
           io_{std::move(stream), limits_of(options)},
-          parser_{options.head},
-          source_{io_, options.chunks},
-          sink_{io_} {}
+          message_{hooks.messages, options, io_} {}
 
     [[nodiscard]] task<io_result<>> run();
 
@@ -70,10 +69,10 @@ private:
     void judge(response& it);
     [[nodiscard]] head_framing framing_of(const response& it) noexcept;
     [[nodiscard]] bool sends_body(const response& it) const noexcept {
-        return request_.method() != method::head && !forbids_body(it.status) && !it.upgrade;
+        return message_->what.method() != method::head && !forbids_body(it.status) && !it.upgrade;
     }
     [[nodiscard]] bool leaves_body() const noexcept {
-        return after_ == next::request && !source_.ended();
+        return after_ == next::request && !message_->source.ended();
     }
     [[nodiscard]] bool append_whole(const response& it, head_framing framing);
     [[nodiscard]] std::string_view date_line() {
@@ -87,10 +86,7 @@ private:
     const connection_options& options_;
     const connection_hooks& hooks_;
     connection_io io_;
-    head_parser parser_;
-    framed_source source_;
-    framed_sink sink_;
-    request request_;
+    borrowed_message message_;
     date_cache own_date_;
     const environment* env_ = nullptr;  // Of `run`, which outlives all else here.
     time_point head_deadline_ = never;
@@ -105,7 +101,7 @@ task<io_result<>> server_connection::run() {
     env_ = co_await look_awaiter{[](const environment& env) noexcept { return &env; }};
     head_deadline_ = deadline_after(env_->loop->read_clock(), options_.head_time_max);
     for (;;) {
-        const head_progress progress = next_request();
+        const head_progress progress = io_.in.empty() ? head_progress::incomplete : next_request();
         if (progress == head_progress::refused) {
             const io_result<> ended =
                 co_await refuse(status_for(refused_), describe(refused_), error_for(refused_));
@@ -125,7 +121,7 @@ task<io_result<>> server_connection::run() {
             co_return ended;
         }
 
-        started_handler running{handle_, request_, io_};
+        started_handler& running = message_->running.emplace(handle_, message_->what, io_);
         const bool answered = co_await running;
         if (running.write_failure()) co_return running.write_failure();
         std::optional<response> instead;
@@ -156,12 +152,13 @@ task<io_result<>> server_connection::run() {
 
 // Parses a head and, if it is complete, begins its request.
 head_progress server_connection::next_request() {
-    const head_progress progress = parser_.parse_request(io_.in.data(), request_);
+    message_.take();
+    const head_progress progress = message_->parser.parse_request(io_.in.data(), message_->what);
     if (progress == head_progress::incomplete) return progress;
-    refused_ = parser_.why();
+    refused_ = message_->parser.why();
     if (progress == head_progress::complete) {
         begin_request();
-        if (parser_.framing().length <= options_.body_bytes_max) return progress;
+        if (message_->parser.framing().length <= options_.body_bytes_max) return progress;
         refused_ = refusal::body_too_large;
     }
     if (hooks_.on_refused) hooks_.on_refused(refused_);
@@ -169,7 +166,7 @@ head_progress server_connection::next_request() {
 }
 
 response server_connection::answer_to_exception(exception_slot& failure) {
-    if (hooks_.on_exception) hooks_.on_exception(request_, failure);
+    if (hooks_.on_exception) hooks_.on_exception(message_->what, failure);
     return response{status::internal_server_error};
 }
 
@@ -179,6 +176,7 @@ limited<any_read_awaiter> server_connection::read_more() noexcept {
         return with_deadline(io_.read_timer, head_deadline_,
                              io_.stream.read_some(io_.in.prepare(1)));
     }
+    message_.give_back();
     io_.rest();
     const mutable_buffer room = io_.in.prepare(io_.bounds().in.bytes_first);
     const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
@@ -230,7 +228,7 @@ task<io_result<>> server_connection::refuse(status code, const char* why, error 
 task<io_result<>> server_connection::finish() {
     const io_result<> sent = co_await io_.flush();
     if (!sent.ok()) co_return sent;
-    const io_result<> ended = co_await linger(error_for(source_.why()));
+    const io_result<> ended = co_await linger(error_for(message_->source.why()));
     co_return ended;
 }
 
@@ -252,53 +250,59 @@ task<io_result<>> server_connection::linger(io_result<> ended) {
 }
 
 void server_connection::begin_request() {
-    io_.in.consume(parser_.size());
+    io_.in.consume(message_->parser.size());
     ++served_;
     may_drop_ = options_.dropped_bytes_max;
-    after_ = parser_.keeps_alive() && served_ < options_.requests_max ? next::request : next::close;
-    source_.begin(parser_.framing(), options_.body_bytes_max, parser_.expects_continue());
-    source_.flushes_before_waiting = true;
-    request_.body = body_reader{source_};
-    request_.set_chain(env_->chain);
-    request_.set_peer(options_.peer);
-    if (request_.scheme().empty()) request_.set_scheme(options_.scheme);
+    after_ = message_->parser.keeps_alive() && served_ < options_.requests_max ? next::request
+                                                                               : next::close;
+    message_->source.begin(message_->parser.framing(), options_.body_bytes_max,
+                           message_->parser.expects_continue());
+    message_->source.flushes_before_waiting = true;
+    message_->what.body = body_reader{message_->source};
+    message_->what.set_chain(env_->chain);
+    message_->what.set_peer(options_.peer);
+    if (message_->what.scheme().empty()) message_->what.set_scheme(options_.scheme);
 }
 
 // Before the answer is written, what the handler has left of the body is dropped: a malformed one is refused
 // even if no handler reads it, and a client that reads no answer before it has sent everything is not waited
 // for in vain. Whether that takes a wait.
 bool server_connection::must_wait_for_body(const response& it) noexcept {
-    if (source_.ended()) return false;
+    if (message_->source.ended()) return false;
     if (it.body.producer() != nullptr) {
         // It may read what is left while it writes; once its head is written, the peer cannot be told to go
         // on.
-        if (source_.holds_peer() && number_of(it.status) < 300) source_.let_go_of_peer();
-        else if (source_.holds_peer()) source_.give_up();
+        if (message_->source.holds_peer() && number_of(it.status) < 300)
+            message_->source.let_go_of_peer();
+        else if (message_->source.holds_peer()) message_->source.give_up();
         return false;
     }
     // RFC 9110, 10.1.1: a client that has not been told to go on may send its body or not.
-    if (source_.holds_peer() || source_.known_left() > may_drop_ ||
-        !source_.drop_at_hand(may_drop_)) {
+    if (message_->source.holds_peer() || message_->source.known_left() > may_drop_ ||
+        !message_->source.drop_at_hand(may_drop_)) {
         after_ = next::close;
         return false;
     }
-    return !source_.ended();
+    return !message_->source.ended();
 }
 
 // Makes the answer one that can be sent.
 void server_connection::judge(response& it) {
-    if (source_.failure()) after_ = next::close;
-    if (source_.why() != refusal::none) {
-        if (hooks_.on_refused) hooks_.on_refused(source_.why());
-        it = response{status_for(source_.why()), "text/plain", describe(source_.why())};
-    } else if (source_.failure() && number_of(it.status) < 300) {
+    if (message_->source.failure()) after_ = next::close;
+    if (message_->source.why() != refusal::none) {
+        if (hooks_.on_refused) hooks_.on_refused(message_->source.why());
+        it = response{status_for(message_->source.why()), "text/plain",
+                      describe(message_->source.why())};
+    } else if (message_->source.failure() && number_of(it.status) < 300) {
         // RFC 9112, 8: what is incomplete has no success.
-        it = response{status_after(source_.failure())};
+        it = response{status_after(message_->source.failure())};
     }
     if (it.upgrade) {
-        const bool tunnel = request_.method() == method::connect && number_of(it.status) / 100 == 2;
-        const bool switches = it.status == status::switching_protocols && parser_.upgrades();
-        if ((!tunnel && !switches) || !source_.ended()) {
+        const bool tunnel =
+            message_->what.method() == method::connect && number_of(it.status) / 100 == 2;
+        const bool switches =
+            it.status == status::switching_protocols && message_->parser.upgrades();
+        if ((!tunnel && !switches) || !message_->source.ended()) {
             it = response{status::internal_server_error};
         }
     }
@@ -310,7 +314,7 @@ void server_connection::judge(response& it) {
 
 head_framing server_connection::framing_of(const response& it) noexcept {
     head_framing framing;
-    const bool newest = request_.version() == version::http_1_1;
+    const bool newest = message_->what.version() == version::http_1_1;
     const std::optional<std::uint64_t> size = it.body.size();
     if (forbids_body(it.status)) {
         framing.as = head_framing::body::unsaid;
@@ -318,7 +322,7 @@ head_framing server_connection::framing_of(const response& it) noexcept {
         framing.as = head_framing::body::length;
         framing.length = *size;
         // RFC 9110, 8.6: to HEAD, the length that GET would be answered with.
-        if (request_.method() == method::head && *size == 0) {
+        if (message_->what.method() == method::head && *size == 0) {
             const std::string_view told = it.fields.value_or("content-length");
             if (!told.empty()) {
                 std::from_chars(told.data(), told.data() + told.size(), framing.length);
@@ -327,7 +331,7 @@ head_framing server_connection::framing_of(const response& it) noexcept {
     } else if (newest) {
         // RFC 9112, 6.1: only to clients of HTTP/1.1.
         framing.as = head_framing::body::chunked;
-    } else if (request_.method() != method::head) {
+    } else if (message_->what.method() != method::head) {
         after_ = next::close;
     }
     if (after_ == next::close) framing.after = head_framing::connection::close;
@@ -386,34 +390,35 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
     }
     // The producer writes, and may read while it does. What it reads is sent by a peer that may wait for what
     // stands here.
-    source_.flushes_before_waiting = false;
-    if (!source_.ended()) {
+    message_->source.flushes_before_waiting = false;
+    if (!message_->source.ended()) {
         const io_result<> sent = co_await io_.flush();
         if (!sent.ok()) co_return sent;
     }
-    sink_.begin(mode, framing.length, it.trailers);
+    message_->sink.begin(mode, framing.length, it.trailers);
     exception_slot failure;
-    kept_in<io_result<>> writing{producer.write(body_writer{sink_}), failure};
+    kept_in<io_result<>> writing{producer.write(body_writer{message_->sink}), failure};
     const std::optional<io_result<>> written = co_await writing;
     if (!written) {
-        if (hooks_.on_exception) hooks_.on_exception(request_, failure);
+        if (hooks_.on_exception) hooks_.on_exception(message_->what, failure);
         co_return error{errc::broken_promise, activity::write};
     }
     if (!written->ok()) co_return *written;
-    co_return sink_.end();
+    co_return message_->sink.end();
 }
 
 // Reads the request's body to its end, if that is not asked too much: else no other request follows.
 task<> server_connection::drop_body() {
-    bool goes_on = !source_.holds_peer() && source_.known_left() <= may_drop_;
-    source_.flushes_before_waiting = true;
-    while (goes_on && source_.drop_at_hand(may_drop_) && !source_.ended()) {
+    bool goes_on = !message_->source.holds_peer() && message_->source.known_left() <= may_drop_;
+    message_->source.flushes_before_waiting = true;
+    while (goes_on && message_->source.drop_at_hand(may_drop_) && !message_->source.ended()) {
         std::byte dropped{};
-        const io_result<std::size_t> got = co_await source_.read(mutable_buffer{&dropped, 1});
+        const io_result<std::size_t> got =
+            co_await message_->source.read(mutable_buffer{&dropped, 1});
         goes_on = got.ok() && got.value() <= may_drop_;
         if (goes_on) may_drop_ -= got.value();
     }
-    if (!source_.ended()) after_ = next::close;
+    if (!message_->source.ended()) after_ = next::close;
 }
 
 task<io_result<>> server_connection::upgrade(response it) {

@@ -22,6 +22,7 @@ struct site {
     const http::handler& handle;
     const server_options& options;
     http::date_cache date;
+    http::message_pool messages;
 };
 
 void count(const server_options& options, std::atomic<std::uint64_t> server_counters::* which) {
@@ -74,6 +75,7 @@ task<> serve_peer(site& of, stream_socket socket) {
     if (known.ok()) limits.peer = peer.to_string();
     http::connection_hooks hooks;
     hooks.date = &of.date;
+    hooks.messages = &of.messages;
     hooks.on_refused = [&options, &peer](http::refusal why) {
         count(options, &server_counters::refused);
         if (options.on_refused) options.on_refused(why, peer);

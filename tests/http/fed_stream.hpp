@@ -105,7 +105,9 @@ inline constexpr std::string_view date_of_tests = "date: Sun, 06 Nov 1994 08:49:
                                                      http::connection_options options = {},
                                                      http::connection_hooks hooks = {}) {
     http::date_cache date = fixed_date();
+    http::message_pool messages;
     hooks.date = &date;
+    if (hooks.messages == nullptr) hooks.messages = &messages;
     const auto serves = [&](any_stream peer) {
         return http::serve_connection(std::move(peer), with, options, hooks);
     };

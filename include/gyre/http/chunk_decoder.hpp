@@ -23,6 +23,8 @@ struct chunk_limits {
         4 * 1024;  ///< Of all chunks of a body together, without sizes.
     std::size_t trailer_bytes_max = 8 * 1024;
     std::size_t trailers_max = 32;
+
+    friend bool operator==(const chunk_limits&, const chunk_limits&) = default;
 };
 
 /// One chunked body after another. No I/O.

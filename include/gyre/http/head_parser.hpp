@@ -24,6 +24,8 @@ struct head_limits {
     std::size_t bytes_max = 16 * 1024;  ///< Of start line and fields, with their line endings.
     std::size_t target_bytes_max = 8 * 1024;  ///< Of a request's target.
     std::size_t fields_max = 100;
+
+    friend bool operator==(const head_limits&, const head_limits&) = default;
 };
 
 /// How the end of a body is found.
@@ -64,6 +66,9 @@ public:
     ///
     /// @param  asked  The method of the request that it answers.
     [[nodiscard]] head_progress parse_response(const_buffer window, method asked, response& into);
+
+    /// Forgets a head that was refused, or is incomplete: another stream begins.
+    void reset() noexcept;
 
     /// Why the head was refused.
     [[nodiscard]] refusal why() const noexcept;

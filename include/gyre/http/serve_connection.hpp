@@ -13,6 +13,7 @@
 #include <gyre/http/handler.hpp>
 #include <gyre/http/head_parser.hpp>
 #include <gyre/http/http_date.hpp>
+#include <gyre/http/message_pool.hpp>
 #include <gyre/stream/any_stream.hpp>
 
 #include <chrono>
@@ -68,6 +69,9 @@ struct connection_hooks {
     /// The date for answers, shared by the loop's connections. Borrowed; may be null.
     date_cache* date = nullptr;
 
+    /// What messages need, shared by them as well. Borrowed; null: each connection has its own, and keeps it.
+    message_pool* messages = nullptr;
+
     /// Told of what a peer sent that was refused.
     std::function<void(refusal)> on_refused;
 
@@ -96,7 +100,8 @@ struct connection_hooks {
 /// Cancellation:  a drain ends the wait for a next request, and closes after the answer to a present one; a
 ///                stop ends everything: `errc::canceled`.
 /// Threads:       the caller's executor; handlers too.
-/// Cost:          for the connection two frames, a parser and two buffers; for a request whose head and
+/// Cost:          for the connection two frames and two buffers, and while a message is under way, a parser
+///                and the like, of `hooks.messages`; for a request whose head and
 ///                answer are small, the handler's frame. One read and one write, a frame each, for
 ///                requests that came together. Answers do not wait for a handler that waits: they are
 ///                written beside it.

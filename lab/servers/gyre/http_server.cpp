@@ -44,8 +44,10 @@ const http::connection_options options;
 
 task<> converse(tcp_socket peer, std::size_t) {
     thread_local http::date_cache date;
+    thread_local http::message_pool messages;
     http::connection_hooks hooks;
     hooks.date = &date;
+    hooks.messages = &messages;
     static_cast<void>(
         co_await http::serve_connection(any_stream{std::move(peer)}, handle, options, hooks));
 }

@@ -56,6 +56,7 @@ struct site {
     http::handler handle = answer;
     http::connection_options options;
     http::date_cache date;
+    http::message_pool messages;
     http::connection_hooks hooks;
 };
 
@@ -69,6 +70,7 @@ task<io_result<>> serve_all(endpoint local) {
     if (!listening.ok()) co_return listening.error();
     site all;
     all.hooks.date = &all.date;
+    all.hooks.messages = &all.messages;
     const auto session = [&all](stream_socket peer) { return serve_one(std::move(peer), all); };
     const auto ended = co_await serve(listening.take(), session);
     co_return ended;
