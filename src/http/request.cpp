@@ -58,6 +58,7 @@ void request::clear() noexcept {
     scheme_.clear();
     authority_.clear();
     peer_.clear();
+    client_.clear();
     chain_ = nullptr;
     parameter_count_ = 0;
 }
@@ -73,6 +74,7 @@ void request::set_target(std::string_view target) { target_.assign(target); }
 void request::set_scheme(std::string_view scheme) { scheme_.assign(scheme); }
 void request::set_authority(std::string_view authority) { authority_.assign(authority); }
 void request::set_peer(std::string_view peer) { peer_.assign(peer); }
+void request::set_client(std::string_view client) { client_.assign(client); }
 
 bool request::add_parameter(path_parameter it) noexcept {
     if (parameter_count_ == parameters_.size()) return false;

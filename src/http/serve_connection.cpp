@@ -261,6 +261,7 @@ void server_connection::begin_request() {
     message_->what.body = body_reader{message_->source};
     message_->what.set_chain(env_->chain);
     message_->what.set_peer(options_.peer);
+    if (!options_.client.empty()) message_->what.set_client(options_.client);
     if (message_->what.scheme().empty()) message_->what.set_scheme(options_.scheme);
 }
 

@@ -193,6 +193,7 @@ task<> server_connection::ask(server_exchange& it) {
     it.request.body = http::body_reader{it.in};
     it.request.set_chain(it.chain);
     it.request.set_peer(options_.peer);
+    it.request.set_client(options_.client);
     it.request.set_scheme(options_.scheme);
     exception_slot failure;
     std::optional<task<http::response>> made;  // Nothing if it threw before it was a coroutine.

@@ -94,6 +94,9 @@ task<> serve_peer(site& of, stream_socket socket) {
         tls::stream secure_stream = secured.take();
         multiplexed = secure_stream.connection().protocol() == "h2";
         limits.scheme = "https";
+        if (const auto shown = secure_stream.connection().peer_certificate()) {
+            limits.client = options.client_name ? options.client_name(*shown) : shown->subject;
+        }
         stream = any_stream{std::move(secure_stream)};
     }
     io_result<> ended;

@@ -29,6 +29,7 @@ task<io_result<>> serve_multiplexed(any_stream stream, const http::handler& hand
     limits.times.linger_max = options.linger_time_max;
     limits.scheme = options.scheme;
     limits.peer = options.peer;
+    limits.client = options.client;
     http2::connection_hooks told;
     told.date = hooks.date;
     told.on_exception = hooks.on_exception;

@@ -83,6 +83,59 @@ TEST_CASE("a handler is served over TCP and over TLS, and knows which") {
     on_every_backend(run);
 }
 
+TEST_CASE("a handler is told who a client's certificate says it is") {
+    test_authority root{"Clients"};
+    certificate_wish wish{"localhost"};
+    wish.hosts = {"DNS:localhost", "IP:127.0.0.1"};
+    tls::server_options serving;
+    serving.identities = {root.issue(wish)};
+    serving.clients = tls::client_check::if_given;
+    serving.authorities = root.certificate();
+    serving.judged_at = certificate_day;
+    serving.protocols = web::protocols_spoken();
+    certificate_wish alice{"alice"};
+    alice.hosts = {"DNS:alice.example"};
+    tls::client_options asking;
+    asking.system_authorities = false;
+    asking.authorities = root.certificate();
+    asking.judged_at = certificate_day;
+    asking.protocols = {"http/1.1"};
+    web::server_options options;
+    options.settings = tls::context::server(std::move(serving)).take();
+    const http::handler tell = [](http::request& what) -> task<http::response> {
+        co_return http::response{http::status::ok, "text/plain", std::string{what.client()}};
+    };
+    const auto name_by_host = [](const tls::certificate& of) { return of.names.front(); };
+
+    on_every_backend([&](io_context& io) -> task<> {
+        const auto told = [&](bool shows, bool by_host) -> task<std::string> {
+            tls::client_options own = asking;
+            if (shows) own.identities = {root.issue(alice)};
+            web::client_options client;
+            client.settings = tls::context::client(std::move(own)).take();
+            web::server_options with = options;
+            if (by_host) with.client_name = name_by_host;
+            std::string text = "not answered";
+            const auto body = [&](const listening_site& site) -> task<> {
+                web::client web{client};
+                io_result<web::client_response> got = co_await web.get(site.url("/", "https"));
+                if (!got.ok()) co_return;
+                web::client_response response = got.take();
+                io_result<std::string> said = co_await response.text();
+                text = said.take();
+            };
+            co_await with_site(io, tell, with, body);
+            co_return text;
+        };
+        const std::string subject = co_await told(true, false);
+        const std::string host = co_await told(true, true);
+        const std::string nothing = co_await told(false, true);
+        CHECK(subject == "CN=alice");
+        CHECK(host == "alice.example");
+        CHECK(nothing.empty());
+    });
+}
+
 TEST_CASE("a Unix-domain socket and several listeners are served alike") {
     const scratch_directory there;
     const auto run = [&](io_context& io) -> task<> {

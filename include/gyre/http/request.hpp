@@ -76,6 +76,9 @@ public:
     /// Who sent it, as text, such as "192.0.2.1:50000"; empty if the transport has no such thing.
     [[nodiscard]] std::string_view peer() const noexcept GYRE_LIFETIMEBOUND { return peer_; }
 
+    /// Who the client has proved to be, as text: with TLS, by its certificate. Empty if it has not.
+    [[nodiscard]] std::string_view client() const noexcept GYRE_LIFETIMEBOUND { return client_; }
+
     /// Whether the server drains: this response is the connection's last, so a handler of long streams ends
     /// them soon.
     [[nodiscard]] bool stopping() const noexcept {
@@ -102,6 +105,7 @@ public:
     void set_scheme(std::string_view scheme);
     void set_authority(std::string_view authority);
     void set_peer(std::string_view peer);
+    void set_client(std::string_view client);
     /// @param  chain  Of the coroutine that serves the connection; borrowed. May be null.
     void set_chain(const stop_chain* chain) noexcept { chain_ = chain; }
 
@@ -118,6 +122,7 @@ private:
     std::string scheme_;
     std::string authority_;
     std::string peer_;
+    std::string client_;
     const stop_chain* chain_ = nullptr;
     std::array<path_parameter, parameters_max> parameters_;
     std::size_t parameter_count_ = 0;

@@ -60,6 +60,7 @@ struct connection_options {
 
     std::string scheme = "http";  ///< What requests say, unless their target does.
     std::string peer;             ///< The peer's address, as text, for requests.
+    std::string client;           ///< Who the peer has proved to be, as text, for requests.
 };
 
 /// What the owner of connections wants to know, or to do itself.

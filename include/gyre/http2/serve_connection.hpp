@@ -58,7 +58,8 @@ struct connection_options {
     duration body_silence_max = std::chrono::seconds{30};  ///< Between two pieces of a body.
 
     std::string scheme = "http";  ///< What requests say; what the peer says must be http or https.
-    std::string peer;             ///< Who is connected, as text, for requests.
+    std::string peer;             ///< The peer's address, as text, for requests.
+    std::string client;           ///< Who the peer has proved to be, as text, for requests.
 };
 
 /// What the owner of connections wants to know.

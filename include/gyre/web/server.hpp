@@ -54,13 +54,18 @@ struct server_options {
     /// Bounds of connections, in all and of one peer, and what is told of them.
     serve_options intake;
 
-    /// What each connection may have and take. `scheme` and `peer` are set by the server.
+    /// What each connection may have and take. `scheme`, `peer` and `client` are set by the server.
     http::connection_options connection;
 
     /// TLS on each connection, if there is one; its ALPN decides about the protocol: see `protocols_spoken`.
     tls::context settings;
     tls::stream_options tls;  ///< Time-outs; `handshake_steps` of it is set by the server.
     handshake_steps steps = handshake_steps::on_workers;
+
+    /// What a client whose certificate was verified is called in its requests (`http::request::client`).
+    /// Empty: by the certificate's subject, as "CN=alice,O=Example". Called once for a connection, on its
+    /// loop.
+    std::function<std::string(const tls::certificate&)> client_name;
 
     /// After a drain, until connections that have not ended by then are stopped.
     duration drain_time_max = std::chrono::seconds{30};
