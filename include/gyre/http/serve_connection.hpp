@@ -6,6 +6,7 @@
 // limit of time, and requests that come together are answered by one write.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/base/exception.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/task.hpp>
@@ -106,8 +107,9 @@ struct connection_hooks {
 ///                answer are small, the handler's frame. One read and one write, a frame each, for
 ///                requests that came together. Answers do not wait for a handler that waits: they are
 ///                written beside it.
-[[nodiscard]] task<io_result<>> serve_connection(any_stream stream, const handler& handle,
-                                                 const connection_options& options,
-                                                 const connection_hooks& hooks);
+[[nodiscard]] task<io_result<>> serve_connection(
+    any_stream stream, const handler& handle GYRE_LIFETIMEBOUND,
+    const connection_options& options GYRE_LIFETIMEBOUND,
+    const connection_hooks& hooks GYRE_LIFETIMEBOUND);
 
 }  // namespace gyre::http

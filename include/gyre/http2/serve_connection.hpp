@@ -6,6 +6,7 @@
 // back as handlers read, so what a connection holds of bodies is at most its window, however slow they are.
 #pragma once
 
+#include <gyre/base/build.hpp>
 #include <gyre/base/exception.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/task.hpp>
@@ -97,8 +98,9 @@ struct connection_hooks {
 /// Cost:          for the connection six frames, one timer, the engine (some 20 KiB) and two buffers; for a
 ///                request two frames beside the handler's, and a record that is used again. Answers that are
 ///                ready together are written together.
-[[nodiscard]] task<io_result<>> serve_connection(any_stream stream, const http::handler& handle,
-                                                 const connection_options& options,
-                                                 const connection_hooks& hooks);
+[[nodiscard]] task<io_result<>> serve_connection(
+    any_stream stream, const http::handler& handle GYRE_LIFETIMEBOUND,
+    const connection_options& options GYRE_LIFETIMEBOUND,
+    const connection_hooks& hooks GYRE_LIFETIMEBOUND);
 
 }  // namespace gyre::http2
