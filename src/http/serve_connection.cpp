@@ -97,6 +97,7 @@ private:
     next after_ = next::request;
 };
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): a part that awaits is a frame for each request.
 task<io_result<>> server_connection::run() {
     env_ = co_await look_awaiter{[](const environment& env) noexcept { return &env; }};
     head_deadline_ = deadline_after(env_->loop->read_clock(), options_.head_time_max);

@@ -30,7 +30,7 @@ namespace gyre::http {
     constexpr std::uint64_t each = 0x0101'0101'0101'0101;
     constexpr std::uint64_t high = 0x80 * each;
     while (text.size() >= sizeof(std::uint64_t)) {
-        std::uint64_t bytes;
+        std::uint64_t bytes = 0;
         std::memcpy(&bytes, text.data(), sizeof bytes);
         const std::uint64_t below_blank = (bytes - 0x20 * each) & ~bytes & high;
         const std::uint64_t differs = bytes ^ 0x7f * each;
