@@ -143,6 +143,7 @@ task<io_result<>> server_connection::run() {
             const io_result<> ended = co_await finish();
             co_return ended;
         }
+        message_->running.reset();  // What the answer has held must not wait for the next request.
         head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
         if (++in_a_row_ == requests_in_a_row_max) {
             in_a_row_ = 0;

@@ -15,6 +15,8 @@
 #include <support/settle.hpp>
 #include <support/transports.hpp>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -311,6 +313,78 @@ TEST_CASE("a client of HTTP/1.0 gets no chunks, and is kept only if it asks") {
                               "HTTP/1.1 200 OK\r\n" +
                               date + "connection: close\r\n\r\nplain");
         CHECK(over.send_ended);
+    });
+}
+
+TEST_CASE("others have their turn while one peer's requests that came together are answered") {
+    on_every_backend([](io_context&) -> task<> {
+        constexpr std::size_t requests = 200;
+        constexpr std::size_t in_a_row_max = 50;
+        constexpr std::size_t in_a_row_wanted = 32;
+        traffic over;
+        for (std::size_t each = 0; each < requests; ++each) over.in += get_a;
+        std::size_t answered = 0;
+        std::size_t in_a_row = 0;
+        std::size_t longest = 0;
+        const auto counted = [&](http::request&) -> task<http::response> {
+            ++answered;
+            longest = std::max(longest, ++in_a_row);
+            co_return http::response{http::status::ok, "text/plain", http::static_text{"ok"}};
+        };
+        const auto others = [&]() -> task<> {
+            while (answered < requests) {
+                in_a_row = 0;
+                co_await yield();
+            }
+        };
+        const auto serves = [&]() -> task<> {
+            static_cast<void>(co_await serve_traffic(over, counted));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(others());
+            group.spawn(serves());
+            co_return;
+        };
+        co_await with_group(body);
+
+        CHECK(answered == requests);
+        CHECK(longest <= in_a_row_max);
+        CHECK(longest >= in_a_row_wanted / 2);
+    });
+}
+
+TEST_CASE("an answer is let go of once it was written, though another request has begun to come") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{64 * 1024};
+        const auto held = std::make_shared<int>(1);
+        const std::weak_ptr<int> watched = held;
+        std::shared_ptr<int> given = held;
+        const http::handler with = [&given](http::request&) -> task<http::response> {
+            auto write = [kept = std::move(given)](http::body_writer) -> task<io_result<>> {
+                co_return io_result<>{};
+            };
+            co_return http::response{http::status::ok, http::produced_by(std::move(write), 0)};
+        };
+        const http::connection_options options;
+        const http::connection_hooks hooks;
+        bool let_go = false;
+        const auto serves = [&]() -> task<> {
+            static_cast<void>(co_await http::serve_connection(any_stream{std::move(pipe.second)},
+                                                              with, options, hooks));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(serves());
+            const std::string said = std::string{get_a} + "GET /b HT";
+            static_cast<void>(co_await write_all(pipe.first, bytes_of(said)));
+            std::string space(4096, '\0');
+            static_cast<void>(co_await pipe.first.read_some(space));
+            for (int turn = 0; turn < 20; ++turn) co_await yield();
+            let_go = watched.use_count() == 1;  // Ours.
+            pipe.first.close();
+        };
+        co_await with_group(body);
+
+        CHECK(let_go);
     });
 }
 
