@@ -78,14 +78,14 @@ bytes take_output(tls::engine& of) {
 const_buffer give(tls::engine& to, const_buffer input) {
     const mutable_buffer space = to.input_space();
     ensures(space.size() <= tls::engine::input_size, "input is bounded");
-    ensures(!space.empty() || to.held_up(), "an engine that is not held up takes input");
+    ensures(!space.empty() || to.held_up(), "an engine that waits takes input");
     const const_buffer piece = input.first(std::min(input.size(), space.size()));
     std::copy(piece.begin(), piece.end(), space.begin());
     to.received(piece.size());
     return input.subspan(piece.size());
 }
 
-// A handshake's step, or a read once that is over.
+// A handshake's step, or a read once that is over: a handshake may end with more of the input left.
 io_result<std::size_t> step_of(tls::engine& it, mutable_buffer space) {
     if (it.established()) {
         const io_result<std::size_t> got = it.read(space);
@@ -95,8 +95,7 @@ io_result<std::size_t> step_of(tls::engine& it, mutable_buffer space) {
     const error ended = it.handshake().error();
     const error again = ended == errc::resource_unavailable ? ended : it.handshake().error();
     ensures(again == ended, "a handshake that has ended stays so");
-    return ended ? io_result<std::size_t>{ended}
-                 : io_result<std::size_t>{errc::resource_unavailable};
+    return ended ? io_result<std::size_t>{ended} : io_result<std::size_t>{std::size_t{0}};
 }
 
 // Plays a peer that sends `input` and then nothing more.
