@@ -66,7 +66,7 @@ public:
     /// The last attempt of a handshake or a read ended since too much output waits; then input does not help.
     [[nodiscard]] bool held_up() const noexcept;
 
-    /// Where bytes of the peer go. At most `input_size`; not empty once an attempt of a handshake or a read has
+    /// Where bytes of the peer go, at most `input_size`. Not empty once a handshake's step or a read has
     /// ended with `errc::resource_unavailable`, unless it is `held_up`.
     [[nodiscard]] mutable_buffer input_space();
     /// So many of its bytes are the peer's. @pre  at most as many as there are.
