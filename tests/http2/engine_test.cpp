@@ -272,6 +272,25 @@ TEST_CASE("http2: the preface, SETTINGS and field blocks have to come in time") 
     CHECK(server.wire.deadline() == never);
 }
 
+TEST_CASE("http2: a field block may have all of its frames, however they are cut") {
+    const http2::engine_options options;
+    std::string block = frame_of(frame::headers, end_stream, 1, block_of("GET", "/"));
+    const std::size_t more = options.floods.continuations_max;
+    for (std::size_t each = 1; each <= more; ++each) {
+        const std::uint8_t flags = each == more ? end_headers : std::uint8_t{0};
+        block += frame_of(frame::continuation, flags, 1, literal("a", "b"));
+    }
+    for (const std::size_t step : {std::size_t{1}, std::size_t{8}, block.size()}) {
+        engine_end server{options};
+        server.wire.begin(start);
+        hear(server, greeting());
+        for (std::size_t at = 0; at < block.size(); at += step)
+            hear(server, std::string_view{block}.substr(at, step));
+        CHECK(server.wire.why() == breach::none);
+        CHECK(has(server.log, "1 body \n"));
+    }
+}
+
 TEST_CASE("http2: who is late is told so, and nothing else of it is heard") {
     // RFC 9113, 5.4.1.
     const http2::time_limits times;
