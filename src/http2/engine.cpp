@@ -280,8 +280,7 @@ engine::engine(const engine_options& options, engine_events& to) noexcept
     nghttp2_option_set_max_outbound_ack(how, options.floods.queued_frames_max);
     nghttp2_option_set_max_settings(how, options.floods.settings_per_frame_max);
     // The guard counts them. nghttp2 counts each piece in which the head of one comes.
-    nghttp2_option_set_max_continuations(
-        how, (options.floods.continuations_max + 1) * frame_scanner::head_bytes);
+    nghttp2_option_set_max_continuations(how, SIZE_MAX);
     constexpr std::uint64_t unlimited = std::uint64_t{1} << 40;
     nghttp2_option_set_stream_reset_rate_limit(how, unlimited, unlimited);
 

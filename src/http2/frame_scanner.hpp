@@ -24,8 +24,6 @@ struct frame_head {
 /// Finds the heads of frames, however their bytes are split.
 class frame_scanner {
 public:
-    static constexpr std::size_t head_bytes = 9;  ///< RFC 9113, 4.1.
-
     /// @param  preface  Whether the peer, a client, sends one first.
     explicit frame_scanner(bool preface) noexcept : preface_at_{preface ? 0 : preface_size} {}
 
@@ -43,7 +41,7 @@ public:
 private:
     static constexpr std::size_t preface_size = 24;
 
-    std::array<std::uint8_t, head_bytes> head_{};
+    std::array<std::uint8_t, 9> head_{};
     std::size_t head_size_ = 0;  // Of the head that comes.
     std::size_t left_ = 0;       // Of the payload that comes.
     std::size_t preface_at_;
