@@ -22,7 +22,7 @@ namespace {
 // snippet: http2_server
 // A handler as of HTTP/1: it does not care by which version a request has come.
 gyre::task<http::response> quote(http::request& what) {
-    if (what.target() == "/north") static_cast<void>(co_await gyre::sleep_for(300ms));
+    if (what.target() == "/north") static_cast<void>(co_await gyre::sleep_for(500ms));
     if (what.target() == "/west") {
         const auto slept = co_await gyre::sleep_for(1h);
         if (!slept.ok()) std::printf("west: nobody waits any more\n");
@@ -63,7 +63,7 @@ gyre::task<> talk(gyre::any_stream stream) {
         // Reads and writes for all requests, until the connection ends.
         group.spawn(server.run());
         group.spawn(print(server, "/north"));
-        group.spawn(print(server, "/south"));
+        co_await print(server, "/south");
         // Given up alone: the server is told, and the others go on.
         const auto price = co_await gyre::with_timeout(20ms, ask(server, "/west"));
         if (price.error() == gyre::errc::timed_out) std::printf("west: too slow\n");
