@@ -10,6 +10,7 @@ at the end, and if no client that keeps the rules is refused anything.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import random
@@ -19,6 +20,7 @@ import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from slow_peers import BODY_BYTES, GET, POST, frame, upgrade
@@ -197,8 +199,8 @@ CROWDS: dict[str, Crowd] = {
 }
 
 
-def be_rude(port: int, kinds: tuple[Rude, ...], seed: int, refused: multiprocessing.SimpleQueue,
-            count: multiprocessing.Value) -> None:
+def be_rude(port: int, kinds: tuple[Rude, ...], seed: int, refused: Connection,
+            count: ctypes.c_uint64) -> None:
     dice = random.Random(seed)
     while True:
         kind = dice.choice(kinds)
@@ -210,9 +212,9 @@ def be_rude(port: int, kinds: tuple[Rude, ...], seed: int, refused: multiprocess
                 reset(peer)
             peer.close()
         except Refused as why:
-            refused.put(f"{kind.__name__}: {why}")
+            refused.send(f"{kind.__name__}: {why}")
         except TimeoutError:
-            refused.put(f"{kind.__name__}: not served within {ANSWER_SECONDS_MAX:.0f} s")
+            refused.send(f"{kind.__name__}: not served within {ANSWER_SECONDS_MAX:.0f} s")
         except OSError:
             pass  # The server may have had enough of it.
         count.value += 1
@@ -243,24 +245,46 @@ def processor_seconds(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 
+class RudeClient:
+    """A process that shares no lock with others: it is killed at any moment."""
+
+    def __init__(self, port: int, kinds: tuple[Rude, ...], seed: int) -> None:
+        self.talks = multiprocessing.RawValue("Q", 0)
+        self.said, refused = multiprocessing.Pipe(duplex=False)
+        self.process = multiprocessing.Process(target=be_rude, daemon=True,
+                                               args=(port, kinds, seed, refused, self.talks))
+        self.process.start()
+        refused.close()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+    def complaints(self) -> list[str]:
+        found = []
+        with contextlib.suppress(EOFError, OSError):  # Killed, perhaps within a word.
+            while self.said.poll():
+                found.append(self.said.recv())
+        return found
+
+
 class Soak:
     def __init__(self, server: Running, crowd: Crowd, seed: int) -> None:
         self.server = server
         self.crowd = crowd
         self.dice = random.Random(seed)
-        self.refused = multiprocessing.SimpleQueue()
-        self.talks = multiprocessing.Value("Q", 0)
-        self.clients: list[multiprocessing.Process] = []
+        self.clients: list[RudeClient] = []
         self.seen = Seen(descriptors_before=descriptors(server.process.pid))
         self.sampled = 0.0
         self.killed = 0.0
 
-    def client(self) -> multiprocessing.Process:
-        made = multiprocessing.Process(
-            target=be_rude, daemon=True,
-            args=(self.server.port, self.crowd.rude, self.dice.getrandbits(32), self.refused, self.talks))
-        made.start()
-        return made
+    def begin(self) -> RudeClient:
+        return RudeClient(self.server.port, self.crowd.rude, self.dice.getrandbits(32))
+
+    def end(self, client: RudeClient) -> None:
+        client.kill()
+        self.seen.refused += client.complaints()
+        self.seen.talks += client.talks.value
 
     def tend(self) -> None:
         """Kills a client now and then, and looks at the server."""
@@ -268,21 +292,20 @@ class Soak:
         if now > self.killed:
             self.killed = now + self.dice.random() * 2 * KILL_SECONDS
             victim = self.dice.randrange(len(self.clients))
-            self.clients[victim].kill()
-            self.clients[victim].join()
-            self.clients[victim] = self.client()
+            self.end(self.clients[victim])
+            self.clients[victim] = self.begin()
             self.seen.killed += 1
         if now > self.sampled:
             self.sampled = now + SAMPLE_SECONDS
             self.seen.resident.append(resident_bytes(self.server.process.pid))
             self.seen.descriptors.append(descriptors(self.server.process.pid))
-        while not self.refused.empty():
-            self.seen.refused.append(self.refused.get())
+        for each in self.clients:
+            self.seen.refused += each.complaints()
 
     def run(self, seconds: float) -> Seen:
         pid = self.server.process.pid
         begun, before = time.monotonic(), processor_seconds(pid)
-        self.clients = [self.client() for _ in range(RUDE_CLIENTS)]
+        self.clients = [self.begin() for _ in range(RUDE_CLIENTS)]
         with multiprocessing.Pool(1) as pool:
             burst = None
             while (passed := time.monotonic() - begun) < seconds and self.server.alive():
@@ -301,9 +324,7 @@ class Soak:
                 with contextlib.suppress(Refused, multiprocessing.TimeoutError):
                     self.seen.answers += burst.get(BURST_SECONDS + 30)
         for each in self.clients:
-            each.kill()
-            each.join()
-        self.seen.talks = self.talks.value
+            self.end(each)
         end = time.monotonic() + REST_SECONDS
         while time.monotonic() < end and descriptors(pid) > self.seen.descriptors_before:
             time.sleep(0.2)
