@@ -38,12 +38,13 @@ std::optional<std::string> feed_view::difference(const order_view& trader) const
     }
     for (std::size_t each = 0; each < trader.resting(); ++each) {
         const own_order& ours = trader.resting(each);
+        if (ours.waits) continue;  // Which is nobody else's business.
         const auto found = orders_.find(number(ours.id));
         const std::string name = "order " + std::to_string(number(ours.entered.client_seq));
         if (found == orders_.end()) return name + " rests and is not in the public book";
         const public_order& theirs = found->second;
         if (theirs.instrument != ours.entered.instrument || theirs.side != ours.entered.side ||
-            theirs.price != ours.price || theirs.open != ours.open)
+            theirs.price != ours.price || theirs.open != ours.shown)
             return name + " stands otherwise in the public book";
     }
     return std::nullopt;

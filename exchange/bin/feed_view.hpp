@@ -3,7 +3,7 @@
 // The public view: resting orders and trades, rebuilt from the feed alone.
 //
 // Traders compare with it what they were told in private: the same trades, at the same price, and each of
-// their resting orders with the same open quantity.
+// their resting orders with what it shows of its open quantity.
 #pragma once
 
 #include <exchange/bin/order_view.hpp>

@@ -5,6 +5,7 @@
 
 #include <exchange/management/words.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace exchange {
@@ -12,11 +13,30 @@ namespace {
 
 constexpr std::size_t contradictions_told = 10;
 
+bool enters(command_kind it) {
+    return it == command_kind::enter_order || it == command_kind::enter_advanced_order;
+}
+
+/// It has come to rest, or shows its next part.
+void show(own_order& it) { it.shown = it.display == 0 ? it.open : std::min(it.display, it.open); }
+
 }  // namespace
 
 void order_view::asks(const enter_order& it, steady_ns now) {
     const std::uint64_t order = number(it.client_seq);
     orders_[order] = {.entered = it, .price = it.price, .open = it.quantity};
+    asked_[order] = {it.kind, order, now, false};
+}
+
+void order_view::asks(const enter_advanced_order& it, steady_ns now) {
+    const std::uint64_t order = number(it.client_seq);
+    const enter_order plain{it.session, it.client_seq,  it.instrument, it.side,  it.type,
+                            it.tif,     it.instruction, it.self_trade, it.price, it.quantity};
+    orders_[order] = {.entered = plain,
+                      .price = it.price,
+                      .open = it.quantity,
+                      .type = it.type,
+                      .display = it.display_quantity};
     asked_[order] = {it.kind, order, now, false};
 }
 
@@ -61,7 +81,7 @@ void order_view::settle() {
         if (it.doubtful) ++lost_;
         else contradict(word_for(it.kind) + ' ' + std::to_string(request) + " was never answered");
         if (own_order* const of = find(client_sequence{it.target})) of->asked = false;
-        if (it.kind == command_kind::enter_order) forget(request);
+        if (enters(it.kind)) forget(request);
     }
     asked_.clear();
 }
@@ -77,8 +97,39 @@ void order_view::operator()(const event_stamp&, const order_entered& it) {
           it.client_seq);
     check(!of->rests, "rests twice", it.client_seq);
     of->id = it.order;
+    show(*of);
     begin_resting(number(it.client_seq));
 }
+
+void order_view::operator()(const event_stamp&, const order_terms& it) {
+    const own_order* const of = find(it.client_seq);
+    check(of != nullptr, "has terms, though we never entered it", it.client_seq);
+    answered(it.client_seq);
+    if (of == nullptr) return;
+    check(it.type == of->type && it.display_quantity == of->display, "has other terms",
+          it.client_seq);
+}
+
+void order_view::operator()(const event_stamp&, const stop_entered& it) {
+    own_order* const of = find(it.client_seq);
+    check(of != nullptr && is_stop(of->type), "waits, though it is no stop of ours", it.client_seq);
+    if (of == nullptr) return;
+    check(it.open == of->open, "waits with another quantity", it.client_seq);
+    of->waits = true;
+    begin_resting(number(it.client_seq));
+}
+
+void order_view::operator()(const event_stamp&, const stop_triggered& it) {
+    own_order* const of = find(it.client_seq);
+    check(of != nullptr && of->waits, "is triggered, though it does not wait", it.client_seq);
+    if (of == nullptr) return;
+    check(it.open == of->open, "is triggered with another quantity", it.client_seq);
+    of->waits = false;
+    of->price = it.price;
+    end_resting(number(it.client_seq));
+}
+
+void order_view::operator()(const event_stamp&, const trigger_amended&) {}
 
 void order_view::operator()(const event_stamp&, const order_amended& it) {
     ++heard_.amended;
@@ -89,6 +140,8 @@ void order_view::operator()(const event_stamp&, const order_amended& it) {
     check(it.executed == of->executed, "is amended and has another past", it.client_seq);
     of->open = it.open;
     of->price = it.price;
+    if (it.priority == amend_priority::lost) show(*of);
+    else of->shown = std::min(of->shown, of->open);
 }
 
 void order_view::operator()(const event_stamp&, const order_cancelled& it) {
@@ -111,7 +164,7 @@ void order_view::operator()(const event_stamp&, const order_rejected& it) {
     if (found == asked_.end()) return;
     const question asked = found->second;
     answered(it.client_seq);
-    if (asked.kind == command_kind::enter_order) return forget(asked.target);
+    if (enters(asked.kind)) return forget(asked.target);
     own_order* const of = find(client_sequence{asked.target});
     // The stream is in order: had an order gone before, we would have heard of it before this.
     if (it.reason == reject_reason::unknown_order)
@@ -134,6 +187,8 @@ void order_view::operator()(const event_stamp&, const order_executed& it) {
           it.client_seq);
     of->open = it.open;
     of->executed += it.quantity;
+    of->shown -= std::min(of->shown, it.quantity);
+    if (it.role == execution_role::taker || of->shown == 0) show(*of);
     if (of->open == 0) forget(number(it.client_seq));
 }
 
@@ -171,15 +226,19 @@ void order_view::begin_resting(std::uint64_t order) {
     resting_.push_back(order);
 }
 
-void order_view::forget(std::uint64_t order) {
+void order_view::end_resting(std::uint64_t order) {
     const auto placed = place_.find(order);
-    if (placed != place_.end()) {
-        const std::size_t at = placed->second;
-        place_[resting_.back()] = at;
-        resting_[at] = resting_.back();
-        resting_.pop_back();
-        place_.erase(order);
-    }
+    if (placed == place_.end()) return;
+    const std::size_t at = placed->second;
+    place_[resting_.back()] = at;
+    resting_[at] = resting_.back();
+    resting_.pop_back();
+    place_.erase(order);
+    orders_.at(order).rests = false;
+}
+
+void order_view::forget(std::uint64_t order) {
+    end_resting(order);
     orders_.erase(order);
 }
 

@@ -26,6 +26,10 @@ struct own_order {
     price_ticks price = 0;
     contracts open = 0;
     contracts executed = 0;
+    order_type type = order_type::limit;  ///< As it was entered.
+    contracts display = 0;                ///< How much is to be shown at once; 0: all.
+    contracts shown = 0;                  ///< Of `open`, in the public book.
+    bool waits = false;                   ///< For its trigger, in no book.
     bool rests = false;
     bool asked = false;  ///< An amend or a cancel of it is under way.
 };
@@ -59,6 +63,7 @@ public:
 
     /// To be called before a command is sent.
     void asks(const enter_order& it, steady_ns now);
+    void asks(const enter_advanced_order& it, steady_ns now);
     void asks(const amend_order& it, steady_ns now);
     void asks(const cancel_order& it, steady_ns now);
     /// Of all that it has.
@@ -84,7 +89,7 @@ public:
     /// Commands that were lost with a connection, known after `settle`, or with a life.
     [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
 
-    /// Orders that rest, in no order.
+    /// Orders that rest or wait, in no order.
     [[nodiscard]] std::size_t resting() const noexcept { return resting_.size(); }
     /// @param  index  Below `resting()`.
     [[nodiscard]] const own_order& resting(std::size_t index) const {
@@ -110,6 +115,12 @@ public:
     void operator()(const event_stamp&, const order_rejected& it);
     void operator()(const event_stamp&, const order_executed& it);
     void operator()(const event_stamp&, const trade_capture_report& it);
+    void operator()(const event_stamp&, const order_terms& it);
+    void operator()(const event_stamp&, const stop_entered& it);
+    void operator()(const event_stamp&, const stop_triggered& it);
+    void operator()(const event_stamp&, const trigger_amended& it);
+    void operator()(const event_stamp&, const protection_set&) {}     // It never asks for any,
+    void operator()(const event_stamp&, const protection_struck&) {}  // and has no quotes.
     void operator()(const message_rejected& it);
 
 private:
@@ -127,6 +138,7 @@ private:
     template <class Event>
     bool hear_of(const Event& it);
     void begin_resting(std::uint64_t order);
+    void end_resting(std::uint64_t order);
     void forget(std::uint64_t order);
     void contradict(std::string what);
     /// Notes a contradiction unless `holds`.

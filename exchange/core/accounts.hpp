@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/core/commands.hpp>
+#include <exchange/core/protection.hpp>
 #include <exchange/core/slab.hpp>
 #include <exchange/core/types.hpp>
 #include <exchange/core/zeroed_array.hpp>
@@ -32,7 +33,8 @@ struct account {
     timestamp_ns cancels_until;
     order_index first_order;
     order_index last_order;
-    holding_index last_holding;  ///< Its newest; the others follow by `account_next`.
+    protection_index first_protection;  ///< The others follow by `account_next`.
+    holding_index last_holding;         ///< Its newest; the others follow by `account_next`.
 };
 
 /// An account in a market.

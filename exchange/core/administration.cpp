@@ -254,7 +254,8 @@ bool partition::expire_some() noexcept {
         }
         venue_.next_expiry = std::min(venue_.next_expiry, each.expires_at);
     }
-    stage_ = stage::idle;
+    dated_ = venue_.memory.advanced.first_dated();
+    stage_ = stage::ending_orders;
     return true;
 }
 

@@ -2,10 +2,12 @@
 //
 // The orders of one market that rest: which is first at the best price, and where each one stands.
 //
-// It keeps price and time priority and the sums of its levels, and knows nothing of accounts, events
-// or matching. Auctions will let the sides overlap for a while, so it never assumes that they do not.
+// It keeps price and time priority and the sums of its levels, of what is shown, and knows nothing of
+// accounts, events or matching. Auctions will let the sides overlap for a while, so it never assumes that
+// they do not.
 #pragma once
 
+#include <exchange/core/advanced_terms.hpp>
 #include <exchange/core/ladder.hpp>
 #include <exchange/core/slab.hpp>
 
@@ -17,6 +19,17 @@ namespace exchange {
 struct book_memory {
     order_slab orders;
     level_memory levels;
+    advanced_table advanced{0};  ///< As many as there are orders, where there may be advanced ones.
+
+    /// What is open of an order, whether it is shown or not.
+    [[nodiscard]] contracts open_of(const order& it) const noexcept {
+        return it.advanced ? it.open + advanced[index_of(it.id)].hidden : it.open;
+    }
+
+    /// Is it a stop that was not triggered?
+    [[nodiscard]] bool waits(order_index index) const noexcept {
+        return orders[index].advanced && advanced[index].waits;
+    }
 };
 
 [[nodiscard]] constexpr price_rank rank_of(order_side side, price_ticks price) noexcept {
@@ -47,6 +60,7 @@ public:
         level.last = index;
         level.quantity += it.open;
         ++level.orders;
+        level.advanced += it.advanced;
     }
 
     /// Takes an order out, with what is open of it. Its place in the slab stays taken.
@@ -58,6 +72,7 @@ public:
         if (it.next == 0) level.last = it.previous;
         else memory.orders[it.next].previous = it.previous;
         level.quantity -= it.open;
+        level.advanced -= it.advanced;
         if (--level.orders == 0) levels(it.side).close(memory.levels, it.level);
     }
 

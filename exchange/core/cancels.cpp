@@ -6,6 +6,20 @@
 #include <exchange/core/partition.hpp>
 
 namespace exchange {
+namespace {
+
+const ladder& part_of(const market& in, mass_cancel::part which) noexcept {
+    using enum mass_cancel::part;
+    switch (which) {
+        case bids: return in.book.of(order_side::buy);
+        case asks: return in.book.of(order_side::sell);
+        case stops_to_buy: return in.stops.of(order_side::buy);
+        case stops_to_sell: break;
+    }
+    return in.stops.of(order_side::sell);
+}
+
+}  // namespace
 
 void partition::handle(const cancel_order& it) noexcept { refuse_unless_done(it, cancel(it)); }
 
@@ -106,17 +120,17 @@ bool partition::cancel_some() noexcept {
 
 // Looks up the price behind before the orders of a price go, since a price goes with its last order.
 order_index partition::next_to_cancel() noexcept {
-    auto& [next, behind, side, found] = cancelling_.progress;
+    auto& [next, behind, where, found] = cancelling_.progress;
     if (next != 0 || cancelling_.account != account_id::none) return next;
     const level_memory& levels = venue_.memory.levels;
-    const book& in = venue_.markets[cancelling_.market].book;
-    if (behind == 0 && side == order_side::buy) {
-        side = order_side::sell;
-        behind = in.best(order_side::sell);
+    const market& in = venue_.markets[cancelling_.market];
+    while (behind == 0 && where != mass_cancel::part::stops_to_sell) {
+        where = static_cast<mass_cancel::part>(number(where) + 1);
+        behind = part_of(in, where).best();
     }
     if (behind == 0) return 0;
     next = levels.chunks.level(behind).first;
-    behind = in.of(side).after(levels, behind);
+    behind = part_of(in, where).after(levels, behind);
     return next;
 }
 

@@ -21,6 +21,8 @@ struct price_level {
     order_index first;
     order_index last;
     std::uint32_t orders;
+    std::uint32_t
+        advanced;  ///< How many of them are advanced, and may hide some of their quantity.
 };
 
 /// How good a price is: lower is better, for either side. A bid's rank is its negated price.

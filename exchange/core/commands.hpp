@@ -20,6 +20,9 @@ enum class command_kind : std::uint8_t {
     cancel_order = 3,
     cancel_orders = 4,
     enter_quote = 5,
+    enter_advanced_order = 6,
+    amend_stop = 7,
+    set_protection = 8,
     define_product = 32,
     define_instrument = 33,
     define_account = 34,
@@ -113,6 +116,60 @@ struct enter_quote {
     price_ticks ask_price;
     contracts bid_quantity;
     contracts ask_quantity;
+};
+
+/// An order with more to say than `enter_order` has room for. What it does not want is zero.
+///
+/// A stop (`stop`, `stop_limit`) waits, in no book that anyone sees, until a trade is printed at its trigger
+/// or beyond: to buy at or above it, to sell at or below. It is Day, GTC or GTD. An iceberg shows
+/// `display_quantity` of itself at a time. `minimum_quantity` is filled at once when it arrives, or the
+/// order is cancelled without any fill.
+struct enter_advanced_order {
+    static constexpr command_kind kind = command_kind::enter_advanced_order;
+
+    session_id session;
+    client_sequence client_seq;
+    instrument_id instrument;
+    order_side side;
+    order_type type;
+    time_in_force tif;  ///< At the market as in `enter_order`; of a stop until it is triggered.
+    execution_instruction instruction;
+    self_trade_action self_trade;
+    price_ticks price;              ///< Ignored at the market, once triggered or at once.
+    price_ticks trigger_price;      ///< Of a stop; ignored otherwise.
+    contracts quantity;             ///< All of it, what is hidden included.
+    contracts display_quantity;     ///< Of a limit order that may rest, and below `quantity`.
+    contracts minimum_quantity;     ///< At most `quantity`.
+    std::uint32_t expiry_yyyymmdd;  ///< Of a GTD order its last day, to its end in UTC.
+};
+
+/// `amend_order` for a stop that waits, its trigger included. Another trigger loses the place among stops
+/// of the new one; in all else, the rules of `amend_order` hold.
+struct amend_stop {
+    static constexpr command_kind kind = command_kind::amend_stop;
+
+    session_id session;
+    client_sequence client_seq;
+    order_reference target;
+    price_ticks trigger_price;  ///< The new trigger, or the old one.
+    price_ticks price;          ///< As in `amend_order`; ignored if it will be at the market.
+    contracts quantity;
+};
+
+/// Protects the account's quotes in a product from now on: when more than this is filled of those that rest,
+/// within a window, they are cancelled, and further ones refused until it is set again. Nothing of what was
+/// counted before counts. Without a window, and without bounds, there is no protection.
+struct set_protection {
+    static constexpr command_kind kind = command_kind::set_protection;
+
+    session_id session;
+    client_sequence client_seq;
+    product_id product;
+    timestamp_ns window_ns;  ///< From the first fill that lies in no window.
+    contracts
+        quantity_max;  ///< 0 means any; so do the next two, but one is above 0 if there is a window.
+    contracts delta_max;  ///< Of what was bought less what was sold, either way.
+    std::uint32_t trades_max;
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -244,8 +301,8 @@ struct retire {
     std::uint32_t number;
 };
 
-/// Ends each instrument whose last day is over, and cancels its orders. A timer's command; what is over takes
-/// no orders even before it comes.
+/// Ends each instrument whose last day is over, and cancels its orders; then those GTD orders whose last
+/// day is over. A timer's command; what is over takes no orders even before it comes.
 struct expire_instruments {
     static constexpr command_kind kind = command_kind::expire_instruments;
 };
@@ -263,8 +320,9 @@ struct set_position {
 
 /// Any of them, as a journal or a test holds it.
 using command = std::variant<enter_order, amend_order, cancel_order, cancel_orders, enter_quote,
-                             define_product, define_instrument, define_account, define_session,
-                             set_phase, set_account_state, set_settlement_price, end_session,
-                             end_day, retire, expire_instruments, set_position>;
+                             enter_advanced_order, amend_stop, set_protection, define_product,
+                             define_instrument, define_account, define_session, set_phase,
+                             set_account_state, set_settlement_price, end_session, end_day, retire,
+                             expire_instruments, set_position>;
 
 }  // namespace exchange

@@ -25,6 +25,12 @@ enum class event_kind : std::uint8_t {
     order_rejected = 4,
     order_executed = 5,
     trade_capture_report = 6,
+    order_terms = 7,
+    stop_entered = 8,
+    stop_triggered = 9,
+    trigger_amended = 10,
+    protection_set = 11,
+    protection_struck = 12,
     order_book_update = 32,
     price_level_update = 33,
     top_of_book = 34,
@@ -157,18 +163,119 @@ struct trade_capture_report {
     bool operator==(const trade_capture_report&) const = default;
 };
 
+/// What an advanced order has beside the terms of every order: the first message about it. What it does not
+/// have is zero. A stop says `stop_entered` next; any other goes on like an order without these.
+struct order_terms {
+    static constexpr event_kind kind = event_kind::order_terms;
+
+    order_id order;
+    price_ticks trigger_price;
+    client_sequence client_seq;
+    instrument_id instrument;
+    account_id account;
+    contracts display_quantity;
+    contracts minimum_quantity;
+    std::uint32_t expiry_yyyymmdd;
+    session_id session;
+    order_side side;
+    order_type type;
+
+    bool operator==(const order_terms&) const = default;
+};
+
+/// A stop waits for its trigger.
+struct stop_entered {
+    static constexpr event_kind kind = event_kind::stop_entered;
+
+    order_id order;
+    price_ticks price;  ///< Its limit; of one that will be at the market, the trigger.
+    client_sequence client_seq;
+    instrument_id instrument;
+    account_id account;
+    contracts open;
+    session_id session;
+    order_side side;
+    time_in_force tif;
+
+    bool operator==(const stop_entered&) const = default;
+};
+
+/// A stop waits no longer: it arrives, and goes on like an order that was entered now.
+struct stop_triggered {
+    static constexpr event_kind kind = event_kind::stop_triggered;
+
+    order_id order;
+    price_ticks price;  ///< Its limit from now on; at the market, what bounds it.
+    client_sequence client_seq;
+    instrument_id instrument;
+    account_id account;
+    contracts open;
+    session_id session;
+    order_side side;
+
+    bool operator==(const stop_triggered&) const = default;
+};
+
+/// Behind the `order_amended` of a stop whose trigger is another one now.
+struct trigger_amended {
+    static constexpr event_kind kind = event_kind::trigger_amended;
+
+    order_id order;
+    price_ticks trigger_price;
+    client_sequence client_seq;
+    client_sequence request_seq;
+    instrument_id instrument;
+    account_id account;
+    session_id session;
+    session_id request_session;
+    order_side side;
+
+    bool operator==(const trigger_amended&) const = default;
+};
+
+/// Answers `set_protection`: from now on it holds.
+struct protection_set {
+    static constexpr event_kind kind = event_kind::protection_set;
+
+    client_sequence client_seq;
+    timestamp_ns window_ns;
+    product_id product;
+    account_id account;
+    contracts quantity_max;
+    contracts delta_max;
+    std::uint32_t trades_max;
+    session_id session;
+
+    bool operator==(const protection_set&) const = default;
+};
+
+/// More was filled than was allowed: the cancels of the quotes follow. To the session that set it.
+struct protection_struck {
+    static constexpr event_kind kind = event_kind::protection_struck;
+
+    client_sequence client_seq;  ///< With which it was set.
+    contracts_total quantity;    ///< This and the next two: in the window, the last fill included.
+    std::int64_t delta;
+    product_id product;
+    account_id account;
+    std::uint32_t trades;
+    session_id session;
+
+    bool operator==(const protection_struck&) const = default;
+};
+
 // ---------------------------------------------------------------------------------------------
 // To the public feed.
 // ---------------------------------------------------------------------------------------------
 
-/// By order. An order that loses its place is erased and added.
+/// By order. One that loses its place is erased and added, and so is an iceberg that shows its next part.
 struct order_book_update {
     static constexpr event_kind kind = event_kind::order_book_update;
 
     order_id order;
     price_ticks price;
     instrument_id instrument;
-    contracts open;  ///< 0 when erased.
+    contracts open;  ///< Of an iceberg what it shows; 0 when erased.
     order_side side;
     book_action action;
 
@@ -286,6 +393,12 @@ struct alignas(64) event {
         exchange::order_rejected order_rejected;
         exchange::order_executed order_executed;
         exchange::trade_capture_report trade_capture_report;
+        exchange::order_terms order_terms;
+        exchange::stop_entered stop_entered;
+        exchange::stop_triggered stop_triggered;
+        exchange::trigger_amended trigger_amended;
+        exchange::protection_set protection_set;
+        exchange::protection_struck protection_struck;
         exchange::order_book_update order_book_update;
         exchange::price_level_update price_level_update;
         exchange::top_of_book top_of_book;
@@ -352,6 +465,12 @@ constexpr decltype(auto) visit(const event& it, Visitor&& visitor) {
         case event_kind::order_rejected: return visitor(it.order_rejected);
         case event_kind::order_executed: return visitor(it.order_executed);
         case event_kind::trade_capture_report: return visitor(it.trade_capture_report);
+        case event_kind::order_terms: return visitor(it.order_terms);
+        case event_kind::stop_entered: return visitor(it.stop_entered);
+        case event_kind::stop_triggered: return visitor(it.stop_triggered);
+        case event_kind::trigger_amended: return visitor(it.trigger_amended);
+        case event_kind::protection_set: return visitor(it.protection_set);
+        case event_kind::protection_struck: return visitor(it.protection_struck);
         case event_kind::order_book_update: return visitor(it.order_book_update);
         case event_kind::price_level_update: return visitor(it.price_level_update);
         case event_kind::top_of_book: return visitor(it.top_of_book);

@@ -3,9 +3,9 @@
 // What happens to an order: it trades, comes to rest, is changed, and leaves.
 //
 // Within a level the first in time is the first to trade; `next_maker` is where another allocation would
-// choose otherwise, and the price rule of `match` where an auction would print another price. An
-// iceberg's refill is a `book::add` after a fill; a stop is an order that waits beside the book until a
-// trade makes it arrive.
+// choose otherwise, and the price rule of `match` where an auction would print another price. What is
+// special about advanced orders is in advanced_matching.cpp: an iceberg that has shown all of a part adds the
+// next one last at its price; a stop stands beside the book until a trade makes it arrive.
 #pragma once
 
 #include <exchange/core/publisher.hpp>
@@ -29,8 +29,24 @@ struct new_order {
     self_trade_action self_trade;  ///< Not `account_default`.
 };
 
-/// One order at a time is under way: from `arrive` or `move` on, over as many calls of `proceed` as its
-/// work takes. Nothing else happens meanwhile.
+/// What an advanced order has beside that; zero is none.
+struct new_terms {
+    order_type type;
+    price_ticks trigger;
+    contracts display;
+    contracts minimum;
+    std::uint32_t expiry_yyyymmdd;
+};
+
+/// What a stop that waits becomes.
+struct stop_change {
+    price_ticks trigger;
+    price_ticks price;
+    contracts quantity;
+};
+
+/// One order at a time is under way: from `arrive`, `move` or `trigger` on, over as many calls of
+/// `proceed` as its work takes. Nothing else happens meanwhile.
 class matcher {
 public:
     /// All are borrowed and must outlive it.
@@ -40,6 +56,12 @@ public:
     /// Trades what it can within its limit; the rest rests, or goes if it may not. There is a place in
     /// the slab, and room to rest.
     void arrive(market& in, const new_order& it) noexcept;
+    /// The same of an advanced order. A stop only waits: there is room for it to do so.
+    void arrive(market& in, const new_order& it, const new_terms& terms) noexcept;
+
+    /// A stop that waits arrives: it trades, rests or goes as if it were entered now. Cancelled if nothing
+    /// bounds its price, or if there is no room for it to rest.
+    void trigger(market& in, order_index index) noexcept;
 
     /// A resting order moves to another price or to the end of its own, and trades on its way. There
     /// is room for it.
@@ -55,25 +77,33 @@ public:
     /// Where the last order rests that arrived; none if it does not.
     [[nodiscard]] order_index rested() const noexcept { return rested_; }
 
-    /// Takes a resting order out.
+    /// Takes an order out that rests or waits.
     void cancel(order_index index, cancel_reason reason, request_name request) noexcept;
 
     /// Less of a resting order, which keeps its place. `open` is above zero.
     void shrink(order_index index, contracts open, request_name request) noexcept;
 
+    /// A stop that waits becomes another one, for which there is room.
+    void amend_stop(order_index index, const stop_change& to, request_name request) noexcept;
+
 private:
     /// What becomes of the order that is under way, once it has traded.
-    enum class destiny : std::uint8_t { arrives, moves };
+    enum class destiny : std::uint8_t { arrives, moves, triggered };
 
-    /// Where counting has come to that asks whether an order could be filled completely.
+    /// Where counting has come to that asks whether as much could be filled as an order wants at least.
     struct fill_count {
         level_index level;  ///< Whose orders are not all counted; none: there is nothing more.
         order_index at;     ///< The next of them, or 0: none of this level was looked at.
+        contracts wanted;   ///< 0: it takes what there is.
         contracts_total found;
-        bool over;  ///< Of an order that need not be counted, from the beginning.
+        contracts_total hidden;  ///< Behind what this level shows; it is reached if all of that is.
+        bool over;               ///< Of an order that need not be counted, from the beginning.
     };
 
     [[nodiscard]] order_index make(const new_order& it) noexcept;
+    void begin_count(const market& in, const order& it, contracts wanted) noexcept;
+    /// Was less found than it wants?
+    [[nodiscard]] bool is_hopeless() const noexcept { return count_.found < count_.wanted; }
     void proceed(market& in, order& it) noexcept;
     /// Counts what the order could trade. False if that takes another step.
     [[nodiscard]] bool count_fills(const market& in, const order& it) noexcept;
@@ -91,11 +121,28 @@ private:
     /// May the order meet others of its own account or group?
     [[nodiscard]] bool has_own_ahead(const order& it) const noexcept;
     void execute(market& in, order& taker, order_index maker, price_ticks price) noexcept;
+    void count_quoted(const market& in, const order& maker, contracts quantity) noexcept;
     void avoid(market& in, order& taker, order_index maker) noexcept;
     void decrement(market& in, order& taker, order_index maker) noexcept;
     void cancel_aggressor(const market& in, order& taker, contracts gone,
                           cancel_reason reason) noexcept;
     void rest(market& in, order_index index) noexcept;
+    [[nodiscard]] cancel_reason why_it_goes(const order& it) const noexcept;
+    /// Puts an order where it is found by its owner, by its name, and by its last day if it has one.
+    void enlist(order_index index) noexcept;
+    void wait(market& in, order_index index) noexcept;
+    void cancel_stop(market& in, order_index index, cancel_reason reason,
+                     request_name request) noexcept;
+    void drop_triggered(market& in, order_index index, cancel_reason reason) noexcept;
+    /// Hides of an iceberg that comes to rest what it does not show.
+    void hide(order_index index) noexcept;
+    void show_more(market& in, order_index index) noexcept;
+    /// Takes `by` from an order that keeps its place, first of what it hides. Is less shown than before?
+    [[nodiscard]] bool lessen(order_index index, contracts by) noexcept;
+    /// Takes at most `by` of what it hides. Says how much that was.
+    [[nodiscard]] contracts take_hidden(order_index index, contracts by) noexcept;
+    void note_expiry(order_index index) noexcept;
+    void forget_expiry(order_index index) noexcept;
     void forget(order_index index) noexcept;
 
     [[nodiscard]] market& market_of(const order& it) noexcept {

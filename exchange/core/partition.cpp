@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What clients may do with an order; cancels are in cancels.cpp, quotes in quotes.cpp, what the operator
-// may do in administration.cpp.
+// What clients may do with an order; advanced ones are in advanced_orders.cpp, cancels in cancels.cpp,
+// quotes in quotes.cpp, what the operator may do in administration.cpp.
 //
 // Every command is checked completely before anything changes, in one order that all kinds share: the
 // sender, the fields, the market, the instrument's rules, the account's limits, the book, the room.
@@ -9,8 +9,6 @@
 
 #include <exchange/core/risk.hpp>
 #include <exchange/core/self_trade.hpp>
-
-#include <cstdlib>
 
 namespace exchange {
 namespace {
@@ -23,33 +21,15 @@ bool fields_are_known(const enter_order& it) noexcept {
            it.self_trade <= self_trade_action::allow;
 }
 
-bool goes_at_once(time_in_force it) noexcept { return it >= time_in_force::immediate_or_cancel; }
-
 // A market order cannot wait.
 time_in_force effective_tif(const enter_order& it) noexcept {
     const bool waits = it.type == order_type::market && !goes_at_once(it.tif);
     return waits ? time_in_force::immediate_or_cancel : it.tif;
 }
 
-/// The limit of an order, and the price that its value is asked at.
-struct priced {
-    price_ticks limit;
-    price_ticks valued_at;
-};
-
 priced price_of(const market& in, const enter_order& it) noexcept {
-    if (it.type != order_type::market) return {it.price, it.price};
-    const ladder& others = in.book.of(opposite(it.side));
-    if (others.best() == 0) {
-        const price_ticks limit =
-            market_limit(in.terms, it.side, in.terms.instrument.settlement_price);
-        return {limit, limit};
-    }
-    const price_ticks best = price_of(opposite(it.side), others.best_rank());
-    const price_ticks limit = market_limit(in.terms, it.side, best);
-    // Without a collar nothing bounds what the other side may pay but that it is there.
-    const bool at_best = in.terms.instrument.collar == 0 && std::abs(best) > std::abs(limit);
-    return {limit, at_best ? best : limit};
+    return it.type == order_type::market ? price_at_market(in, it.side)
+                                         : priced{it.price, it.price};
 }
 
 reject_reason check_terms(const instrument_terms& terms, const enter_order& it,
@@ -94,9 +74,11 @@ bool partition::advance() noexcept {
     switch (stage_) {
         case stage::idle: return true;
         case stage::trading: return trade_some();
+        case stage::triggering: return trigger_some();
         case stage::quoting: return quote_some();
         case stage::cancelling: return cancel_some();
         case stage::expiring: return expire_some();
+        case stage::ending_orders: return end_some_orders();
         case stage::changing: return change_some();
     }
     return true;
@@ -105,6 +87,37 @@ bool partition::advance() noexcept {
 bool partition::trade_some() noexcept {
     matcher_.proceed();
     if (matcher_.under_way()) return false;
+    finish_trading();
+    return true;
+}
+
+void partition::follow_trading(market& in) noexcept {
+    traded_in_ = &in;
+    if (matcher_.under_way()) [[unlikely]] {
+        stage_ = stage::trading;
+    } else if (in.stops.has_traded() || venue_.protections.first_struck() != 0) [[unlikely]] {
+        stage_ = stage::triggering;
+        go_on();
+    }
+}
+
+void partition::finish_trading() noexcept {
+    const bool leads_on = traded_in_->stops.has_traded() || venue_.protections.first_struck() != 0;
+    stage_ = leads_on ? stage::triggering : stage::idle;
+}
+
+// Each that arrives may trade and reach further ones; each is reached once, so there is an end.
+bool partition::trigger_some() noexcept {
+    stop_book& stops = traded_in_->stops;
+    for (;;) {
+        if (matcher_.under_way()) matcher_.proceed();
+        if (matcher_.under_way() || !withdraw_some() || work_.spent()) return false;
+        const order_index next = stops.reached(venue_.memory);
+        if (next == 0) break;
+        work_.spend(work_of_trigger);
+        matcher_.trigger(*traded_in_, next);
+    }
+    stops.forget_trades();
     stage_ = stage::idle;
     return true;
 }
@@ -124,7 +137,9 @@ reject_reason partition::admit_entry(session_id from, client_sequence client_seq
     if (why != reject_reason::none) return why;
     account& whose = account_of(from);
     const message_rate rate{whose.terms.messages_per_second_max, whose.terms.message_burst_max};
-    if (!let_through(whose.entries_until, rate, now_)) return reject_reason::message_rate;
+    // Where a command is told to all partitions, the first has asked for all of them.
+    if (numbering_ == numbering::checked && !let_through(whose.entries_until, rate, now_))
+        return reject_reason::message_rate;
     if (whose.state != account_state::active) return reject_reason::account_blocked;
     return reject_reason::none;
 }
@@ -214,8 +229,7 @@ reject_reason partition::enter(const enter_order& it) noexcept {
                          .tif = tif,
                          .instruction = it.instruction,
                          .self_trade = action_of(whose, it.self_trade)});
-    if (matcher_.under_way()) [[unlikely]]
-        stage_ = stage::trading;
+    follow_trading(in);
     return reject_reason::none;
 }
 
@@ -236,20 +250,25 @@ reject_reason partition::amend(const amend_order& it) noexcept {
     const market& in = venue_.markets[held.market];
     const reject_reason closed = check_open(in);
     if (closed != reject_reason::none) return closed;
+    const request_name request{it.session, it.client_seq};
+    if (venue_.memory.waits(index)) [[unlikely]] {
+        const price_ticks trigger = venue_.memory.advanced[index].trigger;
+        return amend_waiting(index, {trigger, it.price, it.quantity}, request);
+    }
 
     // The collar may have moved over an order that only wants to be smaller; what wants more must be within.
-    const bool grows = it.quantity > std::uint64_t{old.executed} + old.open;
+    const bool grows = it.quantity > std::uint64_t{old.executed} + venue_.memory.open_of(old);
     const bool asks_price = it.price != old.price || grows;
     const reject_reason price = asks_price ? check_price(in.terms, it.price) : reject_reason::none;
     if (price != reject_reason::none) return price;
     const reject_reason quantity = check_quantity(in.terms, it.quantity);
     if (quantity != reject_reason::none) return quantity;
     if (it.quantity <= old.executed) {
-        matcher_.cancel(index, cancel_reason::amended_below_executed, {it.session, it.client_seq});
+        matcher_.cancel(index, cancel_reason::amended_below_executed, request);
         return reject_reason::none;
     }
     if (!asks_price) {
-        matcher_.shrink(index, it.quantity - old.executed, {it.session, it.client_seq});
+        matcher_.shrink(index, it.quantity - old.executed, request);
         return reject_reason::none;
     }
     return replace(index, it);
@@ -257,12 +276,12 @@ reject_reason partition::amend(const amend_order& it) noexcept {
 
 reject_reason partition::replace(order_index index, const amend_order& it) noexcept {
     const order& old = venue_.memory.orders[index];
-    const market& in = venue_.markets[venue_.holdings[old.holding].market];
+    market& in = venue_.markets[venue_.holdings[old.holding].market];
     const contracts open = it.quantity - old.executed;
     reject_reason why = check_value(in.terms, {old.side, it.price, it.quantity});
     if (why != reject_reason::none) return why;
     why = check_limits(account_of(it.session), venue_.holdings[old.holding],
-                       {old.side, it.quantity, std::int64_t{open} - old.open, 0});
+                       {old.side, it.quantity, std::int64_t{open} - venue_.memory.open_of(old), 0});
     if (why != reject_reason::none) return why;
     if (old.instruction == execution_instruction::post_only &&
         in.book.crosses(old.side, it.price)) {
@@ -270,8 +289,7 @@ reject_reason partition::replace(order_index index, const amend_order& it) noexc
     }
     if (!in.book.has_room(venue_.memory, old.side, it.price)) return reject_reason::at_capacity;
     matcher_.move(index, it.price, open, {it.session, it.client_seq});
-    if (matcher_.under_way()) [[unlikely]]
-        stage_ = stage::trading;
+    follow_trading(in);
     return reject_reason::none;
 }
 

@@ -107,6 +107,9 @@ private:
     void handle(const cancel_order& it) noexcept;
     void handle(const cancel_orders& it) noexcept;
     void handle(const enter_quote& it) noexcept;
+    void handle(const enter_advanced_order& it) noexcept;
+    void handle(const amend_stop& it) noexcept;
+    void handle(const set_protection& it) noexcept;
     void handle(const define_product& it) noexcept;
     void handle(const define_instrument& it) noexcept;
     void handle(const define_account& it) noexcept;
@@ -122,14 +125,28 @@ private:
 
     /// What is left to do of a command. Each stage has a function that does some of it, and is false if the
     /// work of this step is done before that.
-    enum class stage : std::uint8_t { idle, trading, quoting, cancelling, expiring, changing };
+    enum class stage : std::uint8_t {
+        idle,
+        trading,
+        triggering,
+        quoting,
+        cancelling,
+        expiring,
+        ending_orders,
+        changing,
+    };
 
     void go_on() noexcept;
     bool advance() noexcept;
     bool trade_some() noexcept;
+    bool trigger_some() noexcept;
+    /// Of accounts whose protection was struck, all quotes. False if that takes another step.
+    bool withdraw_some() noexcept;
+    void withdraw_quote(const market& in, const protection& it) noexcept;
     bool quote_some() noexcept;
     bool cancel_some() noexcept;
     bool expire_some() noexcept;
+    bool end_some_orders() noexcept;
     bool change_some() noexcept;
 
     /// A quote whose sides arrive one after the other.
@@ -169,6 +186,17 @@ private:
     [[nodiscard]] reject_reason enter(const enter_order& it) noexcept;
     [[nodiscard]] reject_reason amend(const amend_order& it) noexcept;
     [[nodiscard]] reject_reason replace(order_index index, const amend_order& it) noexcept;
+    [[nodiscard]] reject_reason enter(const enter_advanced_order& it) noexcept;
+    [[nodiscard]] reject_reason check_fields(const enter_advanced_order& it) const noexcept;
+    [[nodiscard]] bool has_room(const enter_advanced_order& it, const market& in,
+                                holding_index held) const noexcept;
+    [[nodiscard]] reject_reason amend(const amend_stop& it) noexcept;
+    [[nodiscard]] reject_reason protect(const set_protection& it) noexcept;
+    [[nodiscard]] bool is_struck(const account& whose, product_id product) const noexcept;
+    [[nodiscard]] reject_reason amend_waiting(order_index index, stop_change to,
+                                              request_name by) noexcept;
+    [[nodiscard]] reject_reason check_more(order_index index, const stop_change& to,
+                                           session_id by) noexcept;
     [[nodiscard]] reject_reason cancel(const cancel_order& it) noexcept;
     [[nodiscard]] reject_reason cancel(const cancel_orders& it) noexcept;
     [[nodiscard]] reject_reason quote(const enter_quote& it) noexcept;
@@ -193,6 +221,11 @@ private:
     }
     /// For an order that passed every check: only now may a new holding be made.
     [[nodiscard]] holding_index make_holding(account& whose, instrument_id in) noexcept;
+
+    /// Behind the first part of an order's way: the rest of it, and of the stops that it reaches.
+    void follow_trading(market& in) noexcept;
+    /// Behind all of its way: what it has struck, and reached.
+    void finish_trading() noexcept;
 
     /// Of the old quote, whatever is left. False if there is nothing.
     bool cancel_quote(const enter_quote& it, holding_index held) noexcept;
@@ -242,7 +275,10 @@ private:
     stage stage_ = stage::idle;
     quoting quote_{};
     mass_cancel cancelling_{};
-    std::uint32_t scanned_ = 0;  // The last instrument that was looked at: expiring, changing.
+    market* traded_in_ = nullptr;  // By the command that is carried out.
+    order_index dated_ = 0;        // The next order with a last day to be looked at.
+    std::uint32_t withdrawn_ = 0;  // The last instrument that was looked at for quotes that go.
+    std::uint32_t scanned_ = 0;    // The last instrument that was looked at: expiring, changing.
     product_id changed_ = product_id::none;
 };
 

@@ -24,14 +24,15 @@ order_cancelled cancelled_message(const market& in, const order& it,
             .reason = how.reason};
 }
 
-order_amended amended_message(const market& in, const order& it, const amendment& how) noexcept {
+order_amended amended_message(const market& in, const order& it, contracts open,
+                              const amendment& how) noexcept {
     return {.order = it.id,
             .price = it.price,
             .instrument = instrument_of(in),
             .account = how.account,
             .client_seq = it.client_seq,
             .request_seq = how.request.client_seq,
-            .open = it.open,
+            .open = open,
             .executed = it.executed,
             .session = it.session,
             .request_session = how.request.session,
@@ -80,7 +81,7 @@ void publisher::rests(market& in, const order& it, account_id account) noexcept 
                                                      .instrument = instrument_of(in),
                                                      .account = account,
                                                      .client_seq = it.client_seq,
-                                                     .open = it.open,
+                                                     .open = memory_->open_of(it),
                                                      .executed = it.executed,
                                                      .session = it.session,
                                                      .side = it.side,
@@ -99,29 +100,101 @@ void publisher::cancelled(market& in, const order& it, const cancellation& how) 
     top(in);
 }
 
-void publisher::aggressor_cancelled(const market& in, const order& it,
-                                    const cancellation& how) noexcept {
+void publisher::cancelled_unseen(const market& in, const order& it,
+                                 const cancellation& how) noexcept {
     next(event_kind::order_cancelled).order_cancelled = cancelled_message(in, it, how);
 }
 
 void publisher::amended(market& in, const order& it, const amendment& how) noexcept {
-    next(event_kind::order_amended).order_amended = amended_message(in, it, how);
+    next(event_kind::order_amended).order_amended =
+        amended_message(in, it, memory_->open_of(it), how);
     book_changed(in, it, book_action::modify);
     top(in);
 }
 
 void publisher::loses_place(market& in, const order& it, const placement& to,
                             const amendment& how) noexcept {
-    order_amended message = amended_message(in, it, how);
+    order_amended message = amended_message(in, it, to.open, how);
     message.price = to.price;
-    message.open = to.open;
     next(event_kind::order_amended).order_amended = message;
     book_changed(in, it, book_action::erase);
 }
 
-void publisher::aggressor_amended(const market& in, const order& it,
-                                  const amendment& how) noexcept {
-    next(event_kind::order_amended).order_amended = amended_message(in, it, how);
+void publisher::amended_unseen(const market& in, const order& it, const amendment& how) noexcept {
+    next(event_kind::order_amended).order_amended =
+        amended_message(in, it, memory_->open_of(it), how);
+}
+
+void publisher::has_terms(const market& in, const order& it, const advanced_terms& terms,
+                          account_id account) noexcept {
+    next(event_kind::order_terms).order_terms = {.order = it.id,
+                                                 .trigger_price = terms.trigger,
+                                                 .client_seq = it.client_seq,
+                                                 .instrument = instrument_of(in),
+                                                 .account = account,
+                                                 .display_quantity = terms.display,
+                                                 .minimum_quantity = terms.minimum,
+                                                 .expiry_yyyymmdd = terms.expiry_yyyymmdd,
+                                                 .session = it.session,
+                                                 .side = it.side,
+                                                 .type = terms.type};
+}
+
+void publisher::waits(const market& in, const order& it, account_id account) noexcept {
+    next(event_kind::stop_entered).stop_entered = {.order = it.id,
+                                                   .price = it.price,
+                                                   .client_seq = it.client_seq,
+                                                   .instrument = instrument_of(in),
+                                                   .account = account,
+                                                   .open = it.open,
+                                                   .session = it.session,
+                                                   .side = it.side,
+                                                   .tif = it.tif};
+}
+
+void publisher::triggered(const market& in, const order& it, account_id account) noexcept {
+    next(event_kind::stop_triggered).stop_triggered = {.order = it.id,
+                                                       .price = it.price,
+                                                       .client_seq = it.client_seq,
+                                                       .instrument = instrument_of(in),
+                                                       .account = account,
+                                                       .open = it.open,
+                                                       .session = it.session,
+                                                       .side = it.side};
+}
+
+void publisher::trigger_changed(const market& in, const order& it, const advanced_terms& terms,
+                                account_id account, request_name request) noexcept {
+    next(event_kind::trigger_amended).trigger_amended = {.order = it.id,
+                                                         .trigger_price = terms.trigger,
+                                                         .client_seq = it.client_seq,
+                                                         .request_seq = request.client_seq,
+                                                         .instrument = instrument_of(in),
+                                                         .account = account,
+                                                         .session = it.session,
+                                                         .request_session = request.session,
+                                                         .side = it.side};
+}
+
+void publisher::protected_by(const set_protection& it, account_id account) noexcept {
+    next(event_kind::protection_set).protection_set = {.client_seq = it.client_seq,
+                                                       .window_ns = it.window_ns,
+                                                       .product = it.product,
+                                                       .account = account,
+                                                       .quantity_max = it.quantity_max,
+                                                       .delta_max = it.delta_max,
+                                                       .trades_max = it.trades_max,
+                                                       .session = it.session};
+}
+
+void publisher::struck(const protection& it) noexcept {
+    next(event_kind::protection_struck).protection_struck = {.client_seq = it.client_seq,
+                                                             .quantity = it.quantity,
+                                                             .delta = it.delta,
+                                                             .product = it.product,
+                                                             .account = it.account,
+                                                             .trades = it.trades,
+                                                             .session = it.session};
 }
 
 void publisher::filled(market& in, const fill& it) noexcept {
@@ -161,7 +234,7 @@ void publisher::executed(instrument_id instrument, const fill& it, const order& 
                                                        .account = account.terms.account,
                                                        .client_seq = whose.client_seq,
                                                        .quantity = it.quantity,
-                                                       .open = whose.open,
+                                                       .open = memory_->open_of(whose),
                                                        .session = whose.session,
                                                        .side = whose.side,
                                                        .role = role};

@@ -10,10 +10,16 @@
 //     each fill               order_executed(maker), order_executed(taker), trade, volume_update,
 //                             trade_capture_report(buy), trade_capture_report(sell),
 //                             order_book_update, price_level_update, market_statistics, top*
+//     an advanced order comes order_terms; then, if it is a stop, stop_entered
+//     a stop is triggered     stop_triggered; then as an order that comes now
+//     it is amended           order_amended, trigger_amended if that is another one now
+//     an iceberg shows more   behind the fill: order_book_update(add), price_level_update, top*
+//     a protection            protection_set; when it is struck, protection_struck before the cancels
 //     a day ends              volume_update, market_statistics, behind what its cancels say
 //     a market ends           phase_changed, before what its cancels say
 //     a command is refused    order_rejected
-//     the rest of an order that does not rest                  order_cancelled
+//     the rest of an order that does not rest, or a stop       order_cancelled
+//     less of it is hidden    order_amended
 //
 //     * top_of_book, only if the best price or the best size changed
 //
@@ -24,6 +30,7 @@
 #include <exchange/core/book.hpp>
 #include <exchange/core/events.hpp>
 #include <exchange/core/market.hpp>
+#include <exchange/core/protection.hpp>
 
 #include <array>
 #include <cstdint>
@@ -91,9 +98,18 @@ public:
     void filled(market& in, const fill& it) noexcept;
     void day_ended(const market& in) noexcept;
 
-    /// Of an aggressor: only its session hears of it.
-    void aggressor_cancelled(const market& in, const order& it, const cancellation& how) noexcept;
-    void aggressor_amended(const market& in, const order& it, const amendment& how) noexcept;
+    /// Of what the public does not see: an aggressor, a stop, what is hidden. Only sessions hear of it.
+    void cancelled_unseen(const market& in, const order& it, const cancellation& how) noexcept;
+    void amended_unseen(const market& in, const order& it, const amendment& how) noexcept;
+
+    void has_terms(const market& in, const order& it, const advanced_terms& terms,
+                   account_id account) noexcept;
+    void waits(const market& in, const order& it, account_id account) noexcept;
+    void triggered(const market& in, const order& it, account_id account) noexcept;
+    void trigger_changed(const market& in, const order& it, const advanced_terms& terms,
+                         account_id account, request_name request) noexcept;
+    void protected_by(const set_protection& it, account_id account) noexcept;
+    void struck(const protection& it) noexcept;
 
     void refused(const order_rejected& why) noexcept {
         next(event_kind::order_rejected).order_rejected = why;
@@ -110,6 +126,9 @@ public:
 
     /// Tells the best levels if they are not those that were told last.
     void top(market& in) noexcept;
+
+    /// When the command at hand was sequenced.
+    [[nodiscard]] timestamp_ns time() const noexcept { return time_; }
 
     /// The newest message.
     [[nodiscard]] out_sequence published() const noexcept { return flushed_ + count_; }

@@ -41,6 +41,7 @@ reject_reason partition::quote(const enter_quote& it) noexcept {
     if (why != reject_reason::none) return why;
 
     account& whose = account_of(it.session);
+    if (is_struck(whose, in.terms.instrument.product)) return reject_reason::protection_struck;
     holding_index held = find_holding(whose, it.instrument);
     why = check_exposure(it, whose, venue_.holdings[held]);
     if (why != reject_reason::none) return why;
@@ -122,7 +123,9 @@ bool partition::quote_some() noexcept {
     auto& [terms, held, side] = quote_;
     venue_.holdings[held].quote[number(side)] = matcher_.rested();
     if (side == order_side::sell || terms.ask_quantity == 0) {
-        stage_ = stage::idle;
+        // Stops wait for both sides: one that arrived in between could take the room of the second.
+        traded_in_ = &venue_.markets[number(terms.instrument)];
+        finish_trading();
         return true;
     }
     side = order_side::sell;

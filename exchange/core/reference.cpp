@@ -32,14 +32,6 @@ constexpr std::uint32_t days_in(std::uint32_t year, std::uint32_t month) noexcep
     return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }
 
-// Timestamps of 64 bits end in 2554.
-constexpr bool is_expiry(std::uint32_t yyyymmdd) noexcept {
-    const auto [year, month, day] = date_of(yyyymmdd);
-    if (yyyymmdd == 0) return true;
-    return year >= 1970 && year <= 2200 && month >= 1 && month <= 12 && day >= 1 &&
-           day <= days_in(year, month);
-}
-
 /// What a limit order may reach at the most: the far end of the collar, or nothing that matters.
 price_ticks collar_limit(const instrument_terms& terms, order_side side) noexcept {
     const price_ticks collar = terms.instrument.collar;
@@ -57,6 +49,13 @@ bool is_on_tick(const define_product& product, price_ticks price) noexcept {
 }
 
 }  // namespace
+
+// Timestamps of 64 bits end in 2554.
+bool is_date(std::uint32_t yyyymmdd) noexcept {
+    const auto [year, month, day] = date_of(yyyymmdd);
+    return year >= 1970 && year <= 2200 && month >= 1 && month <= 12 && day >= 1 &&
+           day <= days_in(year, month);
+}
 
 timestamp_ns end_of_expiry(std::uint32_t yyyymmdd) noexcept {
     if (yyyymmdd == 0) return ~timestamp_ns{0};
@@ -84,8 +83,8 @@ bool is_sound(const define_instrument& it) noexcept {
     return it.instrument != instrument_id::none && kind_known &&
            it.lone_orders <= lone_order_policy::reject && is_price(it.strike) &&
            is_price(it.settlement_price) && it.collar >= 0 && is_price(it.collar) &&
-           it.market_band >= 0 && is_price(it.market_band) && is_expiry(it.expiry_yyyymmdd) &&
-           it.order_value_max >= 0;
+           it.market_band >= 0 && is_price(it.market_band) &&
+           (it.expiry_yyyymmdd == 0 || is_date(it.expiry_yyyymmdd)) && it.order_value_max >= 0;
 }
 
 reject_reason check_price(const instrument_terms& terms, price_ticks price) noexcept {
@@ -97,6 +96,11 @@ reject_reason check_price(const instrument_terms& terms, price_ticks price) noex
         return reject_reason::price_outside_collar;
     }
     return reject_reason::none;
+}
+
+reject_reason check_trigger(const instrument_terms& terms, price_ticks trigger) noexcept {
+    if (!is_price(trigger)) return reject_reason::invalid_price;
+    return is_on_tick(terms.product, trigger) ? reject_reason::none : reject_reason::price_off_tick;
 }
 
 reject_reason check_quantity(const instrument_terms& terms, contracts quantity) noexcept {
@@ -128,6 +132,13 @@ price_ticks market_limit(const instrument_terms& terms, order_side side,
     const price_ticks banded = side == order_side::buy ? best + band : best - band;
     if (terms.instrument.collar == 0) return banded;
     return side == order_side::buy ? std::min(collar, banded) : std::max(collar, banded);
+}
+
+priced price_at_market(const instrument_terms& terms, order_side side, price_ticks best) noexcept {
+    const price_ticks limit = market_limit(terms, side, best);
+    // Without a collar nothing bounds what the other side may pay but that it is there.
+    const bool at_best = terms.instrument.collar == 0 && std::abs(best) > std::abs(limit);
+    return {limit, at_best ? best : limit};
 }
 
 }  // namespace exchange

@@ -13,6 +13,9 @@
 
 namespace exchange {
 
+/// Is it a day, as yyyymmdd, up to the year 2200?
+[[nodiscard]] bool is_date(std::uint32_t yyyymmdd) noexcept;
+
 /// When an instrument with this expiry is over, in nanoseconds since 1970: at the end of that day in UTC, or
 /// never. Asked of dates that are sound.
 [[nodiscard]] timestamp_ns end_of_expiry(std::uint32_t yyyymmdd) noexcept;
@@ -29,6 +32,10 @@ struct instrument_terms {
 
 /// Why an order may not have this limit, or `none`.
 [[nodiscard]] reject_reason check_price(const instrument_terms& terms, price_ticks price) noexcept;
+
+/// Why a stop may not wait for this price, or `none`. The collar may have moved by the time it is reached.
+[[nodiscard]] reject_reason check_trigger(const instrument_terms& terms,
+                                          price_ticks trigger) noexcept;
 
 /// Why an order may not have this quantity, or `none`.
 [[nodiscard]] reject_reason check_quantity(const instrument_terms& terms,
@@ -56,5 +63,15 @@ struct valued_order {
 /// @param  best  The price that it would meet first; without one, the settlement price.
 [[nodiscard]] price_ticks market_limit(const instrument_terms& terms, order_side side,
                                        price_ticks best) noexcept;
+
+/// The limit of an order, and the price that its value is asked at.
+struct priced {
+    price_ticks limit;
+    price_ticks valued_at;
+};
+
+/// Of an order at the market that would meet `best` first. It `is_protected`.
+[[nodiscard]] priced price_at_market(const instrument_terms& terms, order_side side,
+                                     price_ticks best) noexcept;
 
 }  // namespace exchange

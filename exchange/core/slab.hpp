@@ -41,6 +41,7 @@ struct alignas(64) order {
     time_in_force tif : 3;
     execution_instruction instruction : 1;
     self_trade_action self_trade : 3;  ///< Never `account_default`.
+    bool advanced : 1;                 ///< Has it `advanced_terms`?
 };
 
 static_assert(sizeof(order) == 64, "one order, one cache line");
@@ -52,6 +53,11 @@ inline constexpr std::uint32_t orders_limit = (1u << order_index_bits) - 1;
 
 [[nodiscard]] constexpr std::uint32_t partition_of(order_id it) noexcept {
     return partition_of(number(it));
+}
+
+/// The place in its slab.
+[[nodiscard]] constexpr order_index index_of(order_id it) noexcept {
+    return static_cast<order_index>(number(it)) & orders_limit;
 }
 
 class order_slab {
@@ -105,7 +111,7 @@ public:
 
     /// The order with this id, or none if it is over or never was.
     [[nodiscard]] order_index find(order_id id) const noexcept {
-        const auto index = static_cast<order_index>(number(id)) & orders_limit;
+        const order_index index = index_of(id);
         if (index == 0 || index >= orders_.size()) return 0;
         // A free place holds the id of its next order, which a client could guess; a fresh one none.
         return orders_[index].id == id && orders_[index].open != 0 ? index : 0;

@@ -80,14 +80,32 @@ enum class order_side : std::uint8_t { buy = 0, sell = 1 };
     return it == order_side::buy ? order_side::sell : order_side::buy;
 }
 
-enum class order_type : std::uint8_t { limit = 1, market = 2 };
+enum class order_type : std::uint8_t {
+    limit = 1,
+    market = 2,
+    stop = 3,        ///< Waits until the market trades at its trigger, and is a market order then.
+    stop_limit = 4,  ///< The same, and is a limit order then.
+};
+
+[[nodiscard]] constexpr bool is_stop(order_type it) noexcept { return it >= order_type::stop; }
+
+/// Has it no limit of its own, at once or when it is triggered?
+[[nodiscard]] constexpr bool is_at_market(order_type it) noexcept {
+    return it == order_type::market || it == order_type::stop;
+}
 
 enum class time_in_force : std::uint8_t {
     day = 1,                  ///< Until the trading day ends.
     good_till_cancel = 2,     ///< Until it is cancelled.
     immediate_or_cancel = 3,  ///< What cannot be filled at once is cancelled.
     fill_or_kill = 4,         ///< All at once or nothing.
+    good_till_date = 5,       ///< Until a day is over, or it is cancelled before.
 };
+
+/// Does such an order never rest?
+[[nodiscard]] constexpr bool goes_at_once(time_in_force it) noexcept {
+    return it == time_in_force::immediate_or_cancel || it == time_in_force::fill_or_kill;
+}
 
 enum class execution_instruction : std::uint8_t {
     none = 0,
@@ -163,6 +181,10 @@ enum class reject_reason : std::uint8_t {
     nothing_to_cancel = 30,    ///< A mass cancel, or a quote without quantities, found nothing.
     out_of_use = 31,           ///< Retired, or expired: it does not come back.
     not_changeable = 32,       ///< What makes the thing what it is: retire it and define another.
+    invalid_expiry = 40,       ///< No date, or one that is over.
+    trigger_passed = 41,  ///< A stop whose trigger the last trade of the day has reached already.
+    not_waiting = 42,     ///< A trigger is amended, of an order that waits for none.
+    protection_struck = 43,  ///< A quote, after too much of the account's quotes was filled.
 };
 
 enum class cancel_reason : std::uint8_t {
@@ -177,7 +199,12 @@ enum class cancel_reason : std::uint8_t {
     session_ended = 9,
     day_ended = 10,
     expired = 11,
-    retired = 12,  ///< Its market, account or session was.
+    retired = 12,           ///< Its market, account or session was.
+    minimum_quantity = 20,  ///< Less than that could be filled on arrival.
+    no_price_protection =
+        21,            ///< A triggered stop at the market that neither collar nor band bounds.
+    at_capacity = 22,  ///< A triggered stop whose price there is no room for.
+    protection = 23,   ///< Too much of the account's quotes was filled.
 };
 
 enum class amend_reason : std::uint8_t { requested = 1, self_trade = 2 };

@@ -19,11 +19,12 @@ namespace exchange {
 /// How much a partition can hold. Ids run from 1 to the `_max` of their kind.
 struct partition_limits {
     std::uint32_t products_max = 64;
-    std::uint32_t instruments_max = 128;  ///< At most 65,535; about 9 KiB each.
+    std::uint32_t instruments_max = 128;  ///< At most 65,535; about 17 KiB each.
     std::uint32_t accounts_max = 1'024;
     std::uint32_t sessions_max = 1'024;   ///< At most 65,535.
     std::uint32_t orders_max = 1u << 18;  ///< Resting at once, 64 bytes each.
     std::uint32_t holdings_max = 1u << 16;
+    std::uint32_t protections_max = 1u << 12;
     std::uint32_t level_chunks_max = 1u << 13;  ///< 64 adjacent prices each; 1.6 KiB.
     std::uint32_t far_nodes_max = 1u << 12;     ///< For prices far away from the others; 264 bytes.
     /// Of `client_index`. A program that serves strangers draws one; no message depends on it.
@@ -42,9 +43,11 @@ struct product {
 struct venue {
     explicit venue(const partition_limits& limits)
         : memory{order_slab{limits.orders_max, limits.partition},
-                 {chunk_pool{limits.level_chunks_max}, node_pool{limits.far_nodes_max}}},
+                 {chunk_pool{limits.level_chunks_max}, node_pool{limits.far_nodes_max}},
+                 advanced_table{limits.orders_max}},
           by_client{limits.orders_max, limits.client_index_key},
           holdings{limits.holdings_max},
+          protections{limits.protections_max},
           products{std::size_t{limits.products_max} + 1},
           markets{std::size_t{limits.instruments_max} + 1},
           accounts{std::size_t{limits.accounts_max} + 1},
@@ -57,6 +60,7 @@ struct venue {
     book_memory memory;
     client_index by_client;
     holding_table holdings;
+    protection_table protections;
     zeroed_array<product> products;  // By number, as the next three; 0 is never defined.
     zeroed_array<market> markets;
     zeroed_array<account> accounts;
@@ -65,7 +69,7 @@ struct venue {
     trade_id last_trade;
     std::uint32_t last_instrument = 0;  // The highest number that was ever defined.
     timestamp_ns next_expiry =
-        ~timestamp_ns{0};  // Before it, no market is over that has not ended.
+        ~timestamp_ns{0};  // Before it, nothing is over that has not ended: no market, no order.
 };
 
 }  // namespace exchange

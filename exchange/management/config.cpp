@@ -137,6 +137,7 @@ void read_limits(json_section& in, partition_limits& into) {
     in.read("holdings_max", into.holdings_max, {1, 1 << 24});
     in.read("level_chunks_max", into.level_chunks_max, {1, (1 << 24) - 1});
     in.read("far_nodes_max", into.far_nodes_max, {1, 1 << 24});
+    in.read("protections_max", into.protections_max, {1, 1 << 24});
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -276,7 +277,7 @@ void check_positions(const config& it, std::vector<config_error>& errors) {
 // The core itself judges definitions and positions, on a trial partition that has no room for orders.
 void check_opening(const config& it, std::vector<config_error>& errors) {
     partition_limits limits = it.host.sequencing.limits;
-    limits.orders_max = limits.level_chunks_max = limits.far_nodes_max = 1;
+    limits.orders_max = limits.level_chunks_max = limits.far_nodes_max = limits.protections_max = 1;
     limits.holdings_max =
         std::min(limits.holdings_max,
                  static_cast<std::uint32_t>(it.opening.size()) + 1);  // No more is held.

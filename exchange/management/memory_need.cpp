@@ -128,8 +128,9 @@ std::vector<memory_part> memory_needs(const config& of) {
     };
     std::vector<memory_part> parts{
         {"orders", "limits.orders_max",
-         in_each(sum(numbered<order>(limits.orders_max),
-                     table_bytes<order_index>(client_index::heads_for(limits.orders_max))))},
+         in_each(sum(
+             sum(numbered<order>(limits.orders_max), numbered<advanced_terms>(limits.orders_max)),
+             table_bytes<order_index>(client_index::heads_for(limits.orders_max))))},
         {"holdings", "limits.holdings_max",
          in_each(sum(numbered<holding>(limits.holdings_max),
                      table_bytes<holding_index>(holding_table::heads_for(limits.holdings_max))))},
@@ -137,6 +138,8 @@ std::vector<memory_part> memory_needs(const config& of) {
          in_each(numbered<level_chunk>(limits.level_chunks_max))},
         {"far price levels", "limits.far_nodes_max",
          in_each(numbered<node_pool::node>(limits.far_nodes_max))},
+        {"protections", "limits.protections_max",
+         in_each(numbered<protection>(limits.protections_max))},
         {"products", "limits.products_max", in_each(numbered<product>(limits.products_max))},
         {"instruments", "limits.instruments_max",
          in_each(numbered<market>(limits.instruments_max))},

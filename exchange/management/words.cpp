@@ -17,12 +17,24 @@ std::span<const word<order_side>> words_of() noexcept {
 }
 
 template <>
+std::span<const word<order_type>> words_of() noexcept {
+    static constexpr auto all = std::to_array<word<order_type>>({
+        {"limit", order_type::limit},
+        {"market", order_type::market},
+        {"stop", order_type::stop},
+        {"stop_limit", order_type::stop_limit},
+    });
+    return all;
+}
+
+template <>
 std::span<const word<time_in_force>> words_of() noexcept {
     static constexpr auto all = std::to_array<word<time_in_force>>({
         {"day", time_in_force::day},
         {"good_till_cancel", time_in_force::good_till_cancel},
         {"immediate_or_cancel", time_in_force::immediate_or_cancel},
         {"fill_or_kill", time_in_force::fill_or_kill},
+        {"good_till_date", time_in_force::good_till_date},
     });
     return all;
 }
@@ -115,6 +127,10 @@ std::span<const word<cancel_reason>> words_of() noexcept {
         {"day_ended", cancel_reason::day_ended},
         {"expired", cancel_reason::expired},
         {"retired", cancel_reason::retired},
+        {"minimum_quantity", cancel_reason::minimum_quantity},
+        {"no_price_protection", cancel_reason::no_price_protection},
+        {"at_capacity", cancel_reason::at_capacity},
+        {"protection", cancel_reason::protection},
     });
     return all;
 }
@@ -154,6 +170,10 @@ std::span<const word<reject_reason>> words_of() noexcept {
         {"nothing_to_cancel", reject_reason::nothing_to_cancel},
         {"out_of_use", reject_reason::out_of_use},
         {"not_changeable", reject_reason::not_changeable},
+        {"invalid_expiry", reject_reason::invalid_expiry},
+        {"trigger_passed", reject_reason::trigger_passed},
+        {"not_waiting", reject_reason::not_waiting},
+        {"protection_struck", reject_reason::protection_struck},
     });
     return all;
 }
@@ -166,6 +186,9 @@ std::span<const word<command_kind>> words_of() noexcept {
         {"cancel_order", command_kind::cancel_order},
         {"cancel_orders", command_kind::cancel_orders},
         {"enter_quote", command_kind::enter_quote},
+        {"enter_advanced_order", command_kind::enter_advanced_order},
+        {"amend_stop", command_kind::amend_stop},
+        {"set_protection", command_kind::set_protection},
         {"define_product", command_kind::define_product},
         {"define_instrument", command_kind::define_instrument},
         {"define_account", command_kind::define_account},

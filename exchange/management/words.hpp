@@ -31,6 +31,8 @@ template <class Enum>
 template <>
 std::span<const word<order_side>> words_of() noexcept;
 template <>
+std::span<const word<order_type>> words_of() noexcept;
+template <>
 std::span<const word<time_in_force>> words_of() noexcept;
 template <>
 std::span<const word<self_trade_action>> words_of() noexcept;

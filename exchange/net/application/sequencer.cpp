@@ -62,6 +62,7 @@ bool sequencer::is_answered_elsewhere(const event& it) noexcept {
     const bool last = current_ + 1 == partitions_.size();
     switch (it.kind) {
         case event_kind::order_cancelled: found_ = true; return false;
+        case event_kind::protection_set:
         case event_kind::admin_accepted: return !first;
         case event_kind::admin_rejected: refused_ = true; return !first;
         case event_kind::order_rejected:

@@ -235,7 +235,7 @@ TEST_CASE("each field that is missing or out of range is named") {
     CHECK(fault_with(24, 2) == decode_fault{decode_error::field_out_of_range, 5});
     CHECK(fault_with(24, 255) == decode_fault{decode_error::field_missing, 5});
     CHECK(fault_with(25, 0) == decode_fault{decode_error::field_out_of_range, 6});
-    CHECK(fault_with(26, 5) == decode_fault{decode_error::field_out_of_range, 7});
+    CHECK(fault_with(26, 6) == decode_fault{decode_error::field_out_of_range, 7});
     CHECK(fault_with(27, 2) == decode_fault{decode_error::field_out_of_range, 8});
     CHECK(fault_with(28, 6) == decode_fault{decode_error::field_out_of_range, 9});
     CHECK(fault_with(28, 5) == decode_fault{});
@@ -336,4 +336,12 @@ TEST_CASE("a refusal names what can still be told") {
     CHECK(nothing.refused_template == 0);
     CHECK(refusal_of(encoded(end_session{session_id{5}}), fault).client_seq ==
           client_sequence::none);
+}
+
+TEST_CASE("of whatever command of a client is refused its sequence is told") {
+    dice random{4};
+    for_each_client_command([&random]<class Command>() {
+        const auto it = random_record<Command>(random);
+        CHECK(refusal_of(encoded(it), {}).client_seq == it.client_seq);
+    });
 }

@@ -186,7 +186,8 @@ void for_each_type(Body&& body) {
 
 template <class Body>
 void for_each_client_command(Body&& body) {
-    for_each_type<enter_order, amend_order, cancel_order, cancel_orders, enter_quote>(body);
+    for_each_type<enter_order, amend_order, cancel_order, cancel_orders, enter_quote,
+                  enter_advanced_order, amend_stop, set_protection>(body);
 }
 
 template <class Body>
@@ -199,9 +200,10 @@ void for_each_operator_command(Body&& body) {
 template <class Body>
 void for_each_event(Body&& body) {
     for_each_type<order_entered, order_amended, order_cancelled, order_rejected, order_executed,
-                  trade_capture_report, order_book_update, price_level_update, top_of_book, trade,
-                  volume_update, market_statistics, phase_changed, admin_accepted, admin_rejected>(
-        body);
+                  trade_capture_report, order_terms, stop_entered, stop_triggered, trigger_amended,
+                  protection_set, protection_struck, order_book_update, price_level_update,
+                  top_of_book, trade, volume_update, market_statistics, phase_changed,
+                  admin_accepted, admin_rejected>(body);
 }
 
 }  // namespace exchange::testing

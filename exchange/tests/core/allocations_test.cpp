@@ -3,6 +3,7 @@
 // The promise that nothing is allocated after the start, counted in front of malloc itself.
 #include <exchange/bench/scenarios.hpp>
 #include <exchange/core/partition.hpp>
+#include <exchange/tests/support/trading_fixture.hpp>
 #include <lab/kit/allocations.hpp>
 
 #include <doctest/doctest.h>
@@ -39,6 +40,54 @@ TEST_CASE("from the first definition on, no command of any scenario allocates") 
             CHECK(messages > 20);
         }
     }
+}
+
+TEST_CASE("no command about advanced orders or protections allocates") {
+    using enum order_side;
+    partition core{testing::small_limits()};
+    std::vector<command> commands{testing::any_product(), testing::any_instrument(),
+                                  set_phase{testing::future, market_phase::continuous}};
+    for (const std::uint16_t each : {std::uint16_t{1}, std::uint16_t{2}}) {
+        commands.push_back(testing::any_account(each));
+        commands.push_back(testing::session_of(each, each));
+    }
+    std::uint64_t last = 0;
+    const auto order = [&](std::uint16_t session, order_side side, price_ticks price,
+                           contracts quantity) {
+        return enter_order{session_id{session},
+                           client_sequence{++last},
+                           testing::future,
+                           side,
+                           order_type::limit,
+                           time_in_force::good_till_cancel,
+                           execution_instruction::none,
+                           self_trade_action::account_default,
+                           price,
+                           quantity};
+    };
+    commands.push_back(
+        set_protection{session_id{1}, client_sequence{++last}, product_id{1}, 1'000, 3, 0, 0});
+    commands.push_back(enter_quote{session_id{1}, client_sequence{++last}, testing::future,
+                                   self_trade_action::account_default, 90, 99, 5, 5});
+    for (int each = 0; each < 20; ++each) {
+        commands.push_back(testing::stop(order(2, buy, 120, 3), 100 + each));
+        enter_advanced_order hidden = testing::iceberg(order(1, sell, 100 + each, 3), 2);
+        hidden.tif = time_in_force::good_till_date;
+        hidden.expiry_yyyymmdd = 20'301'220;
+        commands.push_back(hidden);
+    }
+    commands.push_back(order(2, buy, 99, 5));   // Strikes the protection,
+    commands.push_back(order(2, buy, 100, 3));  // and triggers one stop after the other.
+    commands.push_back(cancel_orders{session_id{1}, client_sequence{++last}, account_id{1},
+                                     instrument_id::none, side_filter::both});
+    std::uint64_t messages = 0;
+    const auto take = [&](const event_batch& batch) { messages += batch.events.size(); };
+
+    const std::uint64_t before = lab::allocations_of_this_thread();
+    for (const command& each : commands) core.apply(1, each, event_sink::to(take));
+
+    CHECK(lab::allocations_of_this_thread() == before);
+    CHECK(messages > 400);
 }
 
 TEST_CASE("an allocation would be counted") {

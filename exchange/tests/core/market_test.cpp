@@ -31,3 +31,17 @@ TEST_CASE("the first trade opens the day, and later ones move its ends") {
     CHECK(day.volume == 10);
     CHECK(day.trades == 3);
 }
+
+TEST_CASE(
+    "a trigger is passed by the last trade at it or beyond, and by none before the first trade") {
+    market_statistics day{};
+    CHECK_FALSE(has_passed(day, order_side::buy, -100));
+    CHECK_FALSE(has_passed(day, order_side::sell, 100));
+    count_trade(day, 12, 1);
+    count_trade(day, 10, 1);
+
+    CHECK(has_passed(day, order_side::buy, 10));
+    CHECK_FALSE(has_passed(day, order_side::buy, 11));
+    CHECK(has_passed(day, order_side::sell, 10));
+    CHECK_FALSE(has_passed(day, order_side::sell, 9));
+}

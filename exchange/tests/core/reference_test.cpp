@@ -212,3 +212,35 @@ TEST_CASE("products and instruments that make no sense are not sound") {
     instrument.type = instrument_kind{9};
     CHECK_FALSE(is_sound(instrument));
 }
+
+TEST_CASE("a trigger is asked what a price is asked, but for the collar") {
+    instrument_terms it{any_instrument(), any_product()};
+    it.instrument.collar = 5;
+    it.product.bands = 1;
+    it.product.ticks[0] = {0, 5};
+
+    CHECK(check_trigger(it, 1'000) == reject_reason::none);
+    CHECK(check_trigger(it, 1'001) == reject_reason::price_off_tick);
+    CHECK(check_trigger(it, price_ticks_max + 1) == reject_reason::invalid_price);
+}
+
+TEST_CASE(
+    "a market order is valued at its limit, or at the price that it meets if no collar bounds "
+    "that") {
+    instrument_terms it{any_instrument(), any_product()};
+    it.instrument.market_band = 10;
+    const priced bought = price_at_market(it, order_side::buy, 100);
+    CHECK(bought.limit == 110);
+    CHECK(bought.valued_at == 110);
+    const priced sold = price_at_market(it, order_side::sell, 100);
+    CHECK(sold.limit == 90);
+    CHECK(sold.valued_at == 100);
+    it.instrument.collar = 5;
+    CHECK(price_at_market(it, order_side::sell, 100).valued_at == 95);
+}
+
+TEST_CASE("a day is one that the calendar has, in years that a timestamp reaches") {
+    for (const std::uint32_t each : {19'700'101u, 20'000'229u, 22'001'231u}) CHECK(is_date(each));
+    for (const std::uint32_t each : {0u, 19'691'231u, 21'000'229u, 20'300'431u, 22'010'101u})
+        CHECK_FALSE(is_date(each));
+}

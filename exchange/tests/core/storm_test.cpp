@@ -216,7 +216,7 @@ TEST_CASE("a client's command that nobody answers is noticed") {
         if (said.request_session != said.session) said.request_session = session_id::none;
     };
 
-    const outcome found = weather(storm_shape::heavy_cancel, 7, commands_per_episode, spoil);
+    const outcome found = weather(storm_shape::heavy_cancel, 9, commands_per_episode, spoil);
 
     CHECK(found.complaint == "a client's command is not answered");
     CHECK(found.shortest.size() < 10);

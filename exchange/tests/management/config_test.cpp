@@ -196,7 +196,8 @@ TEST_CASE("every part that may be left out has its default, and none is read int
         "timing": {"heartbeat_after_ms": 3, "dead_after_ms": 6, "login_within_ms": 4, "tick_ms": 2,
                    "linger_ms": 5, "drain_within_ms": 7},
         "limits": {"products_max": 1, "instruments_max": 2, "accounts_max": 3, "sessions_max": 4,
-                   "orders_max": 5, "holdings_max": 6, "level_chunks_max": 7, "far_nodes_max": 8})"));
+                   "orders_max": 5, "holdings_max": 6, "level_chunks_max": 7, "far_nodes_max": 8,
+                   "protections_max": 9})"));
     REQUIRE_MESSAGE(most.errors.empty(), all_messages(most));
     const config& it = most.value;
     CHECK(it.backend == facility_backend::asio_coroutine);
@@ -217,6 +218,7 @@ TEST_CASE("every part that may be left out has its default, and none is read int
     CHECK(limits.holdings_max == 6);
     CHECK(limits.level_chunks_max == 7);
     CHECK(limits.far_nodes_max == 8);
+    CHECK(limits.protections_max == 9);
 }
 
 TEST_CASE("the terms of a market and of an account are read, each into its own") {

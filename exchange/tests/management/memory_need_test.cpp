@@ -62,6 +62,8 @@ TEST_CASE("each part grows with the number that it names, and no other part does
              [](config& it) { it.host.sequencing.limits.holdings_max *= 2; });
     check_of("limits.level_chunks_max",
              [](config& it) { it.host.sequencing.limits.level_chunks_max *= 2; });
+    check_of("limits.protections_max",
+             [](config& it) { it.host.sequencing.limits.protections_max *= 2; });
     check_of("limits.far_nodes_max",
              [](config& it) { it.host.sequencing.limits.far_nodes_max *= 2; });
     check_of("limits.products_max",
@@ -83,7 +85,7 @@ TEST_CASE("each part grows with the number that it names, and no other part does
 TEST_CASE("a part is as large as what it is made of") {
     config it;
     it.host.sequencing.limits.orders_max = 1'000'000;
-    CHECK(part_of(it, "orders") / mebibyte == (64'000'000 + 4 * (1 << 20)) / mebibyte);
+    CHECK(part_of(it, "orders") / mebibyte == ((64 + 40) * 1'000'000 + 4 * (1 << 20)) / mebibyte);
     it.host.stream_memory.bytes_max = 100 * mebibyte;
     CHECK(part_of(it, "streams") / mebibyte == 100);
     it.facility.connections_max = 1'000;

@@ -73,6 +73,7 @@ TEST_CASE("every word is the schema's, number for number") {
     check_words<command_kind>("command_kind");
     check_words<query_subject>("query_subject");
     check_words<time_in_force>("time_in_force");
+    check_words<order_type>("order_type");
     check_words<participant_outcome>("participant_outcome");
 }
 

@@ -299,3 +299,42 @@ TEST_CASE("of a command for all partitions each hears in a step of its own") {
     CHECK_FALSE(all.busy());
     CHECK(heard(2) == 1);
 }
+
+TEST_CASE("a stop waits, is amended and is cancelled in the partition of its market") {
+    two_partitions it;
+    for (std::uint32_t instrument = 1; instrument <= 2; ++instrument) {
+        const enter_advanced_order waiting = stop(it.order(1, instrument, buy, 110), 105);
+        it.tell(waiting);
+        REQUIRE(it.said.size() == 2);
+        CHECK(it.said[1].what.kind == event_kind::stop_entered);
+        const order_reference target{order_id::none, waiting.client_seq};
+        it.tell(amend_stop{session_id{1}, it.next(1), target, 106, 110, 4});
+        REQUIRE(it.said.size() == 2);
+        CHECK(it.said[1].what.kind == event_kind::trigger_amended);
+        it.tell(cancel_order{session_id{1}, it.next(1), target});
+        CHECK(it.said[0].what.kind == event_kind::order_cancelled);
+    }
+}
+
+TEST_CASE("a protection is set once for all partitions, and struck in each by itself") {
+    two_partitions it;
+    it.tell(set_protection{session_id{1}, it.next(1), product_id{1}, 1'000, 4, 0, 0});
+    REQUIRE(it.said.size() == 1);
+    CHECK(it.said[0].what.kind == event_kind::protection_set);
+    const auto strikes = [&](std::uint32_t instrument) {
+        it.tell(enter_quote{session_id{1}, it.next(1), instrument_id{instrument},
+                            self_trade_action::account_default, 90, 99, 5, 5});
+        it.tell(it.order(2, instrument, sell, 90));
+        int struck = 0;
+        for (const heard& each : it.said)
+            struck += each.what.kind == event_kind::protection_struck ? 1 : 0;
+        return struck == 1;
+    };
+    CHECK(strikes(1));
+    CHECK(strikes(2));
+    it.tell(enter_quote{session_id{1}, it.next(1), instrument_id{3},
+                        self_trade_action::account_default, 90, 99, 5, 5});
+    CHECK(it.refusal() == reject_reason::protection_struck);
+    it.tell(set_protection{session_id{1}, it.next(1), product_id{2}, 1'000, 4, 0, 0});
+    CHECK(it.refusal() == reject_reason::unknown_product);
+}

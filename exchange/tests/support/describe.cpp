@@ -80,6 +80,33 @@ std::string from(const trade_capture_report& it) {
                 "f" + text(it.firm), "with", "f" + text(it.counterparty), "s" + text(it.session),
                 text(it.side), at(it.quantity, it.price), text(it.role), "trade", text(it.trade));
 }
+std::string from(const order_terms& it) {
+    return line("terms", text(it.order), whose(it), text(it.side), "type", text(it.type), "trigger",
+                text(it.trigger_price), "shows", text(it.display_quantity), "least",
+                text(it.minimum_quantity), "until", text(it.expiry_yyyymmdd));
+}
+std::string from(const stop_entered& it) {
+    return line("waits", text(it.order), whose(it), text(it.side), at(it.open, it.price), "tif",
+                text(it.tif));
+}
+std::string from(const stop_triggered& it) {
+    return line("triggered", text(it.order), whose(it), text(it.side), at(it.open, it.price));
+}
+std::string from(const trigger_amended& it) {
+    return line("trigger", text(it.order), whose(it), text(it.side), "at", text(it.trigger_price),
+                by(it));
+}
+std::string from(const protection_set& it) {
+    return line("protected", "a" + text(it.account), "p" + text(it.product),
+                "s" + text(it.session) + '/' + text(it.client_seq), "within", text(it.window_ns),
+                "quantity", text(it.quantity_max), "delta", text(it.delta_max), "trades",
+                text(it.trades_max));
+}
+std::string from(const protection_struck& it) {
+    return line("struck", "a" + text(it.account), "p" + text(it.product),
+                "s" + text(it.session) + '/' + text(it.client_seq), "quantity", text(it.quantity),
+                "delta", text(it.delta), "trades", text(it.trades));
+}
 std::string from(const order_book_update& it) {
     return line("book", text(it.action), text(it.order), "i" + text(it.instrument), text(it.side),
                 at(it.open, it.price));

@@ -20,6 +20,10 @@ void with_order(event& it, const Body& body) {
         case event_kind::order_rejected: return body(it.order_rejected.order);
         case event_kind::order_executed: return body(it.order_executed.order);
         case event_kind::trade_capture_report: return body(it.trade_capture_report.order);
+        case event_kind::order_terms: return body(it.order_terms.order);
+        case event_kind::stop_entered: return body(it.stop_entered.order);
+        case event_kind::stop_triggered: return body(it.stop_triggered.order);
+        case event_kind::trigger_amended: return body(it.trigger_amended.order);
         case event_kind::order_book_update: return body(it.order_book_update.order);
         default: return;
     }
@@ -137,6 +141,8 @@ void duel::compare_whole() {
     complain(public_.compare_all(real_.state()));
     complain(compare_accounts());
     complain(compare_holdings());
+    complain(compare_orders());
+    complain(compare_stops());
     complain(compare_far_nodes());
 }
 
@@ -180,6 +186,7 @@ void duel::learn(const event& said, const event& expected) {
         case event_kind::order_cancelled:
             return note(said.order_cancelled, expected.order_cancelled);
         case event_kind::order_executed: return note(said.order_executed, expected.order_executed);
+        case event_kind::order_terms: return note(said.order_terms, expected.order_terms);
         default: return;
     }
 }
@@ -264,12 +271,54 @@ std::string duel::compare_holdings() const {
     return {};
 }
 
+// Also what no feed shows of them.
+std::string duel::compare_orders() const {
+    const book_memory& real = real_.state().memory;
+    for (const auto& [id, it] : model_.orders()) {
+        const order_index at = real.orders.find(real_of(id));
+        if (at == 0) return "an order is lost";
+        if (real.open_of(real.orders[at]) != it.open) return "more or less is open of an order";
+        if (!it.waits && real.orders[at].open != shown_of(it))
+            return "an order shows something else";
+        if (real.waits(at) != it.waits) return "an order waits, or does not";
+    }
+    return {};
+}
+
+// In the order in which they would be triggered.
+std::string duel::compare_stops() const {
+    const venue& real = real_.state();
+    for (std::uint32_t market = 1; market < real.markets.size(); ++market) {
+        const stop_book& stops = real.markets[market].stops;
+        std::size_t waiting = 0;
+        for (const order_side side : {order_side::buy, order_side::sell}) {
+            std::vector<order_id> found;
+            const level_memory& levels = real.memory.levels;
+            for (level_index at = stops.of(side).best(); at != 0;
+                 at = stops.of(side).after(levels, at)) {
+                for (order_index each = levels.chunks.level(at).first; each != 0;
+                     each = real.memory.orders[each].next) {
+                    found.push_back(real.memory.orders[each].id);
+                }
+            }
+            std::vector<order_id> expected = model_.stops_of(instrument_id{market}, side);
+            for (order_id& each : expected) each = real_of(each);
+            if (found != expected) return "stops wait in another order";
+            waiting += found.size();
+        }
+        if (waiting != stops.waiting()) return "a market miscounts its stops";
+        if (stops.has_traded()) return "trades are noted behind the command";
+    }
+    return {};
+}
+
 // How many there should be, the model takes from the core; but without far prices it is none.
 std::string duel::compare_far_nodes() const {
     const venue& real = real_.state();
     for (const market& each : real.markets) {
         for (const order_side side : {order_side::buy, order_side::sell}) {
-            if (each.book.of(side).has_far_levels()) return {};
+            if (each.book.of(side).has_far_levels() || each.stops.of(side).has_far_levels())
+                return {};
         }
     }
     return real.memory.levels.nodes.in_use() == 0 ? "" : "nodes for far prices are lost";

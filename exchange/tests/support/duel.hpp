@@ -82,6 +82,8 @@ private:
     [[nodiscard]] std::string compare_fills() const;
     [[nodiscard]] std::string compare_accounts() const;
     [[nodiscard]] std::string compare_holdings() const;
+    [[nodiscard]] std::string compare_orders() const;
+    [[nodiscard]] std::string compare_stops() const;
     [[nodiscard]] std::string compare_far_nodes() const;
 
     partition_limits limits_;

@@ -56,6 +56,24 @@ std::string code(const enter_quote& it) {
                   text(it.bid_price), text(it.ask_price), text(it.bid_quantity),
                   text(it.ask_quantity));
 }
+std::string code(const enter_advanced_order& it) {
+    return braces("enter_advanced_order", session(it.session), sequence(it.client_seq),
+                  instrument(it.instrument), text(it.side, "order_side"),
+                  text(it.type, "order_type"), text(it.tif, "time_in_force"),
+                  text(it.instruction, "execution_instruction"),
+                  text(it.self_trade, "self_trade_action"), text(it.price), text(it.trigger_price),
+                  text(it.quantity), text(it.display_quantity), text(it.minimum_quantity),
+                  text(it.expiry_yyyymmdd));
+}
+std::string code(const amend_stop& it) {
+    return braces("amend_stop", session(it.session), sequence(it.client_seq), target(it.target),
+                  text(it.trigger_price), text(it.price), text(it.quantity));
+}
+std::string code(const set_protection& it) {
+    return braces("set_protection", session(it.session), sequence(it.client_seq),
+                  text(it.product, "product_id"), text(static_cast<std::int64_t>(it.window_ns)),
+                  text(it.quantity_max), text(it.delta_max), text(it.trades_max));
+}
 std::string code(const define_product& it) {
     std::string bands = "{";
     for (std::uint32_t each = 0; each < it.bands; ++each) {

@@ -69,7 +69,7 @@ public:
                                 .command = Command::kind,
                                 .reason = why};
             if constexpr (requires { it.target; }) said.order = it.target.id;
-            else said.instrument = it.instrument;
+            else if constexpr (requires { it.instrument; }) said.instrument = it.instrument;
             both_say(it, {described(said)});
         } else {
             both_say(it, {described(admin_rejected{subject_of(it), Command::kind, why})});

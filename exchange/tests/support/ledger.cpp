@@ -3,6 +3,8 @@
 // See the header.
 #include <exchange/tests/support/ledger.hpp>
 
+#include <optional>
+
 namespace exchange::testing {
 namespace {
 
@@ -12,11 +14,24 @@ struct wish {
     contracts quantity;
 };
 
+// What the command at hand makes of an order.
+std::optional<wish> wish_of_amend(const command& it) {
+    if (const auto* amended = std::get_if<amend_order>(&it))
+        return wish{amended->price, amended->quantity};
+    if (const auto* amended = std::get_if<amend_stop>(&it))
+        return wish{amended->price, amended->quantity};
+    return std::nullopt;
+}
+
 wish wish_of(const command& it, order_side side) {
     if (const auto* entered = std::get_if<enter_order>(&it)) {
         const bool at_market = entered->type == order_type::market;
         const price_ticks any = side == order_side::buy ? price_ticks_max : -price_ticks_max;
         return {at_market ? any : entered->price, entered->quantity};
+    }
+    if (const auto* entered = std::get_if<enter_advanced_order>(&it)) {
+        const price_ticks any = side == order_side::buy ? price_ticks_max : -price_ticks_max;
+        return {is_at_market(entered->type) ? any : entered->price, entered->quantity};
     }
     if (const auto* quoted = std::get_if<enter_quote>(&it)) {
         if (side == order_side::buy) return {quoted->bid_price, quoted->bid_quantity};
@@ -36,7 +51,7 @@ ledger::entry& ledger::entry_of(const Message& it) {
     const auto known = open_.find(it.order);
     if (known != open_.end()) return known->second;
     const wish asked = wish_of(*command_, it.side);
-    return open_[it.order] = {asked.limit, asked.quantity, 0, it.side};
+    return open_[it.order] = {asked.limit, asked.quantity, 0, it.side, 0};
 }
 
 void ledger::close_if_done(order_id id) {
@@ -56,14 +71,40 @@ std::string ledger::hear(const order_amended& it) {
     if (it.reason == amend_reason::self_trade) {
         if (it.open >= own.open || it.open == 0) return "a decremented order did not shrink";
     } else {
-        const auto* asked = std::get_if<amend_order>(command_);
-        if (asked == nullptr) return "an order was amended without a request";
-        if (it.open + it.executed != asked->quantity || it.price != asked->price) {
-            return "an order was amended to something else than was asked";
-        }
-        own.limit = asked->price;
+        const auto asked = wish_of_amend(*command_);
+        if (!asked) return "an order was amended without a request";
+        if (it.open + it.executed != asked->quantity) return "another quantity was amended to";
+        // A stop that will be at the market has no limit to be amended.
+        const bool at_market = own.type == order_type::stop && own.executed == 0;
+        if (!at_market && it.price != asked->limit) return "another price was amended to";
+        if (!at_market) own.limit = asked->limit;
     }
     own.open = it.open;
+    return {};
+}
+
+std::string ledger::hear(const order_terms& it) {
+    entry& own = entry_of(it);
+    if (it.display_quantity != 0 && it.display_quantity >= own.open) return "it hides nothing";
+    if (it.minimum_quantity > own.open) return "it wants more than it is";
+    own.type = it.type;
+    own.least = it.minimum_quantity;
+    return {};
+}
+
+std::string ledger::hear(const stop_entered& it) {
+    const entry& own = entry_of(it);
+    if (!is_stop(own.type)) return "an order waits that is no stop";
+    if (own.open != it.open || own.executed != 0) return "another quantity waits";
+    return {};
+}
+
+std::string ledger::hear(const stop_triggered& it) {
+    entry& own = entry_of(it);
+    if (own.open != it.open) return "another quantity is triggered";
+    if (own.type == order_type::stop_limit && own.limit != it.price)
+        return "a stop has another limit";
+    own.limit = it.price;
     return {};
 }
 
@@ -71,12 +112,16 @@ std::string ledger::hear(const order_cancelled& it) {
     entry& own = entry_of(it);
     if (it.executed != own.executed) return "a cancel changed what was executed";
     if (it.cancelled != own.open) return "more or less was cancelled than was open";
+    const bool too_little = it.reason == cancel_reason::minimum_quantity;
+    if (too_little && own.executed != 0) return "less than the minimum was filled";
     open_.erase(it.order);
     return {};
 }
 
 std::string ledger::hear(const order_executed& it) {
     entry& own = entry_of(it);
+    if (it.role == execution_role::maker && own.executed < own.least)
+        return "an order rests of which less than its minimum was filled";
     if (it.quantity == 0 || it.quantity > own.open) return "a fill of more than was open";
     own.open -= it.quantity;
     own.executed += it.quantity;

@@ -37,10 +37,15 @@ private:
         contracts open;
         contracts executed;
         order_side side;
+        contracts least;  ///< Its minimum.
+        order_type type = order_type::limit;
     };
 
     std::string hear(const order_entered& it);
     std::string hear(const order_amended& it);
+    std::string hear(const order_terms& it);
+    std::string hear(const stop_entered& it);
+    std::string hear(const stop_triggered& it);
     std::string hear(const order_cancelled& it);
     std::string hear(const order_executed& it);
     std::string hear(const trade& it);

@@ -19,7 +19,13 @@ bool at_once(time_in_force it) {
 std::vector<event> model::apply(timestamp_ns now, const command& what) {
     said_.clear();
     now_ = now;
+    printed_.clear();
     std::visit([this](const auto& it) { handle(it); }, what);
+    withdraw_struck();
+    while (const std::optional<order_id> next = next_reached()) {
+        trigger(*next);
+        withdraw_struck();
+    }
     return said_;
 }
 
@@ -53,13 +59,17 @@ std::optional<price_ticks> model::best_of(const model_market& in, order_side sid
     return in.sells.empty() ? std::nullopt : std::optional{in.sells.begin()->first};
 }
 
-// The best price of each side first, at each price the oldest; buyers before sellers.
-std::vector<order_id> model::in_priority(const model_market& in) {
+// The best price of each side first, at each price the oldest; buyers before sellers, then stops.
+std::vector<order_id> model::in_priority(instrument_id in) const {
+    const model_market& market = markets_.at(in);
     std::vector<order_id> all;
-    for (auto at = in.buys.rbegin(); at != in.buys.rend(); ++at) {
+    for (auto at = market.buys.rbegin(); at != market.buys.rend(); ++at) {
         all.insert(all.end(), at->second.begin(), at->second.end());
     }
-    for (const auto& [price, ids] : in.sells) all.insert(all.end(), ids.begin(), ids.end());
+    for (const auto& [price, ids] : market.sells) all.insert(all.end(), ids.begin(), ids.end());
+    for (const order_side side : {order_side::buy, order_side::sell}) {
+        for (const order_id id : stops_of(in, side)) all.push_back(id);
+    }
     return all;
 }
 
@@ -68,7 +78,8 @@ model_side& model::side_of(const model_order& it) {
     return it.terms.side == order_side::buy ? in.buys : in.sells;
 }
 
-void model::put(const model_order& it) {
+void model::put(model_order& it) {
+    it.shown = std::min(it.display, it.open);
     side_of(it)[it.terms.price].push_back(it.id);
     if (!orders_.contains(it.id)) {
         by_name_.insert({{it.terms.session, it.terms.client_seq}, it.id});
@@ -214,12 +225,31 @@ void model::arrive(model_order it) {
     it.id = order_id{++last_order_};
     it.open = it.terms.quantity;
     it.executed = 0;
+    if (it.advanced) {
+        say(order_terms{it.id, it.trigger, it.terms.client_seq, it.terms.instrument, it.account,
+                        it.display, it.minimum, it.last_day, it.terms.session, it.terms.side,
+                        it.type});
+    }
+    if (it.waits) wait_for_trigger(it);
+    else go_its_way(it);
+}
+
+// One that was triggered is known by its name already.
+void model::go_its_way(model_order it) {
+    const bool listed = orders_.contains(it.id);
     const bool kill = it.terms.tif == time_in_force::fill_or_kill;
-    if (!kill || can_fill(it)) trade_against_book(it);
-    if (it.open == 0) return;
-    if (at_once(it.terms.tif)) {
-        say_cancelled(it, it.open,
-                      kill ? cancel_reason::fill_or_kill : cancel_reason::immediate_or_cancel);
+    const contracts least = kill ? it.open : it.minimum;
+    const bool enough = least == 0 || within_reach(it) >= least;
+    if (enough) trade_against_book(it);
+    if (it.open > 0 && (!enough || at_once(it.terms.tif))) {
+        cancel_reason why = cancel_reason::immediate_or_cancel;
+        if (!enough) why = cancel_reason::minimum_quantity;
+        if (kill) why = cancel_reason::fill_or_kill;
+        say_cancelled(it, it.open, why);
+        it.open = 0;
+    }
+    if (it.open == 0) {
+        if (listed) forget(it);
         return;
     }
     put(it);
@@ -230,29 +260,37 @@ void model::arrive(model_order it) {
     say_top(it.terms.instrument);
 }
 
-bool model::can_fill(const model_order& it) const {
+// As if it traded: what an iceberg hides comes to the end of its price, part by part.
+std::uint64_t model::within_reach(const model_order& it) const {
     const model_market& in = markets_.at(it.terms.instrument);
-    std::vector<order_id> queue;
+    std::vector<std::list<order_id>> levels;
     if (it.terms.side == order_side::buy) {
         for (const auto& [price, ids] : in.sells) {
-            if (price <= it.terms.price) queue.insert(queue.end(), ids.begin(), ids.end());
+            if (price <= it.terms.price) levels.push_back(ids);
         }
     } else {
         for (auto at = in.buys.rbegin(); at != in.buys.rend(); ++at) {
-            if (at->first >= it.terms.price) {
-                queue.insert(queue.end(), at->second.begin(), at->second.end());
-            }
+            if (at->first >= it.terms.price) levels.push_back(at->second);
         }
     }
     std::uint64_t found = 0;
-    for (const order_id id : queue) {
-        const model_order& other = orders_.at(id);
-        const bool trades =
-            !is_own(it.account, other.account) || it.terms.self_trade == self_trade_action::allow;
-        if (trades) found += other.open;
-        else if (it.terms.self_trade != self_trade_action::cancel_resting) break;
+    std::map<order_id, contracts> taken;
+    for (std::list<order_id>& queue : levels) {
+        for (; !queue.empty() && found < it.open; queue.pop_front()) {
+            const model_order& other = orders_.at(queue.front());
+            const bool own = it.terms.self_trade != self_trade_action::allow &&
+                             is_own(it.account, other.account);
+            if (own && it.terms.self_trade != self_trade_action::cancel_resting) return found;
+            if (own) continue;
+            contracts& before = taken[other.id];
+            const contracts left = other.open - before;
+            const contracts part = before == 0 ? shown_of(other) : std::min(left, other.display);
+            found += part;
+            before += part;
+            if (part < left) queue.push_back(other.id);
+        }
     }
-    return found >= it.open;
+    return found;
 }
 
 void model::trade_against_book(model_order& it) {
@@ -279,11 +317,7 @@ void model::meet_own(model_order& it, order_id resting) {
         if (other.open == less) {
             cancel(resting, cancel_reason::self_trade);
         } else {
-            other.open -= less;
-            say_amended(other, amend_priority::kept, amend_reason::self_trade);
-            say_book(other, book_action::modify);
-            say_level(other);
-            say_top(other.terms.instrument);
+            lessen(other, other.open - less, amend_reason::self_trade, {});
         }
         if (it.open == less) {
             say_cancelled(it, less, cancel_reason::self_trade);
@@ -305,19 +339,23 @@ void model::meet_own(model_order& it, order_id resting) {
 
 void model::fill(model_order& taker, order_id resting) {
     model_order maker = orders_.at(resting);
-    const contracts quantity = std::min(taker.open, maker.open);
+    const contracts quantity = std::min(taker.open, shown_of(maker));
     const std::int64_t bought =
         taker.terms.side == order_side::buy ? std::int64_t{quantity} : -std::int64_t{quantity};
     taker.open -= quantity;
     taker.executed += quantity;
     maker.open -= quantity;
     maker.executed += quantity;
+    if (maker.display != 0) maker.shown -= quantity;
     orders_.at(resting) = maker;
     accounts_.at(taker.account).position[taker.terms.instrument] += bought;
     accounts_.at(maker.account).position[taker.terms.instrument] -= bought;
     if (maker.open == 0) take(maker);
+    else if (shown_of(maker) == 0) take_from_level(maker);
     model_market& in = markets_.at(maker.terms.instrument);
     const price_ticks price = maker.terms.price;
+    printed_.emplace_back(maker.terms.instrument, price);
+    if (maker.is_quote) count_quoted(maker, quantity);
     in.day.open = in.day.trades == 0 ? price : in.day.open;
     in.day.high = in.day.trades == 0 ? price : std::max(in.day.high, price);
     in.day.low = in.day.trades == 0 ? price : std::min(in.day.low, price);
@@ -334,10 +372,11 @@ void model::fill(model_order& taker, order_id resting) {
     const bool buys = taker.terms.side == order_side::buy;
     say_captured(buys ? taker : maker, buys ? maker : taker, maker, quantity);
     say_captured(buys ? maker : taker, buys ? taker : maker, maker, quantity);
-    say_book(maker, maker.open == 0 ? book_action::erase : book_action::modify);
+    say_book(maker, shown_of(maker) == 0 ? book_action::erase : book_action::modify);
     say_level(maker);
     say(in.day);
     say_top(maker.terms.instrument);
+    if (maker.open != 0 && shown_of(maker) == 0) show_more(maker);
 }
 
 }  // namespace exchange::testing

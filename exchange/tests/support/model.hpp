@@ -37,7 +37,18 @@ struct model_order {
     contracts open;
     contracts executed;
     bool is_quote;
+    bool advanced;  ///< Entered as one; the rest is of those.
+    order_type type;
+    price_ticks trigger;
+    contracts display;  ///< 0: all.
+    contracts shown;    ///< At the moment, if it rests and does not show all.
+    contracts minimum;
+    std::uint32_t last_day;
+    bool waits;  ///< For its trigger.
 };
+
+/// What the public sees of an order that rests.
+inline contracts shown_of(const model_order& it) { return it.display == 0 ? it.open : it.shown; }
 
 /// Orders by price, at each price the oldest first.
 using model_side = std::map<price_ticks, std::list<order_id>>;
@@ -54,6 +65,18 @@ struct model_market {
     top_of_book told{};
     model_side buys;
     model_side sells;
+    std::list<order_id> stops;  ///< In the order in which they came, or were changed.
+};
+
+struct model_protection {
+    struct fill {
+        timestamp_ns at;
+        std::int64_t bought;  ///< Less sold.
+    };
+
+    set_protection terms;
+    std::vector<fill> fills;  ///< Of the window that began last.
+    bool struck = false;
 };
 
 struct model_session {
@@ -76,6 +99,13 @@ struct model_request {
     client_sequence client_seq = client_sequence::none;
 };
 
+/// What a stop is to become.
+struct stop_wish {
+    price_ticks trigger;
+    price_ticks price;
+    contracts quantity;
+};
+
 /// Which of an account's two allowances a message takes from.
 enum class model_message : std::uint8_t { entry, cancel };
 
@@ -90,6 +120,7 @@ public:
     /// the one thing about the core that its model has to be told. Before each command.
     void far_nodes_left(std::uint32_t count) { far_nodes_left_ = count; }
 
+    /// Those that rest, and stops that wait.
     [[nodiscard]] const std::map<order_id, model_order>& orders() const { return orders_; }
 
     /// Defined, and not retired.
@@ -97,7 +128,10 @@ public:
 
     [[nodiscard]] std::int64_t position_of(account_id whose, instrument_id in) const;
 
-    /// What rests of an account in a market.
+    /// Stops that wait, in the order in which a price that moves reaches them.
+    [[nodiscard]] std::vector<order_id> stops_of(instrument_id in, order_side side) const;
+
+    /// What rests or waits of an account in a market.
     [[nodiscard]] contracts_total open_of(account_id whose, instrument_id in,
                                           order_side side) const;
 
@@ -107,6 +141,9 @@ private:
     void handle(const cancel_order& it);
     void handle(const cancel_orders& it);
     void handle(const enter_quote& it);
+    void handle(const enter_advanced_order& it);
+    void handle(const amend_stop& it);
+    void handle(const set_protection& it);
     void handle(const define_product& it);
     void handle(const define_instrument& it);
     void handle(const define_account& it);
@@ -125,6 +162,16 @@ private:
     reject_reason why_not(const cancel_order& it);
     reject_reason why_not(const cancel_orders& it);
     reject_reason why_not(const enter_quote& it);
+    reject_reason why_not(const enter_advanced_order& it);
+    reject_reason why_not(const amend_stop& it);
+    reject_reason why_not(const set_protection& it);
+    reject_reason why_no_terms(const enter_advanced_order& it) const;
+    reject_reason why_no_trigger(const model_market& in, price_ticks trigger) const;
+    bool is_passed(const model_market& in, order_side side, price_ticks trigger) const;
+    bool has_stop_room(instrument_id in, order_side side, price_ticks trigger) const;
+    reject_reason change_stop(model_order& old, const stop_wish& to, model_request by);
+    reject_reason why_not_more(const model_order& old, const stop_wish& to,
+                               const model_account& whose) const;
     reject_reason withdraw(const enter_quote& it);
     reject_reason why_no_message(session_id from, client_sequence seq, model_message what);
     bool has_allowance(model_account& whose, model_message what) const;
@@ -146,16 +193,29 @@ private:
     bool is_own(account_id one, account_id other) const;
     std::optional<price_ticks> best_of(const model_market& in, order_side side) const;
     std::optional<price_ticks> market_limit(const model_market& in, order_side side) const;
+    std::optional<price_ticks> market_limit(const model_market& in, order_side side,
+                                            price_ticks from) const;
+    price_ticks value_at_trigger(const model_market& in, order_side side,
+                                 price_ticks trigger) const;
 
     bool has_holding(account_id whose, instrument_id in) const;
     bool has_room(instrument_id in, order_side side, price_ticks price) const;
     std::size_t chunks_in_use() const;
 
     void arrive(model_order it);
+    void go_its_way(model_order it);
+    void wait_for_trigger(const model_order& it);
+    std::optional<order_id> next_reached() const;
+    void trigger(order_id id);
+    void show_more(model_order& it);
+    void lessen(model_order& it, contracts open, amend_reason reason, model_request by);
     void trade_against_book(model_order& it);
     void meet_own(model_order& it, order_id resting);
     void fill(model_order& taker, order_id resting);
-    bool can_fill(const model_order& it) const;
+    std::uint64_t within_reach(const model_order& it) const;
+    bool is_struck(account_id whose, instrument_id in) const;
+    void count_quoted(const model_order& maker, contracts quantity);
+    void withdraw_struck();
     void change(model_order& old, const amend_order& how);
     void cancel(order_id id, cancel_reason reason, model_request by = {});
     std::size_t cancel_where(const std::function<bool(const model_order&)>& wanted,
@@ -197,9 +257,9 @@ private:
     }
 
     std::vector<order_id> find(session_id from, const order_reference& target) const;
-    static std::vector<order_id> in_priority(const model_market& in);
+    std::vector<order_id> in_priority(instrument_id in) const;
     model_side& side_of(const model_order& it);
-    void put(const model_order& it);
+    void put(model_order& it);
     void take(const model_order& it);
     void take_from_level(const model_order& it);
     void forget(const model_order& it);
@@ -213,7 +273,9 @@ private:
     std::uint64_t last_order_ = 0;
     std::uint64_t last_trade_ = 0;
     std::vector<event> said_;
-    std::map<order_id, model_order> orders_;  // Those that rest; in the order in which they came.
+    std::vector<std::pair<instrument_id, price_ticks>> printed_;  // By the command at hand.
+    std::map<order_id, model_order>
+        orders_;  // Those that rest or wait; in the order in which they came.
     std::multimap<std::pair<session_id, client_sequence>, order_id> by_name_;
     std::map<account_id, std::set<order_id>> by_account_;
     std::set<std::pair<account_id, instrument_id>> holdings_;
@@ -221,6 +283,9 @@ private:
     std::map<instrument_id, model_market> markets_;
     std::map<account_id, model_account> accounts_;
     std::map<session_id, model_session> sessions_;
+    std::map<std::pair<account_id, product_id>, model_protection> protections_;
+    std::vector<std::pair<account_id, product_id>> struck_;
+    std::vector<protection_struck> struck_said_;  // Of each of them.
 };
 
 }  // namespace exchange::testing

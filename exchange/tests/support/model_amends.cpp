@@ -3,6 +3,8 @@
 // The model, continued: an order that becomes another one.
 #include <exchange/tests/support/model.hpp>
 
+#include <algorithm>
+
 namespace exchange::testing {
 
 void model::handle(const amend_order& it) {
@@ -22,6 +24,7 @@ reject_reason model::why_not(const amend_order& it) {
     const model_market& in = markets_.at(old.terms.instrument);
     if (old.is_quote) return part_of_quote;
     if (const auto why = why_no_market(old.terms.instrument); why != none) return why;
+    if (old.waits) return change_stop(old, {old.trigger, it.price, it.quantity}, asked_by(it));
     // In 64 bits: what was executed and what is open may have come from different quantities.
     const std::uint64_t all = std::uint64_t{old.executed} + old.open;
     const bool only_less = it.price == old.terms.price && it.quantity <= all;
@@ -35,11 +38,7 @@ reject_reason model::why_not(const amend_order& it) {
     }
     const contracts open = it.quantity - old.executed;
     if (only_less) {
-        old.open = open;
-        say_amended(old, amend_priority::kept, amend_reason::requested, asked_by(it));
-        say_book(old, book_action::modify);
-        say_level(old);
-        say_top(old.terms.instrument);
+        lessen(old, open, amend_reason::requested, asked_by(it));
         return none;
     }
     if (const auto why = why_no_value(in, old.terms.side, it.price, it.quantity); why != none) {
@@ -59,6 +58,18 @@ reject_reason model::why_not(const amend_order& it) {
     if (!has_room(old.terms.instrument, old.terms.side, it.price)) return at_capacity;
     change(old, it);
     return none;
+}
+
+// What is hidden goes first, and the public hears only of what it could see.
+void model::lessen(model_order& it, contracts open, amend_reason reason, model_request by) {
+    const contracts before = shown_of(it);
+    it.open = open;
+    it.shown = std::min(it.shown, open);
+    say_amended(it, amend_priority::kept, reason, by);
+    if (it.display != 0 && shown_of(it) == before) return;
+    say_book(it, book_action::modify);
+    say_level(it);
+    say_top(it.terms.instrument);
 }
 
 void model::change(model_order& old, const amend_order& how) {

@@ -7,6 +7,11 @@ namespace exchange::testing {
 
 void model::cancel(order_id id, cancel_reason reason, model_request by) {
     const model_order it = orders_.at(id);
+    if (it.waits) {
+        markets_.at(it.terms.instrument).stops.remove(id);
+        forget(it);
+        return say_cancelled(it, it.open, reason, by);
+    }
     take(it);
     say_cancelled(it, it.open, reason, by);
     say_book(it, book_action::erase);
@@ -123,6 +128,7 @@ reject_reason model::why_not(const enter_quote& it) {
     if (two && it.bid_price >= it.ask_price) return invalid_combination;
 
     const model_account& whose = account_of(it.session);
+    if (is_struck(whose.terms.account, it.instrument)) return protection_struck;
     const order_id old[2] = {quote_of(whose.terms.account, it.instrument, order_side::buy),
                              quote_of(whose.terms.account, it.instrument, order_side::sell)};
     std::int64_t more_orders = 0;

@@ -28,13 +28,21 @@ bool model::has_holding(account_id whose, instrument_id in) const {
 std::size_t model::chunks_in_use() const {
     // No more than orders, and counting them all takes long.
     if (orders_.size() + 2 <= limits_.level_chunks_max) return orders_.size();
-    std::set<std::tuple<instrument_id, order_side, std::int64_t>> found;
+    enum class part : std::uint8_t { bids, asks, stops_to_buy, stops_to_sell };
+    std::set<std::tuple<instrument_id, part, std::int64_t>> found;
     for (const auto& [id, in] : markets_) {
         for (const auto& [price, unused] : in.buys) {
-            found.insert({id, order_side::buy, chunk_at(order_side::buy, price)});
+            found.insert({id, part::bids, chunk_at(order_side::buy, price)});
         }
         for (const auto& [price, unused] : in.sells) {
-            found.insert({id, order_side::sell, chunk_at(order_side::sell, price)});
+            found.insert({id, part::asks, chunk_at(order_side::sell, price)});
+        }
+        for (const order_id stop : in.stops) {
+            const model_order& it = orders_.at(stop);
+            const bool buys = it.terms.side == order_side::buy;
+            // Those to buy begin with the lowest, as asks do.
+            found.insert({id, buys ? part::stops_to_buy : part::stops_to_sell,
+                          chunk_at(opposite(it.terms.side), it.trigger)});
         }
     }
     return found.size();
@@ -47,6 +55,18 @@ bool model::has_room(instrument_id in, order_side side, price_ticks price) const
         if (chunk_at(side, taken) == chunk_at(side, price)) return true;
     }
     return false;
+}
+
+bool model::has_stop_room(instrument_id in, order_side side, price_ticks trigger) const {
+    if (chunks_in_use() < limits_.level_chunks_max && far_nodes_left_ >= 7) return true;
+    const auto chunk = [](const model_order& it) {
+        return chunk_at(opposite(it.terms.side), it.trigger);
+    };
+    const std::list<order_id>& stops = markets_.at(in).stops;
+    return std::any_of(stops.begin(), stops.end(), [&](order_id id) {
+        const model_order& it = orders_.at(id);
+        return it.terms.side == side && chunk(it) == chunk_at(opposite(side), trigger);
+    });
 }
 
 reject_reason model::why_no_message(session_id from, client_sequence seq, model_message what) {
@@ -92,6 +112,11 @@ reject_reason model::why_no_market(instrument_id in) const {
 
 // How far a market order goes: not beyond the collar, and not beyond the band around the best price.
 std::optional<price_ticks> model::market_limit(const model_market& in, order_side side) const {
+    return market_limit(in, side, best_of(in, opposite(side)).value_or(in.terms.settlement_price));
+}
+
+std::optional<price_ticks> model::market_limit(const model_market& in, order_side side,
+                                               price_ticks from) const {
     const define_instrument& terms = in.terms;
     const bool buys = side == order_side::buy;
     std::vector<price_ticks> limits;
@@ -99,7 +124,6 @@ std::optional<price_ticks> model::market_limit(const model_market& in, order_sid
         limits.push_back(terms.settlement_price + (buys ? terms.collar : -terms.collar));
     }
     if (terms.market_band > 0) {
-        const price_ticks from = best_of(in, opposite(side)).value_or(terms.settlement_price);
         limits.push_back(from + (buys ? terms.market_band : -terms.market_band));
     }
     if (limits.empty()) return std::nullopt;

@@ -16,7 +16,7 @@ void model::end_market(instrument_id in, cancel_reason why) {
     model_market& market = markets_.at(in);
     market.phase = market_phase::ended;
     say(phase_changed{in, market_phase::ended});
-    for (const order_id id : in_priority(market)) cancel(id, why);
+    for (const order_id id : in_priority(in)) cancel(id, why);
 }
 
 void model::handle(const expire_instruments& it) {
@@ -26,6 +26,11 @@ void model::handle(const expire_instruments& it) {
             end_market(id, cancel_reason::expired);
         }
     }
+    std::vector<order_id> over;
+    for (const auto& [id, it] : orders_) {
+        if (it.last_day != 0 && now_ >= end_of_day(it.last_day)) over.push_back(id);
+    }
+    for (const order_id id : over) cancel(id, cancel_reason::expired);
 }
 
 void model::handle(const retire& it) {

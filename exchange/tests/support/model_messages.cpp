@@ -36,7 +36,7 @@ void model::say_captured(const model_order& it, const model_order& other, const 
 
 void model::say_book(const model_order& it, book_action action) {
     say(order_book_update{it.id, it.terms.price, it.terms.instrument,
-                          action == book_action::erase ? 0 : it.open, it.terms.side, action});
+                          action == book_action::erase ? 0 : shown_of(it), it.terms.side, action});
 }
 
 void model::say_level(const model_order& it) {
@@ -44,7 +44,7 @@ void model::say_level(const model_order& it) {
     const model_side& side = side_of(it);
     if (const auto at = side.find(it.terms.price); at != side.end()) {
         for (const order_id id : at->second) {
-            made.quantity += orders_.at(id).open;
+            made.quantity += shown_of(orders_.at(id));
             ++made.orders;
         }
     }
@@ -57,13 +57,13 @@ void model::say_top(instrument_id in) {
     if (!market.buys.empty()) {
         const auto& [price, ids] = *market.buys.rbegin();
         made.bid_price = price;
-        for (const order_id id : ids) made.bid_quantity += orders_.at(id).open;
+        for (const order_id id : ids) made.bid_quantity += shown_of(orders_.at(id));
         made.bid_orders = static_cast<std::uint32_t>(ids.size());
     }
     if (!market.sells.empty()) {
         const auto& [price, ids] = *market.sells.begin();
         made.ask_price = price;
-        for (const order_id id : ids) made.ask_quantity += orders_.at(id).open;
+        for (const order_id id : ids) made.ask_quantity += shown_of(orders_.at(id));
         made.ask_orders = static_cast<std::uint32_t>(ids.size());
     }
     const top_of_book& told = market.told;

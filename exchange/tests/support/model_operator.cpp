@@ -64,7 +64,7 @@ void model::handle(const end_day& it) {
     };
     if (!answer(it, number(it.instrument), why_not())) return;
     model_market& in = markets_.at(it.instrument);
-    for (const order_id id : in_priority(in)) {
+    for (const order_id id : in_priority(it.instrument)) {
         if (orders_.at(id).terms.tif == time_in_force::day) cancel(id, cancel_reason::day_ended);
     }
     in.day = {};

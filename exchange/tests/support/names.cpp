@@ -13,6 +13,9 @@ std::string_view name_of(command_kind it) {
         case cancel_order: return "cancel_order";
         case cancel_orders: return "cancel_orders";
         case enter_quote: return "enter_quote";
+        case enter_advanced_order: return "enter_advanced_order";
+        case amend_stop: return "amend_stop";
+        case set_protection: return "set_protection";
         case define_product: return "define_product";
         case define_instrument: return "define_instrument";
         case define_account: return "define_account";
@@ -38,6 +41,12 @@ std::string_view name_of(event_kind it) {
         case order_rejected: return "order_rejected";
         case order_executed: return "order_executed";
         case trade_capture_report: return "trade_capture_report";
+        case order_terms: return "order_terms";
+        case stop_entered: return "stop_entered";
+        case stop_triggered: return "stop_triggered";
+        case trigger_amended: return "trigger_amended";
+        case protection_set: return "protection_set";
+        case protection_struck: return "protection_struck";
         case order_book_update: return "order_book_update";
         case price_level_update: return "price_level_update";
         case top_of_book: return "top_of_book";
@@ -87,6 +96,10 @@ std::string_view name_of(reject_reason it) {
         case nothing_to_cancel: return "nothing_to_cancel";
         case out_of_use: return "out_of_use";
         case not_changeable: return "not_changeable";
+        case invalid_expiry: return "invalid_expiry";
+        case trigger_passed: return "trigger_passed";
+        case not_waiting: return "not_waiting";
+        case protection_struck: return "protection_struck";
     }
     return "";
 }
@@ -106,6 +119,10 @@ std::string_view name_of(cancel_reason it) {
         case day_ended: return "day_ended";
         case expired: return "expired";
         case retired: return "retired";
+        case minimum_quantity: return "minimum_quantity";
+        case no_price_protection: return "no_price_protection";
+        case at_capacity: return "at_capacity";
+        case protection: return "protection";
     }
     return "";
 }

@@ -88,11 +88,13 @@ std::string public_book::compare_level(const venue& real, const place& where) co
     const price_level& truth = levels.chunks.level(index);
 
     contracts_total sum = 0;
+    std::uint32_t advanced = 0;
     std::size_t at = 0;
     order_index before = 0;
     for (order_index each = truth.first; each != 0; each = real.memory.orders[each].next, ++at) {
         const order& it = real.memory.orders[each];
         sum += it.open;
+        advanced += it.advanced;
         if (it.previous != before) return "the list of a level is torn";
         if (it.price != where.price || it.side != where.side || it.level != index) {
             return "an order stands at a level that is not its own";
@@ -105,6 +107,7 @@ std::string public_book::compare_level(const venue& real, const place& where) co
     if (truth.last != before) return "a level does not know its last order";
     if (at != told->orders.size()) return "the feed has orders that the level has not";
     if (truth.orders != at || truth.quantity != sum) return "the sums of a level are wrong";
+    if (truth.advanced != advanced) return "a level miscounts its advanced orders";
     if (told->count != at || told->quantity != sum) return "the feed by price has other sums";
     return {};
 }
@@ -151,6 +154,7 @@ std::string public_book::compare_all(const venue& real) const {
         std::string wrong = compare_top(real, instrument);
         if (!wrong.empty()) return wrong;
     }
+    for (const market& each : real.markets) resting += each.stops.waiting();
     if (resting != real.memory.orders.in_use()) return "an order is in the slab and in no book";
     return {};
 }

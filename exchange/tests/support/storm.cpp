@@ -3,6 +3,7 @@
 // See the header.
 #include <exchange/tests/support/storm.hpp>
 
+#include <algorithm>
 #include <iterator>
 
 namespace exchange::testing {
@@ -76,6 +77,7 @@ partition_limits storm::limits() const {
     limits.sessions_max = 512;
     limits.orders_max = 320;  // Few enough to run out of.
     limits.holdings_max = 1'024;
+    limits.protections_max = 1'024;
     limits.level_chunks_max = 512;
     limits.far_nodes_max = 4'096;
     limits.client_index_key = random_;
@@ -91,8 +93,9 @@ partition_limits storm::limits() const {
         // Of each kind of memory, some episode has too little.
         const auto some = static_cast<std::uint32_t>(random_ >> 32);
         limits.orders_max = 60;
+        limits.protections_max = 12;
         limits.holdings_max = accounts() * 3u - some % accounts();
-        limits.level_chunks_max = 4 + some / 256 % 16;
+        limits.level_chunks_max = 3 + some / 256 % 10;
         limits.far_nodes_max = 14 + some / 4'096 % 16;
     }
     return limits;
@@ -238,6 +241,11 @@ enter_order storm::any_order() {
     return it;
 }
 
+command storm::any_entry() {
+    if (chance(cramped() ? 600 : 300)) return any_advanced_order();
+    return any_order();
+}
+
 enter_quote storm::any_quote() {
     enter_quote it{};
     it.session = any_session();
@@ -290,15 +298,21 @@ step storm::aimed(const model& at, bool amend) {
         return made;
     }
     price_ticks price = past || chance(400) ? any_price() : resting->terms.price;
-    if (climate_ == storm_climate::cramped && chance(300)) price += 64 * (1 + below(3));
+    if (cramped() && chance(300)) price += 64 * (1 + below(3));
     if (chance(4)) price = -price_ticks_max - 1;
     contracts quantity = any_quantity();
     if (!past && chance(700)) {
         const contracts all = resting->executed + resting->open;
-        quantity = chance(300) ? all + 1 + below(30) : all - below(resting->open + 2) + 1;
+        const std::uint32_t larger = resting->waits ? 500 : 300;
+        quantity = chance(larger) ? all + 1 + below(30) : all - below(resting->open + 2) + 1;
         if (chance(300)) quantity -= quantity % 5;
     }
-    made.what = amend_order{from, seq, target, price, quantity};
+    const bool hides = past || resting->display != 0;
+    if (hides) quantity = std::min(quantity, 1'000u);  // Or a sweep would go on for ever.
+    const amend_order plain{from, seq, target, price, quantity};
+    const bool waits = !past && resting->waits;
+    if (chance(waits ? 600 : 15)) made.what = any_stop_change(past ? nullptr : resting, plain);
+    else made.what = plain;
     return made;
 }
 
@@ -308,14 +322,15 @@ step storm::next(const model& at) {
     const weights often = weights_of(shape_);
     // A book that grows without end would slow the model down, and end in one kind of refusal.
     const bool crowded = at.orders().size() > orders_wanted() && !chance(100);
-    const bool cramped = climate_ == storm_climate::cramped;
-    const std::uint32_t by_operator = restless() ? 180 : cramped ? 25 : often.by_operator;
+    const std::uint32_t by_operator = restless() ? 180 : cramped() ? 25 : often.by_operator;
     const bool hasty = climate_ == storm_climate::hasty;
     const std::uint32_t mass_cancel = restless() || hasty ? 20 : often.mass_cancel;
     // One that is bare gives nothing to aim at.
-    if (at.orders().size() < 8 && chance(500)) return {now_, any_order(), {}};
+    if (at.orders().size() < 8 && chance(500)) return {now_, any_entry(), {}};
     std::uint32_t roll = below(1'000);
     if (now_ >= midnight && chance(5)) return {now_, expire_instruments{}, {}};
+    if (chance(12)) return {now_, any_protection(), {}};
+    if (chance(4)) return {now_, any_price_protection(), {}};
     if (crowded) return aimed(at, false);
     if (roll < often.cancel) return aimed(at, false);
     roll -= often.cancel;
@@ -325,7 +340,7 @@ step storm::next(const model& at) {
     roll -= often.quote;
     if (roll < by_operator) return {now_, operator_command(), {}};
     roll -= by_operator;
-    if (roll >= mass_cancel) return {now_, any_order(), {}};
+    if (roll >= mass_cancel) return {now_, any_entry(), {}};
     return {now_, any_mass_cancel(), {}};
 }
 

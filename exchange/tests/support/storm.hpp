@@ -69,6 +69,7 @@ private:
     [[nodiscard]] client_sequence next_seq(session_id of);
     [[nodiscard]] client_sequence any_jump(std::uint64_t& last);
     [[nodiscard]] bool restless() const { return climate_ == storm_climate::restless; }
+    [[nodiscard]] bool cramped() const { return climate_ == storm_climate::cramped; }
     [[nodiscard]] bool sees_midnight() const {
         return climate_ == storm_climate::mild || restless();
     }
@@ -78,6 +79,15 @@ private:
     [[nodiscard]] price_ticks any_price();
     [[nodiscard]] contracts any_quantity();
     [[nodiscard]] enter_order any_order();
+    [[nodiscard]] command any_entry();
+    [[nodiscard]] set_protection any_protection();
+    [[nodiscard]] define_instrument any_price_protection();
+    [[nodiscard]] enter_advanced_order any_advanced_order();
+    void make_stop(enter_advanced_order& it);
+    [[nodiscard]] price_ticks any_trigger(order_side side, instrument_id in);
+    [[nodiscard]] contracts any_part(contracts quantity);
+    [[nodiscard]] std::uint32_t any_last_day();
+    [[nodiscard]] amend_stop any_stop_change(const model_order* resting, const amend_order& plain);
     [[nodiscard]] enter_quote any_quote();
     [[nodiscard]] cancel_orders any_mass_cancel();
     [[nodiscard]] std::vector<command> definitions() const;

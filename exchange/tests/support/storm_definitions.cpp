@@ -176,8 +176,8 @@ define_instrument storm::any_terms_change() {
     const bool sparse = shape_ == storm_shape::wide_sparse;
     it.settlement_price = 980 + below(40);
     it.collar = sparse ? any_of<price_ticks>({0, 0, 200, 1'000'000})
-                       : any_of<price_ticks>({0, 200, 200, 30, 8});
-    it.market_band = any_of<price_ticks>({0, 3, 50});
+                       : any_of<price_ticks>({0, 0, 0, 200, 200, 30, 8});
+    it.market_band = any_of<price_ticks>({0, 0, 3, 50});
     it.lone_orders = lone_order_policy{static_cast<std::uint8_t>(below(2))};
     if (chance(200)) it.order_quantity_max = 30;
     if (chance(200)) it.order_value_max = 100'000;

@@ -79,8 +79,7 @@ retire storm::any_retirement() {
 
 set_position storm::any_position() {
     // Where holdings are few, for the market that nobody has traded in yet.
-    const bool cramped = climate_ == storm_climate::cramped;
-    set_position it{whose(), instrument_id{cramped ? 4 : 4 + below(3)}, 0};
+    set_position it{whose(), instrument_id{cramped() ? 4 : 4 + below(3)}, 0};
     if (chance(400)) it.instrument = any_market();
     it.position = std::int64_t{below(400)} - 200;
     if (chance(150)) {

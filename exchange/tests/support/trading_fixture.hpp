@@ -62,6 +62,38 @@ inline constexpr instrument_id future{1};
             .on_disconnect = disconnect_policy::cancel_orders};
 }
 
+/// The same order with room for advanced terms, and none of them yet.
+[[nodiscard]] inline enter_advanced_order advanced(const enter_order& it) {
+    return {.session = it.session,
+            .client_seq = it.client_seq,
+            .instrument = it.instrument,
+            .side = it.side,
+            .type = it.type,
+            .tif = it.tif,
+            .instruction = it.instruction,
+            .self_trade = it.self_trade,
+            .price = it.price,
+            .trigger_price = 0,
+            .quantity = it.quantity,
+            .display_quantity = 0,
+            .minimum_quantity = 0,
+            .expiry_yyyymmdd = 0};
+}
+
+/// The same order, which waits for `trigger` before it arrives.
+[[nodiscard]] inline enter_advanced_order stop(const enter_order& it, price_ticks trigger) {
+    enter_advanced_order made = advanced(it);
+    made.type = it.type == order_type::market ? order_type::stop : order_type::stop_limit;
+    made.trigger_price = trigger;
+    return made;
+}
+
+[[nodiscard]] inline enter_advanced_order iceberg(const enter_order& it, contracts display) {
+    enter_advanced_order made = advanced(it);
+    made.display_quantity = display;
+    return made;
+}
+
 /// Product 1, future 1 in continuous trading, accounts and sessions 1 to 4, each its own firm.
 class trading_fixture {
 public:
