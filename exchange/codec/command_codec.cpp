@@ -13,7 +13,7 @@ message_rejected refusal_of(std::span<const std::byte> bytes, const decode_fault
     // Each command of a client begins with its sequence, so it can be told though the rest is torn.
     const bool of_client = header.schema_id == order_entry::schema_id &&
                            header.template_id >= order_entry::enter_order_reader::template_id &&
-                           header.template_id <= order_entry::set_protection_reader::template_id;
+                           header.template_id <= order_entry::enter_quotes_reader::template_id;
     const auto body = bytes.subspan(sbe::header_bytes);
     if (of_client && header.block_length >= sizeof(client_sequence) &&
         body.size() >= sizeof(client_sequence))

@@ -4,6 +4,7 @@
 #include <exchange/net/application/order_entry_host.hpp>
 
 #include <exchange/codec/event_codec.hpp>
+#include <exchange/codec/mass_quote_codec.hpp>
 #include <exchange/codec/participant_codec.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
 
@@ -75,6 +76,9 @@ std::optional<message_rejected> order_entry_host::take(
         const command_origin origin{from.who().session, from.epoch(), 0};
         fault = decode_client_command(message, origin.session,
                                       [&](const auto& command) { begin(origin, command); });
+        if (fault.error == decode_error::unexpected_message)
+            fault = decode_mass_quote(
+                message, [&](const enter_quotes& several) { begin_quotes(origin, several); });
     }
     if (fault.error == decode_error::none) return std::nullopt;
     // A question that could be read was answered before.
@@ -84,6 +88,22 @@ std::optional<message_rejected> order_entry_host::take(
     }
     ++malformed_;
     return refusal_of(message, fault);
+}
+
+void order_entry_host::begin_quotes(const command_origin& from, const enter_quotes& what) noexcept {
+    gyre::expects(!ended_, "nothing follows the end of the day");
+    quoting_ = from;
+    quotes_ = what;
+    next_quote_ = 0;
+    quote_some();
+    if (busy()) wait_for_rest();
+}
+
+// As much as a step of one command may take, each of them may: so not many at once.
+void order_entry_host::quote_some() noexcept {
+    constexpr int at_once = 8;
+    for (int each = 0; each < at_once && quotes_left() && !sequencer_.busy(); ++each)
+        static_cast<void>(sequencer_.submit(quoting_, quotes_.at(next_quote_++, quoting_.session)));
 }
 
 template <class Change>
@@ -191,6 +211,7 @@ void order_entry_host::detach(participant& whose, order_entry_session& connectio
 
 void order_entry_host::resume() noexcept {
     if (sequencer_.busy()) return sequencer_.resume();
+    if (quotes_left()) return quote_some();
     if (ending_.empty()) return;
     const session_id session = ending_.front();
     ending_.pop_front();

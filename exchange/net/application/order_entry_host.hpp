@@ -11,6 +11,7 @@
 
 #include <exchange/codec/command_codec.hpp>
 #include <exchange/codec/command_subject.hpp>
+#include <exchange/codec/mass_quote.hpp>
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/net/application/audit_recorder.hpp>
 #include <exchange/net/application/event_router.hpp>
@@ -112,9 +113,11 @@ public:
     void begin_turn() noexcept { sequencer_.begin_turn(); }
     void end_turn() noexcept { sequencer_.end_turn(); }
 
-    /// Is a command under way that takes more than one step, or does one of the exchange's own wait? Then no
-    /// other can begin, and clients wait.
-    [[nodiscard]] bool busy() const noexcept { return sequencer_.busy() || !ending_.empty(); }
+    /// Is a command under way that takes more than one step, are there quotes left of several, or does one
+    /// of the exchange's own wait? Then no other can begin, and clients wait.
+    [[nodiscard]] bool busy() const noexcept {
+        return sequencer_.busy() || quotes_left() || !ending_.empty();
+    }
 
     /// Carries out another step of the command that is under way, or begins what had to wait for it.
     void resume() noexcept;
@@ -244,12 +247,21 @@ private:
     }
     void refuse(operator_session& whose, command_kind what, std::uint32_t subject) noexcept;
 
+    /// Begins with the first of several quotes.
+    void begin_quotes(const command_origin& from, const enter_quotes& what) noexcept;
+    /// Gives some of those that are left.
+    void quote_some() noexcept;
+    [[nodiscard]] bool quotes_left() const noexcept { return next_quote_ < quotes_.count; }
+
     template <class Command>
     void begin(const command_origin& from, const Command& what) noexcept {
         gyre::expects(!ended_, "nothing follows the end of the day");
         static_cast<void>(sequencer_.submit(from, what));
         if (!sequencer_.busy()) [[likely]]
             return;
+        wait_for_rest();
+    }
+    void wait_for_rest() noexcept {
         if (runner_ != nullptr) runner_->host_is_busy();
         else finish_command();
     }
@@ -273,6 +285,9 @@ private:
     std::string dummy_secret_;
     login_throttle logins_;
     command_runner* runner_ = nullptr;
+    command_origin quoting_{};       // Whose several quotes are given,
+    enter_quotes quotes_{};          // which these are,
+    std::uint16_t next_quote_ = 0;   // and which of them comes next.
     std::deque<session_id> ending_;  // Sessions that ended while a command was under way, in order.
     std::uint64_t malformed_ = 0;
     std::uint64_t not_permitted_ = 0;
