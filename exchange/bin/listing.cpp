@@ -25,6 +25,9 @@ json fields_of(const order_row& it) {
             {"open", it.open},
             {"executed", it.executed},
             {"tif", word_for(it.tif)},
+            {"type", word_for(it.type)},
+            {"trigger_price", it.trigger_price},
+            {"expiry_yyyymmdd", it.expiry_yyyymmdd},
             {"quote", it.quote},
             {"session", number(it.session)},
             {"client_seq", number(it.client_seq)}};

@@ -23,7 +23,7 @@
 namespace exchange {
 
 enum class query_subject : std::uint8_t {
-    orders = 1,     ///< That rest.
+    orders = 1,     ///< That rest, and stops that wait.
     positions = 2,  ///< What an account holds or has open in a market, where it is anything.
     accounts = 3,
     sessions = 4,
@@ -68,7 +68,10 @@ struct order_row {
     time_in_force tif;
     execution_instruction instruction;
     self_trade_action self_trade;
-    bool quote;  ///< Is it a side of the account's quote?
+    bool quote;       ///< Is it a side of the account's quote?
+    order_type type;  ///< `stop` or `stop_limit` while it waits for its trigger, then `limit`.
+    price_ticks trigger_price;      ///< While it waits; otherwise 0.
+    std::uint32_t expiry_yyyymmdd;  ///< Of a GTD order; otherwise 0.
 
     bool operator==(const order_row&) const = default;
 };

@@ -177,19 +177,24 @@ namespace {
 order_row row_of(const venue& in, order_index at) noexcept {
     const order& it = in.memory.orders[at];
     const holding& held = in.holdings[it.holding];
+    const bool waits = in.memory.waits(at);
+    const advanced_terms& more = in.memory.advanced[it.advanced ? at : 0];
     return {.order = it.id,
             .client_seq = it.client_seq,
             .price = it.price,
             .instrument = instrument_id{held.market},
             .account = held.account,
-            .open = it.open,
+            .open = in.memory.open_of(it),
             .executed = it.executed,
             .session = it.session,
             .side = it.side,
             .tif = it.tif,
             .instruction = it.instruction,
             .self_trade = it.self_trade,
-            .quote = held.quote[number(it.side)] == at};
+            .quote = held.quote[number(it.side)] == at,
+            .type = waits ? more.type : order_type::limit,
+            .trigger_price = waits ? more.trigger : 0,
+            .expiry_yyyymmdd = more.expiry_yyyymmdd};
 }
 
 bool is_in(const venue& in, order_index at, const query& asked) noexcept {

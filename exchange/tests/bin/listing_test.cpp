@@ -28,6 +28,7 @@ order_row an_order(std::uint64_t id, order_side side) {
     it.session = session_id{2};
     it.side = side;
     it.tif = time_in_force::good_till_cancel;
+    it.type = order_type::limit;
     return it;
 }
 
@@ -42,12 +43,12 @@ TEST_CASE("a table has a line of names, and columns as wide as what is in them")
         listing_of({an_order(1, order_side::buy), an_order(123'456'789, order_side::sell)},
                    listing_format::table);
     CHECK(text ==
-          "order      account  instrument  side  price  open  executed  tif               quote  "
-          "session  client_seq\n"
-          "1          2        1           buy   -5     3     4         good_till_cancel  no     "
-          "2        7\n"
-          "123456789  2        1           sell  -5     3     4         good_till_cancel  no     "
-          "2        7\n");
+          "order      account  instrument  side  price  open  executed  tif               type   "
+          "trigger_price  expiry_yyyymmdd  quote  session  client_seq\n"
+          "1          2        1           buy   -5     3     4         good_till_cancel  limit  "
+          "0              0                no     2        7\n"
+          "123456789  2        1           sell  -5     3     4         good_till_cancel  limit  "
+          "0              0                no     2        7\n");
     CHECK(listing_of(std::vector<session_row>{}, listing_format::table) ==
           "session  account  logged_in  last_client_seq  on_disconnect  retired\n");
 }

@@ -28,7 +28,10 @@ order_row a_row(order_row, std::uint16_t n) {
             .tif = time_in_force::good_till_cancel,
             .instruction = execution_instruction::post_only,
             .self_trade = self_trade_action::decrement,
-            .quote = true};
+            .quote = true,
+            .type = order_type::stop_limit,
+            .trigger_price = -n - 5,
+            .expiry_yyyymmdd = n + 7u};
 }
 
 position_row a_row(position_row, std::uint16_t n) {

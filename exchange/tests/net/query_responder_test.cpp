@@ -136,7 +136,10 @@ struct asked_venue {
                              it.tif,
                              it.instruction,
                              it.self_trade,
-                             held.quote[number(side)] == in};
+                             held.quote[number(side)] == in,
+                             order_type::limit,
+                             0,
+                             0};
             }
         }
     }
