@@ -140,6 +140,92 @@ void trade_in_blocks(benchmark::State& state) {
     state.counters["messages"] = static_cast<double>(messages) / played;
 }
 
+// Between two looks at the clock, what `plan` makes of each number of an event; from the maker's and the
+// taker's sessions, on a filled book.
+template <class Sink, class Plan>
+void play_advanced(benchmark::State& state, const Plan& plan) {
+    constexpr std::uint32_t block = 1'000;
+    partition core{scenario::limits()};
+    Sink sink;
+    apply_any(core, scenario{scenario_name::place_and_cancel, book_state::filled}.prepare(), sink);
+    std::vector<command> before, measured;
+    std::uint64_t number = 0;
+    std::uint64_t messages = 0;
+    for (auto _ : state) {
+        before.clear();
+        measured.clear();
+        for (std::uint32_t each = 0; each < block; ++each) plan(each, number, before, measured);
+        apply_any(core, before, sink);
+        const std::uint64_t said = sink.messages;
+        const stopwatch::time_point begin = stopwatch::now();
+        apply_any(core, measured, sink);
+        state.SetIterationTime(seconds_since(begin));
+        messages += sink.messages - said;
+    }
+    const auto played = static_cast<double>(state.iterations()) * block;
+    state.counters["per event"] = Counter(played, Counter::kIsRate | Counter::kInvert);
+    state.counters["messages"] = static_cast<double>(messages) / played;
+}
+
+constexpr price_ticks middle = 100'000;
+
+enter_advanced_order plain_sell(std::uint64_t number, contracts quantity) {
+    enter_advanced_order it{};
+    it.session = session_id{1};
+    it.client_seq = client_sequence{number};
+    it.instrument = instrument_id{1};
+    it.side = order_side::sell;
+    it.type = order_type::limit;
+    it.tif = time_in_force::good_till_cancel;
+    it.price = middle;
+    it.quantity = quantity;
+    return it;
+}
+
+enter_order taken(std::uint64_t number) {
+    return {session_id{2},
+            client_sequence{number},
+            instrument_id{1},
+            order_side::buy,
+            order_type::limit,
+            time_in_force::immediate_or_cancel,
+            execution_instruction::none,
+            self_trade_action::account_default,
+            middle,
+            1};
+}
+
+// A stop is entered, waits, and is cancelled by its sequence: 3 messages.
+template <class Sink>
+void stop_and_cancel(benchmark::State& state) {
+    play_advanced<Sink>(
+        state, [](std::uint32_t each, std::uint64_t& number, auto&, auto& measured) {
+            enter_advanced_order it = plain_sell(++number, 1);
+            it.type = order_type::stop_limit;
+            it.trigger_price = middle - 100 - each % 64;
+            measured.push_back(it);
+            measured.push_back(cancel_order{
+                it.session, client_sequence{++number}, {order_id::none, it.client_seq}});
+        });
+}
+
+// A fill of all that an iceberg shows, and the next part: 13 messages.
+template <class Sink>
+void iceberg_fill(benchmark::State& state) {
+    play_advanced<Sink>(
+        state, [](std::uint32_t each, std::uint64_t& number, auto& before, auto& measured) {
+            if (each == 0) {
+                enter_advanced_order it = plain_sell(++number, 1'001);
+                it.display_quantity = 1;
+                before.push_back(cancel_orders{it.session, client_sequence{number}, account_id{1},
+                                               instrument_id::none, side_filter::both});
+                it.client_seq = client_sequence{++number};
+                before.push_back(it);
+            }
+            measured.push_back(taken(++number));
+        });
+}
+
 void clock_alone(benchmark::State& state) {
     for (auto _ : state) state.SetIterationTime(seconds_since(stopwatch::now()));
 }
@@ -234,6 +320,12 @@ void add_cases(const std::string& sink) {
         }
     }
     benchmark::RegisterBenchmark(("4 trade, in blocks, " + sink).c_str(), &trade_in_blocks<Sink>)
+        ->UseManualTime();
+    benchmark::RegisterBenchmark(("stop entered and cancelled, " + sink).c_str(),
+                                 &stop_and_cancel<Sink>)
+        ->UseManualTime();
+    benchmark::RegisterBenchmark(("iceberg filled and shown again, " + sink).c_str(),
+                                 &iceberg_fill<Sink>)
         ->UseManualTime();
 }
 

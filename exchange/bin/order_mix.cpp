@@ -6,6 +6,27 @@
 #include <algorithm>
 
 namespace exchange {
+namespace {
+
+/// With nothing advanced about it yet.
+enter_advanced_order advanced(const enter_order& it) {
+    return {it.session,
+            it.client_seq,
+            it.instrument,
+            it.side,
+            it.type,
+            it.tif,
+            it.instruction,
+            it.self_trade,
+            it.price,
+            0,
+            it.quantity,
+            0,
+            0,
+            0};
+}
+
+}  // namespace
 
 order_mix_command order_mix::next(const order_view& trader, client_sequence number) {
     const std::uint64_t roll = below(100);
@@ -18,6 +39,8 @@ order_mix_command order_mix::next(const order_view& trader, client_sequence numb
             return cancel_order{session_id::none, number, {order_id::none, it.entered.client_seq}};
     }
     if (roll >= 90) return enter(number, time_in_force::immediate_or_cancel);
+    if (roll >= 86) return enter_iceberg(number);
+    if (roll >= 82) return enter_stop(number);
     return enter(number, roll < 70 ? time_in_force::good_till_cancel : time_in_force::day);
 }
 
@@ -41,6 +64,24 @@ enter_order order_mix::enter(client_sequence number, time_in_force tif) {
     it.tif = tif;
     it.price = price_in(in, it.side);
     it.quantity = in.lot * static_cast<contracts>(1 + below(options_.lots_max));
+    return it;
+}
+
+enter_advanced_order order_mix::enter_iceberg(client_sequence number) {
+    enter_advanced_order it = advanced(enter(number, time_in_force::good_till_cancel));
+    it.display_quantity = it.quantity;
+    it.quantity *= static_cast<contracts>(2 + below(4));
+    return it;
+}
+
+// Beyond the middle, where prices may get; that it is there already is refused, which is an answer as well.
+enter_advanced_order order_mix::enter_stop(client_sequence number) {
+    enter_advanced_order it = advanced(enter(number, time_in_force::day));
+    const traded_market& in = market_of(it.instrument);
+    const price_ticks away = in.step * static_cast<price_ticks>(1 + below(options_.overlap + 1));
+    it.type = order_type::stop_limit;
+    it.trigger_price = in.middle + (it.side == order_side::buy ? away : -away);
+    it.price = it.trigger_price;
     return it;
 }
 

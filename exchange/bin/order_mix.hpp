@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a random trader does next: it enters, amends, cancels, and tries what must trade at once or never.
+// What a random trader does next: it enters, amends, cancels, lets stops wait and icebergs hide, and tries
+// what must trade at once or never.
 //
 // Prices scatter around one in the middle, so that some orders meet and most rest; the number of resting
 // orders has a bound, so a long run does not fill the book.
@@ -31,7 +32,8 @@ struct order_mix_options {
     contracts lots_max = 20;
 };
 
-using order_mix_command = std::variant<enter_order, amend_order, cancel_order>;
+using order_mix_command =
+    std::variant<enter_order, enter_advanced_order, amend_order, cancel_order>;
 
 /// Threads:  One at a time. The same seed and views make the same commands.
 class order_mix {
@@ -47,6 +49,8 @@ private:
     [[nodiscard]] const traded_market& market_of(instrument_id it) const noexcept;
     [[nodiscard]] price_ticks price_in(const traded_market& in, order_side side);
     [[nodiscard]] enter_order enter(client_sequence number, time_in_force tif);
+    [[nodiscard]] enter_advanced_order enter_iceberg(client_sequence number);
+    [[nodiscard]] enter_advanced_order enter_stop(client_sequence number);
     [[nodiscard]] amend_order amend(const own_order& it, client_sequence number);
 
     order_mix_options options_;

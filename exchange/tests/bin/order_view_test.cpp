@@ -185,6 +185,72 @@ TEST_CASE("what a sister session asks for answers nothing of ours, and its order
     CHECK(it.contradictions() + mine.contradictions() == 0);
 }
 
+TEST_CASE("a stop waits unseen, is triggered, and rests like another order") {
+    order_view it{ours};
+    enter_advanced_order stop{};
+    stop.client_seq = one;
+    stop.instrument = instrument_id{1};
+    stop.side = order_side::buy;
+    stop.type = order_type::stop_limit;
+    stop.price = 100;
+    stop.trigger_price = 99;
+    stop.quantity = 10;
+    it.asks(stop, 0);
+    tell(it, order_terms{order_id{77}, 99, one, instrument_id{1}, account_id{1}, 0, 0, 0, ours,
+                         order_side::buy, order_type::stop_limit});
+    CHECK(it.unanswered() == 0);
+    tell(it, stop_entered{order_id{77}, 100, one, instrument_id{1}, account_id{1}, 10, ours,
+                          order_side::buy, time_in_force::day});
+    REQUIRE(it.resting() == 1);
+    CHECK(it.resting(0).waits);
+    const feed_view feed;
+    CHECK_FALSE(feed.difference(it));
+
+    tell(it, stop_triggered{order_id{77}, 100, one, instrument_id{1}, account_id{1}, 10, ours,
+                            order_side::buy});
+    CHECK(it.resting() == 0);
+    tell(it, rests(10, 0));
+    REQUIRE(it.resting() == 1);
+    CHECK(feed.difference(it) == "order 4294967297 rests and is not in the public book");
+    CHECK(it.contradictions() == 0);
+
+    tell(it, stop_triggered{order_id{77}, 100, one, instrument_id{1}, account_id{1}, 10, ours,
+                            order_side::buy});
+    check_caught(it, "order 4294967297 is triggered, though it does not wait");
+}
+
+TEST_CASE("of an iceberg the public knows what it shows") {
+    order_view it{ours};
+    enter_advanced_order large{};
+    large.client_seq = one;
+    large.instrument = instrument_id{1};
+    large.side = order_side::buy;
+    large.type = order_type::limit;
+    large.price = 100;
+    large.quantity = 10;
+    large.display_quantity = 4;
+    it.asks(large, 0);
+    tell(it, rests(10, 0));
+    feed_view feed;
+    const auto shows = [&feed](contracts open) {
+        feed.hear(encoded(order_book_update{order_id{77}, 100, instrument_id{1}, open,
+                                            order_side::buy, book_action::add}));
+    };
+    shows(4);
+    CHECK_FALSE(feed.difference(it));
+    shows(10);
+    CHECK(feed.difference(it) == "order 4294967297 stands otherwise in the public book");
+
+    feed.hear(encoded(trade{trade_id{5}, 100, instrument_id{1}, 4, order_side::sell}));
+    tell(it, fill(4, 6));
+    shows(4);
+    CHECK_FALSE(feed.difference(it));
+    feed.hear(encoded(trade{trade_id{5}, 100, instrument_id{1}, 1, order_side::sell}));
+    tell(it, fill(1, 5));
+    shows(3);
+    CHECK_FALSE(feed.difference(it));
+}
+
 TEST_CASE("a fill of more than is open, or beyond the limit, is caught") {
     order_view much = with_a_resting_bid();
     tell(much, fill(11, 0));
@@ -295,9 +361,21 @@ TEST_CASE("the same seed makes the same orders, on prices and in lots that the m
     order_mix mix{options, 7};
     order_mix same{options, 7};
     const order_view empty{ours};
+    int advanced = 0;
     for (std::uint32_t each = 1; each < 2'000; ++each) {
-        const auto made = std::get<enter_order>(mix.next(empty, client_sequence{each}));
-        const auto again = std::get<enter_order>(same.next(empty, client_sequence{each}));
+        const order_mix_command first = mix.next(empty, client_sequence{each});
+        const order_mix_command second = same.next(empty, client_sequence{each});
+        REQUIRE(first.index() == second.index());
+        if (const auto* made = std::get_if<enter_advanced_order>(&first)) {
+            CHECK(made->trigger_price == std::get<enter_advanced_order>(second).trigger_price);
+            CHECK(made->trigger_price % 5 == 0);
+            CHECK(made->display_quantity % 10 == 0);
+            CHECK(made->quantity > made->display_quantity);
+            ++advanced;
+            continue;
+        }
+        const auto& made = std::get<enter_order>(first);
+        const auto& again = std::get<enter_order>(second);
         CHECK(made.price == again.price);
         CHECK(made.quantity == again.quantity);
         CHECK(made.price % 5 == 0);
@@ -305,4 +383,5 @@ TEST_CASE("the same seed makes the same orders, on prices and in lots that the m
         CHECK(made.quantity > 0);
         CHECK(made.client_seq == client_sequence{each});
     }
+    CHECK(advanced > 100);
 }

@@ -128,17 +128,33 @@ void blotter::hear(const trade_capture_report& it) {
     captured_[it.instrument] += signed_quantity(it.side, it.quantity);
 }
 
+void blotter::hear(const order_terms& it) {
+    answered(it.client_seq);
+    if (it.session != whose_) complain("terms of another session's order");
+}
+
+void blotter::hear(const stop_entered& it) {
+    const known_order known{it.client_seq, it.instrument, it.side, it.price, it.open, 0};
+    if (!open_.emplace(it.order, known).second) complain("a stop is entered twice");
+}
+
+// It arrives, and is heard of again as an order that is entered.
+void blotter::hear(const stop_triggered& it) {
+    if (open_.erase(it.order) == 0) complain("a stop is triggered that does not wait");
+}
+
 // ---------------------------------------------------------------------------------------------
 // The truth
 // ---------------------------------------------------------------------------------------------
 
-std::string blotter::compare(const order& real, instrument_id in) const {
+std::string blotter::compare(const venue& all, const order& real) const {
+    const instrument_id in{all.holdings[real.holding].market};
     const auto found = open_.find(real.id);
     if (found == open_.end()) return "an order rests that its owner does not know";
     const known_order& mine = found->second;
     const bool same = mine.client_seq == real.client_seq && mine.instrument == in &&
                       mine.side == real.side && mine.price == real.price &&
-                      mine.open == real.open && mine.executed == real.executed;
+                      mine.open == all.memory.open_of(real) && mine.executed == real.executed;
     return same && real.session == whose_ ? "" : "an order differs from what its owner knows";
 }
 
@@ -148,8 +164,7 @@ std::string blotter::compare(const venue& real, account_id account,
     const order_slab& orders = real.memory.orders;
     for (order_index at = real.accounts[number(account)].first_order; at != 0;
          at = orders[at].account_next, ++resting) {
-        std::string wrong =
-            compare(orders[at], instrument_id{real.holdings[orders[at].holding].market});
+        std::string wrong = compare(real, orders[at]);
         if (!wrong.empty()) return wrong;
     }
     if (resting != open_.size()) return "an acknowledged order is lost";

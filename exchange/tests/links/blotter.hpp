@@ -19,7 +19,7 @@
 
 namespace exchange::testing {
 
-/// An order that rests, as far as its owner knows.
+/// An order that rests, or a stop that waits, as far as its owner knows.
 struct known_order {
     client_sequence client_seq;
     instrument_id instrument;
@@ -97,12 +97,15 @@ private:
     void hear(const order_rejected& it);
     void hear(const order_executed& it);
     void hear(const trade_capture_report& it);
+    void hear(const order_terms& it);
+    void hear(const stop_entered& it);
+    void hear(const stop_triggered& it);
     template <class Other>
     void hear(const Other&) {
         complain("a message that is not for sessions");
     }
     void answered(client_sequence it);
-    [[nodiscard]] std::string compare(const order& real, instrument_id in) const;
+    [[nodiscard]] std::string compare(const venue& all, const order& real) const;
 
     session_id whose_;
     std::map<order_id, known_order> open_;

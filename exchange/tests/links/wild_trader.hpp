@@ -115,7 +115,8 @@ private:
 
     void act() {
         const std::size_t what = dice_.below(100);
-        if (what < 45) enter();
+        if (what < 40) enter();
+        else if (what < 45) enter_advanced();
         else if (what < 60) amend();
         else if (what < 88) cancel();
         else if (what < 98) quote();
@@ -136,6 +137,25 @@ private:
         it.instruction = post_only ? execution_instruction::post_only : execution_instruction::none;
         it.price = some_price(it.side);
         it.quantity = some_quantity();
+        send(it);
+    }
+
+    /// An iceberg, or a stop whose trigger trades may reach.
+    void enter_advanced() {
+        enter_advanced_order it{};
+        it.client_seq = next();
+        it.instrument = some_market();
+        it.side = dice_.chance(2) ? order_side::buy : order_side::sell;
+        it.type = dice_.chance(2) ? order_type::stop_limit : order_type::limit;
+        it.tif = time_in_force::good_till_cancel;
+        it.price = some_price(it.side);
+        it.quantity = 2 + some_quantity();
+        if (it.type == order_type::limit) {
+            it.display_quantity = 1 + it.quantity / 4;
+        } else {
+            const auto away = static_cast<price_ticks>(dice_.below(8));
+            it.trigger_price = it.side == order_side::buy ? 1000 + away : 1000 - away;
+        }
         send(it);
     }
 
