@@ -3,6 +3,8 @@
 // See the header: what happens when chunks come and go, which is rare beside orders.
 #include <exchange/core/ladder.hpp>
 
+#include <algorithm>
+
 namespace exchange {
 
 level_index ladder::find(const level_memory& memory, price_rank rank) const noexcept {
@@ -35,7 +37,7 @@ level_index ladder::after(const level_memory& memory, level_index level) const n
 }
 
 chunk_index ladder::make_chunk(level_memory& memory, chunk_number number) noexcept {
-    if (best_ == 0) window_begin_ = number - window_chunks / 2;
+    if (used_words_ == 0) place_window(memory, number);
     const chunk_index made = memory.chunks.take(number);
     if (!in_window(number)) {
         far_.insert(memory, made);
@@ -46,6 +48,18 @@ chunk_index ladder::make_chunk(level_memory& memory, chunk_number number) noexce
     used_[at / 64] |= std::uint64_t{1} << at % 64;
     used_words_ |= std::uint64_t{1} << at / 64;
     return made;
+}
+
+// It holds no chunk, and must not come to stand over one that is found elsewhere.
+void ladder::place_window(const level_memory& memory, chunk_number number) noexcept {
+    constexpr chunk_number first = chunk_of(-price_ticks_max);
+    if (number == first) return;
+    const chunk_number begin = number - window_chunks / 2;
+    if (!far_.empty()) {
+        const chunk_index far = far_.at_or_after(memory, std::max(begin, first));
+        if (far != 0 && memory.chunks[far].number - begin < window_chunks) return;
+    }
+    window_begin_ = begin;
 }
 
 void ladder::drop_chunk(level_memory& memory, chunk_index chunk) noexcept {

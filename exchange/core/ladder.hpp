@@ -5,8 +5,8 @@
 // A window of 1,024 chunks (65,536 adjacent prices) is a directory that is indexed by price; a word
 // above each 64 of its entries and one word above those say where orders are, so the best price is
 // three counts of zeros. Prices beyond the window are found through `far_chunks`. Where the window
-// stands is not visible outside: it moves to the price of the first order that finds the ladder
-// empty.
+// stands is not visible outside: it moves to the price of the first order that finds it empty, but for
+// orders at the end of all prices, which say nothing about where others will be.
 #pragma once
 
 #include <exchange/core/chunk_pool.hpp>
@@ -101,6 +101,7 @@ private:
         best_rank_ = it.number * levels_per_chunk + slot;
     }
     [[nodiscard]] chunk_index make_chunk(level_memory& memory, chunk_number number) noexcept;
+    void place_window(const level_memory& memory, chunk_number number) noexcept;
     void drop_chunk(level_memory& memory, chunk_index chunk) noexcept;
     void find_best(const level_memory& memory) noexcept;
     [[nodiscard]] chunk_index chunk_from(const level_memory& memory,

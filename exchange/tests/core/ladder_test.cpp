@@ -107,6 +107,32 @@ TEST_CASE("an empty ladder puts its window where the next order is") {
     CHECK(it.ranks() == std::vector<price_rank>{80'000'000'000, 80'000'000'100});
 }
 
+TEST_CASE("an order at the end of all prices leaves the window to those that come") {
+    stand it;
+    it.open(-price_ticks_max);
+
+    for (const price_rank rank : {1'000, 1'100, 20'000}) it.open(rank);
+
+    CHECK(it.memory.nodes.in_use() == 0);  // A chunk that is alone needs none.
+    CHECK(it.ranks() == std::vector<price_rank>{-price_ticks_max, 1'000, 1'100, 20'000});
+}
+
+TEST_CASE("a window without orders moves, but never over prices that are known elsewhere") {
+    stand it;
+    for (const price_rank rank : {0, 1'000'000}) it.open(rank);
+    it.close(0);
+
+    it.open(1'010'000);  // Within a window's reach of the other one.
+    CHECK(it.ranks() == std::vector<price_rank>{1'000'000, 1'010'000});
+    it.open(50'000'000);
+    it.open(50'000'100);
+
+    CHECK(it.ranks() == std::vector<price_rank>{1'000'000, 1'010'000, 50'000'000, 50'000'100});
+    CHECK(it.memory.nodes.in_use() > 0);
+    for (const price_rank rank : {1'000'000, 1'010'000, 50'000'000, 50'000'100}) it.close(rank);
+    CHECK(it.memory.nodes.in_use() == 0);
+}
+
 TEST_CASE("the window reaches equally far before and behind the first price, and no further") {
     stand it;
     for (const price_rank rank : {0, -32'768, 32'767}) it.open(rank);
