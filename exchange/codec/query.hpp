@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Questions about what the exchange holds, and their answers: orders, positions, accounts, sessions,
-// instruments, products.
+// instruments, products, and what accounts did in a day.
 //
 // As a book's page (book_page.hpp), they are outside of every sequence and change nothing. An operator may
 // ask anything; a session asks about its own account, and about instruments and products.
@@ -29,6 +29,7 @@ enum class query_subject : std::uint8_t {
     sessions = 4,
     instruments = 5,
     products = 6,
+    report = 7,  ///< What an account did in a market in its day, and held before and after it.
 };
 
 /// Where a list goes on. Only 0, the beginning, has a meaning of its own.
@@ -152,6 +153,23 @@ struct product_row {
     bool retired;
 };
 
+/// Of a day, which lasts until its market is opened again after it was ended. A value is price x quantity x
+/// multiplier, as far as 63 bits hold it.
+struct report_row {
+    std::int64_t position_begin;  ///< Of the day, what was brought along included.
+    contracts_total bought;
+    contracts_total sold;
+    std::int64_t bought_value;
+    std::int64_t sold_value;
+    std::int64_t
+        position_end;  ///< Or now, if the day is not over: that at its begin, and bought less sold.
+    account_id account;
+    instrument_id instrument;
+    std::uint32_t trades;
+
+    bool operator==(const report_row&) const = default;
+};
+
 /// How many rows a page has at most, so that it is no larger than what clients take for a packet.
 template <class Row>
 inline constexpr std::uint16_t query_rows_max = 32;
@@ -159,6 +177,8 @@ template <>
 inline constexpr std::uint16_t query_rows_max<instrument_row> = 16;
 template <>
 inline constexpr std::uint16_t query_rows_max<product_row> = 16;
+template <>
+inline constexpr std::uint16_t query_rows_max<report_row> = 24;
 
 template <class Row>
 struct query_page {
@@ -180,5 +200,6 @@ using accounts_page = query_page<account_row>;
 using sessions_page = query_page<session_row>;
 using instruments_page = query_page<instrument_row>;
 using products_page = query_page<product_row>;
+using report_page = query_page<report_row>;
 
 }  // namespace exchange

@@ -28,9 +28,9 @@ inline constexpr std::size_t longest_page = std::max({page_bytes<Rows>(query_row
 // End of implementation
 
 /// The longest answer, books included.
-inline constexpr std::size_t query_answer_bytes_max = std::max(
-    book_answer_bytes_max,
-    longest_page<order_row, position_row, account_row, session_row, instrument_row, product_row>);
+inline constexpr std::size_t query_answer_bytes_max =
+    std::max(book_answer_bytes_max, longest_page<order_row, position_row, account_row, session_row,
+                                                 instrument_row, product_row, report_row>);
 
 static_assert(query_answer_bytes_max <= soup_framer_options{}.payload_bytes_max,
               "clients take no longer packet");
@@ -120,7 +120,7 @@ template <class Visitor>
 constexpr decode_fault decode_query_answer(std::span<const std::byte> bytes, Visitor&& visitor) {
     return administration::read_message(
         bytes, query_reading<Visitor, query_refused, orders_page, positions_page, accounts_page,
-                             sessions_page, instruments_page, products_page>{visitor});
+                             sessions_page, instruments_page, products_page, report_page>{visitor});
 }
 
 }  // namespace exchange

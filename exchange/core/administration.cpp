@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the operator and the timers may do: define, change and retire, open and close, block, end sessions,
-// days and instruments, carry positions in.
+// What the operator and the timers may do: define, change and retire, block, end sessions, days and
+// instruments, carry positions in. Phases are in auction.cpp.
 //
 // The answer comes first in its event, so that it is not behind the thousand cancels that it causes.
 #include <exchange/core/partition.hpp>
@@ -32,23 +32,8 @@ constexpr presence present(bool defined, bool retired) noexcept {
     return retired ? presence::retired : presence::defined;
 }
 
-bool is_known(market_phase it) noexcept {
-    return it >= market_phase::closed && it <= market_phase::halted;
-}
-
 bool is_known(account_state it) noexcept {
     return it == account_state::active || it == account_state::blocked;
-}
-
-// Says how a command went; true if it went well.
-template <class Command>
-bool answer(publisher& out, const Command& it, std::uint32_t subject, reject_reason why) noexcept {
-    if (why == reject_reason::none) {
-        out.accepted(admin_accepted{.subject = subject, .command = it.kind});
-        return true;
-    }
-    out.refused(admin_rejected{.subject = subject, .command = it.kind, .reason = why});
-    return false;
 }
 
 }  // namespace
@@ -262,21 +247,6 @@ bool partition::expire_some() noexcept {
 // ---------------------------------------------------------------------------------------------
 // Switches
 // ---------------------------------------------------------------------------------------------
-
-void partition::handle(const set_phase& it) noexcept {
-    if (!answer(out_, it, number(it.instrument), check(it))) return;
-    venue_.markets[number(it.instrument)].phase = it.phase;
-    out_.changed(phase_changed{.instrument = it.instrument, .phase = it.phase});
-}
-
-reject_reason partition::check(const set_phase& it) const noexcept {
-    const reject_reason why = check_present(it.instrument);
-    if (why != reject_reason::none) return why;
-    if (!is_known(it.phase)) return reject_reason::invalid_field;
-    const bool over = now_ >= venue_.markets[number(it.instrument)].expires_at;
-    return over && it.phase != market_phase::closed ? reject_reason::out_of_use
-                                                    : reject_reason::none;
-}
 
 void partition::handle(const set_account_state& it) noexcept {
     reject_reason why = check_present(it.account);

@@ -17,10 +17,10 @@ namespace exchange {
 // ---------------------------------------------------------------------------------------------
 
 void matcher::arrive(market& in, const new_order& it, const new_terms& terms) noexcept {
-    index_ = make(it);
-    order& made = venue_->memory.orders[index_];
+    const order_index index = make(it);
+    order& made = venue_->memory.orders[index];
     made.advanced = true;
-    advanced_terms& more = venue_->memory.advanced[index_];
+    advanced_terms& more = venue_->memory.advanced[index];
     more = {.trigger = terms.trigger,
             .display = terms.display,
             .hidden = 0,
@@ -31,15 +31,8 @@ void matcher::arrive(market& in, const new_order& it, const new_terms& terms) no
             .type = terms.type,
             .waits = is_stop(terms.type)};
     out_->has_terms(in, made, more, venue_->holdings[made.holding].account);
-    rested_ = 0;
-    if (more.waits) {
-        wait(in, index_);
-        index_ = 0;
-        return;
-    }
-    destiny_ = destiny::arrives;
-    begin_count(in, made, more.minimum);
-    proceed(in, made);
+    if (more.waits) return wait(in, index);
+    set_out(in, index, destiny::arrives, more.minimum);
 }
 
 void matcher::wait(market& in, order_index index) noexcept {
@@ -59,20 +52,16 @@ void matcher::trigger(market& in, order_index index) noexcept {
     terms.waits = false;
     held.open[number(it.side)] -= it.open;
     const bool at_market = is_at_market(terms.type);
-    const bool unbounded = at_market && !is_protected(in.terms);
+    const bool unbounded = at_market && !is_protected(in);
     if (at_market) {
         it.tif = time_in_force::immediate_or_cancel;
         if (!unbounded) it.price = price_at_market(in, it.side).limit;
     }
     out_->triggered(in, it, held.account);
     if (unbounded) return drop_triggered(in, index, cancel_reason::no_price_protection);
-    if (!at_market && !in.book.has_room(venue_->memory, it.side, it.price))
+    if (may_rest(in, it) && !in.book.has_room(venue_->memory, it.side, it.price))
         return drop_triggered(in, index, cancel_reason::at_capacity);
-    index_ = index;
-    rested_ = 0;
-    destiny_ = destiny::triggered;
-    begin_count(in, it, terms.minimum);
-    proceed(in, it);
+    set_out(in, index, destiny::triggered, terms.minimum);
 }
 
 void matcher::drop_triggered(market& in, order_index index, cancel_reason reason) noexcept {
@@ -137,6 +126,7 @@ contracts matcher::take_hidden(order_index index, contracts by) noexcept {
     advanced_terms& terms = venue_->memory.advanced[index];
     const contracts hidden = std::min(terms.hidden, by);
     terms.hidden -= hidden;
+    venue_->memory.hidden[venue_->memory.orders[index].level] -= hidden;
     return hidden;
 }
 

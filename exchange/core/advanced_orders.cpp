@@ -53,6 +53,22 @@ bool is_sound(const enter_advanced_order& it) noexcept {
     return has_sound_expiry(it) && has_sound_display(it, may_rest) && has_sound_minimum(it);
 }
 
+// What has to trade at once, or must not, is not taken where nothing trades on arrival. A stop arrives later.
+bool may_be_collected(const enter_advanced_order& it) noexcept {
+    return !goes_at_once(it.tif) && it.instruction != execution_instruction::post_only &&
+           (it.minimum_quantity == 0 || is_stop(it.type));
+}
+
+bool may_wait(const market& in, const enter_advanced_order& it) noexcept {
+    return is_collecting(in.phase) || !goes_at_once(effective_tif(it));
+}
+
+// A stop is bounded when it is triggered, too, by what there is then.
+bool is_bounded(const market& in, const enter_advanced_order& it) noexcept {
+    if (!is_at_market(it.type)) return true;
+    return is_stop(it.type) ? is_protected(in.terms) : is_protected(in);
+}
+
 priced price_of(const market& in, const enter_advanced_order& it) noexcept {
     if (!is_at_market(it.type)) return {it.price, it.price};
     // A stop is asked as if the market stood at its trigger.
@@ -95,11 +111,12 @@ reject_reason partition::enter(const enter_advanced_order& it) noexcept {
     if (why != reject_reason::none) return why;
 
     market& in = venue_.markets[number(it.instrument)];
-    if (is_at_market(it.type) && !is_protected(in.terms)) return reject_reason::no_price_protection;
+    if (is_collecting(in.phase) && !may_be_collected(it)) return reject_reason::not_in_auction;
+    if (!is_bounded(in, it)) return reject_reason::no_price_protection;
     why = check_terms(in, it);
     if (why != reject_reason::none) return why;
-    const time_in_force tif = effective_tif(it);
-    if (goes_at_once(tif) && in.book.best(opposite(it.side)) == 0 &&
+    const bool waits = may_wait(in, it);
+    if (!waits && in.book.best(opposite(it.side)) == 0 &&
         in.terms.instrument.lone_orders == lone_order_policy::reject) {
         return reject_reason::no_counterparty;
     }
@@ -107,7 +124,7 @@ reject_reason partition::enter(const enter_advanced_order& it) noexcept {
     account& whose = account_of(it.session);
     holding_index held = find_holding(whose, it.instrument);
     why = check_limits(whose, venue_.holdings[held],
-                       {it.side, it.quantity, it.quantity, goes_at_once(tif) ? 0 : 1});
+                       {it.side, it.quantity, it.quantity, waits ? 1 : 0});
     if (why != reject_reason::none) return why;
     if (it.instruction == execution_instruction::post_only && in.book.crosses(it.side, it.price))
         return reject_reason::would_trade;
@@ -124,7 +141,7 @@ reject_reason partition::enter(const enter_advanced_order& it) noexcept {
          .client_seq = it.client_seq,
          .session = it.session,
          .side = it.side,
-         .tif = tif,
+         .tif = effective_tif(it),
          .instruction = it.instruction,
          .self_trade = action_of(whose, it.self_trade)},
         {.type = it.type,
@@ -148,7 +165,7 @@ bool partition::has_room(const enter_advanced_order& it, const market& in,
                          holding_index held) const noexcept {
     if (!venue_.memory.orders.has(1) || (held == 0 && !venue_.holdings.has(1))) return false;
     if (is_stop(it.type)) return in.stops.has_room(venue_.memory, it.side, it.trigger_price);
-    return goes_at_once(effective_tif(it)) || in.book.has_room(venue_.memory, it.side, it.price);
+    return !may_wait(in, it) || in.book.has_room(venue_.memory, it.side, price_of(in, it).limit);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -20,6 +20,14 @@ struct book_memory {
     order_slab orders;
     level_memory levels;
     advanced_table advanced{0};  ///< As many as there are orders, where there may be advanced ones.
+    zeroed_array<contracts_total> hidden{
+        0};  ///< By level, of all its orders; as many as there are levels, where some may hide.
+
+    /// What is open at a level, whether it is shown or not.
+    [[nodiscard]] contracts_total quantity_at(level_index at) const noexcept {
+        const price_level& level = levels.chunks.level(at);
+        return level.advanced == 0 ? level.quantity : level.quantity + hidden[at];
+    }
 
     /// What is open of an order, whether it is shown or not.
     [[nodiscard]] contracts open_of(const order& it) const noexcept {
@@ -60,7 +68,10 @@ public:
         level.last = index;
         level.quantity += it.open;
         ++level.orders;
-        level.advanced += it.advanced;
+        if (it.advanced) [[unlikely]] {
+            ++level.advanced;
+            memory.hidden[it.level] += memory.advanced[index].hidden;
+        }
     }
 
     /// Takes an order out, with what is open of it. Its place in the slab stays taken.
@@ -72,7 +83,10 @@ public:
         if (it.next == 0) level.last = it.previous;
         else memory.orders[it.next].previous = it.previous;
         level.quantity -= it.open;
-        level.advanced -= it.advanced;
+        if (it.advanced) [[unlikely]] {
+            --level.advanced;
+            memory.hidden[it.level] -= memory.advanced[index].hidden;
+        }
         if (--level.orders == 0) levels(it.side).close(memory.levels, it.level);
     }
 

@@ -19,6 +19,11 @@ const ladder& part_of(const market& in, mass_cancel::part which) noexcept {
     return in.stops.of(order_side::sell);
 }
 
+// What rests though it may not wait is an order at the market, of an auction that was not ended.
+bool ends_with_day(time_in_force it) noexcept {
+    return it == time_in_force::day || it == time_in_force::immediate_or_cancel;
+}
+
 }  // namespace
 
 void partition::handle(const cancel_order& it) noexcept { refuse_unless_done(it, cancel(it)); }
@@ -107,7 +112,7 @@ bool partition::cancel_some() noexcept {
                                (each.side == order_side::buy) == (it.sides == side_filter::buy);
         const bool meant = this_side && (it.market == 0 || market == it.market) &&
                            (it.session == session_id::none || each.session == it.session) &&
-                           (!it.only_day_orders || each.tif == time_in_force::day);
+                           (!it.only_day_orders || ends_with_day(each.tif));
         work_.spend(meant ? work_of_cancel : work_of_look);
         if (!meant) continue;
         it.progress.found = true;
@@ -148,7 +153,9 @@ void partition::finish_cancelling() noexcept {
         const instrument_id instrument = in.terms.instrument.instrument;
         in.day = {};
         in.day.instrument = instrument;
-        out_.day_ended(in);
+        end_day_of(in);
+        out_.summed(in);
+        finish();
     } else if (it.reason == cancel_reason::expired) {
         stage_ = stage::expiring;
     }

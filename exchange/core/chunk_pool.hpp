@@ -11,6 +11,7 @@
 #include <exchange/core/types.hpp>
 #include <exchange/core/zeroed_array.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace exchange {
@@ -50,6 +51,11 @@ struct alignas(64) level_chunk {
     chunk_number number;     ///< While the chunk is free, the next free one.
     price_level levels[levels_per_chunk];
 };
+
+/// How many levels so many chunks have, with those of chunk 0, which is none.
+[[nodiscard]] constexpr std::size_t levels_of(std::uint32_t chunks) noexcept {
+    return (std::size_t{chunks} + 1) << chunk_bits;
+}
 
 class chunk_pool {
 public:

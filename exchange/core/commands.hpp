@@ -35,6 +35,11 @@ enum class command_kind : std::uint8_t {
     retire = 41,
     expire_instruments = 42,
     set_position = 43,
+    uncross = 44,
+    set_interruption = 45,
+    advance_phases = 46,
+    bust_trade = 47,
+    schedule_phase = 48,
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -318,11 +323,59 @@ struct set_position {
     std::int64_t position;  ///< Bought less sold; within `position_limit`, either way.
 };
 
+/// Ends the auction of a market: what it can trade it trades at one price, what is left of orders at
+/// the market goes, and the market is in continuous trading, or behind a closing auction closed and its
+/// day ended.
+struct uncross {
+    static constexpr command_kind kind = command_kind::uncross;
+
+    instrument_id instrument;
+};
+
+/// An order that would trade farther than `collar` from the reference price interrupts the market: for
+/// as long as `duration_ns`, or until it is ended by hand if that is 0, it is in an auction.
+struct set_interruption {
+    static constexpr command_kind kind = command_kind::set_interruption;
+
+    instrument_id instrument;
+    price_ticks collar;  ///< 0 means that nothing interrupts.
+    timestamp_ns duration_ns;
+};
+
+inline constexpr std::uint32_t seconds_of_day = 86'400;
+
+/// Every day at this second a market enters a phase as if it were set, a closing auction as if it were
+/// uncrossed before the market closes. A market that is halted is only closed. Of two phases at one
+/// second, that with the lower number counts.
+struct schedule_phase {
+    static constexpr command_kind kind = command_kind::schedule_phase;
+
+    instrument_id instrument;
+    market_phase phase;
+    std::uint32_t second_of_day;  ///< In UTC; `seconds_of_day` takes the phase out of the schedule.
+};
+
+/// Does what is due by the time: ends each volatility auction whose time is over, and brings each
+/// market into the phase that its schedule says. A timer's command.
+struct advance_phases {
+    static constexpr command_kind kind = command_kind::advance_phases;
+};
+
+/// Undoes a trade of this day: positions and sums are as if it had not been, orders stay as it left
+/// them, and the prices of the day as they were printed.
+struct bust_trade {
+    static constexpr command_kind kind = command_kind::bust_trade;
+
+    instrument_id instrument;
+    trade_id trade;
+};
+
 /// Any of them, as a journal or a test holds it.
 using command = std::variant<enter_order, amend_order, cancel_order, cancel_orders, enter_quote,
                              enter_advanced_order, amend_stop, set_protection, define_product,
                              define_instrument, define_account, define_session, set_phase,
                              set_account_state, set_settlement_price, end_session, end_day, retire,
-                             expire_instruments, set_position>;
+                             expire_instruments, set_position, uncross, set_interruption,
+                             advance_phases, bust_trade, schedule_phase>;
 
 }  // namespace exchange

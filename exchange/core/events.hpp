@@ -31,6 +31,7 @@ enum class event_kind : std::uint8_t {
     trigger_amended = 10,
     protection_set = 11,
     protection_struck = 12,
+    execution_busted = 16,
     order_book_update = 32,
     price_level_update = 33,
     top_of_book = 34,
@@ -38,6 +39,9 @@ enum class event_kind : std::uint8_t {
     volume_update = 36,
     market_statistics = 37,
     phase_changed = 38,
+    trade_busted = 44,
+    auction_indication = 45,
+    auction_result = 46,
     admin_accepted = 64,
     admin_rejected = 65,
 };
@@ -264,6 +268,23 @@ struct protection_struck {
     bool operator==(const protection_struck&) const = default;
 };
 
+/// A trade of this order is undone; what was executed of the order stays so.
+struct execution_busted {
+    static constexpr event_kind kind = event_kind::execution_busted;
+
+    order_id order;
+    trade_id trade;
+    price_ticks price;
+    instrument_id instrument;
+    account_id account;
+    client_sequence client_seq;
+    contracts quantity;
+    session_id session;
+    order_side side;
+
+    bool operator==(const execution_busted&) const = default;
+};
+
 // ---------------------------------------------------------------------------------------------
 // To the public feed.
 // ---------------------------------------------------------------------------------------------
@@ -317,12 +338,12 @@ struct trade {
     price_ticks price;
     instrument_id instrument;
     contracts quantity;
-    order_side aggressor;
+    order_side aggressor;  ///< Behind an `auction_result` there is none, and it says `sell`.
 
     bool operator==(const trade&) const = default;
 };
 
-/// After each trade, and when a day has ended: then both are 0.
+/// After each trade, after one is undone, and when a day has ended: then both are 0.
 struct volume_update {
     static constexpr event_kind kind = event_kind::volume_update;
 
@@ -355,6 +376,44 @@ struct phase_changed {
     market_phase phase;
 
     bool operator==(const phase_changed&) const = default;
+};
+
+struct trade_busted {
+    static constexpr event_kind kind = event_kind::trade_busted;
+
+    trade_id id;
+    price_ticks price;
+    instrument_id instrument;
+    contracts quantity;
+
+    bool operator==(const trade_busted&) const = default;
+};
+
+/// What would trade if the auction ended now; nothing as long as the sides do not meet: then all are 0.
+struct auction_indication {
+    static constexpr event_kind kind = event_kind::auction_indication;
+
+    price_ticks price;
+    contracts_total volume;
+    contracts_total surplus;  ///< That this price would leave over,
+    instrument_id instrument;
+    order_side surplus_side;  ///< of this side; `buy` if there is none.
+
+    bool operator==(const auction_indication&) const = default;
+};
+
+/// What an auction trades; its trades follow. Where self-trade prevention keeps orders from each other,
+/// they add up to less.
+struct auction_result {
+    static constexpr event_kind kind = event_kind::auction_result;
+
+    price_ticks price;
+    contracts_total volume;
+    contracts_total surplus;
+    instrument_id instrument;
+    order_side surplus_side;
+
+    bool operator==(const auction_result&) const = default;
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -399,6 +458,7 @@ struct alignas(64) event {
         exchange::trigger_amended trigger_amended;
         exchange::protection_set protection_set;
         exchange::protection_struck protection_struck;
+        exchange::execution_busted execution_busted;
         exchange::order_book_update order_book_update;
         exchange::price_level_update price_level_update;
         exchange::top_of_book top_of_book;
@@ -406,6 +466,9 @@ struct alignas(64) event {
         exchange::volume_update volume_update;
         exchange::market_statistics market_statistics;
         exchange::phase_changed phase_changed;
+        exchange::trade_busted trade_busted;
+        exchange::auction_indication auction_indication;
+        exchange::auction_result auction_result;
         exchange::admin_accepted admin_accepted;
         exchange::admin_rejected admin_rejected;
     };
@@ -471,6 +534,7 @@ constexpr decltype(auto) visit(const event& it, Visitor&& visitor) {
         case event_kind::trigger_amended: return visitor(it.trigger_amended);
         case event_kind::protection_set: return visitor(it.protection_set);
         case event_kind::protection_struck: return visitor(it.protection_struck);
+        case event_kind::execution_busted: return visitor(it.execution_busted);
         case event_kind::order_book_update: return visitor(it.order_book_update);
         case event_kind::price_level_update: return visitor(it.price_level_update);
         case event_kind::top_of_book: return visitor(it.top_of_book);
@@ -478,6 +542,9 @@ constexpr decltype(auto) visit(const event& it, Visitor&& visitor) {
         case event_kind::volume_update: return visitor(it.volume_update);
         case event_kind::market_statistics: return visitor(it.market_statistics);
         case event_kind::phase_changed: return visitor(it.phase_changed);
+        case event_kind::trade_busted: return visitor(it.trade_busted);
+        case event_kind::auction_indication: return visitor(it.auction_indication);
+        case event_kind::auction_result: return visitor(it.auction_result);
         case event_kind::admin_accepted: return visitor(it.admin_accepted);
         case event_kind::admin_rejected: return visitor(it.admin_rejected);
     }

@@ -2,10 +2,12 @@
 //
 // What happens to an order: it trades, comes to rest, is changed, and leaves.
 //
-// Within a level the first in time is the first to trade; `next_maker` is where another allocation would
-// choose otherwise, and the price rule of `match` where an auction would print another price. What is
-// special about advanced orders is in advanced_matching.cpp: an iceberg that has shown all of a part adds the
-// next one last at its price; a stop stands beside the book until a trade makes it arrive.
+// Within a level the first in time is the first to trade; `next_maker` is where another allocation
+// would choose otherwise. An order trades as far as it may reach: to its limit, not beyond what
+// interrupts its market, and in an auction not at all. There `cross` trades the first orders of both
+// sides with each other. What is special about advanced orders is in advanced_matching.cpp: an iceberg
+// that has shown all of a part adds the next one last at its price; a stop stands beside the book until a
+// trade makes it arrive.
 #pragma once
 
 #include <exchange/core/publisher.hpp>
@@ -80,6 +82,19 @@ public:
     /// Takes an order out that rests or waits.
     void cancel(order_index index, cancel_reason reason, request_name request) noexcept;
 
+    /// Trades the first buy with the first sell at this price, which is within both limits; or both
+    /// lose as much, if they are of related accounts and do not both allow it.
+    ///
+    /// @param  most  Above zero.
+    /// @return How much that was.
+    [[nodiscard]] contracts cross(market& in, price_ticks price, contracts_total most) noexcept;
+
+    /// Notes that the book of a market was changed, if its auction has to tell what that means.
+    void touch(market& in) noexcept {
+        if (is_collecting(in.phase)) [[unlikely]]
+            note_touched(in);
+    }
+
     /// Less of a resting order, which keeps its place. `open` is above zero.
     void shrink(order_index index, contracts open, request_name request) noexcept;
 
@@ -101,6 +116,8 @@ private:
     };
 
     [[nodiscard]] order_index make(const new_order& it) noexcept;
+    /// Sends an order on its way, of which at least so much has to be filled at once.
+    void set_out(market& in, order_index index, destiny what, contracts least) noexcept;
     void begin_count(const market& in, const order& it, contracts wanted) noexcept;
     /// Was less found than it wants?
     [[nodiscard]] bool is_hopeless() const noexcept { return count_.found < count_.wanted; }
@@ -109,19 +126,33 @@ private:
     [[nodiscard]] bool count_fills(const market& in, const order& it) noexcept;
     /// Counts one level, order by order. False if that takes another step.
     [[nodiscard]] bool count_level(const order& it) noexcept;
-    /// Trades until nothing is left, or no order within its limit, or self-trade prevention ends it. False
+    /// How far an order may trade: a price at which it meets no other if it may not at all.
+    [[nodiscard]] static price_ticks reach_of(const market& in, const order& it) noexcept;
+    /// May what is left of it rest? In an auction anything waits for its end.
+    [[nodiscard]] static bool may_rest(const market& in, const order& it) noexcept;
+    /// Trades until nothing is left, or no order within its reach, or self-trade prevention ends it. False
     /// if that takes another step.
-    ///
-    /// @tparam  PriceRule  From the maker to the price of a fill.
-    template <class PriceRule>
-    [[nodiscard]] bool match(market& in, order& taker, PriceRule price_of) noexcept;
+    [[nodiscard]] bool match(market& in, order& taker) noexcept;
+    /// The order would trade farther than it may reach: the market is in an auction from now on.
+    void interrupt(market& in) noexcept;
+    void note_touched(market& in) noexcept;
     void finish_arrival(market& in, order& it) noexcept;
     void finish_move(market& in) noexcept;
     [[nodiscard]] order_index next_maker(const market& in, order_side side) const noexcept;
     /// May the order meet others of its own account or group?
     [[nodiscard]] bool has_own_ahead(const order& it) const noexcept;
-    void execute(market& in, order& taker, order_index maker, price_ticks price) noexcept;
+    void execute(market& in, order& taker, order_index maker) noexcept;
+    /// Of a resting order, which leaves its level if it shows nothing any more. It keeps its place in the slab
+    /// until `finish_fill`.
+    void fill_resting(market& in, order_index index, contracts quantity) noexcept;
+    /// Behind what was told of its fill: the next part of it is shown, or nothing is left.
+    void finish_fill(market& in, order_index index) noexcept;
     void count_quoted(const market& in, const order& maker, contracts quantity) noexcept;
+    /// Counts a trade that has happened, and keeps it. `one` is not of the side of `other`.
+    void note_trade(market& in, const order& one, const order& other, price_ticks price,
+                    contracts quantity) noexcept;
+    /// Takes from a resting order what self-trade prevention does; at most what is open of it.
+    void cut(market& in, order_index index, contracts by) noexcept;
     void avoid(market& in, order& taker, order_index maker) noexcept;
     void decrement(market& in, order& taker, order_index maker) noexcept;
     void cancel_aggressor(const market& in, order& taker, contracts gone,
@@ -137,6 +168,8 @@ private:
     /// Hides of an iceberg that comes to rest what it does not show.
     void hide(order_index index) noexcept;
     void show_more(market& in, order_index index) noexcept;
+    /// Less of a resting order than is open of it, by so much.
+    void lose(market& in, order_index index, contracts by, const amendment& how) noexcept;
     /// Takes `by` from an order that keeps its place, first of what it hides. Is less shown than before?
     [[nodiscard]] bool lessen(order_index index, contracts by) noexcept;
     /// Takes at most `by` of what it hides. Says how much that was.
@@ -157,6 +190,8 @@ private:
     step_work* work_;
     order_index index_ = 0;  // Of the order that is under way.
     order_index rested_ = 0;
+    price_ticks reach_ = 0;
+    bool may_rest_ = false;
     destiny destiny_ = destiny::arrives;
     fill_count count_{};
 };

@@ -10,6 +10,8 @@
 #include <exchange/core/risk.hpp>
 #include <exchange/core/self_trade.hpp>
 
+#include <utility>
+
 namespace exchange {
 namespace {
 
@@ -80,6 +82,9 @@ bool partition::advance() noexcept {
         case stage::expiring: return expire_some();
         case stage::ending_orders: return end_some_orders();
         case stage::changing: return change_some();
+        case stage::uncrossing: return uncross_some();
+        case stage::advancing: return advance_some();
+        case stage::indicating: return indicate_some();
     }
     return true;
 }
@@ -103,7 +108,13 @@ void partition::follow_trading(market& in) noexcept {
 
 void partition::finish_trading() noexcept {
     const bool leads_on = traded_in_->stops.has_traded() || venue_.protections.first_struck() != 0;
-    stage_ = leads_on ? stage::triggering : stage::idle;
+    if (leads_on) stage_ = stage::triggering;
+    else finish();
+}
+
+// A timer that has ended an auction goes on with the next market.
+void partition::finish() noexcept {
+    stage_ = std::exchange(uncross_.by_timer, false) ? stage::advancing : stage::idle;
 }
 
 // Each that arrives may trade and reach further ones; each is reached once, so there is an end.
@@ -118,7 +129,7 @@ bool partition::trigger_some() noexcept {
         matcher_.trigger(*traded_in_, next);
     }
     stops.forget_trades();
-    stage_ = stage::idle;
+    finish();
     return true;
 }
 
@@ -198,12 +209,16 @@ reject_reason partition::enter(const enter_order& it) noexcept {
     if (why != reject_reason::none) return why;
 
     market& in = venue_.markets[number(it.instrument)];
-    if (it.type == order_type::market && !is_protected(in.terms))
+    const bool collecting = is_collecting(in.phase);
+    if (collecting && (post_only || goes_at_once(it.tif))) return reject_reason::not_in_auction;
+    // An order at the market waits for the end of an auction, too.
+    const bool waits = collecting || !goes_at_once(tif);
+    if (it.type == order_type::market && !is_protected(in))
         return reject_reason::no_price_protection;
     const auto [limit, valued_at] = price_of(in, it);
     why = check_terms(in.terms, it, valued_at);
     if (why != reject_reason::none) return why;
-    if (goes_at_once(tif) && in.book.best(opposite(it.side)) == 0 &&
+    if (!waits && in.book.best(opposite(it.side)) == 0 &&
         in.terms.instrument.lone_orders == lone_order_policy::reject) {
         return reject_reason::no_counterparty;
     }
@@ -211,11 +226,11 @@ reject_reason partition::enter(const enter_order& it) noexcept {
     account& whose = account_of(it.session);
     holding_index held = find_holding(whose, it.instrument);
     why = check_limits(whose, venue_.holdings[held],
-                       {it.side, it.quantity, it.quantity, goes_at_once(tif) ? 0 : 1});
+                       {it.side, it.quantity, it.quantity, waits ? 1 : 0});
     if (why != reject_reason::none) return why;
     if (post_only && in.book.crosses(it.side, limit)) return reject_reason::would_trade;
     if (!venue_.memory.orders.has(1) || (held == 0 && !venue_.holdings.has(1)) ||
-        (!goes_at_once(tif) && !in.book.has_room(venue_.memory, it.side, limit))) {
+        (waits && !in.book.has_room(venue_.memory, it.side, limit))) {
         return reject_reason::at_capacity;
     }
     if (held == 0) held = make_holding(whose, it.instrument);
@@ -259,6 +274,9 @@ reject_reason partition::amend(const amend_order& it) noexcept {
     // The collar may have moved over an order that only wants to be smaller; what wants more must be within.
     const bool grows = it.quantity > std::uint64_t{old.executed} + venue_.memory.open_of(old);
     const bool asks_price = it.price != old.price || grows;
+    // It has no limit that could be another.
+    const bool at_market = old.tif == time_in_force::immediate_or_cancel;
+    if (at_market && asks_price) return reject_reason::invalid_combination;
     const reject_reason price = asks_price ? check_price(in.terms, it.price) : reject_reason::none;
     if (price != reject_reason::none) return price;
     const reject_reason quantity = check_quantity(in.terms, it.quantity);

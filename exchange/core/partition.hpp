@@ -11,6 +11,7 @@
 // carries it out in steps: `begin`, then `resume` while it is `busy`. The messages are the same.
 #pragma once
 
+#include <exchange/core/auction.hpp>
 #include <exchange/core/cancels.hpp>
 #include <exchange/core/matcher.hpp>
 #include <exchange/core/publisher.hpp>
@@ -90,6 +91,11 @@ public:
     /// From when on an `expire_instruments` has something to do; it may turn out to be nothing.
     [[nodiscard]] timestamp_ns next_expiry() const noexcept { return venue_.next_expiry; }
 
+    /// From when on an `advance_phases` has something to do; as above.
+    [[nodiscard]] timestamp_ns next_phase_change() const noexcept {
+        return venue_.next_phase_change;
+    }
+
     /// Does an order rest that this session may mean by `target`?
     [[nodiscard]] bool rests(session_id from, const order_reference& target) const noexcept {
         return is_defined(from) && find(from, target) != 0;
@@ -122,6 +128,11 @@ private:
     void handle(const retire& it) noexcept;
     void handle(const expire_instruments& it) noexcept;
     void handle(const set_position& it) noexcept;
+    void handle(const uncross& it) noexcept;
+    void handle(const set_interruption& it) noexcept;
+    void handle(const advance_phases& it) noexcept;
+    void handle(const bust_trade& it) noexcept;
+    void handle(const schedule_phase& it) noexcept;
 
     /// What is left to do of a command. Each stage has a function that does some of it, and is false if the
     /// work of this step is done before that.
@@ -134,6 +145,9 @@ private:
         expiring,
         ending_orders,
         changing,
+        uncrossing,
+        advancing,
+        indicating,
     };
 
     void go_on() noexcept;
@@ -148,6 +162,9 @@ private:
     bool expire_some() noexcept;
     bool end_some_orders() noexcept;
     bool change_some() noexcept;
+    bool uncross_some() noexcept;
+    bool advance_some() noexcept;
+    bool indicate_some() noexcept;
 
     /// A quote whose sides arrive one after the other.
     struct quoting {
@@ -157,6 +174,10 @@ private:
     };
 
     void end_step() noexcept {
+        if (venue_.first_touched != 0 && !busy()) [[unlikely]] {
+            begin_indicating();
+            go_on();
+        }
         if (!busy()) [[likely]]
             out_.end();
         else out_.pause();
@@ -209,6 +230,8 @@ private:
     [[nodiscard]] reject_reason check(const define_account& it) const noexcept;
     [[nodiscard]] reject_reason check(const define_session& it) const noexcept;
     [[nodiscard]] reject_reason check(const set_phase& it) const noexcept;
+    [[nodiscard]] reject_reason check(const uncross& it) const noexcept;
+    [[nodiscard]] reject_reason check(const bust_trade& it) noexcept;
     [[nodiscard]] reject_reason check(const set_position& it) const noexcept;
     [[nodiscard]] reject_reason check(const retire& it) const noexcept;
     [[nodiscard]] reject_reason check_present(instrument_id in) const noexcept;
@@ -224,8 +247,10 @@ private:
 
     /// Behind the first part of an order's way: the rest of it, and of the stops that it reaches.
     void follow_trading(market& in) noexcept;
-    /// Behind all of its way: what it has struck, and reached.
+    /// Behind all of its way, or behind an uncross: what it has struck, and reached.
     void finish_trading() noexcept;
+    /// Behind that: nothing, or what else a timer has asked.
+    void finish() noexcept;
 
     /// Of the old quote, whatever is left. False if there is nothing.
     bool cancel_quote(const enter_quote& it, holding_index held) noexcept;
@@ -239,6 +264,25 @@ private:
     [[nodiscard]] order_index next_to_cancel() noexcept;
     void finish_cancelling() noexcept;
     void end_market(market& in, cancel_reason why) noexcept;
+
+    void enter_phase(market& in, market_phase phase) noexcept;
+    /// Of the reports: begins the next one if the market is opened, and it waits for that.
+    static void begin_day_of(market& in, market_phase next) noexcept;
+    void end_day_of(market& in) noexcept;
+    /// How an auction ends.
+    struct auction_end {
+        market_phase then;
+        bool by_timer;
+    };
+    void begin_uncross(const market& in, const auction_end& how) noexcept;
+    bool clear_some(const market& in) noexcept;
+    [[nodiscard]] order_index first_at_market(const market& in, order_side side) const noexcept;
+    void finish_uncross(market& in) noexcept;
+    /// What the schedule says next.
+    void plan(market_cycle& of, timestamp_ns after) noexcept;
+    [[nodiscard]] bool is_due(const market& in) noexcept;
+    [[nodiscard]] static bool is_interrupted(const market& in) noexcept;
+    void begin_indicating() noexcept;
 
     [[nodiscard]] account& account_of(session_id from) noexcept {
         return venue_.accounts[number(venue_.sessions[number(from)].account)];
@@ -275,10 +319,13 @@ private:
     stage stage_ = stage::idle;
     quoting quote_{};
     mass_cancel cancelling_{};
-    market* traded_in_ = nullptr;  // By the command that is carried out.
+    market* traded_in_ = nullptr;  // By the command that is carried out, the last time.
+    exchange::uncrossing uncross_{};
+    auction_search search_;        // Of the uncross, or of what is indicated: never both.
     order_index dated_ = 0;        // The next order with a last day to be looked at.
     std::uint32_t withdrawn_ = 0;  // The last instrument that was looked at for quotes that go.
-    std::uint32_t scanned_ = 0;    // The last instrument that was looked at: expiring, changing.
+    std::uint32_t scanned_ =
+        0;  // The last instrument that was looked at: expiring, changing, advancing.
     product_id changed_ = product_id::none;
 };
 

@@ -198,24 +198,76 @@ void publisher::struck(const protection& it) noexcept {
 }
 
 void publisher::filled(market& in, const fill& it) noexcept {
-    const instrument_id instrument = instrument_of(in);
     const order& maker = *it.maker;
-    executed(instrument, it, maker, *it.maker_account, execution_role::maker);
-    executed(instrument, it, *it.taker, *it.taker_account, execution_role::taker);
+    happened(in, it, execution_role::maker, execution_role::taker);
+    book_changed(in, maker, maker.open == 0 ? book_action::erase : book_action::modify);
+    next(event_kind::market_statistics).market_statistics = in.day;
+    top(in);
+}
+
+void publisher::crossed(market& in, const fill& it) noexcept {
+    happened(in, it, execution_role::auction, execution_role::auction);
+    for (const order* const each : {it.maker, it.taker})
+        book_changed(in, *each, each->open == 0 ? book_action::erase : book_action::modify);
+    next(event_kind::market_statistics).market_statistics = in.day;
+    top(in);
+}
+
+void publisher::happened(const market& in, const fill& it, execution_role maker,
+                         execution_role taker) noexcept {
+    const instrument_id instrument = instrument_of(in);
+    executed(instrument, it, *it.maker, *it.maker_account, maker);
+    executed(instrument, it, *it.taker, *it.taker_account, taker);
     next(event_kind::trade).trade = {.id = it.trade,
                                      .price = it.price,
                                      .instrument = instrument,
                                      .quantity = it.quantity,
                                      .aggressor = it.taker->side};
     volume(in);
-    captured(instrument, it, order_side::buy);
-    captured(instrument, it, order_side::sell);
-    book_changed(in, maker, maker.open == 0 ? book_action::erase : book_action::modify);
-    next(event_kind::market_statistics).market_statistics = in.day;
-    top(in);
+    const bool maker_buys = it.maker->side == order_side::buy;
+    captured(instrument, it, maker_buys ? *it.maker : *it.taker, maker_buys ? maker : taker);
+    captured(instrument, it, maker_buys ? *it.taker : *it.maker, maker_buys ? taker : maker);
 }
 
-void publisher::day_ended(const market& in) noexcept {
+void publisher::uncrosses(const market& in, const auction_price& at) noexcept {
+    next(event_kind::auction_result).auction_result = {.price = at.price,
+                                                       .volume = at.volume,
+                                                       .surplus = at.surplus,
+                                                       .instrument = instrument_of(in),
+                                                       .surplus_side = at.surplus_side};
+}
+
+void publisher::indicate(market& in, const auction_price& at) noexcept {
+    auction_indication& told = in.cycle.told;
+    if (at == auction_price{told.price, told.volume, told.surplus, told.surplus_side}) return;
+    told = {.price = at.price,
+            .volume = at.volume,
+            .surplus = at.surplus,
+            .instrument = instrument_of(in),
+            .surplus_side = at.surplus_side};
+    next(event_kind::auction_indication).auction_indication = told;
+}
+
+void publisher::busted(const market& in, const kept_trade& it,
+                       const std::array<account_id, 2>& accounts) noexcept {
+    for (const order_side side : {order_side::buy, order_side::sell}) {
+        const std::size_t at = number(side);
+        next(event_kind::execution_busted).execution_busted = {.order = it.orders[at],
+                                                               .trade = it.id,
+                                                               .price = it.price,
+                                                               .instrument = instrument_of(in),
+                                                               .account = accounts[at],
+                                                               .client_seq = it.client_seqs[at],
+                                                               .quantity = it.quantity,
+                                                               .session = it.sessions[at],
+                                                               .side = side};
+    }
+    next(event_kind::trade_busted).trade_busted = {
+        .id = it.id, .price = it.price, .instrument = instrument_of(in), .quantity = it.quantity};
+    summed(in);
+}
+
+void publisher::summed(const market& in) noexcept {
     volume(in);
     next(event_kind::market_statistics).market_statistics = in.day;
 }
@@ -240,23 +292,22 @@ void publisher::executed(instrument_id instrument, const fill& it, const order& 
                                                        .role = role};
 }
 
-void publisher::captured(instrument_id instrument, const fill& it, order_side side) noexcept {
-    const bool by_maker = it.maker->side == side;
-    const order& whose = by_maker ? *it.maker : *it.taker;
+void publisher::captured(instrument_id instrument, const fill& it, const order& whose,
+                         execution_role role) noexcept {
+    const bool by_maker = &whose == it.maker;
     const account& own = by_maker ? *it.maker_account : *it.taker_account;
     const account& other = by_maker ? *it.taker_account : *it.maker_account;
-    next(event_kind::trade_capture_report).trade_capture_report = {
-        .order = whose.id,
-        .trade = it.trade,
-        .price = it.price,
-        .instrument = instrument,
-        .account = own.terms.account,
-        .firm = own.terms.firm,
-        .counterparty = other.terms.firm,
-        .quantity = it.quantity,
-        .session = whose.session,
-        .side = side,
-        .role = by_maker ? execution_role::maker : execution_role::taker};
+    next(event_kind::trade_capture_report).trade_capture_report = {.order = whose.id,
+                                                                   .trade = it.trade,
+                                                                   .price = it.price,
+                                                                   .instrument = instrument,
+                                                                   .account = own.terms.account,
+                                                                   .firm = own.terms.firm,
+                                                                   .counterparty = other.terms.firm,
+                                                                   .quantity = it.quantity,
+                                                                   .session = whose.session,
+                                                                   .side = whose.side,
+                                                                   .role = role};
 }
 
 void publisher::book_changed(const market& in, const order& it, book_action action) noexcept {

@@ -17,6 +17,14 @@
 //     a protection            protection_set; when it is struck, protection_struck before the cancels
 //     a day ends              volume_update, market_statistics, behind what its cancels say
 //     a market ends           phase_changed, before what its cancels say
+//     an auction trades       auction_result, then for each of its fills order_executed(buy),
+//                             order_executed(sell), trade, volume_update, trade_capture_report(buy),
+//                             trade_capture_report(sell), order_book_update and price_level_update of
+//                             either side, market_statistics, top*
+//     a command has changed   auction_indication of each market in an auction whose book it has touched, at
+//     what an auction would trade                              the end of its event
+//     a trade is busted       execution_busted(buy), execution_busted(sell), trade_busted, volume_update,
+//                             market_statistics
 //     a command is refused    order_rejected
 //     the rest of an order that does not rest, or a stop       order_cancelled
 //     less of it is hidden    order_amended
@@ -27,10 +35,12 @@
 #pragma once
 
 #include <exchange/core/accounts.hpp>
+#include <exchange/core/auction_price.hpp>
 #include <exchange/core/book.hpp>
 #include <exchange/core/events.hpp>
 #include <exchange/core/market.hpp>
 #include <exchange/core/protection.hpp>
+#include <exchange/core/trades.hpp>
 
 #include <array>
 #include <cstdint>
@@ -63,6 +73,7 @@ struct placement {
     contracts open;
 };
 
+/// Of an uncross, the maker buys and the taker sells.
 struct fill {
     trade_id trade;
     price_ticks price;
@@ -96,7 +107,16 @@ public:
                      const amendment& how) noexcept;
     void regains_place(market& in, const order& it) noexcept;
     void filled(market& in, const fill& it) noexcept;
-    void day_ended(const market& in) noexcept;
+    /// The sums of the day, where no trade tells them.
+    void summed(const market& in) noexcept;
+
+    /// A fill of an uncross.
+    void crossed(market& in, const fill& it) noexcept;
+    void uncrosses(const market& in, const auction_price& at) noexcept;
+    /// Tells what the auction would trade if that is not what was told last.
+    void indicate(market& in, const auction_price& at) noexcept;
+    void busted(const market& in, const kept_trade& it,
+                const std::array<account_id, 2>& accounts) noexcept;
 
     /// Of what the public does not see: an aggressor, a stop, what is hidden. Only sessions hear of it.
     void cancelled_unseen(const market& in, const order& it, const cancellation& how) noexcept;
@@ -152,7 +172,10 @@ private:
     void flush(std::uint32_t count, completeness how) noexcept;
     void executed(instrument_id instrument, const fill& it, const order& whose,
                   const account& account, execution_role role) noexcept;
-    void captured(instrument_id instrument, const fill& it, order_side side) noexcept;
+    void captured(instrument_id instrument, const fill& it, const order& whose,
+                  execution_role role) noexcept;
+    void happened(const market& in, const fill& it, execution_role maker,
+                  execution_role taker) noexcept;
     void volume(const market& in) noexcept;
     /// By order and by price, which always go together.
     void book_changed(const market& in, const order& it, book_action action) noexcept;
@@ -166,5 +189,17 @@ private:
     std::uint32_t count_ = 0;
     std::array<event, batch_max> events_{};
 };
+
+/// Says how an operator's command went; true if it went well.
+template <class Command>
+[[nodiscard]] bool answer(publisher& out, const Command& it, std::uint32_t subject,
+                          reject_reason why) noexcept {
+    if (why == reject_reason::none) {
+        out.accepted(admin_accepted{.subject = subject, .command = it.kind});
+        return true;
+    }
+    out.refused(admin_rejected{.subject = subject, .command = it.kind, .reason = why});
+    return false;
+}
 
 }  // namespace exchange

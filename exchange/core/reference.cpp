@@ -32,14 +32,6 @@ constexpr std::uint32_t days_in(std::uint32_t year, std::uint32_t month) noexcep
     return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }
 
-/// What a limit order may reach at the most: the far end of the collar, or nothing that matters.
-price_ticks collar_limit(const instrument_terms& terms, order_side side) noexcept {
-    const price_ticks collar = terms.instrument.collar;
-    const price_ticks settlement = terms.instrument.settlement_price;
-    if (side == order_side::buy) return collar == 0 ? price_ticks_max : settlement + collar;
-    return collar == 0 ? -price_ticks_max : settlement - collar;
-}
-
 bool is_on_tick(const define_product& product, price_ticks price) noexcept {
     if (product.bands == 0) return true;
     std::uint32_t band = 0;
@@ -122,6 +114,13 @@ reject_reason check_value(const instrument_terms& terms, const valued_order& it)
     }
     const std::int64_t most = terms.instrument.order_value_max;
     return most != 0 && value > most ? reject_reason::value_over_max : reject_reason::none;
+}
+
+price_ticks collar_limit(const instrument_terms& terms, order_side side) noexcept {
+    const price_ticks collar = terms.instrument.collar;
+    const price_ticks settlement = terms.instrument.settlement_price;
+    if (side == order_side::buy) return collar == 0 ? price_ticks_max : settlement + collar;
+    return collar == 0 ? -price_ticks_max : settlement - collar;
 }
 
 price_ticks market_limit(const instrument_terms& terms, order_side side,

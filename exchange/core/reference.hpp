@@ -58,6 +58,14 @@ struct valued_order {
     return terms.instrument.collar != 0 || terms.instrument.market_band != 0;
 }
 
+/// Does a collar? That alone bounds what an auction makes an order at the market pay.
+[[nodiscard]] constexpr bool has_collar(const instrument_terms& terms) noexcept {
+    return terms.instrument.collar != 0;
+}
+
+/// How far an order of this side may reach at the most: to the far end of the collar, or as far as it likes.
+[[nodiscard]] price_ticks collar_limit(const instrument_terms& terms, order_side side) noexcept;
+
 /// The limit of a market order: the nearer of collar and band. It `is_protected`.
 ///
 /// @param  best  The price that it would meet first; without one, the settlement price.

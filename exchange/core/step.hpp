@@ -32,5 +32,6 @@ inline constexpr std::uint32_t work_of_look = 1;
 inline constexpr std::uint32_t work_of_cancel = 4;
 inline constexpr std::uint32_t work_of_trigger = 5;
 inline constexpr std::uint32_t work_of_fill = 10;
+inline constexpr std::uint32_t work_of_cross = 12;
 
 }  // namespace exchange

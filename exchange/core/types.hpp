@@ -127,8 +127,12 @@ enum class instrument_kind : std::uint8_t { future = 1, call = 2, put = 3 };
 enum class market_phase : std::uint8_t {
     closed = 1,
     continuous = 2,
-    halted = 3,  ///< Orders stay and may be cancelled; nothing is entered, nothing trades.
-    ended = 4,   ///< Expired or retired, without orders, for good. No command sets it.
+    halted = 3,           ///< Orders stay and may be cancelled; nothing is entered, nothing trades.
+    ended = 4,            ///< Expired or retired, without orders, for good. No command sets it.
+    pre_open = 5,         ///< In this and the next three, orders are collected and none trades.
+    opening_auction = 6,  ///< Ends in continuous trading,
+    closing_auction = 7,  ///< and this with the day.
+    volatility_auction = 8,  ///< Of an interruption, for a while. No command sets it.
 };
 
 enum class account_state : std::uint8_t {
@@ -140,7 +144,11 @@ enum class account_state : std::uint8_t {
 /// What a definition or a retirement is about.
 enum class definition_kind : std::uint8_t { product = 1, instrument = 2, account = 3, session = 4 };
 
-enum class execution_role : std::uint8_t { maker = 1, taker = 2 };
+enum class execution_role : std::uint8_t {
+    maker = 1,
+    taker = 2,
+    auction = 3,  ///< Of an uncross: both orders rested.
+};
 
 enum class book_action : std::uint8_t { add = 1, modify = 2, erase = 3 };
 
@@ -185,6 +193,11 @@ enum class reject_reason : std::uint8_t {
     trigger_passed = 41,  ///< A stop whose trigger the last trade of the day has reached already.
     not_waiting = 42,     ///< A trigger is amended, of an order that waits for none.
     protection_struck = 43,  ///< A quote, after too much of the account's quotes was filled.
+    not_in_auction =
+        48,           ///< What has to trade at once, or must not, where nothing trades on arrival.
+    no_auction = 49,  ///< There is none to end.
+    unknown_trade = 50,  ///< Never was, is of a day that is over, or is not kept any more.
+    already_busted = 51,
 };
 
 enum class cancel_reason : std::uint8_t {

@@ -268,7 +268,7 @@ TEST_CASE("a number that no word has is refused in each enumeration of the opera
     CHECK(fault_of(define_account{}, &define_account::action, 2) == refused(12));
     CHECK(fault_of(define_session{}, &define_session::on_disconnect, 2) == refused(3));
     CHECK(fault_of(define_session{}, &define_session::action, 2) == refused(4));
-    CHECK(fault_of(set_phase{}, &set_phase::phase, 5) == refused(2));
+    CHECK(fault_of(set_phase{}, &set_phase::phase, 9) == refused(2));
     CHECK(fault_of(set_account_state{}, &set_account_state::state, 4) == refused(2));
     CHECK(fault_of(retire{}, &retire::what, 0) == refused(1));
     CHECK(fault_of(retire{}, &retire::what, 5) == refused(1));

@@ -65,6 +65,11 @@ TEST_CASE("every command of an operator is about the number that the core says")
     check_subject(retire{definition_kind::account, 2});
     check_subject(expire_instruments{});
     check_subject(set_position{account_id{2}, instrument_id{3}, 7});
+    check_subject(uncross{instrument_id{3}});
+    check_subject(set_interruption{instrument_id{2}, 5, 7});
+    check_subject(advance_phases{});
+    check_subject(schedule_phase{instrument_id{3}, market_phase::halted, 7});
+    check_subject(bust_trade{instrument_id{2}, trade_id{7}});
 }
 
 TEST_CASE("a client's command is about none") {

@@ -101,6 +101,18 @@ product_row a_row(product_row, std::uint16_t n) {
             .retired = true};
 }
 
+report_row a_row(report_row, std::uint16_t n) {
+    return {.position_begin = -n,
+            .bought = n + 1u,
+            .sold = n + 2u,
+            .bought_value = std::int64_t{n} << 40,
+            .sold_value = -n - 3,
+            .position_end = n + 4,
+            .account = account_id{n},
+            .instrument = instrument_id{n + 5u},
+            .trades = n + 6u};
+}
+
 bool same(const tick_band& left, const tick_band& right) {
     return left.from == right.from && left.step == right.step;
 }
@@ -182,6 +194,7 @@ void for_each_row(const Check& check) {
     check(session_row{});
     check(instrument_row{});
     check(product_row{});
+    check(report_row{});
 }
 
 }  // namespace
@@ -244,7 +257,7 @@ TEST_CASE("no product has more bands than four") {
 
 TEST_CASE("a subject that is none is refused") {
     std::array<std::byte, message_bytes_of<query>> bytes;
-    for (const std::uint8_t subject : {0, 7, 255}) {
+    for (const std::uint8_t subject : {0, 8, 255}) {
         encode(query{0, account_id::none, instrument_id::none, query_subject{subject}}, bytes);
         CHECK(decode_question(bytes, ignore).field == 4);
     }

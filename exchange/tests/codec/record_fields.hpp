@@ -194,16 +194,18 @@ template <class Body>
 void for_each_operator_command(Body&& body) {
     for_each_type<define_product, define_instrument, define_account, define_session, set_phase,
                   set_account_state, set_settlement_price, end_session, end_day, retire,
-                  expire_instruments, set_position>(body);
+                  expire_instruments, set_position, uncross, set_interruption, advance_phases,
+                  bust_trade, schedule_phase>(body);
 }
 
 template <class Body>
 void for_each_event(Body&& body) {
     for_each_type<order_entered, order_amended, order_cancelled, order_rejected, order_executed,
                   trade_capture_report, order_terms, stop_entered, stop_triggered, trigger_amended,
-                  protection_set, protection_struck, order_book_update, price_level_update,
-                  top_of_book, trade, volume_update, market_statistics, phase_changed,
-                  admin_accepted, admin_rejected>(body);
+                  protection_set, protection_struck, execution_busted, order_book_update,
+                  price_level_update, top_of_book, trade, volume_update, market_statistics,
+                  phase_changed, trade_busted, auction_indication, auction_result, admin_accepted,
+                  admin_rejected>(body);
 }
 
 }  // namespace exchange::testing

@@ -6,6 +6,8 @@
 #include <exchange/tests/support/trading_fixture.hpp>
 #include <lab/kit/allocations.hpp>
 
+#include <exchange/tests/support/trading_fixture.hpp>
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -88,6 +90,36 @@ TEST_CASE("no command about advanced orders or protections allocates") {
 
     CHECK(lab::allocations_of_this_thread() == before);
     CHECK(messages > 400);
+}
+
+TEST_CASE("no auction, interruption or bust allocates") {
+    using enum order_side;
+    testing::trading_fixture it;
+    std::vector<command> commands{set_phase{testing::future, market_phase::pre_open}};
+    for (price_ticks each = 0; each < 200; ++each)
+        commands.push_back(it.limit_order(each % 2 == 0 ? 1 : 2, each % 2 == 0 ? buy : sell, 3,
+                                          each % 2 == 0 ? 100 + each : 150 - each / 2));
+    commands.push_back(uncross{testing::future});
+    commands.push_back(set_interruption{testing::future, 5, 1});
+    commands.push_back(it.limit_order(3, buy, 1'000, 1'000));
+    commands.push_back(advance_phases{});
+    commands.push_back(bust_trade{testing::future, trade_id{1}});
+    std::uint64_t messages = 0;
+    std::uint64_t busts = 0;
+    const auto take = [&](const event_batch& batch) {
+        messages += batch.events.size();
+        for (const event& each : batch.events) busts += each.kind == event_kind::trade_busted;
+    };
+
+    const std::uint64_t before = lab::allocations_of_this_thread();
+    timestamp_ns now = 2'000'000'000;
+    for (const command& each : commands)
+        it.partition().apply(now += 10, each, event_sink::to(take));
+    const std::uint64_t after = lab::allocations_of_this_thread();
+
+    CHECK(after == before);
+    CHECK(messages > 1'000);
+    CHECK(busts == 1);
 }
 
 TEST_CASE("an allocation would be counted") {

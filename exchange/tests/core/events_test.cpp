@@ -32,6 +32,9 @@ TEST_CASE("what names a session goes to that session, and what names none to the
     CHECK(audience_of(event_kind::trade_capture_report) == event_audience::session);
     CHECK(audience_of(event_kind::order_book_update) == event_audience::public_feed);
     CHECK(audience_of(event_kind::phase_changed) == event_audience::public_feed);
+    CHECK(audience_of(event_kind::execution_busted) == event_audience::session);
+    CHECK(audience_of(event_kind::trade_busted) == event_audience::public_feed);
+    CHECK(audience_of(event_kind::auction_result) == event_audience::public_feed);
     CHECK(audience_of(event_kind::admin_rejected) == event_audience::administrator);
 }
 

@@ -7,11 +7,19 @@
 
 using namespace exchange;
 
-TEST_CASE("only continuous trading lets anything in, and each other phase says why not") {
-    CHECK(allows_entry(market_phase::continuous) == reject_reason::none);
+TEST_CASE("continuous trading and auctions let orders in, and each other phase says why not") {
+    for (const market_phase open :
+         {market_phase::continuous, market_phase::pre_open, market_phase::opening_auction,
+          market_phase::closing_auction, market_phase::volatility_auction})
+        CHECK(allows_entry(open) == reject_reason::none);
     CHECK(allows_entry(market_phase::closed) == reject_reason::market_closed);
     CHECK(allows_entry(market_phase::halted) == reject_reason::market_halted);
     CHECK(allows_entry(market_phase{77}) == reject_reason::market_closed);
+}
+
+TEST_CASE("orders are collected in the phases of an auction, and in no other") {
+    for (std::uint8_t each = 0; each < 20; ++each)
+        CHECK(is_collecting(market_phase{each}) == (each >= 5 && each <= 8));
 }
 
 TEST_CASE("the first trade opens the day, and later ones move its ends") {

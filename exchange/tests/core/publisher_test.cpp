@@ -71,6 +71,28 @@ TEST_CASE("an order that trades and then rests is acknowledged by its fill, and 
     CHECK(it.said()[10].order_entered.executed == 5);
 }
 
+TEST_CASE("a fill of an auction is one like any other, but that both sides leave the book") {
+    trading_fixture it;
+    it.tell(set_phase{future, market_phase::pre_open});
+    it.enter(1, order_side::buy, 5, 100);
+    it.enter(2, order_side::sell, 3, 100);
+
+    it.tell(uncross{future});
+
+    CHECK(it.kinds() == kinds{kind::admin_accepted, kind::auction_result, kind::order_executed,
+                              kind::order_executed, kind::trade, kind::volume_update,
+                              kind::trade_capture_report, kind::trade_capture_report,
+                              kind::order_book_update, kind::price_level_update,
+                              kind::order_book_update, kind::price_level_update,
+                              kind::market_statistics, kind::top_of_book, kind::phase_changed});
+    CHECK(it.said()[6].trade_capture_report.side == order_side::buy);
+    CHECK(it.said()[7].trade_capture_report.side == order_side::sell);
+    CHECK(it.said()[7].trade_capture_report.counterparty == firm_id{1});
+    CHECK(it.said()[8].order_book_update.action == book_action::modify);
+    CHECK(it.said()[9].price_level_update.quantity == 2);
+    CHECK(it.said()[10].order_book_update.action == book_action::erase);
+}
+
 TEST_CASE("an order that loses its place is erased and added, with its trades between the two") {
     trading_fixture it;
     it.enter(1, order_side::sell, 5, 105);

@@ -104,7 +104,7 @@ bytes some_query(dice& random) {
         default: {
             bytes made(message_bytes_of<query>);
             encode(query{random.any() >> 1, account_id{3}, instrument_id{4},
-                         query_subject{static_cast<std::uint8_t>(1 + random.below(6))}},
+                         query_subject{static_cast<std::uint8_t>(1 + random.below(7))}},
                    std::span{made}.first<message_bytes_of<query>>());
             return made;
         }

@@ -19,7 +19,10 @@ std::string text(order_id it) {
     return std::to_string(number(it) & ((1u << 24) - 1)) + '.' + std::to_string(number(it) >> 24);
 }
 
-std::string text(execution_role it) { return it == execution_role::maker ? "maker" : "taker"; }
+std::string text(execution_role it) {
+    if (it == execution_role::auction) return "auction";
+    return it == execution_role::maker ? "maker" : "taker";
+}
 
 std::string text(book_action it) {
     if (it == book_action::add) return "add";
@@ -107,6 +110,10 @@ std::string from(const protection_struck& it) {
                 "s" + text(it.session) + '/' + text(it.client_seq), "quantity", text(it.quantity),
                 "delta", text(it.delta), "trades", text(it.trades));
 }
+std::string from(const execution_busted& it) {
+    return line("busted", text(it.order), whose(it), text(it.side), at(it.quantity, it.price),
+                "trade", text(it.trade));
+}
 std::string from(const order_book_update& it) {
     return line("book", text(it.action), text(it.order), "i" + text(it.instrument), text(it.side),
                 at(it.open, it.price));
@@ -135,6 +142,16 @@ std::string from(const market_statistics& it) {
 std::string from(const phase_changed& it) {
     return line("phase", "i" + text(it.instrument), text(it.phase));
 }
+std::string from(const trade_busted& it) {
+    return line("trade busted", text(it.id), "i" + text(it.instrument), at(it.quantity, it.price));
+}
+template <class Outcome>
+std::string outcome(const char* name, const Outcome& it) {
+    return line(name, "i" + text(it.instrument), at(it.volume, it.price), "surplus",
+                text(it.surplus), text(it.surplus_side));
+}
+std::string from(const auction_indication& it) { return outcome("indication", it); }
+std::string from(const auction_result& it) { return outcome("result", it); }
 std::string from(const admin_accepted& it) {
     return line("accepted", text(it.command), text(it.subject));
 }

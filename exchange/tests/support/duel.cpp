@@ -24,6 +24,7 @@ void with_order(event& it, const Body& body) {
         case event_kind::stop_entered: return body(it.stop_entered.order);
         case event_kind::stop_triggered: return body(it.stop_triggered.order);
         case event_kind::trigger_amended: return body(it.trigger_amended.order);
+        case event_kind::execution_busted: return body(it.execution_busted.order);
         case event_kind::order_book_update: return body(it.order_book_update.order);
         default: return;
     }
@@ -256,6 +257,7 @@ std::string duel::compare_holdings() const {
                 return "a position is not what the fills add up to";
             }
             positions[market] += held.position;
+            if (!same_day(whose, market)) return "the sums of an account's day are wrong";
             for (const order_side side : {order_side::buy, order_side::sell}) {
                 if (held.open[number(side)] != model_.open_of(whose, in, side)) {
                     return "the open quantity of an account is wrong";
@@ -310,6 +312,18 @@ std::string duel::compare_stops() const {
         if (stops.has_traded()) return "trades are noted behind the command";
     }
     return {};
+}
+
+// Of a holding that has not traded in the day, what stands there is of another one.
+bool duel::same_day(account_id whose, std::uint16_t market) const {
+    const venue& real = real_.state();
+    const day_sums& kept = real.days[real.holdings.find(whose, market)];
+    const day_sums none{};
+    const day_sums& found = kept.day == real.markets[market].cycle.day ? kept : none;
+    const model_day wanted = model_.day_of(whose, instrument_id{market});
+    return found.quantities[0] == wanted.bought && found.quantities[1] == wanted.sold &&
+           found.values[0] == wanted.bought_value && found.values[1] == wanted.sold_value &&
+           found.trades == wanted.trades;
 }
 
 // How many there should be, the model takes from the core; but without far prices it is none.

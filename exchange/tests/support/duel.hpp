@@ -84,6 +84,7 @@ private:
     [[nodiscard]] std::string compare_holdings() const;
     [[nodiscard]] std::string compare_orders() const;
     [[nodiscard]] std::string compare_stops() const;
+    [[nodiscard]] bool same_day(account_id whose, std::uint16_t market) const;
     [[nodiscard]] std::string compare_far_nodes() const;
 
     partition_limits limits_;

@@ -121,6 +121,20 @@ std::string code(const set_position& it) {
                   text(it.position));
 }
 
+std::string code(const uncross& it) { return braces("uncross", instrument(it.instrument)); }
+std::string code(const set_interruption& it) {
+    return braces("set_interruption", instrument(it.instrument), text(it.collar),
+                  text(static_cast<std::int64_t>(it.duration_ns)));
+}
+std::string code(const schedule_phase& it) {
+    return braces("schedule_phase", instrument(it.instrument), text(it.phase, "market_phase"),
+                  text(it.second_of_day));
+}
+std::string code(const advance_phases&) { return braces("advance_phases"); }
+std::string code(const bust_trade& it) {
+    return braces("bust_trade", instrument(it.instrument), text(it.trade, "trade_id"));
+}
+
 }  // namespace
 
 std::string as_code(const step& it) {

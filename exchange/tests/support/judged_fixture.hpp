@@ -99,6 +99,13 @@ public:
                 price,
                 quantity};
     }
+    /// What may rest where orders at the market wait for an auction.
+    [[nodiscard]] enter_order waiting_at_market(std::uint16_t session, order_side side,
+                                                contracts quantity) {
+        enter_order it = order(session, side, quantity, 0);
+        it.type = order_type::market;
+        return it;
+    }
     [[nodiscard]] enter_order at_market(std::uint16_t session, order_side side,
                                         contracts quantity) {
         enter_order it = order(session, side, quantity, 0, time_in_force::immediate_or_cancel);
@@ -189,7 +196,9 @@ private:
     static std::uint32_t subject_of(const Command& it) {
         if constexpr (std::is_same_v<Command, define_product>) return number(it.product);
         else if constexpr (std::is_same_v<Command, retire>) return it.number;
-        else if constexpr (std::is_same_v<Command, expire_instruments>) return 0;
+        else if constexpr (std::is_same_v<Command, expire_instruments> ||
+                           std::is_same_v<Command, advance_phases>)
+            return 0;
         else if constexpr (requires { it.session; }) return number(it.session);
         else if constexpr (requires { it.account; }) return number(it.account);
         else return number(it.instrument);

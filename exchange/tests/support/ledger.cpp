@@ -23,6 +23,7 @@ std::optional<wish> wish_of_amend(const command& it) {
     return std::nullopt;
 }
 
+// An order at the market may pay any price, and rests as if that were its limit.
 wish wish_of(const command& it, order_side side) {
     if (const auto* entered = std::get_if<enter_order>(&it)) {
         const bool at_market = entered->type == order_type::market;
@@ -120,7 +121,7 @@ std::string ledger::hear(const order_cancelled& it) {
 
 std::string ledger::hear(const order_executed& it) {
     entry& own = entry_of(it);
-    if (it.role == execution_role::maker && own.executed < own.least)
+    if (it.role != execution_role::taker && own.executed < own.least)
         return "an order rests of which less than its minimum was filled";
     if (it.quantity == 0 || it.quantity > own.open) return "a fill of more than was open";
     own.open -= it.quantity;
@@ -128,8 +129,9 @@ std::string ledger::hear(const order_executed& it) {
     if (it.open != own.open) return "a fill leaves another quantity than it should";
     const bool buys = it.side == order_side::buy;
     if (buys ? it.price > own.limit : it.price < own.limit) return "a fill beyond the limit";
-    if (it.role == execution_role::maker) {
-        if (it.price != own.limit) return "the price is not the maker's";
+    const bool in_auction = it.role == execution_role::auction;
+    if (it.role == execution_role::maker || (in_auction && buys)) {
+        if (!in_auction && it.price != own.limit) return "the price is not the maker's";
         maker_ = it;
     } else if (maker_.trade != it.trade || maker_.quantity != it.quantity ||
                maker_.price != it.price || maker_.side == it.side) {
@@ -138,6 +140,12 @@ std::string ledger::hear(const order_executed& it) {
     positions_[{it.account, it.instrument}] +=
         buys ? std::int64_t{it.quantity} : -std::int64_t{it.quantity};
     close_if_done(it.order);
+    return {};
+}
+
+std::string ledger::hear(const execution_busted& it) {
+    positions_[{it.account, it.instrument}] -=
+        it.side == order_side::buy ? std::int64_t{it.quantity} : -std::int64_t{it.quantity};
     return {};
 }
 

@@ -48,6 +48,7 @@ private:
     std::string hear(const stop_triggered& it);
     std::string hear(const order_cancelled& it);
     std::string hear(const order_executed& it);
+    std::string hear(const execution_busted& it);
     std::string hear(const trade& it);
     std::string hear(const admin_accepted& it);
     template <class Message>

@@ -19,13 +19,9 @@ bool at_once(time_in_force it) {
 std::vector<event> model::apply(timestamp_ns now, const command& what) {
     said_.clear();
     now_ = now;
-    printed_.clear();
     std::visit([this](const auto& it) { handle(it); }, what);
-    withdraw_struck();
-    while (const std::optional<order_id> next = next_reached()) {
-        trigger(*next);
-        withdraw_struck();
-    }
+    follow_trading();
+    say_indications();
     return said_;
 }
 
@@ -175,15 +171,21 @@ reject_reason model::why_not(const enter_order& it) {
     made.terms = it;
     const bool at_market = it.type == order_type::market;
     if (at_market && !at_once(it.tif)) made.terms.tif = time_in_force::immediate_or_cancel;
-    const bool waits = !at_once(made.terms.tif);
     const bool post_only = it.instruction == execution_instruction::post_only;
-    if (post_only && !waits) return invalid_combination;
+    if (post_only && at_once(made.terms.tif)) return invalid_combination;
     if (const auto why = why_no_market(it.instrument); why != none) return why;
 
     const model_market& in = markets_.at(it.instrument);
     const bool buys = it.side == order_side::buy;
+    const bool collects = is_in_auction(in);
+    if (collects && (post_only || at_once(it.tif))) return not_in_auction;
+    const bool waits = collects || !at_once(made.terms.tif);
     price_ticks valued = it.price;
-    if (at_market) {
+    if (at_market && collects) {
+        if (in.terms.collar == 0) return no_price_protection;
+        made.terms.price = buys ? price_ticks_max : -price_ticks_max;
+        valued = in.terms.settlement_price + (buys ? in.terms.collar : -in.terms.collar);
+    } else if (at_market) {
         const std::optional<price_ticks> limit = market_limit(in, it.side);
         if (!limit) return no_price_protection;
         made.terms.price = valued = *limit;
@@ -208,7 +210,7 @@ reject_reason model::why_not(const enter_order& it) {
                                                  : others.rbegin()->first >= it.price);
     if (post_only && trades) return would_trade;
     if (orders_.size() == limits_.orders_max || !has_holding(whose.terms.account, it.instrument) ||
-        (waits && !has_room(it.instrument, it.side, it.price))) {
+        (waits && !has_room(it.instrument, it.side, made.terms.price))) {
         return at_capacity;
     }
 
@@ -237,11 +239,10 @@ void model::arrive(model_order it) {
 // One that was triggered is known by its name already.
 void model::go_its_way(model_order it) {
     const bool listed = orders_.contains(it.id);
+    const bool collects = is_in_auction(markets_.at(it.terms.instrument));
     const bool kill = it.terms.tif == time_in_force::fill_or_kill;
-    const contracts least = kill ? it.open : it.minimum;
-    const bool enough = least == 0 || within_reach(it) >= least;
-    if (enough) trade_against_book(it);
-    if (it.open > 0 && (!enough || at_once(it.terms.tif))) {
+    const bool enough = trade_on_arrival(it, kill ? it.open : it.minimum);
+    if (it.open > 0 && (!enough || (!collects && at_once(it.terms.tif)))) {
         cancel_reason why = cancel_reason::immediate_or_cancel;
         if (!enough) why = cancel_reason::minimum_quantity;
         if (kill) why = cancel_reason::fill_or_kill;
@@ -261,16 +262,16 @@ void model::go_its_way(model_order it) {
 }
 
 // As if it traded: what an iceberg hides comes to the end of its price, part by part.
-std::uint64_t model::within_reach(const model_order& it) const {
+std::uint64_t model::within_reach(const model_order& it, price_ticks reach) const {
     const model_market& in = markets_.at(it.terms.instrument);
     std::vector<std::list<order_id>> levels;
     if (it.terms.side == order_side::buy) {
         for (const auto& [price, ids] : in.sells) {
-            if (price <= it.terms.price) levels.push_back(ids);
+            if (price <= reach) levels.push_back(ids);
         }
     } else {
         for (auto at = in.buys.rbegin(); at != in.buys.rend(); ++at) {
-            if (at->first >= it.terms.price) levels.push_back(at->second);
+            if (at->first >= reach) levels.push_back(at->second);
         }
     }
     std::uint64_t found = 0;
@@ -293,14 +294,14 @@ std::uint64_t model::within_reach(const model_order& it) const {
     return found;
 }
 
-void model::trade_against_book(model_order& it) {
+void model::trade_against_book(model_order& it, price_ticks reach) {
     const bool buys = it.terms.side == order_side::buy;
     while (it.open > 0) {
         model_market& in = markets_.at(it.terms.instrument);
         model_side& others = buys ? in.sells : in.buys;
         if (others.empty()) return;
         const auto best = buys ? others.begin() : std::prev(others.end());
-        if (buys ? best->first > it.terms.price : best->first < it.terms.price) return;
+        if (buys ? best->first > reach : best->first < reach) return;
         const order_id first = best->second.front();
         const bool same = it.terms.self_trade != self_trade_action::allow &&
                           is_own(it.account, orders_.at(first).account);
@@ -312,13 +313,8 @@ void model::trade_against_book(model_order& it) {
 void model::meet_own(model_order& it, order_id resting) {
     const self_trade_action how = it.terms.self_trade;
     if (how == self_trade_action::decrement) {
-        model_order& other = orders_.at(resting);
-        const contracts less = std::min(it.open, other.open);
-        if (other.open == less) {
-            cancel(resting, cancel_reason::self_trade);
-        } else {
-            lessen(other, other.open - less, amend_reason::self_trade, {});
-        }
+        const contracts less = std::min(it.open, orders_.at(resting).open);
+        lose(resting, less);
         if (it.open == less) {
             say_cancelled(it, less, cancel_reason::self_trade);
             it.open = 0;
@@ -337,41 +333,40 @@ void model::meet_own(model_order& it, order_id resting) {
     }
 }
 
+void model::lose(order_id resting, contracts less) {
+    model_order& it = orders_.at(resting);
+    if (it.open == less) return cancel(resting, cancel_reason::self_trade);
+    lessen(it, it.open - less, amend_reason::self_trade, {});
+}
+
 void model::fill(model_order& taker, order_id resting) {
     model_order maker = orders_.at(resting);
     const contracts quantity = std::min(taker.open, shown_of(maker));
-    const std::int64_t bought =
-        taker.terms.side == order_side::buy ? std::int64_t{quantity} : -std::int64_t{quantity};
     taker.open -= quantity;
     taker.executed += quantity;
     maker.open -= quantity;
     maker.executed += quantity;
     if (maker.display != 0) maker.shown -= quantity;
     orders_.at(resting) = maker;
-    accounts_.at(taker.account).position[taker.terms.instrument] += bought;
-    accounts_.at(maker.account).position[taker.terms.instrument] -= bought;
     if (maker.open == 0) take(maker);
     else if (shown_of(maker) == 0) take_from_level(maker);
-    model_market& in = markets_.at(maker.terms.instrument);
     const price_ticks price = maker.terms.price;
-    printed_.emplace_back(maker.terms.instrument, price);
     if (maker.is_quote) count_quoted(maker, quantity);
-    in.day.open = in.day.trades == 0 ? price : in.day.open;
-    in.day.high = in.day.trades == 0 ? price : std::max(in.day.high, price);
-    in.day.low = in.day.trades == 0 ? price : std::min(in.day.low, price);
-    in.day.last = price;
-    in.day.volume += quantity;
-    in.day.trades += 1;
-    in.day.instrument = maker.terms.instrument;
-    ++last_trade_;
+    count_trade(maker, taker, price, quantity);
+    const model_market& in = markets_.at(maker.terms.instrument);
 
-    say_executed(maker, maker, quantity);
-    say_executed(taker, maker, quantity);
+    say_executed(maker, price, quantity, execution_role::maker);
+    say_executed(taker, price, quantity, execution_role::taker);
     say(trade{trade_id{last_trade_}, price, maker.terms.instrument, quantity, taker.terms.side});
     say(volume_update{in.day.volume, maker.terms.instrument, in.day.trades});
     const bool buys = taker.terms.side == order_side::buy;
-    say_captured(buys ? taker : maker, buys ? maker : taker, maker, quantity);
-    say_captured(buys ? maker : taker, buys ? taker : maker, maker, quantity);
+    const auto capture = [&](const model_order& it, const model_order& other) {
+        const bool by_maker = it.id == maker.id;
+        say_captured(it, other, price, quantity,
+                     by_maker ? execution_role::maker : execution_role::taker);
+    };
+    capture(buys ? taker : maker, buys ? maker : taker);
+    capture(buys ? maker : taker, buys ? taker : maker);
     say_book(maker, shown_of(maker) == 0 ? book_action::erase : book_action::modify);
     say_level(maker);
     say(in.day);

@@ -53,6 +53,24 @@ inline contracts shown_of(const model_order& it) { return it.display == 0 ? it.o
 /// Orders by price, at each price the oldest first.
 using model_side = std::map<price_ticks, std::list<order_id>>;
 
+/// What an account did in a market in a day.
+struct model_day {
+    contracts_total bought = 0;
+    contracts_total sold = 0;
+    trade_value bought_value = 0;
+    trade_value sold_value = 0;
+    std::uint32_t trades = 0;
+};
+
+struct model_trade {
+    instrument_id instrument;
+    price_ticks price;
+    contracts quantity;
+    model_order buy;
+    model_order sell;
+    bool busted;
+};
+
 struct model_product {
     define_product terms;
     bool retired = false;
@@ -66,6 +84,14 @@ struct model_market {
     model_side buys;
     model_side sells;
     std::list<order_id> stops;  ///< In the order in which they came, or were changed.
+    set_interruption interruption{};
+    auction_indication indicated{};
+    std::optional<timestamp_ns> auction_until{};
+    std::map<market_phase, std::uint32_t> schedule{};  ///< The second of a day.
+    std::optional<std::pair<timestamp_ns, market_phase>> due{};
+    std::uint64_t last_before = 0;  ///< The last trade of a day that is over.
+    std::map<account_id, model_day> days{};
+    bool day_over = false;
 };
 
 struct model_protection {
@@ -123,6 +149,11 @@ public:
     /// Those that rest, and stops that wait.
     [[nodiscard]] const std::map<order_id, model_order>& orders() const { return orders_; }
 
+    [[nodiscard]] const std::map<trade_id, model_trade>& trades() const { return trades_; }
+
+    /// Of the day that a report of this market is about.
+    [[nodiscard]] model_day day_of(account_id whose, instrument_id in) const;
+
     /// Defined, and not retired.
     [[nodiscard]] bool knows(session_id it) const;
 
@@ -156,6 +187,11 @@ private:
     void handle(const retire& it);
     void handle(const expire_instruments& it);
     void handle(const set_position& it);
+    void handle(const uncross& it);
+    void handle(const set_interruption& it);
+    void handle(const advance_phases& it);
+    void handle(const bust_trade& it);
+    void handle(const schedule_phase& it);
 
     reject_reason why_not(const enter_order& it);
     reject_reason why_not(const amend_order& it);
@@ -182,6 +218,7 @@ private:
                                contracts quantity) const;
     reject_reason why_no_retirement(const retire& it) const;
     reject_reason why_no_position(const set_position& it) const;
+    reject_reason why_no_bust(const bust_trade& it) const;
     reject_reason why_no_product(const define_product& it) const;
     reject_reason why_no_instrument(const define_instrument& it) const;
     reject_reason why_no_account(const define_account& it) const;
@@ -192,6 +229,7 @@ private:
     bool is_over(const model_market& in) const;
     bool is_own(account_id one, account_id other) const;
     std::optional<price_ticks> best_of(const model_market& in, order_side side) const;
+    std::optional<price_ticks> bound_at_market(const model_market& in, order_side side) const;
     std::optional<price_ticks> market_limit(const model_market& in, order_side side) const;
     std::optional<price_ticks> market_limit(const model_market& in, order_side side,
                                             price_ticks from) const;
@@ -206,16 +244,34 @@ private:
     void go_its_way(model_order it);
     void wait_for_trigger(const model_order& it);
     std::optional<order_id> next_reached() const;
+    void follow_trading();
     void trigger(order_id id);
     void show_more(model_order& it);
     void lessen(model_order& it, contracts open, amend_reason reason, model_request by);
-    void trade_against_book(model_order& it);
+    static bool is_in_auction(const model_market& in);
+    static price_ticks reference_of(const model_market& in);
+    price_ticks reach_of(const model_order& it) const;
+    auction_result auction_of(instrument_id which) const;
+    void touch(instrument_id in);
+    void say_indications();
+    void enter_phase(instrument_id in, market_phase phase);
+    void change_phase(instrument_id in, market_phase phase);
+    void end_auction(instrument_id in, market_phase then);
+    bool advance(instrument_id in);
+    void trade_auction(instrument_id in);
+    contracts cross(order_id buy, order_id sell, price_ticks price, contracts_total most);
+    void finish_day(instrument_id which);
+    bool trade_on_arrival(model_order& it, contracts least);
+    void trade_against_book(model_order& it, price_ticks reach);
     void meet_own(model_order& it, order_id resting);
+    void lose(order_id resting, contracts less);
     void fill(model_order& taker, order_id resting);
-    std::uint64_t within_reach(const model_order& it) const;
+    std::uint64_t within_reach(const model_order& it, price_ticks reach) const;
     bool is_struck(account_id whose, instrument_id in) const;
     void count_quoted(const model_order& maker, contracts quantity);
     void withdraw_struck();
+    void count_trade(const model_order& one, const model_order& other, price_ticks price,
+                     contracts quantity);
     void change(model_order& old, const amend_order& how);
     void cancel(order_id id, cancel_reason reason, model_request by = {});
     std::size_t cancel_where(const std::function<bool(const model_order&)>& wanted,
@@ -226,9 +282,10 @@ private:
                        model_request by = {});
     void say_amended(const model_order& it, amend_priority priority, amend_reason reason,
                      model_request by = {});
-    void say_executed(const model_order& it, const model_order& maker, contracts quantity);
-    void say_captured(const model_order& it, const model_order& other, const model_order& maker,
-                      contracts quantity);
+    void say_executed(const model_order& it, price_ticks price, contracts quantity,
+                      execution_role role);
+    void say_captured(const model_order& it, const model_order& other, price_ticks price,
+                      contracts quantity, execution_role role);
     void say_book(const model_order& it, book_action action);
     void say_level(const model_order& it);
     void say_top(instrument_id in);
@@ -273,7 +330,8 @@ private:
     std::uint64_t last_order_ = 0;
     std::uint64_t last_trade_ = 0;
     std::vector<event> said_;
-    std::vector<std::pair<instrument_id, price_ticks>> printed_;  // By the command at hand.
+    std::vector<std::pair<instrument_id, price_ticks>>
+        printed_;  // Which stops have not followed yet.
     std::map<order_id, model_order>
         orders_;  // Those that rest or wait; in the order in which they came.
     std::multimap<std::pair<session_id, client_sequence>, order_id> by_name_;
@@ -286,6 +344,8 @@ private:
     std::map<std::pair<account_id, product_id>, model_protection> protections_;
     std::vector<std::pair<account_id, product_id>> struck_;
     std::vector<protection_struck> struck_said_;  // Of each of them.
+    std::map<trade_id, model_trade> trades_;
+    std::vector<instrument_id> touched_;  // Markets in an auction, by the command at hand.
 };
 
 }  // namespace exchange::testing

@@ -76,10 +76,19 @@ reject_reason model::why_not(const enter_advanced_order& it) {
     const model_market& in = markets_.at(it.instrument);
     const bool buys = it.side == order_side::buy;
     const bool waits = stops(it.type);
-    const bool rests = !at_once(it.tif) && it.type != order_type::market;
+    const bool collects = is_in_auction(in);
+    const bool post_only = it.instruction == execution_instruction::post_only;
+    if (collects && (post_only || at_once(it.tif) || (it.minimum_quantity > 0 && !waits)))
+        return not_in_auction;
+    const bool rests = collects || (!at_once(it.tif) && it.type != order_type::market);
     price_ticks limit = it.price;
     price_ticks valued = it.price;
-    if (has_no_limit(it.type)) {
+    if (it.type == order_type::market && collects) {
+        const std::optional<price_ticks> bound = bound_at_market(in, it.side);
+        if (!bound) return no_price_protection;
+        limit = *bound;
+        valued = in.terms.settlement_price + (buys ? in.terms.collar : -in.terms.collar);
+    } else if (has_no_limit(it.type)) {
         const std::optional<price_ticks> bound = market_limit(in, it.side);
         if (!bound) return no_price_protection;
         limit = valued = *bound;
@@ -108,22 +117,27 @@ reject_reason model::why_not(const enter_advanced_order& it) {
     }
     const bool trades = !others.empty() && (buys ? others.begin()->first <= it.price
                                                  : others.rbegin()->first >= it.price);
-    if (it.instruction == execution_instruction::post_only && trades) return would_trade;
+    if (post_only && trades) return would_trade;
     if (waits && is_passed(in, it.side, it.trigger_price)) return trigger_passed;
     if (orders_.size() == limits_.orders_max || !has_holding(whose.terms.account, it.instrument))
         return at_capacity;
     if (waits ? !has_stop_room(it.instrument, it.side, it.trigger_price)
-              : rests && !has_room(it.instrument, it.side, it.price)) {
+              : rests && !has_room(it.instrument, it.side, limit)) {
         return at_capacity;
     }
 
     model_order made{};
-    made.terms = {
-        it.session,     it.client_seq,     it.instrument,
-        it.side,        order_type::limit, rests ? it.tif : time_in_force::immediate_or_cancel,
-        it.instruction, it.self_trade,     limit,
-        it.quantity};
-    if (it.tif == time_in_force::fill_or_kill) made.terms.tif = it.tif;
+    const bool at_market = it.type == order_type::market;
+    made.terms = {it.session,
+                  it.client_seq,
+                  it.instrument,
+                  it.side,
+                  at_market ? order_type::market : order_type::limit,
+                  at_market && !at_once(it.tif) ? time_in_force::immediate_or_cancel : it.tif,
+                  it.instruction,
+                  it.self_trade,
+                  limit,
+                  it.quantity};
     if (it.type == order_type::stop) made.terms.price = it.trigger_price;
     if (it.self_trade == self_trade_action::account_default)
         made.terms.self_trade = whose.terms.self_trade;
@@ -200,18 +214,33 @@ std::optional<order_id> model::next_reached() const {
     return std::nullopt;
 }
 
+// What trades have struck and reached, until nothing is.
+void model::follow_trading() {
+    withdraw_struck();
+    while (const std::optional<order_id> next = next_reached()) {
+        trigger(*next);
+        withdraw_struck();
+    }
+    printed_.clear();
+}
+
 void model::trigger(order_id id) {
     model_order it = orders_.at(id);
     model_market& in = markets_.at(it.terms.instrument);
     in.stops.remove(id);
     it.waits = false;
     cancel_reason gone{};
-    if (it.type == order_type::stop) {
+    const bool at_market = it.type == order_type::stop;
+    if (at_market) {
+        it.terms.type = order_type::market;
         it.terms.tif = time_in_force::immediate_or_cancel;
-        const std::optional<price_ticks> limit = market_limit(in, it.terms.side);
+        const std::optional<price_ticks> limit = bound_at_market(in, it.terms.side);
         it.terms.price = limit.value_or(it.terms.price);
         if (!limit) gone = cancel_reason::no_price_protection;
-    } else if (!has_room(it.terms.instrument, it.terms.side, it.terms.price)) {
+    }
+    const bool rests = !at_market || is_in_auction(in);
+    if (gone == cancel_reason{} && rests &&
+        !has_room(it.terms.instrument, it.terms.side, it.terms.price)) {
         gone = cancel_reason::at_capacity;
     }
     say(stop_triggered{it.id, it.terms.price, it.terms.client_seq, it.terms.instrument, it.account,

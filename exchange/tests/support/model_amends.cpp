@@ -29,6 +29,7 @@ reject_reason model::why_not(const amend_order& it) {
     const std::uint64_t all = std::uint64_t{old.executed} + old.open;
     const bool only_less = it.price == old.terms.price && it.quantity <= all;
     if (!only_less) {
+        if (old.terms.type == order_type::market) return invalid_combination;
         if (const auto why = why_no_price(in, it.price); why != none) return why;
     }
     if (const auto why = why_no_quantity(in, it.quantity); why != none) return why;
@@ -63,6 +64,7 @@ reject_reason model::why_not(const amend_order& it) {
 // What is hidden goes first, and the public hears only of what it could see.
 void model::lessen(model_order& it, contracts open, amend_reason reason, model_request by) {
     const contracts before = shown_of(it);
+    touch(it.terms.instrument);
     it.open = open;
     it.shown = std::min(it.shown, open);
     say_amended(it, amend_priority::kept, reason, by);
@@ -82,7 +84,7 @@ void model::change(model_order& old, const amend_order& how) {
     say_amended(it, amend_priority::lost, amend_reason::requested, asked_by(how));
     say_book(was, book_action::erase);
     say_level(was);
-    trade_against_book(it);
+    trade_on_arrival(it, 0);
     if (it.open == 0) {
         forget(it);
     } else {

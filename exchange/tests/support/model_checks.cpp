@@ -110,6 +110,13 @@ reject_reason model::why_no_market(instrument_id in) const {
     return reject_reason::none;
 }
 
+// Where an order at the market would stand that comes now; nowhere, if nothing bounds it.
+std::optional<price_ticks> model::bound_at_market(const model_market& in, order_side side) const {
+    if (!is_in_auction(in)) return market_limit(in, side);
+    if (in.terms.collar == 0) return std::nullopt;
+    return side == order_side::buy ? price_ticks_max : -price_ticks_max;
+}
+
 // How far a market order goes: not beyond the collar, and not beyond the band around the best price.
 std::optional<price_ticks> model::market_limit(const model_market& in, order_side side) const {
     return market_limit(in, side, best_of(in, opposite(side)).value_or(in.terms.settlement_price));

@@ -18,23 +18,23 @@ void model::say_amended(const model_order& it, amend_priority priority, amend_re
                       it.terms.side, priority, reason});
 }
 
-void model::say_executed(const model_order& it, const model_order& maker, contracts quantity) {
-    say(order_executed{it.id, trade_id{last_trade_}, maker.terms.price, it.terms.instrument,
-                       it.account, it.terms.client_seq, quantity, it.open, it.terms.session,
-                       it.terms.side,
-                       it.id == maker.id ? execution_role::maker : execution_role::taker});
+void model::say_executed(const model_order& it, price_ticks price, contracts quantity,
+                         execution_role role) {
+    say(order_executed{it.id, trade_id{last_trade_}, price, it.terms.instrument, it.account,
+                       it.terms.client_seq, quantity, it.open, it.terms.session, it.terms.side,
+                       role});
 }
 
-void model::say_captured(const model_order& it, const model_order& other, const model_order& maker,
-                         contracts quantity) {
-    say(trade_capture_report{it.id, trade_id{last_trade_}, maker.terms.price, it.terms.instrument,
-                             it.account, accounts_.at(it.account).terms.firm,
+void model::say_captured(const model_order& it, const model_order& other, price_ticks price,
+                         contracts quantity, execution_role role) {
+    say(trade_capture_report{it.id, trade_id{last_trade_}, price, it.terms.instrument, it.account,
+                             accounts_.at(it.account).terms.firm,
                              accounts_.at(other.account).terms.firm, quantity, it.terms.session,
-                             it.terms.side,
-                             it.id == maker.id ? execution_role::maker : execution_role::taker});
+                             it.terms.side, role});
 }
 
 void model::say_book(const model_order& it, book_action action) {
+    touch(it.terms.instrument);
     say(order_book_update{it.id, it.terms.price, it.terms.instrument,
                           action == book_action::erase ? 0 : shown_of(it), it.terms.side, action});
 }

@@ -5,20 +5,6 @@
 
 namespace exchange::testing {
 
-void model::handle(const set_phase& it) {
-    using enum reject_reason;
-    const auto why_not = [&] {
-        const auto at = markets_.find(it.instrument);
-        if (at == markets_.end()) return unknown_instrument;
-        if (at->second.phase == market_phase::ended) return out_of_use;
-        if (!within(it.phase, market_phase::closed, market_phase::halted)) return invalid_field;
-        return is_over(at->second) && it.phase != market_phase::closed ? out_of_use : none;
-    };
-    if (!answer(it, number(it.instrument), why_not())) return;
-    markets_.at(it.instrument).phase = it.phase;
-    say(phase_changed{it.instrument, it.phase});
-}
-
 void model::handle(const set_account_state& it) {
     using enum reject_reason;
     const auto why_not = [&] {
@@ -62,15 +48,7 @@ void model::handle(const end_day& it) {
         if (at == markets_.end()) return unknown_instrument;
         return at->second.phase == market_phase::ended ? out_of_use : none;
     };
-    if (!answer(it, number(it.instrument), why_not())) return;
-    model_market& in = markets_.at(it.instrument);
-    for (const order_id id : in_priority(it.instrument)) {
-        if (orders_.at(id).terms.tif == time_in_force::day) cancel(id, cancel_reason::day_ended);
-    }
-    in.day = {};
-    in.day.instrument = it.instrument;
-    say(volume_update{0, it.instrument, 0});
-    say(in.day);
+    if (answer(it, number(it.instrument), why_not())) finish_day(it.instrument);
 }
 
 void model::handle(const set_position& it) {

@@ -28,6 +28,11 @@ std::string_view name_of(command_kind it) {
         case retire: return "retire";
         case expire_instruments: return "expire_instruments";
         case set_position: return "set_position";
+        case uncross: return "uncross";
+        case set_interruption: return "set_interruption";
+        case advance_phases: return "advance_phases";
+        case bust_trade: return "bust_trade";
+        case schedule_phase: return "schedule_phase";
     }
     return "";
 }
@@ -47,6 +52,7 @@ std::string_view name_of(event_kind it) {
         case trigger_amended: return "trigger_amended";
         case protection_set: return "protection_set";
         case protection_struck: return "protection_struck";
+        case execution_busted: return "execution_busted";
         case order_book_update: return "order_book_update";
         case price_level_update: return "price_level_update";
         case top_of_book: return "top_of_book";
@@ -54,6 +60,9 @@ std::string_view name_of(event_kind it) {
         case volume_update: return "volume_update";
         case market_statistics: return "market_statistics";
         case phase_changed: return "phase_changed";
+        case trade_busted: return "trade_busted";
+        case auction_indication: return "auction_indication";
+        case auction_result: return "auction_result";
         case admin_accepted: return "admin_accepted";
         case admin_rejected: return "admin_rejected";
     }
@@ -100,6 +109,10 @@ std::string_view name_of(reject_reason it) {
         case trigger_passed: return "trigger_passed";
         case not_waiting: return "not_waiting";
         case protection_struck: return "protection_struck";
+        case not_in_auction: return "not_in_auction";
+        case no_auction: return "no_auction";
+        case unknown_trade: return "unknown_trade";
+        case already_busted: return "already_busted";
     }
     return "";
 }

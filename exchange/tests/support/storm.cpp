@@ -80,6 +80,7 @@ partition_limits storm::limits() const {
     limits.protections_max = 1'024;
     limits.level_chunks_max = 512;
     limits.far_nodes_max = 4'096;
+    limits.trades_kept_max = 1 + static_cast<std::uint32_t>(random_ >> 16) % 200;
     limits.client_index_key = random_;
     // A step does little or much; where time is short, as much as by default.
     constexpr std::uint32_t budgets[] = {1, 2, 7, 40};
@@ -331,6 +332,9 @@ step storm::next(const model& at) {
     if (now_ >= midnight && chance(5)) return {now_, expire_instruments{}, {}};
     if (chance(12)) return {now_, any_protection(), {}};
     if (chance(4)) return {now_, any_price_protection(), {}};
+    if (chance(8)) return {now_, any_phase_command(), {}};
+    if (chance(4)) return {now_, any_bust(at), {}};
+    if (chance(4)) return {now_, advance_phases{}, {}};
     if (crowded) return aimed(at, false);
     if (roll < often.cancel) return aimed(at, false);
     roll -= often.cancel;

@@ -111,6 +111,8 @@ private:
         return these[below(Size)];
     }
     [[nodiscard]] const model_order* any_resting(const model& at);
+    [[nodiscard]] bust_trade any_bust(const model& at);
+    [[nodiscard]] command any_phase_command();
     [[nodiscard]] step aimed(const model& at, bool amend);
 
     storm_shape shape_;
@@ -121,6 +123,7 @@ private:
     std::vector<std::uint64_t> sequences_;
     std::vector<order_name> past_;  // Some of the orders entered, mostly over by now.
     std::uint32_t past_next_ = 0;
+    trade_id last_bust_ = trade_id::none;
 };
 
 }  // namespace exchange::testing

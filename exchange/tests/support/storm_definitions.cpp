@@ -71,6 +71,12 @@ std::vector<command> storm::definitions() const {
     for (std::uint32_t each = 1; each <= instruments; ++each) {
         made.push_back(lasting_terms(each));
         made.push_back(set_phase{instrument_id{each}, market_phase::continuous});
+        // The third has none at first.
+        if (each < instruments) {
+            const bool sparse = shape_ == storm_shape::wide_sparse;
+            made.push_back(set_interruption{instrument_id{each}, sparse ? 1'000'000 : 12,
+                                            each * 500'000'000ull});
+        }
     }
     made.push_back(lasting_terms(instruments + 1));
     if (sees_midnight()) {

@@ -22,7 +22,7 @@ command storm::operator_command() {
             return set_settlement_price{any_market(),
                                         chance(200) ? price_ticks_max + 1 : 950 + below(100)};
         case 4:
-            return set_phase{any_market(), market_phase{any_of<std::uint8_t>({1, 2, 3, 3, 4, 5})}};
+            return set_phase{any_market(), market_phase{any_of<std::uint8_t>({1, 2, 3, 3, 4, 9})}};
         case 5:
         case 6:
         case 7:
@@ -74,6 +74,47 @@ retire storm::any_retirement() {
                                 : 2u * accounts() + 1 + below(2 * passing_accounts);
             break;
     }
+    return it;
+}
+
+// Auctions begin, end before long, or are left to the timer.
+command storm::any_phase_command() {
+    const instrument_id in = chance(900) ? any_instrument() : any_market();
+    switch (below(12)) {
+        case 0:
+        case 1: return set_phase{in, market_phase{any_of<std::uint8_t>({5, 6, 7, 7, 8})}};
+        case 2:
+        case 3:
+        case 4: return uncross{in};
+        case 5:
+        case 6: return advance_phases{};
+        case 8: {
+            // Mostly at once, and mostly what lets a market go on.
+            const auto now = static_cast<std::uint32_t>(now_ / 1'000'000'000 % seconds_of_day);
+            return schedule_phase{
+                in, market_phase{any_of<std::uint8_t>({1, 2, 2, 2, 3, 4, 5, 6, 7, 8})},
+                chance(150) ? seconds_of_day + below(3) : (now + below(5)) % seconds_of_day};
+        }
+        case 7:
+            return set_interruption{
+                in, any_of<price_ticks>({0, 3, 12, 40, -1, price_ticks_max, price_ticks_max + 1}),
+                any_of<timestamp_ns>({0, 1, 100'000'000, ~timestamp_ns{0}})};
+        default: return set_phase{in, market_phase::continuous};
+    }
+}
+
+// Mostly one of the latest trades, which may be known.
+bust_trade storm::any_bust(const model& at) {
+    const auto& trades = at.trades();
+    bust_trade it{any_market(), trade_id{below(9)}};
+    if (trades.empty() || chance(30)) return it;
+    const auto last = static_cast<std::uint32_t>(number(trades.rbegin()->first));
+    const std::uint32_t back = below(chance(700) ? 10 : 400);
+    it.trade = trade_id{last - (back < last ? back : 0)};
+    if (chance(200)) it.trade = last_bust_;
+    last_bust_ = it.trade;
+    const auto found = trades.find(it.trade);
+    if (chance(900) && found != trades.end()) it.instrument = found->second.instrument;
     return it;
 }
 

@@ -30,7 +30,7 @@ const std::vector<refusable>& rules() {
           price_outside_collar,    invalid_quantity, quantity_over_max,
           value_over_max,          no_counterparty,  open_orders_over_max,
           position_over_max,       would_trade,      at_capacity,
-          no_price_protection}},
+          no_price_protection,     not_in_auction}},
         {command_kind::amend_order,
          // Not `open_orders_over_max`: an order that changes is one order before and after. What is said of
          // a minimum, or of protection, is said of stops that wait.
@@ -91,7 +91,8 @@ const std::vector<refusable>& rules() {
           price_off_tick,          price_outside_collar, invalid_quantity,
           quantity_over_max,       value_over_max,       no_counterparty,
           open_orders_over_max,    position_over_max,    would_trade,
-          trigger_passed,          at_capacity,          no_price_protection}},
+          trigger_passed,          at_capacity,          no_price_protection,
+          not_in_auction}},
         {command_kind::amend_stop,
          {unknown_session,
           account_blocked,
@@ -141,6 +142,12 @@ const std::vector<refusable>& rules() {
         {command_kind::set_position,
          {unknown_account, unknown_instrument, out_of_use, invalid_quantity, not_permitted,
           at_capacity}},
+        {command_kind::uncross, {unknown_instrument, out_of_use, no_auction}},
+        {command_kind::set_interruption, {unknown_instrument, out_of_use, invalid_definition}},
+        {command_kind::schedule_phase,
+         {unknown_instrument, out_of_use, invalid_field, invalid_definition}},
+        {command_kind::advance_phases, {}},
+        {command_kind::bust_trade, {unknown_instrument, out_of_use, unknown_trade, already_busted}},
     };
     return all;
 }
