@@ -19,8 +19,8 @@ namespace exchange {
 /// The numbers are those of an audit trail's readers; each role may do what `viewer` may.
 enum class operator_role : std::uint8_t {
     viewer = 1,         ///< Asks, and changes nothing.
-    market = 2,         ///< Phases, settlement prices, ends of days, expiry.
-    risk = 3,           ///< States and limits of accounts, ends of sessions.
+    market = 2,         ///< Phases, auctions, settlement prices, ends of days, expiry.
+    risk = 3,           ///< States and limits of accounts, ends of sessions, busts.
     administrator = 4,  ///< Everything, participants included.
 };
 
@@ -38,7 +38,12 @@ inline constexpr auto permissions = std::to_array<permission>({
     {command_kind::set_settlement_price, definition_action::create, operator_role::market},
     {command_kind::end_day, definition_action::create, operator_role::market},
     {command_kind::expire_instruments, definition_action::create, operator_role::market},
+    {command_kind::uncross, definition_action::create, operator_role::market},
+    {command_kind::set_interruption, definition_action::create, operator_role::market},
+    {command_kind::advance_phases, definition_action::create, operator_role::market},
+    {command_kind::schedule_phase, definition_action::create, operator_role::market},
     {command_kind::set_account_state, definition_action::create, operator_role::risk},
+    {command_kind::bust_trade, definition_action::create, operator_role::risk},
     {command_kind::define_account, definition_action::change, operator_role::risk},
     {command_kind::end_session, definition_action::create, operator_role::risk},
 });

@@ -254,8 +254,10 @@ void order_entry_host::end(gyre::time_point now) noexcept {
 
 void order_entry_host::on_timer(gyre::time_point now) noexcept {
     logins_.on_timer(now);
-    if (!ended_ && !busy() && sequencer_.now() >= sequencer_.next_expiry())
-        begin_own(expire_instruments{});
+    if (ended_ || busy()) return;
+    const timestamp_ns time = sequencer_.now();
+    if (time >= sequencer_.next_expiry()) begin_own(expire_instruments{});
+    else if (time >= sequencer_.next_phase_change()) begin_own(advance_phases{});
 }
 
 }  // namespace exchange

@@ -8,6 +8,7 @@
 #include <exchange/net/application/query_responder.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace exchange {
 namespace {
@@ -108,6 +109,7 @@ std::size_t query_responder::answer(query question, const query_origin& who) noe
         case query_subject::sessions: return write_page<session_row>(question, who);
         case query_subject::instruments: return write_page<instrument_row>(question, who);
         case query_subject::products: return write_page<product_row>(question, who);
+        case query_subject::report: return write_page<report_row>(question, who);
     }
     return 0;  // The decoder lets no other through.
 }
@@ -279,13 +281,11 @@ void query_responder::list_account(const query& question, std::size_t partition,
 
 namespace {
 
-/// Adds a holding, if there is something in it that was asked for.
+/// Adds a holding, if there is something in it.
 template <class Page>
-void add_position(const holding& it, const query& asked, Page& into) noexcept {
-    const bool meant =
-        asked.instrument == instrument_id::none || it.market == number(asked.instrument);
+void add_position(const holding& it, Page& into) noexcept {
     const bool quote = it.quote[0] != 0 || it.quote[1] != 0;
-    if (!meant || (it.position == 0 && it.open[0] == 0 && it.open[1] == 0 && !quote)) return;
+    if (it.position == 0 && it.open[0] == 0 && it.open[1] == 0 && !quote) return;
     into.add({.position = it.position,
               .open_buy = it.open[number(order_side::buy)],
               .open_sell = it.open[number(order_side::sell)],
@@ -294,18 +294,50 @@ void add_position(const holding& it, const query& asked, Page& into) noexcept {
               .quote = quote});
 }
 
+/// As far as it can be said in 63 bits.
+std::int64_t said(trade_value it) noexcept {
+    constexpr trade_value most = std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(std::clamp(it, -most, most));
+}
+
+/// Adds a holding, if it traded in the day of its market, or has a position.
+template <class Page>
+void add_report(const venue& in, holding_index at, Page& into) noexcept {
+    const holding& it = in.holdings[at];
+    const market& where = in.markets[it.market];
+    const day_sums& kept = in.days[at];
+    const day_sums sums = kept.day == where.cycle.day ? kept : day_sums{};
+    if (sums.trades == 0 && it.position == 0) return;
+    const trade_value multiplier = where.terms.product.multiplier;
+    const auto [bought, sold] = sums.quantities;
+    into.add({.position_begin = it.position - sums.net(),
+              .bought = bought,
+              .sold = sold,
+              .bought_value = said(sums.values[number(order_side::buy)] * multiplier),
+              .sold_value = said(sums.values[number(order_side::sell)] * multiplier),
+              .position_end = it.position,
+              .account = it.account,
+              .instrument = instrument_id{it.market},
+              .trades = sums.trades});
+}
+
 }  // namespace
 
 // No holding ever goes, or changes its place among others of its account: those come newest first, the rest
 // oldest first.
-void query_responder::list(const query& question, page_maker<position_row>& into) const noexcept {
-    const bool one_account = question.account != account_id::none;
+template <class Row, class Add>
+void query_responder::list_holdings(const query& question, page_maker<Row>& into,
+                                    const Add& add) const noexcept {
+    const auto is_meant = [&](const holding& it) {
+        return question.instrument == instrument_id::none ||
+               it.market == number(question.instrument);
+    };
     list_partitions(question, into, [&](std::size_t partition, holding_index at) {
         const venue& in = state(partition);
-        if (!one_account) {
+        if (question.account == account_id::none) {
             for (at = std::max(at, 1u); at < in.holdings.end(); ++at) {
                 if (!into.look_at(place_of(partition, at))) return;
-                add_position(in.holdings[at], question, into);
+                if (is_meant(in.holdings[at])) add(in, at);
             }
             return;
         }
@@ -314,9 +346,19 @@ void query_responder::list(const query& question, page_maker<position_row>& into
         const bool its_own = at < in.holdings.end() && in.holdings[at].account == question.account;
         for (; its_own && at != 0; at = in.holdings[at].account_next) {
             if (!into.look_at(place_of(partition, at))) return;
-            add_position(in.holdings[at], question, into);
+            if (is_meant(in.holdings[at])) add(in, at);
         }
     });
+}
+
+void query_responder::list(const query& question, page_maker<position_row>& into) const noexcept {
+    list_holdings(question, into,
+                  [&](const venue& in, holding_index at) { add_position(in.holdings[at], into); });
+}
+
+void query_responder::list(const query& question, page_maker<report_row>& into) const noexcept {
+    list_holdings(question, into,
+                  [&](const venue& in, holding_index at) { add_report(in, at, into); });
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -83,6 +83,10 @@ private:
     void list(const query& question, page_maker<session_row>& into) const noexcept;
     void list(const query& question, page_maker<instrument_row>& into) const noexcept;
     void list(const query& question, page_maker<product_row>& into) const noexcept;
+    void list(const query& question, page_maker<report_row>& into) const noexcept;
+    /// Of one partition, from a place on, those of an account or of all: calls `add` with each.
+    template <class Row, class Add>
+    void list_holdings(const query& question, page_maker<Row>& into, const Add& add) const noexcept;
 
     /// What is common to lists that lie in several partitions, one after the other.
     template <class Row, class ListOne>

@@ -31,6 +31,12 @@ timestamp_ns sequencer::next_expiry() const noexcept {
     return first;
 }
 
+timestamp_ns sequencer::next_phase_change() const noexcept {
+    timestamp_ns first = ~timestamp_ns{0};
+    for (const partition& each : partitions_) first = std::min(first, each.next_phase_change());
+    return first;
+}
+
 std::size_t sequencer::find(session_id from, const order_reference& target) const noexcept {
     if (target.id != order_id::none) {
         const std::size_t named = partition_of(target.id);

@@ -83,6 +83,8 @@ public:
 
     /// From when on `expire_instruments` has something to do.
     [[nodiscard]] timestamp_ns next_expiry() const noexcept;
+    /// From when on `advance_phases` has.
+    [[nodiscard]] timestamp_ns next_phase_change() const noexcept;
     [[nodiscard]] timestamp_ns now() const noexcept { return clock_.now(); }
 
     /// Commands from here to `end_turn` have one time, that of the first: to ask the machine takes a tenth of

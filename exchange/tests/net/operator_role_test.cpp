@@ -42,6 +42,11 @@ const std::vector<row> the_table{
     {kind::retire, create, false, false, false, true},
     {kind::expire_instruments, create, false, true, false, true},
     {kind::set_position, create, false, false, false, true},
+    {kind::uncross, create, false, true, false, true},
+    {kind::set_interruption, create, false, true, false, true},
+    {kind::advance_phases, create, false, true, false, true},
+    {kind::schedule_phase, create, false, true, false, true},
+    {kind::bust_trade, create, false, false, true, true},
 };
 
 }  // namespace

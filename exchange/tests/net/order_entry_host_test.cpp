@@ -706,3 +706,46 @@ TEST_CASE("what prepares a day with several partitions is told to the one that i
     const venue& other = host.sequencing().at(1).state();
     CHECK(other.markets[1].terms.instrument.instrument == instrument_id::none);
 }
+
+TEST_CASE("the host ends an interruption by itself when its time is over") {
+    static timestamp_ns now = 0;
+    now = 1'000'000'000;
+    for (const std::uint32_t partitions : {1u, 2u}) {
+        order_entry_host_options options = two_traders();
+        options.sequencing.partitions = partitions;
+        options.sequencing.clocks = {.wall = []() noexcept { return now; },
+                                     .steady = []() noexcept { return now; }};
+        order_entry_host host{options, day_start};
+        open_market(host);
+        host.apply(set_interruption{the_market, 5, 1'000'000});
+        socketless_client alices{host, login_of("alice")};
+        socketless_client bobs{host, login_of("bob")};
+        alices.connect();
+        bobs.connect();
+        alices.tell(limit(client_sequence{1}, order_side::sell, 100, 5));
+        bobs.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
+        const auto phase = [&] {
+            return host.sequencing()
+                .at(host.sequencing().home_of(the_market))
+                .state()
+                .markets[number(the_market)]
+                .phase;
+        };
+        REQUIRE(phase() == market_phase::volatility_auction);
+        const std::uint64_t before = host.counts().commands;
+
+        now += 999'999;
+        host.on_timer(day_start);
+        CHECK(phase() == market_phase::volatility_auction);
+        CHECK(host.counts().commands == before);
+        now += 1;
+        host.on_timer(day_start);
+        host.finish_command();
+        CHECK(phase() == market_phase::continuous);
+        CHECK(host.counts().commands == before + 1);
+        alices.exchange_bytes();
+        CHECK(alices.heard_of<order_executed>().size() == 1);
+        host.on_timer(day_start);
+        CHECK(host.counts().commands == before + 1);
+    }
+}

@@ -335,6 +335,39 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("a report tells what an account did in a day, and what it held before and after") {
+    for (const std::uint32_t partitions : {1u, 2u}) {
+        asked_venue it{partitions};
+        it.host.apply(set_phase{instrument_id{1}, market_phase::closed});
+        it.host.apply(set_position{account_id{1}, instrument_id{1}, 10});
+        it.host.apply(set_phase{instrument_id{1}, market_phase::continuous});
+        it.enter(alice, 1, order_side::sell, 100, 5);
+        it.enter(bob, 1, order_side::buy, 100, 3);
+        it.enter(bob, 1, order_side::sell, 90, 2);
+        it.enter(alice, 1, order_side::buy, 90, 2);
+        it.enter(alice, 2, order_side::buy, 7, 1);  // Rests, and is no part of it.
+        const auto told = [&](std::uint32_t account, std::uint32_t instrument) {
+            return it.all<report_row>(about(query_subject::report, account, instrument));
+        };
+        const report_row alices{10, 2, 3, 180, 300, 9, account_id{1}, instrument_id{1}, 2};
+        const report_row bobs{0, 3, 2, 300, 180, 1, account_id{2}, instrument_id{1}, 2};
+        CHECK(told(0, 0) == std::vector{alices, bobs});
+        CHECK(told(2, 1) == std::vector{bobs});
+        CHECK(told(0, 2).empty());
+
+        it.host.apply(set_phase{instrument_id{1}, market_phase::closed});
+        it.host.apply(end_day{instrument_id{1}});
+        CHECK(told(0, 0) == std::vector{alices, bobs});
+        it.host.apply(set_phase{instrument_id{1}, market_phase::pre_open});
+        CHECK(told(1, 0) ==
+              std::vector{report_row{9, 0, 0, 0, 0, 9, account_id{1}, instrument_id{1}, 0}});
+        // To a session, its own.
+        CHECK(it.all<report_row>(about(query_subject::report), bob).size() == 1);
+        CHECK(it.answer<query_refused>(about(query_subject::report, 1), bob).reason ==
+              reject_reason::not_permitted);
+    }
+}
+
 TEST_CASE("thousands of positions are told page by page, each once") {
     order_entry_host_options options = asked_venue::options(2, 2'048, 100);
     options.sequencing.limits.accounts_max = 5'000;
