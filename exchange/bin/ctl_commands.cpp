@@ -253,7 +253,8 @@ void add_retirements(CLI::App& options, ctl_request& into) {
 
 void add_switches(CLI::App& options, ctl_request& into) {
     add_order<set_phase>(
-        &options, "phase", "Open, halt or close a market", into, [](terms<set_phase>& to) {
+        &options, "phase", "Open, halt or close a market, or collect orders for an auction", into,
+        [](terms<set_phase>& to) {
             add_id(to, "instrument", &set_phase::instrument, "Which market")->required();
             add_word(to, "phase", &set_phase::phase, "Its phase")->required();
         });
@@ -288,6 +289,42 @@ void add_switches(CLI::App& options, ctl_request& into) {
         &options, "end-day", "Cancel the Day orders of a market", into, [](terms<end_day>& to) {
             add_id(to, "instrument", &end_day::instrument, "Which market")->required();
         });
+    add_order<uncross>(
+        &options, "uncross",
+        "End a market's auction: trade at one price, then go on, or close behind a closing auction",
+        into, [](terms<uncross>& to) {
+            add_id(to, "instrument", &uncross::instrument, "Which market")->required();
+        });
+    add_order<set_interruption>(
+        &options, "interruption", "Say what interrupts a market, and for how long", into,
+        [](terms<set_interruption>& to) {
+            using it = set_interruption;
+            add_id(to, "instrument", &it::instrument, "Which market")->required();
+            add_price(to, "collar", &it::collar,
+                      "Farther from the last price an order interrupts it; 0: none does")
+                ->required()
+                ->check(CLI::Range(price_ticks{0}, price_ticks_max));
+            add_number(to, "--duration-ns", &it::duration_ns,
+                       "How long it is in an auction then; 0: until that is ended by hand");
+        });
+    add_order<schedule_phase>(
+        &options, "schedule", "Say when a market enters a phase every day by itself", into,
+        [](terms<schedule_phase>& to) {
+            using it = schedule_phase;
+            add_id(to, "instrument", &it::instrument, "Which market")->required();
+            add_word(to, "phase", &it::phase, "The phase")->required();
+            add_number(to, "second", &it::second_of_day, "Of the day in UTC; 86400: not any more")
+                ->required()
+                ->check(CLI::Range(0u, seconds_of_day));
+        });
+    add_order<advance_phases>(&options, "advance-phases",
+                              "End interruptions whose time is over, and follow schedules", into,
+                              [](auto&) {});
+    add_order<bust_trade>(
+        &options, "bust", "Undo a trade of this day", into, [](terms<bust_trade>& to) {
+            add_id(to, "instrument", &bust_trade::instrument, "Of which market")->required();
+            add_id(to, "trade", &bust_trade::trade, "Its number")->required();
+        });
     add_order<expire_instruments>(&options, "expire", "End each market whose last day is over",
                                   into, [](auto&) {});
 }
@@ -320,6 +357,9 @@ void add_list(CLI::App* to, query_subject subject, const char* help, narrowed_by
     word->callback([asked, &into] { into.list = *asked; });
 }
 
+constexpr const char* report_help =
+    "What accounts bought and sold in the day of a market, and held before and after it";
+
 void add_lists(CLI::App* to, ctl_request& into) {
     using enum query_subject;
     add_list(to, orders, "The orders that rest", narrowed_by::both, into);
@@ -332,6 +372,7 @@ void add_lists(CLI::App* to, ctl_request& into) {
     add_list(to, instruments, "Instruments, their phases and the sums of the day",
              narrowed_by::instrument, into);
     add_list(to, products, "Products", narrowed_by::nothing, into);
+    add_list(to, report, report_help, narrowed_by::both, into);
 }
 
 void add_questions(CLI::App& options, ctl_request& into) {
@@ -349,6 +390,7 @@ void add_questions(CLI::App& options, ctl_request& into) {
         ->capture_default_str();
     book->callback([question, &into] { into.question = *question; });
     add_lists(show, into);
+    add_list(&options, query_subject::report, report_help, narrowed_by::both, into);
 }
 
 void add_participants(CLI::App& options, ctl_request& into) {

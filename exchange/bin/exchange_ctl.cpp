@@ -81,7 +81,9 @@ std::string name_of(const Command& it) {
         if (it.action == definition_action::change) word.replace(0, word.find('_'), "change");
     }
     if constexpr (std::is_same_v<Command, retire>) word += '_' + word_for(it.what);
-    if constexpr (std::is_same_v<Command, expire_instruments>) return word;
+    constexpr bool of_all =
+        std::is_same_v<Command, expire_instruments> || std::is_same_v<Command, advance_phases>;
+    if constexpr (of_all) return word;
     else return word + ' ' + std::to_string(subject_of(it));
 }
 
@@ -201,6 +203,7 @@ gyre::task<int> show(operator_client& client, show_list what, gyre::duration pat
         case query_subject::accounts: return show_rows<account_row>(client, what, patience);
         case query_subject::sessions: return show_rows<session_row>(client, what, patience);
         case query_subject::instruments: return show_rows<instrument_row>(client, what, patience);
+        case query_subject::report: return show_rows<report_row>(client, what, patience);
         case query_subject::products: break;
     }
     return show_rows<product_row>(client, what, patience);

@@ -97,6 +97,14 @@ json fields_of(const product_row& it) {
             {"ticks", ticks}};
 }
 
+json fields_of(const report_row& it) {
+    return {{"account", number(it.account)},       {"instrument", number(it.instrument)},
+            {"position_begin", it.position_begin}, {"bought", it.bought},
+            {"bought_value", it.bought_value},     {"sold", it.sold},
+            {"sold_value", it.sold_value},         {"trades", it.trades},
+            {"position_end", it.position_end}};
+}
+
 std::string cell(const json& value) {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
@@ -187,6 +195,12 @@ std::string listing_of(const std::vector<instrument_row>& rows, listing_format h
 
 std::string listing_of(const std::vector<product_row>& rows, listing_format how) {
     return listing("products", rows, how);
+}
+
+std::string listing_of(std::vector<report_row> rows, listing_format how) {
+    std::ranges::sort(rows, {},
+                      [](const report_row& it) { return std::pair{it.account, it.instrument}; });
+    return listing("report", rows, how);
 }
 
 }  // namespace exchange

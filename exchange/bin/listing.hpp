@@ -24,5 +24,7 @@ enum class listing_format : std::uint8_t { table, json };
 [[nodiscard]] std::string listing_of(const std::vector<session_row>& rows, listing_format how);
 [[nodiscard]] std::string listing_of(const std::vector<instrument_row>& rows, listing_format how);
 [[nodiscard]] std::string listing_of(const std::vector<product_row>& rows, listing_format how);
+/// By account and instrument.
+[[nodiscard]] std::string listing_of(std::vector<report_row> rows, listing_format how);
 
 }  // namespace exchange

@@ -194,6 +194,12 @@ void order_view::operator()(const event_stamp&, const order_executed& it) {
 
 void order_view::operator()(const event_stamp&, const trade_capture_report&) { ++heard_.captured; }
 
+void order_view::operator()(const event_stamp&, const execution_busted& it) {
+    ++heard_.busted;
+    check(trades_.contains(number(it.trade)), "has a trade undone that it never had",
+          it.client_seq);
+}
+
 void order_view::operator()(const message_rejected& it) {
     contradict("message " + std::to_string(number(it.client_seq)) + " was not understood, error " +
                std::to_string(number(it.error)));

@@ -48,6 +48,7 @@ struct heard_counts {
     std::uint64_t rejected = 0;
     std::uint64_t executed = 0;
     std::uint64_t captured = 0;
+    std::uint64_t busted = 0;
     std::array<std::uint64_t, 64> reasons{};  ///< Of rejections, by number.
 };
 
@@ -121,6 +122,7 @@ public:
     void operator()(const event_stamp&, const trigger_amended& it);
     void operator()(const event_stamp&, const protection_set&) {}     // It never asks for any,
     void operator()(const event_stamp&, const protection_struck&) {}  // and has no quotes.
+    void operator()(const event_stamp&, const execution_busted& it);
     void operator()(const message_rejected& it);
 
 private:

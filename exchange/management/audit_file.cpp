@@ -88,8 +88,23 @@ void add_fields(json& to, const set_position& it) {
     to["instrument"] = number(it.instrument);
     to["position"] = it.position;
 }
+void add_fields(json& to, const uncross& it) { to["instrument"] = number(it.instrument); }
+void add_fields(json& to, const set_interruption& it) {
+    to["instrument"] = number(it.instrument);
+    to["collar"] = it.collar;
+    to["duration_ns"] = it.duration_ns;
+}
+void add_fields(json& to, const schedule_phase& it) {
+    to["instrument"] = number(it.instrument);
+    to["phase"] = word_for(it.phase);
+    to["second_of_day"] = it.second_of_day;
+}
+void add_fields(json& to, const bust_trade& it) {
+    to["instrument"] = number(it.instrument);
+    to["trade"] = number(it.trade);
+}
 void add_fields(json&, const auto&) {
-}  // An expiry has none, and clients' commands do not come here.
+}  // What timers ask has none, and clients' commands do not come here.
 
 void add_command(json& to, const command& what) {
     std::visit(

@@ -138,6 +138,7 @@ void read_limits(json_section& in, partition_limits& into) {
     in.read("level_chunks_max", into.level_chunks_max, {1, (1 << 24) - 1});
     in.read("far_nodes_max", into.far_nodes_max, {1, 1 << 24});
     in.read("protections_max", into.protections_max, {1, 1 << 24});
+    in.read("trades_kept_max", into.trades_kept_max, {1, 1 << 24});
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -186,6 +187,23 @@ void read_instrument(json_section& in, config& into, std::vector<opening_command
     in.read("order_value_max", it.order_value_max, any_value);
     in.read("market_band", it.market_band, {0, price_ticks_max});
     open_with(in, into, it);
+    in.in_object("schedule", [&](json_section& times) {
+        for (const word<market_phase>& each : words_to_say<market_phase>()) {
+            const std::string name{each.text};
+            if (!times.has(name.c_str())) continue;
+            schedule_phase at{it.instrument, each.value, 0};
+            times.read(name.c_str(), at.second_of_day, {0, seconds_of_day - 1});
+            open_with(times, into, at);
+        }
+    });
+    in.in_object("interruption", [&](json_section& what) {
+        set_interruption interruption{.instrument = it.instrument, .collar = 0, .duration_ns = 0};
+        gyre::duration lasts{};
+        if (what.needs("collar")) what.read("collar", interruption.collar, {1, price_ticks_max});
+        what.read_milliseconds("duration_ms", lasts);
+        interruption.duration_ns = static_cast<timestamp_ns>(lasts.count());
+        open_with(what, into, interruption);
+    });
     if (phase != market_phase::closed)
         phases.push_back({set_phase{it.instrument, phase}, in.where()});
 }

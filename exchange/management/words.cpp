@@ -86,6 +86,10 @@ std::span<const word<market_phase>> words_of() noexcept {
         {"closed", market_phase::closed},
         {"continuous", market_phase::continuous},
         {"halted", market_phase::halted},
+        {"pre_open", market_phase::pre_open},
+        {"opening_auction", market_phase::opening_auction},
+        {"closing_auction", market_phase::closing_auction},
+        {"volatility_auction", market_phase::volatility_auction},
         {"ended", market_phase::ended},
     });
     return all;
@@ -174,6 +178,10 @@ std::span<const word<reject_reason>> words_of() noexcept {
         {"trigger_passed", reject_reason::trigger_passed},
         {"not_waiting", reject_reason::not_waiting},
         {"protection_struck", reject_reason::protection_struck},
+        {"not_in_auction", reject_reason::not_in_auction},
+        {"no_auction", reject_reason::no_auction},
+        {"unknown_trade", reject_reason::unknown_trade},
+        {"already_busted", reject_reason::already_busted},
     });
     return all;
 }
@@ -201,6 +209,11 @@ std::span<const word<command_kind>> words_of() noexcept {
         {"retire", command_kind::retire},
         {"expire_instruments", command_kind::expire_instruments},
         {"set_position", command_kind::set_position},
+        {"uncross", command_kind::uncross},
+        {"set_interruption", command_kind::set_interruption},
+        {"advance_phases", command_kind::advance_phases},
+        {"bust_trade", command_kind::bust_trade},
+        {"schedule_phase", command_kind::schedule_phase},
     });
     return all;
 }
@@ -214,6 +227,7 @@ std::span<const word<query_subject>> words_of() noexcept {
         {"sessions", query_subject::sessions},
         {"instruments", query_subject::instruments},
         {"products", query_subject::products},
+        {"report", query_subject::report},
     });
     return all;
 }
@@ -236,13 +250,13 @@ std::span<const word<participant_outcome>> words_of() noexcept {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Those that a command may say. What it may not has the highest number.
+// Those that a command may say. What it may not stands last.
 // ---------------------------------------------------------------------------------------------
 
 template <>
 std::span<const word<market_phase>> words_to_say() noexcept {
     const auto all = words_of<market_phase>();
-    return all.first(all.size() - 1);
+    return all.first(all.size() - 2);
 }
 
 template <>

@@ -60,7 +60,7 @@ template <>
 std::span<const word<participant_outcome>> words_of() noexcept;
 
 /// Those of them that may be said: no command ends a market or makes an account retired but `retire` and
-/// `expire_instruments`, which say neither.
+/// `expire_instruments`, which say neither, and none interrupts a market but what trades.
 template <class Enum>
 [[nodiscard]] std::span<const word<Enum>> words_to_say() noexcept {
     return words_of<Enum>();

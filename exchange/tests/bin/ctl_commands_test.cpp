@@ -147,6 +147,37 @@ TEST_CASE("retirements, expiries and positions are commands") {
     CHECK(position.position == -5);
 }
 
+TEST_CASE("auctions, interruptions and busts are commands") {
+    CHECK(meant_by<set_phase>({"phase", "1", "closing_auction"}).phase ==
+          market_phase::closing_auction);
+    CHECK(meant_by<uncross>({"uncross", "4"}).instrument == instrument_id{4});
+    const auto what = meant_by<set_interruption>({"interruption", "4", "25", "--duration-ns", "9"});
+    CHECK(what.instrument == instrument_id{4});
+    CHECK(what.collar == 25);
+    CHECK(what.duration_ns == 9);
+    CHECK(meant_by<set_interruption>({"interruption", "4", "0"}).duration_ns == 0);
+    static_cast<void>(meant_by<advance_phases>({"advance-phases"}));
+    const auto opens = meant_by<schedule_phase>({"schedule", "4", "pre_open", "27000"});
+    CHECK(opens.instrument == instrument_id{4});
+    CHECK(opens.phase == market_phase::pre_open);
+    CHECK(opens.second_of_day == 27'000);
+    check_misunderstood({"schedule", "4", "pre_open", "86401"});
+    check_misunderstood({"schedule", "4", "pre_open"});
+    const auto busted = meant_by<bust_trade>({"bust", "4", "1152921504606846977"});
+    CHECK(busted.instrument == instrument_id{4});
+    CHECK(busted.trade == trade_id{(1ull << 60) + 1});
+    check_misunderstood({"phase", "1", "volatility_auction"});
+    check_misunderstood({"interruption", "4", "-1"});
+    check_misunderstood({"bust", "4"});
+}
+
+TEST_CASE("a report is a list that has a word of its own, too") {
+    const ctl_request report = parse({"report", "--account", "3"});
+    REQUIRE(report.list);
+    CHECK(report.list->question ==
+          query{0, account_id{3}, instrument_id::none, query_subject::report});
+}
+
 TEST_CASE("lists are asked for by their names, whole or of an account or a market") {
     const ctl_request orders = parse({"show", "orders", "--account", "3", "--instrument", "4"});
     REQUIRE(orders.list);

@@ -83,6 +83,29 @@ TEST_CASE("every list has a name of its own, as a table and as JSON") {
     check(std::vector<session_row>(1), "sessions");
     check(std::vector<instrument_row>(1), "instruments");
     check(std::vector<product_row>(1), "products");
+    check(std::vector<report_row>(1), "report");
+}
+
+TEST_CASE("a report is by account and instrument") {
+    report_row one{};
+    one.account = account_id{1};
+    one.instrument = instrument_id{3};
+    report_row other = one;
+    other.instrument = instrument_id{2};
+    report_row last = one;
+    last.account = account_id{2};
+    last.position_begin = -4;
+    last.bought_value = 1ll << 40;
+
+    const std::string text = listing_of(std::vector{last, one, other}, listing_format::json);
+
+    const auto rows = nlohmann::json::parse(text)["report"];
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0]["instrument"] == 2);
+    CHECK(rows[1]["instrument"] == 3);
+    CHECK(rows[2]["account"] == 2);
+    CHECK(rows[2]["position_begin"] == -4);
+    CHECK(rows[2]["bought_value"] == 1ll << 40);
 }
 
 TEST_CASE("of a product its bands are told that count") {

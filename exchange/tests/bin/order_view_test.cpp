@@ -251,6 +251,29 @@ TEST_CASE("of an iceberg the public knows what it shows") {
     CHECK_FALSE(feed.difference(it));
 }
 
+TEST_CASE("a trade that is undone is one that was there") {
+    order_view it = with_a_resting_bid();
+    tell(it, fill(4, 6));
+    const order_executed known = fill(4, 6);
+    execution_busted undone{.order = order_id{77},
+                            .trade = known.trade,
+                            .price = 100,
+                            .instrument = instrument_id{1},
+                            .account = account_id{1},
+                            .client_seq = one,
+                            .quantity = 4,
+                            .session = ours,
+                            .side = order_side::buy};
+    tell(it, undone);
+    CHECK(it.heard().busted == 1);
+    CHECK(it.contradictions() == 0);
+    CHECK(it.resting() == 1);
+
+    undone.trade = trade_id{9'999};
+    tell(it, undone);
+    check_caught(it, "order 4294967297 has a trade undone that it never had");
+}
+
 TEST_CASE("a fill of more than is open, or beyond the limit, is caught") {
     order_view much = with_a_resting_bid();
     tell(much, fill(11, 0));

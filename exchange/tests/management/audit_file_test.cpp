@@ -194,4 +194,12 @@ TEST_CASE("every field of an operator's commands is said in words") {
     CHECK(describe(end_session{session_id{3}}) == R"({"command":"end_session","session":3})");
     CHECK(describe(end_day{instrument_id{3}}) == R"({"command":"end_day","instrument":3})");
     CHECK(describe(expire_instruments{}) == R"({"command":"expire_instruments"})");
+    CHECK(describe(uncross{instrument_id{3}}) == R"({"command":"uncross","instrument":3})");
+    CHECK(describe(set_interruption{instrument_id{3}, 4, 5}) ==
+          R"({"command":"set_interruption","instrument":3,"collar":4,"duration_ns":5})");
+    CHECK(describe(advance_phases{}) == R"({"command":"advance_phases"})");
+    CHECK(describe(schedule_phase{instrument_id{3}, market_phase::pre_open, 9}) ==
+          R"({"command":"schedule_phase","instrument":3,"phase":"pre_open","second_of_day":9})");
+    CHECK(describe(bust_trade{instrument_id{3}, trade_id{7}}) ==
+          R"({"command":"bust_trade","instrument":3,"trade":7})");
 }

@@ -274,6 +274,44 @@ TEST_CASE("positions are taken over before any market opens") {
     CHECK(opening[6].where == "instruments[0]");
 }
 
+TEST_CASE("what interrupts a market stands with it, and is said before it opens") {
+    const config_reading read = read_config(minimal(R"(, "products": [{"id": 1}],
+        "instruments": [{"id": 1, "product": 1, "phase": "pre_open",
+                         "interruption": {"collar": 25, "duration_ms": 3},
+                         "schedule": {"closed": 0, "pre_open": 86399}},
+                        {"id": 2, "product": 1, "interruption": {"collar": 1}}],
+        "limits": {"trades_kept_max": 9})"));
+    REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
+    const auto* const one = find_opening<set_interruption>(read.value);
+    REQUIRE(one != nullptr);
+    CHECK(one->instrument == instrument_id{1});
+    CHECK(one->collar == 25);
+    CHECK(one->duration_ns == 3'000'000);
+    const auto* const other = find_opening<set_interruption>(read.value, 1);
+    REQUIRE(other != nullptr);
+    CHECK(other->instrument == instrument_id{2});
+    CHECK(other->duration_ns == 0);
+    CHECK(find_opening<set_phase>(read.value)->phase == market_phase::pre_open);
+    const auto* const closes = find_opening<schedule_phase>(read.value);
+    const auto* const opens = find_opening<schedule_phase>(read.value, 1);
+    REQUIRE(opens != nullptr);
+    CHECK(closes->phase == market_phase::closed);
+    CHECK(closes->second_of_day == 0);
+    CHECK(opens->phase == market_phase::pre_open);
+    CHECK(opens->second_of_day == 86'399);
+    CHECK(read.value.host.sequencing.limits.trades_kept_max == 9);
+
+    const auto wrong = [](const std::string& interruption) {
+        return all_messages(read_config(
+            minimal(R"(, "products": [{"id": 1}], "instruments": [{"id": 1, "product": 1,
+                         "interruption": )" +
+                    interruption + "}]")));
+    };
+    CHECK_FALSE(wrong(R"({"duration_ms": 3})").empty());
+    CHECK_FALSE(wrong(R"({"collar": 0})").empty());
+    CHECK_FALSE(wrong(R"({"collar": 1, "duration": 3})").empty());
+}
+
 TEST_CASE("positions may stand in a file beside the configuration, which programs can write") {
     const written_file file{
         R"({"positions": [{"account": 2, "instrument": 1, "position": 7}]} // Of yesterday.)"};
@@ -405,7 +443,8 @@ TEST_CASE("a word that is none is refused with all that are") {
     check_wrong(minimal(R"(, "products": [{"id": 1}],
                              "instruments": [{"id": 1, "product": 1, "phase": "open"}])"),
                 "instruments[0].phase",
-                R"(expected one of closed, continuous, halted, but found "open")");
+                R"(expected one of closed, continuous, halted, pre_open, opening_auction, )"
+                R"(closing_auction, but found "open")");
     check_wrong(minimal(R"(, "products": [{"id": 1}],
                              "instruments": [{"id": 1, "product": 1, "phase": "ended"}])"),
                 "instruments[0].phase", R"(but found "ended")");

@@ -57,6 +57,8 @@ TEST_CASE("each part grows with the number that it names, and no other part does
             else CHECK(each.bytes == same->bytes);
         }
     };
+    check_of("limits.trades_kept_max",
+             [](config& it) { it.host.sequencing.limits.trades_kept_max *= 2; });
     check_of("limits.orders_max", [](config& it) { it.host.sequencing.limits.orders_max *= 2; });
     check_of("limits.holdings_max",
              [](config& it) { it.host.sequencing.limits.holdings_max *= 2; });

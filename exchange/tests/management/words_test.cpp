@@ -89,6 +89,8 @@ TEST_CASE("a state that no command sets is read, and cannot be said") {
     CHECK(word_for(account_state::retired) == "retired");
     CHECK_FALSE(meaning_of<market_phase>("ended"));
     CHECK_FALSE(meaning_of<account_state>("retired"));
-    CHECK(all_words<market_phase>() == "closed, continuous, halted");
+    CHECK_FALSE(meaning_of<market_phase>("volatility_auction"));
+    CHECK(all_words<market_phase>() ==
+          "closed, continuous, halted, pre_open, opening_auction, closing_auction");
     CHECK(words_to_say<reject_reason>().size() == words_of<reject_reason>().size());
 }

@@ -251,6 +251,62 @@ TEST_CASE("terms are changed, positions taken over and things taken out of use w
     CHECK(it.ctl({"show", "book", "2"}).text.starts_with("instrument 2, ended, feed from "));
 }
 
+TEST_CASE("a day has an opening auction, a report, and a trade that is busted") {
+    running_exchange it{"gyre_epoll"};
+    check_accepted(it, {"phase", "1", "pre_open"});
+    const auto [loaded, said] = it.load({"--orders", "1500", "--seed", "3"});
+    REQUIRE_MESSAGE(loaded == 0, said);
+    CHECK_MESSAGE(said.find("not_in_auction") != std::string::npos, said);
+    CHECK(it.ctl({"show", "book", "1"}).text.starts_with("instrument 1, pre_open, feed from "));
+    const auto of_market = [&](const std::string& market) {
+        return parse_list(it, {"report", "--instrument", market})["report"];
+    };
+    const auto trades_of = [](const nlohmann::json& report) {
+        std::uint64_t trades = 0;
+        for (const nlohmann::json& each : report) trades += each["trades"].get<std::uint64_t>();
+        return trades;
+    };
+    CHECK(trades_of(of_market("1")) == 0);
+
+    check_refused(it, {"uncross", "2"}, "no_auction");
+    check_accepted(it, {"uncross", "1"});
+
+    CHECK(it.ctl({"show", "book", "1"}).text.starts_with("instrument 1, continuous, feed from "));
+    const nlohmann::json report = of_market("1");
+    std::int64_t bought = 0;
+    std::int64_t sold = 0;
+    std::int64_t value = 0;
+    for (const nlohmann::json& each : report) {
+        bought += each["bought"].get<std::int64_t>();
+        sold += each["sold"].get<std::int64_t>();
+        value += each["bought_value"].get<std::int64_t>() - each["sold_value"].get<std::int64_t>();
+        CHECK(each["position_end"].get<std::int64_t>() ==
+              each["position_begin"].get<std::int64_t>() + each["bought"].get<std::int64_t>() -
+                  each["sold"].get<std::int64_t>());
+    }
+    CHECK(bought > 0);
+    CHECK(bought == sold);
+    CHECK(value == 0);
+    // All at one price, which is the last one; the multiplier of the product is 10.
+    const auto last = parse_list(it, {"show", "instruments"})["instruments"][0]["last"];
+    CHECK(report[0]["bought_value"].get<std::int64_t>() ==
+          10 * last.get<std::int64_t>() * report[0]["bought"].get<std::int64_t>());
+
+    // The other market trades all the time, so the first trade is one of its own.
+    const std::uint64_t before = trades_of(of_market("2"));
+    check_refused(it, {"bust", "1", "1"}, "unknown_trade");
+    check_accepted(it, {"bust", "2", "1"});
+    check_refused(it, {"bust", "2", "1"}, "already_busted");
+    CHECK(trades_of(of_market("2")) == before - 2);
+
+    check_accepted(it, {"phase", "1", "closing_auction"});
+    check_accepted(it, {"uncross", "1"});
+    CHECK(it.ctl({"show", "book", "1"}).text.starts_with("instrument 1, closed, feed from "));
+    CHECK(of_market("1") == report);
+    check_accepted(it, {"interruption", "2", "5", "--duration-ns", "1000000"});
+    check_accepted(it, {"advance-phases"});
+}
+
 TEST_CASE("a bad configuration starts nothing, says everything that is wrong, and ends with 2") {
     const written_config bad{sample_text([](nlohmann::json& it) {
         it["backend"] = "kqueue";
