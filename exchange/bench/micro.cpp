@@ -226,6 +226,51 @@ void iceberg_fill(benchmark::State& state) {
         });
 }
 
+enum class auction_part : std::uint8_t { entering, uncrossing };
+
+// A thousand orders meet in an auction, at a hundred prices a side; then it is ended. Told per order that is
+// entered, its indication included, or per trade of the uncross.
+template <class Sink>
+void auction(benchmark::State& state, auction_part part) {
+    constexpr std::uint32_t pairs = 500;
+    partition core{scenario::limits()};
+    scenario script{scenario_name::trade, book_state::empty};
+    Sink sink;
+    apply_any(core, script.prepare(), sink);
+    std::vector<command> makers, takers, orders;
+    for (auto _ : state) {
+        makers.clear();
+        takers.clear();
+        orders.clear();
+        for (std::uint32_t each = 0; each < pairs; ++each) {
+            script.before(makers);
+            script.measured(takers);
+        }
+        for (std::uint32_t each = 0; each < pairs; ++each) {
+            for (command* const one : {&makers[each], &takers[each]}) {
+                auto& order = std::get<enter_order>(*one);
+                const price_ticks better = (each * 7 % (pairs / 2)) % 100;
+                order.price += order.side == order_side::buy ? better : -better;
+                order.tif = time_in_force::good_till_cancel;
+                orders.emplace_back(order);
+            }
+        }
+        const instrument_id in = std::get<enter_order>(orders.front()).instrument;
+        core.apply(1'000, set_phase{in, market_phase::opening_auction}, event_sink::to(sink));
+        const stopwatch::time_point begin = stopwatch::now();
+        apply_all<Sink, enter_order>(core, orders, sink);
+        const double entered = seconds_since(begin);
+        const stopwatch::time_point entered_at = stopwatch::now();
+        core.apply(1'000, uncross{in}, event_sink::to(sink));
+        const double uncrossed = seconds_since(entered_at);
+        state.SetIterationTime(part == auction_part::entering ? entered : uncrossed);
+        if (core.state().memory.orders.in_use() != 0) state.SkipWithError("orders are left over");
+    }
+    const auto played = static_cast<double>(state.iterations()) *
+                        (part == auction_part::entering ? 2 * pairs : pairs);
+    state.counters["per event"] = Counter(played, Counter::kIsRate | Counter::kInvert);
+}
+
 void clock_alone(benchmark::State& state) {
     for (auto _ : state) state.SetIterationTime(seconds_since(stopwatch::now()));
 }
@@ -327,6 +372,13 @@ void add_cases(const std::string& sink) {
     benchmark::RegisterBenchmark(("iceberg filled and shown again, " + sink).c_str(),
                                  &iceberg_fill<Sink>)
         ->UseManualTime();
+    for (const auction_part part : {auction_part::entering, auction_part::uncrossing}) {
+        const bool enters = part == auction_part::entering;
+        benchmark::RegisterBenchmark(
+            ((enters ? "auction, each order, " : "auction, each trade, ") + sink).c_str(),
+            [part](benchmark::State& state) { auction<Sink>(state, part); })
+            ->UseManualTime();
+    }
 }
 
 }  // namespace
