@@ -5,6 +5,7 @@
 // soup_server.hpp and soup_client.hpp are the ends.
 #pragma once
 
+#include <exchange/codec/double_buffer.hpp>
 #include <exchange/codec/soup_packet.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace exchange {
 
@@ -95,18 +95,11 @@ private:
 
 /// Whole packets that wait to be written, while others are being written.
 ///
-/// A write borrows its bytes until it is complete, and meanwhile a heartbeat may become due. So there are
-/// two halves: what was offered to the writer stays where it is until it was sent, what comes gathers in
-/// the other half.
-///
 /// Threads:  One at a time.
 /// Cost:     All memory is taken at construction.
 class soup_outbox {
 public:
-    explicit soup_outbox(std::size_t bytes_max);
-    soup_outbox(soup_outbox&&) noexcept = default;
-    soup_outbox& operator=(soup_outbox&&) noexcept = default;
-    ~soup_outbox() = default;
+    explicit soup_outbox(std::size_t bytes_max) : waiting_{bytes_max} {}
 
     /// Appends a packet.
     ///
@@ -114,25 +107,17 @@ public:
     bool push(soup_type type, std::span<const std::byte> payload = {}) noexcept;
 
     /// What is to be written next. Stays valid, though more is pushed, until it was `sent` entirely.
-    [[nodiscard]] std::span<const std::byte> offer() noexcept;
+    [[nodiscard]] std::span<const std::byte> offer() noexcept { return waiting_.offer(); }
 
     /// @param  size  How much of the offer, from its beginning, was written.
-    void sent(std::size_t size) noexcept;
+    void sent(std::size_t size) noexcept { waiting_.sent(size); }
 
-    [[nodiscard]] bool empty() const noexcept {
-        return offered_.empty() && halves_[filling_].empty();
-    }
+    [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
 
-    void clear() noexcept;
+    void clear() noexcept { waiting_.clear(); }
 
 private:
-    using bytes = std::vector<std::byte>;
-
-    std::size_t bytes_max_;
-    std::array<bytes, 2> halves_;
-    std::size_t filling_ = 0;  // Which half takes what is pushed.
-    std::span<const std::byte>
-        offered_;  // Invariant: the rest of the half that is not being filled.
+    double_buffer waiting_;
 };
 
 }  // namespace exchange
