@@ -54,6 +54,7 @@ std::string_view describe(soup_ending ending) noexcept {
         case soup_ending::removed: return "the user was removed or changed";
         case soup_ending::replaced: return "logged in again on another connection";
         case soup_ending::life_ended: return "the session is over, and another one has begun";
+        case soup_ending::broken_transport: return "the rules of the transport were broken";
         case soup_ending::not_kept: return "what was asked for is not kept any more";
     }
     return "unknown";

@@ -21,6 +21,9 @@
 
 namespace exchange {
 
+/// Which end of a session.
+enum class soup_end : std::uint8_t { server, client };
+
 enum class soup_type : char {
     debug = '+',  ///< Text for people, from either side.
 
@@ -67,6 +70,7 @@ enum class soup_ending : std::uint8_t {
     life_ended,        ///< The session that was to be resumed is over, and there is another one.
     not_kept,          ///< It is there, but what the client wants of it is not kept any more.
     removed,           ///< The user may not log in any more, or has another password.
+    broken_transport,  ///< What carries the packets was not kept to: a frame, a message of a wrong kind.
 };
 
 /// A sentence for people; static storage.

@@ -101,10 +101,10 @@ TEST_CASE("an acceptance comes back, and one without a name or a number is malfo
 
 TEST_CASE("every ending has a sentence of its own") {
     std::set<std::string_view> sentences;
-    for (auto each = soup_ending::none; each <= soup_ending::not_kept;
+    for (auto each = soup_ending::none; each <= soup_ending::broken_transport;
          each = static_cast<soup_ending>(static_cast<int>(each) + 1))
         sentences.insert(describe(each));
 
-    CHECK(sentences.size() == static_cast<std::size_t>(soup_ending::not_kept) + 1);
+    CHECK(sentences.size() == static_cast<std::size_t>(soup_ending::broken_transport) + 1);
     CHECK_FALSE(sentences.contains("unknown"));
 }

@@ -4,6 +4,7 @@
 #include <fuzz/decoders.hpp>
 
 #include <exchange/codec/event_codec.hpp>
+#include <exchange/codec/json_packet.hpp>
 #include <exchange/codec/mold_receiver.hpp>
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/codec/query_codec.hpp>
@@ -251,6 +252,33 @@ void mold_request(input bytes) {
                     answer.datagram.messages.end());
     gyre::expects(datagram.size() <= 100, "bounded");
     gyre::expects(parse_mold_packet(datagram).fault == mold_fault::none, "well formed");
+}
+
+void json_packet(input bytes) {
+    const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    for (const soup_end from : {soup_end::server, soup_end::client}) {
+        std::vector<std::byte> payload(2048);
+        const json_packet_reading read = read_json_packet(text, from, payload);
+        if (read.problem) {
+            gyre::expects(
+                !describe(read.problem.fault).empty() && read.problem.position <= text.size(),
+                "a problem in the text");
+            continue;
+        }
+        if (read.packet.type == soup_type::debug)
+            continue;  // An error, which is no packet of ours.
+        std::vector<std::byte> said(64 * 1024);
+        json_writer to{said};
+        gyre::expects(write_json_packet(to, read.packet, read.sequence) && !to.full(),
+                      "what was read can be said");
+        std::vector<std::byte> again(2048);
+        const json_packet_reading same =
+            read_json_packet({reinterpret_cast<const char*>(said.data()), to.size()}, from, again);
+        gyre::expects(!same.problem && same.packet.type == read.packet.type &&
+                          same.sequence == read.sequence &&
+                          std::ranges::equal(same.packet.payload, read.packet.payload),
+                      "a packet that changed");
+    }
 }
 
 }  // namespace exchange::fuzz

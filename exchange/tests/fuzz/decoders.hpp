@@ -37,6 +37,9 @@ void mold_receiver(input bytes);
 /// A request is answered with a well-formed datagram of bounded size, or not at all.
 void mold_request(input bytes);
 
+/// What reads as a packet in JSON reads the same when it is said again.
+void json_packet(input bytes);
+
 struct decoder {
     const char* name;
     void (*run)(input bytes);
@@ -47,6 +50,7 @@ inline constexpr decoder decoders[] = {
     {"soup_framer", soup_framer},     {"soup_server", soup_server},
     {"soup_client", soup_client},     {"mold_packet", mold_packet},
     {"mold_receiver", mold_receiver}, {"mold_request", mold_request},
+    {"json_packet", json_packet},
 };
 
 }  // namespace exchange::fuzz

@@ -6,6 +6,7 @@
 // doubled or put together.
 #include <fuzz/decoders.hpp>
 
+#include <exchange/codec/json_packet.hpp>
 #include <exchange/codec/mold_packet.hpp>
 #include <exchange/codec/query_codec.hpp>
 #include <exchange/codec/soup_packet.hpp>
@@ -147,8 +148,22 @@ bytes some_datagrams(dice& random) {
     return all;
 }
 
+/// A message as JSON, of either side, or the packets around messages.
+bytes some_text(dice& random) {
+    bytes said(64 * 1024);
+    json_writer to{said};
+    const bytes message = random.chance(2) ? some_command(random) : some_event(random);
+    const auto login = format_soup_login({"u", "p", "", 1});
+    const bool plain = random.chance(4);
+    const soup_packet packet = plain ? soup_packet{soup_type::login_request, login}
+                                     : soup_packet{soup_type::sequenced, message};
+    REQUIRE(write_json_packet(to, packet, random.below(3)));
+    said.resize(to.size());
+    return said;
+}
+
 bytes some_input(dice& random) {
-    switch (random.below(8)) {
+    switch (random.below(9)) {
         case 0: return some_command(random);
         case 1: return some_event(random);
         case 2: return some_packets(random);
@@ -156,6 +171,7 @@ bytes some_input(dice& random) {
         case 4: return some_datagrams(random);
         case 5: return some_book(random);
         case 6: return some_query(random);
+        case 7: return some_text(random);
         default: return random.bytes(random.below(300));
     }
 }
@@ -186,10 +202,10 @@ TEST_CASE("no decoder is surprised by proper, damaged or random bytes") {
         std::copy(input.begin(), input.end(), exact.get());
         for (const fuzz::decoder& each : fuzz::decoders) each.run({exact.get(), input.size()});
     }
-    CHECK(std::size(fuzz::decoders) == 8);
+    CHECK(std::size(fuzz::decoders) == 9);
 }
 
 TEST_CASE("no decoder is surprised by nothing at all") {
     for (const fuzz::decoder& each : fuzz::decoders) each.run({});
-    CHECK(std::size(fuzz::decoders) == 8);
+    CHECK(std::size(fuzz::decoders) == 9);
 }
