@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/codec/soup_client.hpp>
+#include <exchange/net/transport/frame_transport.hpp>
 #include <exchange/net/transport/packet_stream.hpp>
 
 #include <algorithm>
@@ -20,10 +21,15 @@ struct order_entry_client_options {
     soup_login login{};
     soup_options session{};
     soup_framer_options framing{};
+    websocket_options websocket{};
     gyre::duration timer_tick = std::chrono::milliseconds{50};
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
     gyre::duration farewell_max = std::chrono::seconds{2};  ///< Behind `log_out`, then we hang up.
+
+    [[nodiscard]] transport_options transports() const {
+        return {.framing = framing, .websocket = websocket};
+    }
 };
 
 /// What to do when the exchange has begun another life.
@@ -66,12 +72,16 @@ protected:
     ~order_entry_handler() = default;
 };
 
-/// @tparam  X  A side of the seam.
+/// @tparam  X          A side of the seam.
+/// @tparam  Transport  What carries its packets.
 ///
 /// Threads:  that of its context.
-/// Cost:     Memory is taken at construction.
-template <executor_traits X>
+/// Cost:     Memory is taken at construction, by some transports for each connection.
+template <executor_traits X, frame_transport<X> Transport = packet_stream<X>>
 class order_entry_client {
+    static_assert(Transport::reliable && Transport::ordered,
+                  "a session counts the messages of its connection");
+
 public:
     using task = typename X::template task<void>;
 
@@ -83,7 +93,7 @@ public:
           handler_{handler},
           machine_{options.session, options.login, X::now(context)},
           connector_{context},
-          packets_{options.framing},
+          packets_{options.transports()},
           timer_{context} {}
     order_entry_client(const order_entry_client&) = delete;
     order_entry_client& operator=(const order_entry_client&) = delete;
@@ -103,7 +113,7 @@ public:
             auto [error, socket] = co_await connector_.connect(options_.exchange);
             if (stopped_) break;
             if (!error) {
-                packets_.open(std::move(socket));
+                packets_.open(std::move(socket), soup_end::client);
                 co_await serve();
                 if (machine_.is_over() || leaves_with_its_life()) break;
                 if (served_) pause = options_.reconnect_after;
@@ -159,16 +169,20 @@ private:
         machine_.connect(X::now(context_));
         served_ = false;
         open_ = true;
+        leave_at_ = gyre::never;
         companions_ = 2;
         has_output_.set();
         X::launch(context_, write());
         X::launch(context_, keep_time());
-        while (machine_.ending() == soup_ending::none) {
+        while (machine_.ending() == soup_ending::none && !packets_.ended()) {
             const auto [error, size] = co_await packets_.receive();
             if (error) break;
             packets_.received(size);
             take_packets();
+            // Behind a handshake also what waited for it.
+            if (packets_.ready(machine_.output())) has_output_.set();
         }
+        co_await say_goodbye();
         open_ = false;
         machine_.disconnected();
         packets_.cut();
@@ -182,10 +196,22 @@ private:
         handler_.disconnected(machine_.ending());
     }
 
+    /// The transport's own last words, if it has some and may write.
+    task say_goodbye() {
+        const soup_output nothing{};
+        leave_at_ = gyre::deadline_after(X::now(context_), options_.farewell_max);
+        packets_.finish(machine_.ending());
+        while (packets_.owes() && !writing_) {
+            const auto [error, size] = co_await packets_.send(nothing);
+            if (error) co_return;
+            static_cast<void>(packets_.sent(size));
+        }
+    }
+
     void take_packets() noexcept {
         const gyre::time_point now = X::now(context_);
         for (;;) {
-            const soup_framed framed = packets_.framer().next();
+            const soup_framed framed = packets_.next();
             if (framed.ending != soup_ending::none) {
                 static_cast<void>(machine_.on_framing_error(framed.ending));
                 return;
@@ -206,10 +232,12 @@ private:
             has_output_.reset();
             for (;;) {
                 const soup_output output = machine_.output();
-                if (!open_ || output.size() == 0) break;
+                if (!open_ || !packets_.ready(output)) break;
+                writing_ = true;
                 const auto [error, size] = co_await packets_.send(output);
+                writing_ = false;
                 if (error) break;  // The reader sees it too.
-                machine_.sent(size, X::now(context_));
+                machine_.sent(packets_.sent(size), X::now(context_));
             }
         }
         leave();
@@ -219,7 +247,7 @@ private:
         while (open_) {
             static_cast<void>(co_await timer_.wait_until(X::now(context_) + options_.timer_tick));
             const gyre::time_point now = X::now(context_);
-            if (now >= hang_up_at_) hang_up();
+            if (now >= std::min(hang_up_at_, leave_at_)) hang_up();
             if (!open_ || now < machine_.deadline()) continue;
             if (machine_.on_timer(now).what == soup_step::kind::ended) packets_.cut();
             has_output_.set();
@@ -237,13 +265,15 @@ private:
     order_entry_handler& handler_;
     soup_client machine_;
     typename X::connector connector_;
-    packet_stream<X> packets_;
+    Transport packets_;
     typename X::timer timer_;  // Of a connection's heartbeats, and between two connections.
     typename X::event has_output_;
     typename X::event companion_gone_;
-    gyre::time_point hang_up_at_ = gyre::never;
+    gyre::time_point hang_up_at_ = gyre::never;  // Behind `log_out`.
+    gyre::time_point leave_at_ = gyre::never;    // Behind the end of this connection's session.
     int companions_ = 0;  // Coroutines beside the reader that have not ended.
     bool open_ = false;
+    bool writing_ = false;
     bool served_ = false;  // Has a login on this connection been answered?
     bool stopped_ = false;
 };

@@ -2,9 +2,9 @@
 //
 // The two coroutines of a client's connection: one reads and carries out, one writes what others caused.
 //
-// This is the only place where a session waits. The reader of a batch of packets carries all of it
-// out, sends the feed, and then writes its own answers; messages that it caused for other sessions
-// are left to their writers, so that no session waits for another one's slow client.
+// This is the only place where a session waits, whatever carries its packets. The reader of a batch of
+// packets carries all of it out, sends the feed, and then writes its own answers; messages that it caused
+// for other sessions are left to their writers, so that no session waits for another one's slow client.
 #pragma once
 
 #include <exchange/codec/soup_connection.hpp>
@@ -12,6 +12,7 @@
 #include <exchange/net/application/span_watch.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
 #include <exchange/net/transport/feed_publisher.hpp>
+#include <exchange/net/transport/frame_transport.hpp>
 #include <exchange/net/transport/packet_stream.hpp>
 
 #include <algorithm>
@@ -36,18 +37,22 @@ struct order_entry_shared_state {
     }
 };
 
-/// @tparam  X  A side of the seam.
+/// @tparam  X          A side of the seam.
+/// @tparam  Transport  What carries its packets.
 ///
 /// Threads:  that of its context.
 /// Cost:     Serves one connection after the other; the buffers are taken for each anew.
-template <executor_traits X>
+template <executor_traits X, frame_transport<X> Transport = packet_stream<X>>
 class order_entry_connection final : public session_link {
+    static_assert(Transport::reliable && Transport::ordered,
+                  "a session counts the messages of its connection");
+
 public:
     using task = typename X::template task<void>;
 
     /// @param  shared  Borrowed; outlives this.
     explicit order_entry_connection(order_entry_shared_state<X>& shared)
-        : shared_{shared}, packets_{shared.options.framing} {}
+        : shared_{shared}, packets_{shared.options.transports()} {}
     order_entry_connection(const order_entry_connection&) = delete;
     order_entry_connection& operator=(const order_entry_connection&) = delete;
 
@@ -57,7 +62,7 @@ public:
         accepted_at_ = X::now(shared_.context);
         session_.emplace(shared_.host, *this, shared_.options.sessions, accepted_at_);
         over_since_ = gyre::never;
-        finished_ = cut_ = waits_for_host_ = handed_over_ = false;
+        finished_ = cut_ = waits_for_host_ = handed_over_ = end_said_ = false;
         has_output_.reset();
         writer_gone_.reset();
     }
@@ -123,9 +128,8 @@ private:
     /// Carries out packets that are here, up to the limit of one turn. False if there was none.
     bool take_packets() noexcept {
         carrying_out_ = true;
-        const std::size_t taken =
-            session_->take_packets(packets_.framer(), shared_.options.packets_per_turn_max,
-                                   X::now(shared_.context), shared_.spans);
+        const std::size_t taken = session_->take_packets(
+            packets_, shared_.options.packets_per_turn_max, X::now(shared_.context), shared_.spans);
         if (taken > 0) has_output();  // An acceptance, a refusal: not all output is announced.
         shared_.host.announce();
         carrying_out_ = false;
@@ -167,6 +171,8 @@ private:
                            .crowded())  // Another one is sending, and the next turn would add more.
                     static_cast<void>(co_await shared_.feed.until_less_crowded());
             }
+            if (packets_.owes()) has_output_.set();
+            if (packets_.ended()) break;
         }
     }
 
@@ -192,14 +198,19 @@ private:
     }
     [[nodiscard]] bool next_output() noexcept {
         output_ = &session_->output();
-        writing_ = output_->size() > 0;
+        writing_ = packets_.ready(*output_);
+        if (!writing_ && session_->over() && !std::exchange(end_said_, true)) {
+            packets_.finish(session_->ending());  // Now: its reader may wait for long.
+            writing_ = packets_.ready(*output_);
+        }
         if (!writing_) note_clean();
         return writing_;
     }
     /// Whether there is more to write. Of a client that cannot be written to, there is not.
     [[nodiscard]] bool note_output(const gyre::io_result<std::size_t>& written) noexcept {
+        last_taken_ = written.ok() ? packets_.sent(written.value()) : 0;
         if (written.ok()) {
-            session_->sent(written.value(), X::now(shared_.context));
+            session_->sent(last_taken_, X::now(shared_.context));
             return next_output();
         }
         packets_.cut();
@@ -217,7 +228,7 @@ private:
     }
     [[nodiscard]] bool note_own_output(const gyre::io_result<std::size_t>& written) noexcept {
         if (!note_output(written)) return false;
-        own_left_ -= std::min(own_left_, written.value());
+        own_left_ -= std::min(own_left_, last_taken_);
         if (own_left_ > 0) return true;
         handed_over_ = true;
         has_output_.set();
@@ -236,10 +247,10 @@ private:
         if (!session_->over()) co_return;  // The client went first.
         over_since_ = std::min(over_since_, X::now(shared_.context));
         co_await end_writer();  // It may be in the middle of a message, with our last words behind it.
-        packets_.finish();
         for (;;) {
             const auto [error, size] = co_await packets_.discard();
             if (error) co_return;
+            packets_.discarded(size);
         }
     }
 
@@ -257,7 +268,7 @@ private:
     }
 
     order_entry_shared_state<X>& shared_;
-    packet_stream<X> packets_;
+    Transport packets_;
     std::optional<order_entry_session> session_;
     const soup_output* output_ = nullptr;  // Being written, while `writing_`.
     typename X::event has_output_;
@@ -265,12 +276,14 @@ private:
     typename X::event decided_;  // Set when a login is, or nobody waits for it any more.
     gyre::time_point accepted_at_{};
     gyre::time_point over_since_ = gyre::never;
-    std::size_t own_left_ = 0;   // Of what the reader writes, while it does.
-    bool handed_over_ = false;   // To the writer, while `writing_`.
-    bool carrying_out_ = false;  // Inside take_packets: its own output is written right behind.
+    std::size_t last_taken_ = 0;  // Of `output_`, by the last write.
+    std::size_t own_left_ = 0;    // Of what the reader writes, while it does.
+    bool handed_over_ = false;    // To the writer, while `writing_`.
+    bool carrying_out_ = false;   // Inside take_packets: its own output is written right behind.
     bool writing_ = false;
     bool unwritten_ = false;       // Counted in the shared state.
     bool finished_ = false;        // The reader is done, and the writer shall be.
+    bool end_said_ = false;        // The transport was told that nothing follows.
     bool cut_ = false;             // It was told to leave: nothing more is carried out.
     bool waits_for_host_ = false;  // Behind a command of several steps.
 };

@@ -23,26 +23,6 @@ void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point 
     on_step(server_.on_packet(packet, now), now);
 }
 
-std::size_t order_entry_session::take_packets(soup_framer& from, std::size_t packets_max,
-                                              gyre::time_point now, span_watch& spans) noexcept {
-    std::size_t taken = 0;
-    host_.begin_turn();
-    for (; taken < packets_max && !over() && !login_pending(); ++taken) {
-        if (taken > 0 && (host_.busy() || host_.feed().crowded())) break;
-        const soup_framed framed = from.next();
-        if (framed.ending != soup_ending::none) {
-            on_framing_error(framed.ending);
-        } else if (framed.complete) {
-            on_packet(framed.packet, now);
-            spans.carried_out();
-        } else {
-            break;
-        }
-    }
-    host_.end_turn();
-    return taken;
-}
-
 void order_entry_session::on_framing_error(soup_ending ending) noexcept {
     static_cast<void>(server_.on_framing_error(ending));
     disconnected();

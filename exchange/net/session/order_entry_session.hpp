@@ -56,8 +56,10 @@ public:
     /// while the feed waits to be sent and must not be pushed out, or if one takes the host more than a
     /// step; none while a login is pending. The host is not busy.
     ///
-    /// @return How many, the framer's verdict included.
-    std::size_t take_packets(soup_framer& from, std::size_t packets_max, gyre::time_point now,
+    /// @param  from  A soup_framer, or what has its `next`: a transport.
+    /// @return How many, the verdict on what is none included.
+    template <class Frames>
+    std::size_t take_packets(Frames& from, std::size_t packets_max, gyre::time_point now,
                              span_watch& spans) noexcept;
 
     /// Takes what the framer found instead of a packet.
@@ -128,5 +130,28 @@ private:
     bool was_logged_in_ = false;
     bool cut_ = false;
 };
+
+// Implementation
+
+template <class Frames>
+std::size_t order_entry_session::take_packets(Frames& from, std::size_t packets_max,
+                                              gyre::time_point now, span_watch& spans) noexcept {
+    std::size_t taken = 0;
+    host_.begin_turn();
+    for (; taken < packets_max && !over() && !login_pending(); ++taken) {
+        if (taken > 0 && (host_.busy() || host_.feed().crowded())) break;
+        const soup_framed framed = from.next();
+        if (framed.ending != soup_ending::none) {
+            on_framing_error(framed.ending);
+        } else if (framed.complete) {
+            on_packet(framed.packet, now);
+            spans.carried_out();
+        } else {
+            break;
+        }
+    }
+    host_.end_turn();
+    return taken;
+}
 
 }  // namespace exchange

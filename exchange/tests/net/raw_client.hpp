@@ -8,9 +8,11 @@
 #include <exchange/codec/command_codec.hpp>
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/tests/net/trader.hpp>
+#include <exchange/tests/net/transport_of.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,12 +32,20 @@ class raw_client : public ear<X> {
 public:
     using task = typename X::template task<void>;
 
-    explicit raw_client(typename X::context& on) : on_{on}, framer_{{}} {}
+    explicit raw_client(typename X::context& on) : on_{on} {}
 
     task connect(gyre::endpoint where) {
         auto [error, socket] = co_await X::connect(on_, where);
         REQUIRE_FALSE(error);
         socket_ = std::move(socket);
+        wire_.emplace(where);
+        const std::vector<std::byte> first = wire_->first_words();
+        co_await write_some(first);
+        while (!wire_->open()) {
+            const auto [lost, size] = co_await socket_.read_some(wire_->space());
+            REQUIRE_FALSE(lost);
+            wire_->received(size);
+        }
         begin_to_listen();
     }
 
@@ -62,8 +72,9 @@ public:
 
     /// Writes all of it as one piece.
     task write() {
-        co_await write_some(unsent);
+        const std::vector<std::byte> bytes = wire_->encoded(unsent);
         unsent.clear();
+        co_await write_some(bytes);
         if (last_) static_cast<void>(socket_.shutdown(gyre::shutdown_side::send));
     }
 
@@ -73,7 +84,8 @@ public:
     template <class Count>
     task write_bytewise(Count reads) {
         typename X::timer timer{on_};
-        for (const std::byte& each : unsent) {
+        const std::vector<std::byte> bytes = wire_->encoded(unsent);
+        for (const std::byte& each : bytes) {
             const auto before = reads();
             co_await write_some({&each, 1});
             while (reads() == before) static_cast<void>(co_await timer.wait_until(X::now(on_)));
@@ -149,7 +161,7 @@ private:
     }
     task listen() {
         while (!deaf_) {
-            const std::span<std::byte> space = framer_.space();
+            const std::span<std::byte> space = wire_->space();
             const auto [error, size] = co_await socket_.read_some(space);
             if (error) {
                 ended = true;
@@ -157,9 +169,9 @@ private:
             }
             wire.insert(wire.end(), space.begin(),
                         space.begin() + static_cast<std::ptrdiff_t>(size));
-            framer_.received(size);
+            wire_->received(size);
             take_packets();
-            if (nonsense != soup_ending::none) {
+            if (nonsense != soup_ending::none || wire_->ended()) {
                 ended = true;
                 break;
             }
@@ -170,7 +182,7 @@ private:
     }
     void take_packets() {
         for (;;) {
-            const soup_framed framed = framer_.next();
+            const soup_framed framed = wire_->next();
             nonsense = framed.ending;
             if (!framed.complete) return;
             if (framed.packet.type == soup_type::server_heartbeat) continue;
@@ -181,7 +193,7 @@ private:
 
     typename X::context& on_;
     typename X::stream_socket socket_;
-    soup_framer framer_;
+    std::optional<typename transport_of<X>::wire> wire_;  // Of the connection.
     bool listening_ = false;
     bool deaf_ = false;
     bool last_ = false;

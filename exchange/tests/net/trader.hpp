@@ -6,6 +6,7 @@
 #include <exchange/net/session/feed_listener.hpp>
 #include <exchange/net/session/order_entry_client.hpp>
 #include <exchange/tests/net/socketless_client.hpp>
+#include <exchange/tests/net/transport_of.hpp>
 
 #include <doctest/doctest.h>
 
@@ -39,7 +40,7 @@ template <executor_traits X>
 class trader final : public order_entry_handler, public ear<X> {
 public:
     trader(typename X::context& context, const order_entry_client_options& options)
-        : client{context, options, *this} {
+        : client{context, transport_of<X>::adapt(options), *this} {
         X::launch(context, run());
     }
 
@@ -69,7 +70,7 @@ public:
         return found.taken;
     }
 
-    order_entry_client<X> client;
+    order_entry_client<X, typename transport_of<X>::type> client;
     std::vector<heard_message> messages;
     std::uint64_t next_sequence = 1;
     std::vector<soup_session> lives;  ///< That have begun since it was logged in.
