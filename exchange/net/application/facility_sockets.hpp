@@ -17,9 +17,11 @@ namespace exchange {
 template <executor_traits X>
 struct facility_sockets {
     typename X::acceptor acceptor;
+    typename X::acceptor websocket;   ///< Closed, if no place is named for it.
     typename X::udp_socket feed;      ///< Sends the feed.
     typename X::udp_socket requests;  ///< Hears requests for retransmission.
     gyre::endpoint order_entry;       ///< Where `acceptor` is.
+    gyre::endpoint websocket_at;      ///< Where `websocket` is, or nowhere.
     gyre::endpoint feed_requests;     ///< Where `requests` is.
 
     /// Errors:  those of listening and binding, of joining `feed_interface`: what the kernel says.
@@ -27,6 +29,8 @@ struct facility_sockets {
                                                                 const facility_options& options) {
         auto [listening, acceptor] = X::listen(on, options.order_entry, {});
         if (listening) return listening;
+        auto [opening, websocket] = listen(on, options.websocket);
+        if (opening) return opening;
         auto [requesting, requests] = X::bind(on, options.feed_requests, {});
         if (requesting) return requesting;
         auto [binding, feed] = X::bind(on, options.feed_from, {});
@@ -36,11 +40,20 @@ struct facility_sockets {
         if (naming) return naming;
         const auto [naming_too, requests_at] = requests.local_endpoint();
         if (naming_too) return naming_too;
-        return facility_sockets{std::move(acceptor), std::move(feed), std::move(requests),
-                                order_entry, requests_at};
+        const gyre::endpoint websocket_at =
+            websocket.is_open() ? websocket.local_endpoint().take() : gyre::endpoint{};
+        return facility_sockets{std::move(acceptor), std::move(websocket), std::move(feed),
+                                std::move(requests), order_entry,          websocket_at,
+                                requests_at};
     }
 
 private:
+    /// A place that is none is not listened at.
+    [[nodiscard]] static gyre::io_result<typename X::acceptor> listen(typename X::context& on,
+                                                                      const gyre::endpoint& where) {
+        if (where.kind() == gyre::endpoint::family::none) return typename X::acceptor{};
+        return X::listen(on, where, {});
+    }
     [[nodiscard]] static gyre::io_result<> route(typename X::udp_socket& feed,
                                                  std::string_view through) {
         if (through.empty()) return {};

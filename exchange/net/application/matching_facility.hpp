@@ -2,25 +2,31 @@
 //
 // The matching facility on one side of the seam: everything that waits, put together.
 //
-// It accepts clients, publishes the feed, answers who missed a part of it, and keeps time. What a message
-// means is order_entry_host.hpp's; the loop of one client is session/order_entry_connection.hpp's.
+// It has a door for each transport, publishes the feed, answers who missed a part of it, and keeps time.
+// What a message means is order_entry_host.hpp's; the loop of one client is
+// session/order_entry_connection.hpp's.
 #pragma once
 
-#include <exchange/net/application/connection_pool.hpp>
+#include <exchange/net/application/client_door.hpp>
 #include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/session/order_entry_connection.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <type_traits>
 #include <utility>
 
 namespace exchange {
 
-/// @tparam  X  A side of the seam.
+/// @tparam  X           A side of the seam.
+/// @tparam  Websockets  What carries sessions at `facility_options::websocket`, a model of
+///                      frame_transport; void: nothing does, and no place is to be named there. Clients of
+///                      `order_entry` speak
+///                      SoupBinTCP.
 ///
 /// Threads:  that of its context.
 /// Cost:     Memory is taken at construction, and for each client that connects.
-template <executor_traits X>
+template <executor_traits X, class Websockets = void>
 class matching_facility final : private command_runner {
 public:
     using task = typename X::template task<void>;
@@ -36,9 +42,9 @@ public:
           feed_{context, host.feed(), options.publishing()},
           shared_{context, host, feed_, options_, span_watch{observer}},
           tick_{context},
-          rest_{context},
           turn_{context},
-          connections_{shared_, host, options} {
+          order_entry_{shared_},
+          websockets_{shared_} {
         feed_.be_watched(shared_.spans);
     }
     matching_facility(const matching_facility&) = delete;
@@ -48,15 +54,19 @@ public:
     ///
     /// Errors:  those of listening and binding, of joining `feed_interface`: what the kernel says.
     [[nodiscard]] gyre::io_result<> start() {
+        if (!speaks_websocket && options_.websocket.kind() != gyre::endpoint::family::none)
+            return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
         auto [failed, sockets] = facility_sockets<X>::open(context_, options_);
         if (failed) return failed;
         order_entry_at_ = sockets.order_entry;
+        websocket_at_ = sockets.websocket_at;
         requests_at_ = sockets.feed_requests;
-        acceptor_ = std::move(sockets.acceptor);
         feed_.open(std::move(sockets.feed), std::move(sockets.requests));
         running_ = true;
         host_.run_with(this);
-        begin(accept_clients());
+        order_entry_.open(std::move(sockets.acceptor));
+        if constexpr (speaks_websocket)
+            if (sockets.websocket.is_open()) websockets_.open(std::move(sockets.websocket));
         begin(finish_commands());
         begin(answer_requests());
         begin(keep_time());
@@ -66,6 +76,8 @@ public:
 
     /// Where clients connect, once started.
     [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_at_; }
+    /// Where clients of WebSocket do; nowhere, if there is no such place.
+    [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return websocket_at_; }
     /// Where requests for retransmission go, once started.
     [[nodiscard]] const gyre::endpoint& feed_requests() const noexcept { return requests_at_; }
 
@@ -77,7 +89,7 @@ public:
 
     /// Is no client connected? Once drained: each that was has been told, or was lost and may come
     /// again.
-    [[nodiscard]] bool idle() const noexcept { return serving_ == 0; }
+    [[nodiscard]] bool idle() const noexcept { return order_entry_.idle() && websockets_.idle(); }
 
     /// Ends everything. The context runs out of work, and then this may be destroyed.
     void stop() noexcept {
@@ -86,47 +98,19 @@ public:
         host_.finish_command();
         busy_.set();
         shared_.idle.set();
-        static_cast<void>(acceptor_.close());
         feed_.close();
         tick_.cancel();
-        rest_.cancel();
         turn_.cancel();
-        free_.set();
-        connections_.hang_up();
+        order_entry_.stop();
+        websockets_.stop();
     }
 
     [[nodiscard]] const feed_counts& feed() const noexcept { return feed_.counts(); }
 
 private:
+    static constexpr bool speaks_websocket = !std::is_void_v<Websockets>;
+
     void begin(task what) { X::launch(context_, std::move(what)); }
-
-    task accept_clients() {
-        while (running_ && acceptor_.is_open()) {
-            auto [error, socket] = co_await acceptor_.accept();
-            if (error == gyre::errc::canceled) break;
-            if (error) {  // Out of descriptors, or a client that is gone again.
-                static_cast<void>(
-                    co_await rest_.wait_until(X::now(context_) + options_.timer_tick));
-                continue;
-            }
-            order_entry_connection<X>* connection = connections_.find();
-            while (running_ && connection == nullptr) {
-                free_.reset();
-                static_cast<void>(co_await free_.wait());
-                connection = connections_.find();
-            }
-            if (!running_) break;
-            connection->open(std::move(socket));
-            begin(serve(*connection));
-        }
-    }
-
-    task serve(order_entry_connection<X>& by) {
-        ++serving_;
-        co_await by.serve();
-        --serving_;
-        free_.set();
-    }
 
     static constexpr std::chrono::microseconds next_turn{1};
 
@@ -169,7 +153,7 @@ private:
                 co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
-            tick = connections_.on_tick(tick, now, options_.timer_tick);
+            tick = std::min(order_entry_.on_tick(now), websockets_.on_tick(now));
             host_.on_timer(now);
             host_.announce();  // Orders of who was too silent may have been cancelled.
             feed_.send_what_is_due();
@@ -181,16 +165,14 @@ private:
     facility_options options_;
     feed_publisher<X> feed_;
     order_entry_shared_state<X> shared_;
-    typename X::acceptor acceptor_;
     typename X::timer tick_;
-    typename X::timer rest_;
     typename X::timer turn_;  // Between two steps of a command.
     typename X::event busy_;  // Set when a command takes more than a step.
-    typename X::event free_;  // Set whenever a connection becomes free.
-    connection_pool<order_entry_connection<X>> connections_;
+    client_door<X, packet_stream<X>> order_entry_;
+    typename second_door<X, Websockets>::type websockets_;
     gyre::endpoint order_entry_at_;
+    gyre::endpoint websocket_at_;
     gyre::endpoint requests_at_;
-    std::size_t serving_ = 0;
     bool running_ = false;
 };
 

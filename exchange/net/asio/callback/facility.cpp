@@ -37,6 +37,8 @@ callback_facility::callback_facility(asio_loop& loop, order_entry_host& host,
 }
 
 gyre::io_result<> callback_facility::start() {
+    if (options_.websocket.kind() != gyre::endpoint::family::none)
+        return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
     auto [failed, sockets] = facility_sockets<asio_traits>::open(loop_, options_);
     if (failed) return failed;
     order_entry_at_ = sockets.order_entry;
