@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The laws of frame transports on gyre: WebSockets, of both formats.
+#include <exchange/net/transport/websocket_packets.hpp>
+
+#include <exchange/tests/net/gyre_side.hpp>
+#include <exchange/tests/net/transport_laws.hpp>
+#include <exchange/tests/net/websocket_laws.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+using packets = websocket_packets<gyre_traits>;
+using of_binary = transport_law<gyre_side, packets>;
+using of_texts = transport_law<gyre_side, packets, session_format::json>;
+using servers = websocket_law<gyre_side, packets>;
+
+TEST_CASE("gyre websocket transport: packets come out whole and in order, wherever bytes are cut") {
+    of_binary::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+}
+TEST_CASE("gyre websocket transport: a batch of many parts comes out packet by packet") {
+    of_binary::a_batch_of_many_parts_comes_out_packet_by_packet();
+}
+TEST_CASE("gyre websocket transport: a peer that reads late misses nothing") {
+    of_binary::a_peer_that_reads_late_misses_nothing();
+}
+TEST_CASE("gyre websocket transport: a peer that is told the end has heard all before it") {
+    of_binary::who_is_told_the_end_has_heard_all_before_it();
+}
+TEST_CASE("gyre websocket transport: cutting ends both waits") {
+    of_binary::cutting_ends_both_waits();
+}
+TEST_CASE("gyre websocket transport: one object serves one connection after the other") {
+    of_binary::one_object_serves_one_connection_after_the_other();
+}
+TEST_CASE("gyre websocket transport: bytes that nobody sends end the connection") {
+    of_binary::bytes_that_nobody_sends_end_the_connection();
+}
+TEST_CASE("gyre json transport: packets come out whole and in order, wherever bytes are cut") {
+    of_texts::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+}
+TEST_CASE("gyre json transport: a batch of many parts comes out packet by packet") {
+    of_texts::a_batch_of_many_parts_comes_out_packet_by_packet();
+}
+TEST_CASE("gyre json transport: a peer that reads late misses nothing") {
+    of_texts::a_peer_that_reads_late_misses_nothing();
+}
+TEST_CASE("gyre json transport: a peer that is told the end has heard all before it") {
+    of_texts::who_is_told_the_end_has_heard_all_before_it();
+}
+TEST_CASE("gyre json transport: cutting ends both waits") { of_texts::cutting_ends_both_waits(); }
+TEST_CASE("gyre json transport: one object serves one connection after the other") {
+    of_texts::one_object_serves_one_connection_after_the_other();
+}
+TEST_CASE("gyre json transport: bytes that nobody sends end the connection") {
+    of_texts::bytes_that_nobody_sends_end_the_connection();
+}
+TEST_CASE("gyre websocket transport: each format is agreed on by its name") {
+    servers::each_format_is_agreed_on_by_its_name();
+}
+TEST_CASE("gyre websocket transport: a client that asks for something else is refused by HTTP") {
+    servers::who_asks_for_something_else_is_refused_by_http();
+}
+TEST_CASE("gyre websocket transport: a flood of pings is survived, and the last one is answered") {
+    servers::a_flood_of_pings_is_survived_and_the_last_one_is_answered();
+}
+TEST_CASE("gyre websocket transport: a client that closes is answered with its number") {
+    servers::a_client_that_closes_is_answered_with_its_number();
+}
+TEST_CASE("gyre websocket transport: a server closes with the reason and waits for the answer") {
+    servers::a_server_closes_with_the_reason_and_waits_for_the_answer();
+}
+TEST_CASE("gyre websocket transport: a peer that never answers a close is cut off") {
+    servers::a_peer_that_never_answers_a_close_is_cut_off_by_who_waits();
+}
+TEST_CASE("gyre websocket transport: frames that must not be end the session") {
+    servers::frames_that_must_not_be_end_the_session();
+}
