@@ -7,7 +7,7 @@
 // in front, in a WebSocket each is a message, binary or text. Here stands what the one loop that drives a
 // session (session/order_entry_connection.hpp, order_entry_client.hpp) asks of whatever carries it;
 // transport_laws.hpp in exchange/tests/net judges all models by it.
-// docs/decisions/0041-frame-transports.md has the reasons, also for why the feed, which is datagrams, is
+// docs/decisions/0042-frame-transports.md has the reasons, also for why the feed, which is datagrams, is
 // none.
 //
 // # The contract
