@@ -2,6 +2,7 @@
 //
 // The facility on Boost.Asio, for comparison: on its coroutines, or on handlers without any.
 #include <exchange/bin/run_facility.hpp>
+#include <exchange/net/asio/beast_packets.hpp>
 #include <exchange/net/asio/callback/facility.hpp>
 #include <exchange/net/asio/traits.hpp>
 
@@ -11,7 +12,8 @@ int run_on_asio(const config& how) {
     asio_loop context;
     if (how.backend == facility_backend::asio_callback)
         return facility_program<asio_traits, callback_facility>{context, how}.run();
-    return facility_program<asio_traits>{context, how}.run();
+    using facility = facility_with_websockets<asio_traits, beast_packets>;
+    return facility_program<asio_traits, facility>{context, how}.run();
 }
 
 }  // namespace exchange

@@ -16,7 +16,8 @@ int run_on_gyre(const config& how) {
                      std::string{describe(how.backend)}.c_str(), refused.message().c_str());
         return 1;
     }
-    return facility_program<gyre_traits>{context, how}.run();
+    using facility = facility_with_websockets<gyre_traits, websocket_packets<gyre_traits>>;
+    return facility_program<gyre_traits, facility>{context, how}.run();
 }
 
 }  // namespace exchange

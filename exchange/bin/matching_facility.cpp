@@ -28,10 +28,11 @@ namespace {
 constexpr const char* about = R"(Runs a matching facility until SIGTERM or SIGINT.
 
 When clients may come it prints `ready: order entry ADDRESS, feed ADDRESS, requests
-ADDRESS, backend NAME, life NAME`. The last is what all streams and the feed are called
-from this start to the end. The first signal ends the day in order (streams and feed
-end, clients leave), a second one ends the process at once. SIGQUIT tells who is there
-and, on gyre, what every coroutine waits for.
+ADDRESS, backend NAME, life NAME`, and `, websocket ADDRESS` where clients of WebSocket
+may. The life is what all streams and the feed are called from this start to the end.
+The first signal ends the day in order (streams and feed end, clients leave), a second
+one ends the process at once. SIGQUIT tells who is there and, on gyre, what every
+coroutine waits for.
 
 Nothing is kept beyond the end, whichever it is: the next start begins a new life.)";
 
@@ -97,8 +98,8 @@ constexpr const char* exit_codes =
 }  // namespace
 
 int main(int count, char** arguments) {
-    // What is reserved for a day that may never come is to take no memory: from this size on the system gives
-    // pages of zeros, where the allocator would write them.
+    // What is reserved for a day that may never come is to take no memory: from this size on the system
+    // gives pages of zeros, where the allocator would write them.
     ::mallopt(M_MMAP_THRESHOLD, 16 << 10);
     std::string path;
     std::string backend;

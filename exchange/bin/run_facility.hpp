@@ -10,6 +10,7 @@
 #include <exchange/management/config.hpp>
 #include <exchange/net/application/life_name.hpp>
 #include <exchange/net/application/matching_facility.hpp>
+#include <exchange/net/transport/websocket_packets.hpp>
 
 #include <gyre/base/build.hpp>
 #include <gyre/coro/task_dump.hpp>
@@ -22,13 +23,20 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace exchange {
 
+/// One with a second door, if `Packets` can be had in this build.
+template <executor_traits X, class Packets>
+using facility_with_websockets =
+    std::conditional_t<EXCHANGE_WITH_WEBSOCKET != 0, matching_facility<X, Packets>,
+                       matching_facility<X>>;
+
 /// @tparam  X         A side of the seam.
-/// @tparam  Facility  `matching_facility<X>`, or what has its members.
-template <executor_traits X, class Facility = matching_facility<X>>
+/// @tparam  Facility  A matching_facility, or what has its members.
+template <executor_traits X, class Facility>
 class facility_program {
 public:
     using task = typename X::template task<void>;
@@ -90,12 +98,16 @@ private:
     }
 
     void say_ready() const {
-        std::printf("ready: order entry %s, feed %s, requests %s, backend %s, life %s\n",
+        std::printf("ready: order entry %s, feed %s, requests %s, backend %s, life %s",
                     facility_.order_entry().to_string().c_str(),
                     how_.facility.feed.to_string().c_str(),
                     facility_.feed_requests().to_string().c_str(),
                     std::string{describe(how_.backend)}.c_str(),
                     std::string{how_.host.feed.session.view()}.c_str());
+        if constexpr (requires { facility_.websocket(); })
+            if (how_.facility.websocket.kind() != gyre::endpoint::family::none)
+                std::printf(", websocket %s", facility_.websocket().to_string().c_str());
+        std::puts("");
         std::fflush(stdout);
     }
 

@@ -38,6 +38,7 @@ constexpr auto backend_names = std::to_array<backend_name>({
 constexpr json_range kept_messages{256, std::int64_t{1} << 28};
 constexpr json_range stream_bytes{std::int64_t{64} << 10, std::int64_t{1} << 40};
 constexpr json_range connections{2, 0xffff};
+constexpr json_range websocket_bytes{std::int64_t{16} << 10, std::int64_t{1} << 30};
 
 // Of one that does not read.
 constexpr std::size_t unread_bytes = std::size_t{64} << 20;
@@ -63,6 +64,12 @@ void read_cpu(json_section& in, config& into) {
 
 void read_order_entry(json_section& in, config& into) {
     if (in.needs("at")) in.read_endpoint("at", into.facility.order_entry);
+    in.read_endpoint("websocket_at", into.facility.websocket);
+    std::string origin;
+    in.read_string("websocket_origin", origin);
+    if (!origin.empty()) into.facility.websockets.origins = {origin};
+    in.read("websocket_unsent_bytes_max", into.facility.websockets.unsent_bytes_max,
+            websocket_bytes);
     into.connections_max_given = in.has("connections_max");
     in.read("connections_max", into.facility.connections_max, connections);
     in.read("participants_max", into.participants_max, {1, 60'000});

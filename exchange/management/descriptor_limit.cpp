@@ -17,7 +17,8 @@ constexpr std::uint64_t others = 64;
 }  // namespace
 
 std::uint64_t descriptors_needed(const config& of) noexcept {
-    return of.facility.connections_max + others;
+    const bool websockets = of.facility.websocket.kind() != gyre::endpoint::family::none;
+    return of.facility.connections_max * (websockets ? 2 : 1) + others;
 }
 
 std::optional<config_error> allow_descriptors(std::uint64_t needed) {

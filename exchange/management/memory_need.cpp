@@ -62,7 +62,10 @@ template <class Element>
 [[nodiscard]] std::uint64_t connections_need(const facility_options& it) noexcept {
     const std::uint64_t each =
         it.framing.buffer_bytes_max + 2 * it.sessions.outbox_bytes_max + connection_bytes;
-    return times(it.connections_max, each);
+    // What it sends is made anew there, while as much is being written.
+    const std::uint64_t websocket = sum(each, times(2, it.websockets.unsent_bytes_max));
+    const bool websockets = it.websocket.kind() != gyre::endpoint::family::none;
+    return times(it.connections_max, sum(each, websockets ? websocket : 0));
 }
 
 /// The number that `text` begins with; the largest there is if it is too large for one. Nothing if there

@@ -502,6 +502,26 @@ TEST_CASE("more connections than can be numbered are refused") {
     CHECK(read_config(connections("65535")).errors.empty());
 }
 
+TEST_CASE("there is a place for WebSockets if one is named") {
+    const auto order_entry = [](const std::string& more) {
+        std::string text = minimal();
+        return text.insert(text.find(R"("at")"), more + ", ");
+    };
+    CHECK(read_config(minimal()).value.facility.websocket.kind() == gyre::endpoint::family::none);
+    const config_reading read = read_config(
+        order_entry(R"("websocket_at": "127.0.0.1:7004", "websocket_unsent_bytes_max": 16384,
+                       "websocket_origin": "https://trading.example")"));
+    CHECK_MESSAGE(read.errors.empty(), all_messages(read));
+    CHECK(read.value.facility.websocket.to_string() == "127.0.0.1:7004");
+    CHECK(read.value.facility.websockets.unsent_bytes_max == 16384);
+    CHECK(read.value.facility.websockets.origins ==
+          std::vector<std::string>{"https://trading.example"});
+    check_wrong(order_entry(R"("websocket_at": "7004")"), "order_entry.websocket_at",
+                "expected an address and a port");
+    check_wrong(order_entry(R"("websocket_unsent_bytes_max": 16383)"),
+                "order_entry.websocket_unsent_bytes_max", "found 16383");
+}
+
 TEST_CASE("names that the protocol cannot carry are refused") {
     const std::string where = "positions.json: participants[0].username";
     check_wrong_credentials(traders(trader("operator", "1")), where,

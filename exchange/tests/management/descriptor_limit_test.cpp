@@ -16,6 +16,8 @@ TEST_CASE("each connection needs a descriptor, and the facility some beside them
     CHECK(few > 100);
     it.facility.connections_max = 1'100;
     CHECK(descriptors_needed(it) == few + 1'000);
+    it.facility.websocket = {gyre::ipv4::loopback(), 7004};  // As many come there.
+    CHECK(descriptors_needed(it) == few + 2'100);
 }
 
 TEST_CASE(

@@ -92,6 +92,8 @@ TEST_CASE("a part is as large as what it is made of") {
     CHECK(part_of(it, "streams") / mebibyte == 100);
     it.facility.connections_max = 1'000;
     CHECK(part_of(it, "connections") == 1'000 * (64 + 32 + 8) * std::uint64_t{1024});
+    it.facility.websocket = {gyre::ipv4::loopback(), 7004};
+    CHECK(part_of(it, "connections") == 1'000 * (2 * (64 + 32 + 8) + 128) * std::uint64_t{1024});
 }
 
 TEST_CASE("the largest parts come first") {
