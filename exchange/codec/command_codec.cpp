@@ -5,6 +5,23 @@
 
 namespace exchange {
 
+bool is_cancel(std::span<const std::byte> bytes) noexcept {
+    if (bytes.size() < sbe::header_bytes) return false;
+    const sbe::message_header header = sbe::load_header(bytes.first<sbe::header_bytes>());
+    if (header.schema_id != order_entry::schema_id) return false;
+    if (header.template_id == order_entry::cancel_order_reader::template_id ||
+        header.template_id == order_entry::cancel_orders_reader::template_id)
+        return true;
+    if (header.template_id != order_entry::enter_quote_reader::template_id) return false;
+    bool cancels = false;
+    const auto look = [&cancels](const auto& it) {
+        if constexpr (requires { it.bid_quantity; })
+            cancels = it.bid_quantity == 0 && it.ask_quantity == 0;
+    };
+    static_cast<void>(decode_client_command(bytes, session_id::none, look));
+    return cancels;
+}
+
 message_rejected refusal_of(std::span<const std::byte> bytes, const decode_fault& fault) noexcept {
     message_rejected answer{client_sequence::none, 0, fault.field, fault.error};
     if (bytes.size() < sbe::header_bytes) return answer;

@@ -118,6 +118,12 @@ constexpr decode_fault decode_operator_command(std::span<const std::byte> bytes,
     return administration::read_message(bytes, command_reading<Visitor>{session_id::none, visitor});
 }
 
+/// Takes a client's command something away and adds nothing: a cancel of any kind, a quote without
+/// quantities? What cannot be read is none.
+///
+/// Cost:  Of most commands, a look at the header.
+[[nodiscard]] bool is_cancel(std::span<const std::byte> bytes) noexcept;
+
 /// What to answer to bytes that were refused: as much as can still be told from them.
 [[nodiscard]] message_rejected refusal_of(std::span<const std::byte> bytes,
                                           const decode_fault& fault) noexcept;

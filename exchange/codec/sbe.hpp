@@ -35,6 +35,9 @@ enum class decode_error : std::uint8_t {
     group_too_long = 12,      ///< More entries than the receiver has room for.
     block_too_long = 13,      ///< The header announces more bytes than the message's version has.
     entry_too_long = 14,      ///< A group's entries have more bytes than the message's version has.
+    // Of a gateway, to messages that it has not read any further:
+    too_many_messages = 15,     ///< More than the session, or its account, may send in a time.
+    exchange_unreachable = 16,  ///< The exchange cannot be reached just now.
 };
 
 /// What is wrong with a message, and if it is a field, which.

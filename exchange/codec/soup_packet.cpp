@@ -56,6 +56,8 @@ std::string_view describe(soup_ending ending) noexcept {
         case soup_ending::life_ended: return "the session is over, and another one has begun";
         case soup_ending::broken_transport: return "the rules of the transport were broken";
         case soup_ending::not_kept: return "what was asked for is not kept any more";
+        case soup_ending::link_lost: return "the exchange was lost with messages on their way";
+        case soup_ending::unreachable: return "the exchange cannot be reached";
     }
     return "unknown";
 }

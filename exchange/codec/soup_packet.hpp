@@ -71,7 +71,12 @@ enum class soup_ending : std::uint8_t {
     not_kept,          ///< It is there, but what the client wants of it is not kept any more.
     removed,           ///< The user may not log in any more, or has another password.
     broken_transport,  ///< What carries the packets was not kept to: a frame, a message of a wrong kind.
+    link_lost,    ///< A gateway lost the exchange while messages of the client were on their way.
+    unreachable,  ///< A gateway cannot reach the exchange.
 };
+
+/// The newest of them: gateways and the exchange tell each other their numbers.
+inline constexpr soup_ending soup_ending_last = soup_ending::unreachable;
 
 /// A sentence for people; static storage.
 [[nodiscard]] std::string_view describe(soup_ending ending) noexcept;

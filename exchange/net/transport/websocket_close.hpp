@@ -45,6 +45,8 @@ struct websocket_close_reason {
         case soup_ending::wrong_session:
         case soup_ending::sequence_gap:
         case soup_ending::broken_transport: return {protocol_error, describe(why)};
+        case soup_ending::link_lost:
+        case soup_ending::unreachable: return {try_again_later, describe(why)};
     }
     return {internal_error, "unknown"};
 }

@@ -345,3 +345,23 @@ TEST_CASE("of whatever command of a client is refused its sequence is told") {
         CHECK(refusal_of(encoded(it), {}).client_seq == it.client_seq);
     });
 }
+
+TEST_CASE("what only takes away is a cancel: of one, of many, of a quote") {
+    const auto encoded = [](const auto& it) {
+        std::vector<std::byte> bytes(message_bytes(it));
+        encode(it, bytes);
+        return bytes;
+    };
+    enter_quote quote{};
+    quote.client_seq = client_sequence{1};
+    quote.instrument = instrument_id{1};
+    CHECK(is_cancel(encoded(quote)));
+    quote.ask_quantity = 1;
+    CHECK_FALSE(is_cancel(encoded(quote)));
+    CHECK(is_cancel(encoded(cancel_order{session_id::none, client_sequence{1}, {}})));
+    CHECK(is_cancel(encoded(cancel_orders{})));
+    CHECK_FALSE(is_cancel(encoded(enter_order{})));
+    CHECK_FALSE(is_cancel(encoded(amend_order{})));
+    CHECK_FALSE(is_cancel(encoded(end_day{})));
+    CHECK_FALSE(is_cancel({}));
+}
