@@ -5,6 +5,7 @@
 
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/codec/json_packet.hpp>
+#include <exchange/codec/link_connection.hpp>
 #include <exchange/codec/mold_receiver.hpp>
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/codec/query_codec.hpp>
@@ -13,6 +14,7 @@
 #include <exchange/codec/soup_server.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -138,6 +140,91 @@ void converse(Machine& machine, input bytes, OnStep on_step) {
     gyre::expects(!ended || machine.ending() != soup_ending::none, "an ending has a reason");
 }
 
+/// Frames out of `bytes`, read in pieces of `piece` bytes.
+std::vector<std::string> frames_in(input bytes, std::size_t piece) {
+    exchange::link_framer framer{link_header_bytes + link_payload_bytes_max};
+    std::vector<std::string> frames;
+    while (!bytes.empty()) {
+        const std::span<std::byte> space = framer.space();
+        const std::size_t size = std::min({piece, bytes.size(), space.size()});
+        gyre::expects(size > 0, "there is always room");
+        std::copy_n(bytes.begin(), size, space.begin());
+        framer.received(size);
+        bytes = bytes.subspan(size);
+        link_framed next = framer.next();
+        for (; next.complete; next = framer.next()) {
+            const auto payload = next.frame.payload;
+            frames.emplace_back(reinterpret_cast<const char*>(payload.data()), payload.size());
+            frames.back() += std::to_string(next.frame.channel);
+            frames.back() += static_cast<char>(next.frame.kind);
+        }
+        if (next.ending != link_ending::none) {
+            frames.emplace_back(describe(next.ending));
+            break;
+        }
+    }
+    return frames;
+}
+
+/// Says as much as it may, and a little more than it is asked for.
+struct talkative_channel final : link_channel {
+    link_pull pull(std::span<std::byte> room) noexcept override {
+        constexpr std::size_t size = 40;
+        if (room.size() < size) return {.bytes = 0, .more = true};
+        write_soup_header(room.first<soup_header_bytes>(), exchange::soup_type::sequenced,
+                          size - soup_header_bytes);
+        std::fill_n(room.begin() + soup_header_bytes, size - soup_header_bytes, std::byte{'x'});
+        ++said;
+        return {.bytes = size, .more = said % 3 != 0, .over = said % 50 == 0};
+    }
+    unsigned said = 0;
+};
+
+/// Gives frames to one end of a link, whose application does what it is asked, and looks at what it writes.
+void converse(link_connection& link, input bytes, std::deque<talkative_channel>& channels) {
+    exchange::link_framer framer{link_header_bytes + link_payload_bytes_max};
+    exchange::link_framer written;
+    gyre::time_point now = start;
+    bool ended = false;
+    const std::size_t size = std::min(bytes.size(), framer.space().size());
+    std::copy_n(bytes.begin(), size, framer.space().begin());
+    framer.received(size);
+    for (link_framed next = framer.next(); next.complete; next = framer.next()) {
+        now += 100ms;
+        const link_step step = link.on_frame(next.frame, now);
+        using kind = link_step::kind;
+        if (step.what == kind::hello) link.welcome("LIFE");
+        if (step.what == kind::open) link.admit(step.number, channels.emplace_back());
+        if (step.what == kind::welcome)
+            for (int each = 0; each < 3; ++each)
+                static_cast<void>(link.open(channels.emplace_back(), {{"u", {}, {}, 1}, false}));
+        if (step.what == kind::packets)
+            link.take(*step.channel, static_cast<std::uint32_t>(step.payload.size()));
+        if (step.what == kind::closed) gyre::expects(!step.channel->is_open(), "closed is closed");
+        gyre::expects(step.what != kind::ended || !ended, "an ending is final");
+        ended = ended || step.what == kind::ended;
+        for (talkative_channel& each : channels)
+            if (each.is_open()) link.announce(each);
+        const auto out = link.output();
+        gyre::expects(out.size() <= written.space().size(), "bounded");
+        std::copy(out.begin(), out.end(), written.space().begin());
+        written.received(out.size());
+        link.sent(out.size(), now);
+        for (link_framed one = written.next(); one.complete; one = written.next())
+            gyre::expects(one.frame.payload.size() <= link_payload_bytes_max, "whole frames");
+    }
+    gyre::expects(!ended || link.ending() != link_ending::none, "an ending has a reason");
+    link.lose_channels([](link_channel&, std::uint32_t) {});
+}
+
+constexpr link_options small_link() {
+    link_options options;
+    options.channels_max = 4;
+    options.window_bytes = link_window_bytes_min;
+    options.output_bytes_max = 2 * (link_header_bytes + link_payload_bytes_max);
+    return options;
+}
+
 }  // namespace
 
 void commands(input bytes) {
@@ -199,6 +286,39 @@ void soup_client(input bytes) {
         gyre::expects(step.sequence == last + 1, "each message once and in order");
         last = step.sequence;
     });
+}
+
+void link_framer(input bytes) {
+    const auto whole = frames_in(bytes, bytes.size());
+    gyre::expects(frames_in(bytes, 1) == whole, "cut into bytes");
+    gyre::expects(frames_in(bytes, 7) == whole, "cut into sevens");
+}
+
+void link_facility(input bytes) {
+    std::deque<talkative_channel> channels;
+    link_connection link{link_role::facility, small_link(), start};
+    // Random bytes are hardly ever a hello, so odd ones begin behind a good one.
+    if (!bytes.empty() && (bytes[0] & std::byte{1}) != std::byte{0}) {
+        const auto hello = format_link_hello({link_version, 1 << 16, "gw1", "pw"});
+        static_cast<void>(link.on_frame({link_kind::hello, 0, hello}, start));
+        link.welcome("LIFE");
+        bytes = bytes.subspan(1);
+    }
+    converse(link, bytes, channels);
+}
+
+void link_gateway(input bytes) {
+    std::deque<talkative_channel> channels;
+    link_connection link{link_role::gateway, small_link(), start};
+    link.connect("gw1", "pw", start);
+    if (!bytes.empty() && (bytes[0] & std::byte{1}) != std::byte{0}) {
+        const auto welcome = format_link_welcome({1 << 16, 8, "LIFE"});
+        static_cast<void>(link.on_frame({link_kind::welcome, 0, welcome}, start));
+        for (int each = 0; each < 3; ++each)
+            static_cast<void>(link.open(channels.emplace_back(), {{"u", {}, {}, 1}, false}));
+        bytes = bytes.subspan(1);
+    }
+    converse(link, bytes, channels);
 }
 
 void mold_packet(input bytes) {

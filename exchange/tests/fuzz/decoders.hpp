@@ -28,6 +28,13 @@ void soup_server(input bytes);
 /// The same for a client; sequence numbers only grow.
 void soup_client(input bytes);
 
+/// The same frames come out however the stream is cut.
+void link_framer(input bytes);
+
+/// A link that is told anything ends at most once, with a reason, and writes whole frames.
+void link_facility(input bytes);
+void link_gateway(input bytes);
+
 /// Every message of a packet lies inside it.
 void mold_packet(input bytes);
 
@@ -50,7 +57,8 @@ inline constexpr decoder decoders[] = {
     {"soup_framer", soup_framer},     {"soup_server", soup_server},
     {"soup_client", soup_client},     {"mold_packet", mold_packet},
     {"mold_receiver", mold_receiver}, {"mold_request", mold_request},
-    {"json_packet", json_packet},
+    {"json_packet", json_packet},     {"link_framer", link_framer},
+    {"link_facility", link_facility}, {"link_gateway", link_gateway},
 };
 
 }  // namespace exchange::fuzz

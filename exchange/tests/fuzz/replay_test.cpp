@@ -7,6 +7,7 @@
 #include <fuzz/decoders.hpp>
 
 #include <exchange/codec/json_packet.hpp>
+#include <exchange/codec/link_frame.hpp>
 #include <exchange/codec/mold_packet.hpp>
 #include <exchange/codec/query_codec.hpp>
 #include <exchange/codec/soup_packet.hpp>
@@ -162,8 +163,43 @@ bytes some_text(dice& random) {
     return said;
 }
 
+/// Behind a byte that says whether a hello, or a welcome, has come before.
+bytes some_frames(dice& random) {
+    bytes all{static_cast<std::byte>(random.below(2))};
+    const auto add = [&all](link_kind kind, std::uint32_t channel, const auto& payload) {
+        std::array<std::byte, link_header_bytes> header;
+        write_link_header(header, {static_cast<std::uint32_t>(payload.size()), channel, kind});
+        append(all, header);
+        append(all, payload);
+    };
+    if (random.chance(2)) add(link_kind::hello, 0, format_link_hello({1, 1 << 16, "gw1", "pw"}));
+    if (random.chance(2)) add(link_kind::welcome, 0, format_link_welcome({1 << 16, 8, "LIFE"}));
+    for (std::size_t count = random.below(40); count > 0; --count) {
+        const auto channel = static_cast<std::uint32_t>(1 + random.below(4));
+        const std::byte why{static_cast<unsigned char>(random.below(24))};
+        const bytes credit{std::byte{0}, std::byte{0}, static_cast<std::byte>(random.below(4)),
+                           static_cast<std::byte>(random.below(256))};
+        switch (random.below(8)) {
+            case 0:
+            case 1:
+                add(link_kind::open, channel,
+                    format_link_open({{"u", {}, {}, 1}, random.chance(2)}));
+                break;
+            case 2:
+            case 3:
+            case 4:
+                add(link_kind::packets, channel, framed('U', std::string(random.below(90), 'x')));
+                break;
+            case 5: add(link_kind::credit, channel, credit); break;
+            case 6: add(link_kind::close, channel, bytes{why}); break;
+            default: add(link_kind::heartbeat, 0, bytes{});
+        }
+    }
+    return all;
+}
+
 bytes some_input(dice& random) {
-    switch (random.below(9)) {
+    switch (random.below(11)) {
         case 0: return some_command(random);
         case 1: return some_event(random);
         case 2: return some_packets(random);
@@ -172,6 +208,8 @@ bytes some_input(dice& random) {
         case 5: return some_book(random);
         case 6: return some_query(random);
         case 7: return some_text(random);
+        case 8:
+        case 9: return some_frames(random);
         default: return random.bytes(random.below(300));
     }
 }
@@ -202,10 +240,10 @@ TEST_CASE("no decoder is surprised by proper, damaged or random bytes") {
         std::copy(input.begin(), input.end(), exact.get());
         for (const fuzz::decoder& each : fuzz::decoders) each.run({exact.get(), input.size()});
     }
-    CHECK(std::size(fuzz::decoders) == 9);
+    CHECK(std::size(fuzz::decoders) == 12);
 }
 
 TEST_CASE("no decoder is surprised by nothing at all") {
     for (const fuzz::decoder& each : fuzz::decoders) each.run({});
-    CHECK(std::size(fuzz::decoders) == 9);
+    CHECK(std::size(fuzz::decoders) == 12);
 }
