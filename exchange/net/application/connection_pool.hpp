@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// As many connections as a facility may have clients, and which of them gives way when all are
-// taken.
+// As many connections as there may be clients at a door, and which of them gives way when all are taken.
 //
 // They are made when they are needed for the first time, and serve one client after the other, so that no
 // client costs memory of the next.
 #pragma once
 
-#include <exchange/net/application/facility_options.hpp>
-#include <exchange/net/application/order_entry_host.hpp>
-
-#include <gyre/base/check.hpp>
+#include <gyre/base/time.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,19 +17,16 @@ namespace exchange {
 
 /// @tparam  Connection  An order_entry_connection, or what has its members.
 ///
-/// Threads:  that of the facility's context.
+/// Threads:  that of the context.
 /// Cost:     Memory is taken when more clients are here than ever before.
 template <class Connection>
 class connection_pool {
 public:
     /// @param  shared  What connections share. Borrowed; outlives this.
     template <class Shared>
-    connection_pool(Shared& shared, const order_entry_host& host, const facility_options& options)
-        : connections_max_{options.connections_max},
-          add_{[&shared](std::deque<Connection>& to) { return &to.emplace_back(shared); }} {
-        gyre::expects(options.connections_max > host.logins_max(),
-                      "a connection for each participant and operator, and one to ask for it");
-    }
+    connection_pool(Shared& shared, std::size_t connections_max)
+        : connections_max_{connections_max},
+          add_{[&shared](std::deque<Connection>& to) { return &to.emplace_back(shared); }} {}
 
     /// A connection for a client, or null. If all are taken, the client that has been there longest
     /// without ever logging in has to leave, so that strangers cannot keep participants out; only

@@ -5,6 +5,7 @@
 // Pipelines wait on them in their own ways; where they stand and what may go wrong is the same.
 #pragma once
 
+#include <exchange/net/application/client_door.hpp>
 #include <exchange/net/application/facility_options.hpp>
 #include <exchange/net/executor_traits.hpp>
 
@@ -16,44 +17,31 @@ namespace exchange {
 /// @tparam  X  A side of the seam.
 template <executor_traits X>
 struct facility_sockets {
-    typename X::acceptor acceptor;
-    typename X::acceptor websocket;   ///< Closed, if no place is named for it.
+    door_socket<X> order_entry;
+    door_socket<X> websocket;
     typename X::udp_socket feed;      ///< Sends the feed.
     typename X::udp_socket requests;  ///< Hears requests for retransmission.
-    gyre::endpoint order_entry;       ///< Where `acceptor` is.
-    gyre::endpoint websocket_at;      ///< Where `websocket` is, or nowhere.
     gyre::endpoint feed_requests;     ///< Where `requests` is.
 
     /// Errors:  those of listening and binding, of joining `feed_interface`: what the kernel says.
     [[nodiscard]] static gyre::io_result<facility_sockets> open(typename X::context& on,
                                                                 const facility_options& options) {
-        auto [listening, acceptor] = X::listen(on, options.order_entry, {});
+        auto [listening, order_entry] = door_socket<X>::open(on, options.order_entry);
         if (listening) return listening;
-        auto [opening, websocket] = listen(on, options.websocket);
+        auto [opening, websocket] = door_socket<X>::open(on, options.websocket);
         if (opening) return opening;
         auto [requesting, requests] = X::bind(on, options.feed_requests, {});
         if (requesting) return requesting;
         auto [binding, feed] = X::bind(on, options.feed_from, {});
         if (binding) return binding;
         if (const auto [routing] = route(feed, options.feed_interface); routing) return routing;
-        const auto [naming, order_entry] = acceptor.local_endpoint();
+        const auto [naming, requests_at] = requests.local_endpoint();
         if (naming) return naming;
-        const auto [naming_too, requests_at] = requests.local_endpoint();
-        if (naming_too) return naming_too;
-        const gyre::endpoint websocket_at =
-            websocket.is_open() ? websocket.local_endpoint().take() : gyre::endpoint{};
-        return facility_sockets{std::move(acceptor), std::move(websocket), std::move(feed),
-                                std::move(requests), order_entry,          websocket_at,
-                                requests_at};
+        return facility_sockets{std::move(order_entry), std::move(websocket), std::move(feed),
+                                std::move(requests), requests_at};
     }
 
 private:
-    /// A place that is none is not listened at.
-    [[nodiscard]] static gyre::io_result<typename X::acceptor> listen(typename X::context& on,
-                                                                      const gyre::endpoint& where) {
-        if (where.kind() == gyre::endpoint::family::none) return typename X::acceptor{};
-        return X::listen(on, where, {});
-    }
     [[nodiscard]] static gyre::io_result<> route(typename X::udp_socket& feed,
                                                  std::string_view through) {
         if (through.empty()) return {};

@@ -11,6 +11,8 @@
 #include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/session/order_entry_connection.hpp>
 
+#include <gyre/base/check.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <type_traits>
@@ -43,8 +45,10 @@ public:
           shared_{context, host, feed_, options_, span_watch{observer}},
           tick_{context},
           turn_{context},
-          order_entry_{shared_},
-          websockets_{shared_} {
+          order_entry_{context, shared_, options.connections_max, options.timer_tick},
+          websockets_{context, shared_, options.connections_max, options.timer_tick} {
+        gyre::expects(options.connections_max > host.logins_max(),
+                      "a connection for each participant and operator, and one to ask for it");
         feed_.be_watched(shared_.spans);
     }
     matching_facility(const matching_facility&) = delete;
@@ -58,15 +62,12 @@ public:
             return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
         auto [failed, sockets] = facility_sockets<X>::open(context_, options_);
         if (failed) return failed;
-        order_entry_at_ = sockets.order_entry;
-        websocket_at_ = sockets.websocket_at;
         requests_at_ = sockets.feed_requests;
         feed_.open(std::move(sockets.feed), std::move(sockets.requests));
         running_ = true;
         host_.run_with(this);
-        order_entry_.open(std::move(sockets.acceptor));
-        if constexpr (speaks_websocket)
-            if (sockets.websocket.is_open()) websockets_.open(std::move(sockets.websocket));
+        order_entry_.open(std::move(sockets.order_entry));
+        websockets_.open(std::move(sockets.websocket));
         begin(finish_commands());
         begin(answer_requests());
         begin(keep_time());
@@ -75,9 +76,9 @@ public:
     }
 
     /// Where clients connect, once started.
-    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_at_; }
+    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_.at(); }
     /// Where clients of WebSocket do; nowhere, if there is no such place.
-    [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return websocket_at_; }
+    [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return websockets_.at(); }
     /// Where requests for retransmission go, once started.
     [[nodiscard]] const gyre::endpoint& feed_requests() const noexcept { return requests_at_; }
 
@@ -168,10 +169,8 @@ private:
     typename X::timer tick_;
     typename X::timer turn_;  // Between two steps of a command.
     typename X::event busy_;  // Set when a command takes more than a step.
-    client_door<X, packet_stream<X>> order_entry_;
-    typename second_door<X, Websockets>::type websockets_;
-    gyre::endpoint order_entry_at_;
-    gyre::endpoint websocket_at_;
+    client_door<X, order_entry_connection<X>> order_entry_;
+    typename door_of<X, order_entry_connection_over, Websockets>::type websockets_;
     gyre::endpoint requests_at_;
     bool running_ = false;
 };

@@ -288,4 +288,8 @@ private:
     bool waits_for_host_ = false;  // Behind a command of several steps.
 };
 
+/// As an argument of templates, which takes no constraints.
+template <class X, class Transport>
+using order_entry_connection_over = order_entry_connection<X, Transport>;
+
 }  // namespace exchange

@@ -3,7 +3,6 @@
 // Who has to make room when all connections are taken.
 #include <exchange/net/application/connection_pool.hpp>
 
-#include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
 #include <doctest/doctest.h>
@@ -57,23 +56,15 @@ struct crowd {
         return all;
     }
 
-    static facility_options four_connections() {
-        facility_options options;
-        options.connections_max = 4;
-        return options;
-    }
-
-    order_entry_host host{two_traders(), day_start};
     std::vector<fake_client*> clients;
-    connection_pool<fake_client> pool{clients, host, four_connections()};
+    connection_pool<fake_client> pool{clients, 4};
 };
 
 }  // namespace
 
 TEST_CASE("a connection is made when there are more clients than ever before, and used again") {
-    const order_entry_host host{two_traders(), day_start};
     std::vector<fake_client*> made;
-    connection_pool<fake_client> pool{made, host, crowd::four_connections()};
+    connection_pool<fake_client> pool{made, 4};
     CHECK(made.empty());
 
     fake_client* const first = pool.find();
@@ -122,11 +113,8 @@ TEST_CASE("a client that is logged in never has to leave") {
 }
 
 TEST_CASE("of many connections a part has its turn at a time, and each once in a round") {
-    facility_options options;
-    options.connections_max = 2'000;
-    const order_entry_host host{two_traders(), day_start};
     std::vector<fake_client*> clients;
-    connection_pool<fake_client> pool{clients, host, options};
+    connection_pool<fake_client> pool{clients, 2'000};
     CHECK(pool.parts() == 1);
     pool.on_timer(day_start);
     for (int each = 0; each < 1'000; ++each) pool.find()->present = true;

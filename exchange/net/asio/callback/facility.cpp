@@ -6,6 +6,8 @@
 #include <exchange/net/application/facility_sockets.hpp>
 #include <exchange/net/asio/traits.hpp>
 
+#include <gyre/base/check.hpp>
+
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -32,7 +34,9 @@ callback_facility::callback_facility(asio_loop& loop, order_entry_host& host,
       arriving_{loop.executor()},
       tick_{loop.executor()},
       rest_{loop.executor()},
-      connections_{shared_, host, options} {
+      connections_{shared_, options.connections_max} {
+    gyre::expects(options.connections_max > host.logins_max(),
+                  "a connection for each participant and operator, and one to ask for it");
     feed_.be_watched(shared_.spans);
 }
 
@@ -41,9 +45,9 @@ gyre::io_result<> callback_facility::start() {
         return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
     auto [failed, sockets] = facility_sockets<asio_traits>::open(loop_, options_);
     if (failed) return failed;
-    order_entry_at_ = sockets.order_entry;
+    order_entry_at_ = sockets.order_entry.at;
     requests_at_ = sockets.feed_requests;
-    acceptor_ = std::move(sockets.acceptor);
+    acceptor_ = std::move(sockets.order_entry.acceptor);
     feed_.open(std::move(sockets.feed), std::move(sockets.requests));
     running_ = true;
     host_.run_with(this);
