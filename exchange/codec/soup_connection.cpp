@@ -15,4 +15,12 @@ bool soup_outbox::push(soup_type type, std::span<const std::byte> payload) noexc
     return true;
 }
 
+bool soup_outbox::append(std::span<const std::byte> packets) noexcept {
+    const std::span<std::byte> space = waiting_.space();
+    if (space.size() < packets.size()) return false;
+    std::ranges::copy(packets, space.begin());
+    waiting_.add(packets.size());
+    return true;
+}
+
 }  // namespace exchange

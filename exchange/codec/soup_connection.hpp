@@ -105,6 +105,8 @@ public:
     ///
     /// @return False if it does not fit, and then nothing happened.
     bool push(soup_type type, std::span<const std::byte> payload = {}) noexcept;
+    /// The same for packets that are whole already.
+    bool append(std::span<const std::byte> packets) noexcept;
 
     /// What is to be written next. Stays valid, though more is pushed, until it was `sent` entirely.
     [[nodiscard]] std::span<const std::byte> offer() noexcept { return waiting_.offer(); }

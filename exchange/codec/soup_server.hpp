@@ -87,6 +87,9 @@ public:
     /// The next sequenced message that is not written entirely.
     [[nodiscard]] std::uint64_t next_to_send() const noexcept { return cursor_; }
 
+    /// Does anything but sequenced messages wait to be written?
+    [[nodiscard]] bool owes_answers() const noexcept { return !outbox_.empty(); }
+
     /// Did the last `output()` point into the stream? Until `sent`, the writer reads from there,
     /// also behind the end of the session.
     [[nodiscard]] bool offers_stream() const noexcept { return stream_offered_; }

@@ -67,6 +67,13 @@ public:
         return std::max<std::size_t>((connections_.size() + part_max - 1) / part_max, 1);
     }
 
+    /// Calls `look(connection)` for each that is there.
+    template <class Look>
+    void for_each(const Look& look) const {
+        for (const Connection& each : connections_)
+            if (each.serving()) look(each);
+    }
+
     /// Ends all connections now.
     void hang_up() noexcept {
         for (Connection& each : connections_)

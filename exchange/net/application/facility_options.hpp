@@ -5,6 +5,7 @@
 
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_packet.hpp>
+#include <exchange/net/application/gateway_access.hpp>
 #include <exchange/net/transport/feed_options.hpp>
 #include <exchange/net/transport/transport_options.hpp>
 
@@ -35,6 +36,7 @@ struct facility_options {
     gyre::duration timer_tick = std::chrono::milliseconds{50};  ///< How exact heartbeats are.
     gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.
     answer_limit answers{};                           ///< To those who missed a part of the feed.
+    gateway_access gateways{};                        ///< Of pipelines that are coroutines.
 
     [[nodiscard]] transport_options transports() const {
         return {.framing = framing, .websocket = websockets};

@@ -19,6 +19,7 @@ template <executor_traits X>
 struct facility_sockets {
     door_socket<X> order_entry;
     door_socket<X> websocket;
+    door_socket<X> gateways;
     typename X::udp_socket feed;      ///< Sends the feed.
     typename X::udp_socket requests;  ///< Hears requests for retransmission.
     gyre::endpoint feed_requests;     ///< Where `requests` is.
@@ -30,6 +31,8 @@ struct facility_sockets {
         if (listening) return listening;
         auto [opening, websocket] = door_socket<X>::open(on, options.websocket);
         if (opening) return opening;
+        auto [admitting, gateways] = door_socket<X>::open(on, options.gateways.at);
+        if (admitting) return admitting;
         auto [requesting, requests] = X::bind(on, options.feed_requests, {});
         if (requesting) return requesting;
         auto [binding, feed] = X::bind(on, options.feed_from, {});
@@ -37,8 +40,8 @@ struct facility_sockets {
         if (const auto [routing] = route(feed, options.feed_interface); routing) return routing;
         const auto [naming, requests_at] = requests.local_endpoint();
         if (naming) return naming;
-        return facility_sockets{std::move(order_entry), std::move(websocket), std::move(feed),
-                                std::move(requests), requests_at};
+        return facility_sockets{std::move(order_entry), std::move(websocket), std::move(gateways),
+                                std::move(feed),        std::move(requests),  requests_at};
     }
 
 private:

@@ -9,6 +9,7 @@
 
 #include <exchange/net/application/client_door.hpp>
 #include <exchange/net/application/facility_sockets.hpp>
+#include <exchange/net/session/gateway_link.hpp>
 #include <exchange/net/session/order_entry_connection.hpp>
 
 #include <gyre/base/check.hpp>
@@ -43,10 +44,12 @@ public:
           options_{options},
           feed_{context, host.feed(), options.publishing()},
           shared_{context, host, feed_, options_, span_watch{observer}},
+          links_{shared_},
           tick_{context},
           turn_{context},
           order_entry_{context, shared_, options.connections_max, options.timer_tick},
-          websockets_{context, shared_, options.connections_max, options.timer_tick} {
+          websockets_{context, shared_, options.connections_max, options.timer_tick},
+          gateways_{context, links_, options.gateways.links_max, options.timer_tick} {
         gyre::expects(options.connections_max > host.logins_max(),
                       "a connection for each participant and operator, and one to ask for it");
         feed_.be_watched(shared_.spans);
@@ -68,6 +71,7 @@ public:
         host_.run_with(this);
         order_entry_.open(std::move(sockets.order_entry));
         websockets_.open(std::move(sockets.websocket));
+        gateways_.open(std::move(sockets.gateways));
         begin(finish_commands());
         begin(answer_requests());
         begin(keep_time());
@@ -81,6 +85,8 @@ public:
     [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return websockets_.at(); }
     /// Where requests for retransmission go, once started.
     [[nodiscard]] const gyre::endpoint& feed_requests() const noexcept { return requests_at_; }
+    /// Where gateways connect, once started; nowhere if there are to be none.
+    [[nodiscard]] const gyre::endpoint& gateways() const noexcept { return gateways_.at(); }
 
     /// Ends the day in order: each client is told what there is to tell, then that nothing follows;
     /// the feed ends. A client that comes only now, or again, is told the same from the message on
@@ -88,9 +94,13 @@ public:
     /// let in.
     void drain() noexcept { host_.end(X::now(context_)); }
 
-    /// Is no client connected? Once drained: each that was has been told, or was lost and may come
-    /// again.
-    [[nodiscard]] bool idle() const noexcept { return order_entry_.idle() && websockets_.idle(); }
+    /// Is no client connected, through gateways neither? Once drained: each that was has been told, or was
+    /// lost and may come again.
+    [[nodiscard]] bool idle() const noexcept {
+        std::size_t behind_gateways = 0;
+        gateways_.for_each([&](const gateway_link<X>& each) { behind_gateways += each.clients(); });
+        return order_entry_.idle() && websockets_.idle() && behind_gateways == 0;
+    }
 
     /// Ends everything. The context runs out of work, and then this may be destroyed.
     void stop() noexcept {
@@ -104,6 +114,7 @@ public:
         turn_.cancel();
         order_entry_.stop();
         websockets_.stop();
+        gateways_.stop();
     }
 
     [[nodiscard]] const feed_counts& feed() const noexcept { return feed_.counts(); }
@@ -154,7 +165,8 @@ private:
                 co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
-            tick = std::min(order_entry_.on_tick(now), websockets_.on_tick(now));
+            tick = std::min(
+                {order_entry_.on_tick(now), websockets_.on_tick(now), gateways_.on_tick(now)});
             host_.on_timer(now);
             host_.announce();  // Orders of who was too silent may have been cancelled.
             feed_.send_what_is_due();
@@ -166,11 +178,13 @@ private:
     facility_options options_;
     feed_publisher<X> feed_;
     order_entry_shared_state<X> shared_;
+    gateway_shared_state<X> links_;
     typename X::timer tick_;
     typename X::timer turn_;  // Between two steps of a command.
     typename X::event busy_;  // Set when a command takes more than a step.
     client_door<X, order_entry_connection<X>> order_entry_;
     typename door_of<X, order_entry_connection_over, Websockets>::type websockets_;
+    client_door<X, gateway_link<X>> gateways_;
     gyre::endpoint requests_at_;
     bool running_ = false;
 };

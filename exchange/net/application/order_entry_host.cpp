@@ -60,6 +60,8 @@ order_entry_host::order_entry_host(const order_entry_host_options& options, gyre
       router_{sequencer_, participants_, operators_, feed_, trail_},
       sequencer_{options.sequencing, router_},
       queries_{sequencer_, feed_, participants_, options.queries},
+      gateways_{options.gateways},
+      life_{options.stream.session},
       passwords_{options.passwords},
       dummy_secret_{options.dummy_secret},
       logins_{options.logins, now},
@@ -183,6 +185,15 @@ known_user order_entry_host::find(const soup_login& login) noexcept {
                                 : found.administrator != nullptr ? found.administrator->secret
                                                                  : dummy_secret_;
     return passwords_(login.password.view(), secret) ? found : known_user{};
+}
+
+const known_gateway* order_entry_host::find_gateway(std::string_view name,
+                                                    std::string_view password) const noexcept {
+    const auto found = std::ranges::find_if(
+        gateways_, [name](const known_gateway& it) { return it.name.view() == name; });
+    const bool known = found != gateways_.end();
+    const bool right = passwords_(password, known ? found->secret : dummy_secret_);
+    return known && right ? &*found : nullptr;
 }
 
 operator_session* order_entry_host::open(const operator_user& who, order_entry_session& connection,

@@ -15,6 +15,7 @@
 #include <exchange/codec/mold_sender.hpp>
 #include <exchange/net/application/audit_recorder.hpp>
 #include <exchange/net/application/event_router.hpp>
+#include <exchange/net/application/known_gateway.hpp>
 #include <exchange/net/application/login_throttle.hpp>
 #include <exchange/net/application/operator_table.hpp>
 #include <exchange/net/application/participant_table.hpp>
@@ -37,6 +38,7 @@ struct order_entry_host_options {
         nullptr;                                ///< Can it be one? Null: whatever is not empty.
     std::vector<operator_user> operators{};     ///< User names differ, also from participants'.
     std::size_t operator_connections_max = 32;  ///< Of all of them together.
+    std::vector<known_gateway> gateways{};      ///< Names differ from each other.
     password_check passwords = is_plain_password;
     std::string dummy_secret{};  ///< What the password of an unknown user is compared with.
     login_throttle_options logins{};
@@ -160,6 +162,16 @@ public:
     /// Whose login this is; nobody's if name or password is wrong.
     [[nodiscard]] known_user find(const soup_login& login) noexcept;
 
+    /// Who has this name, whatever the password: null if no participant has.
+    [[nodiscard]] participant* find_participant(std::string_view name) noexcept {
+        return participants_.find(name);
+    }
+    /// The gateway with this name and password, or null.
+    [[nodiscard]] const known_gateway* find_gateway(std::string_view name,
+                                                    std::string_view password) const noexcept;
+    /// What all streams are called.
+    [[nodiscard]] const soup_session& life() const noexcept { return life_; }
+
     /// Whose turn it is to have its password checked, and how late a wrong one is told.
     [[nodiscard]] login_throttle& logins() noexcept { return logins_; }
 
@@ -281,6 +293,8 @@ private:
     event_router router_;
     sequencer sequencer_;
     query_responder queries_;
+    std::vector<known_gateway> gateways_;
+    soup_session life_;
     password_check passwords_;
     std::string dummy_secret_;
     login_throttle logins_;

@@ -23,6 +23,18 @@ void order_entry_session::on_packet(const soup_packet& packet, gyre::time_point 
     on_step(server_.on_packet(packet, now), now);
 }
 
+void order_entry_session::admit(const soup_login& login, participant* whose,
+                                gyre::time_point now) noexcept {
+    static_cast<void>(server_.on_packet({soup_type::login_request, format_soup_login(login)}, now));
+    if (whose != nullptr) {
+        log_in(*whose, now);
+    } else {
+        host_.note_refusal(server_.login(), link_.peer());
+        refuse(soup_reject::not_authorized);
+    }
+    link_.has_output();
+}
+
 void order_entry_session::on_framing_error(soup_ending ending) noexcept {
     static_cast<void>(server_.on_framing_error(ending));
     disconnected();

@@ -45,6 +45,11 @@ public:
     order_entry_session& operator=(const order_entry_session&) = delete;
     ~order_entry_session();
 
+    /// Logs a client in without a password: a gateway has checked that. As its first packet.
+    ///
+    /// @param  whose  Borrowed from the host; null: nobody that it may let in, which is told.
+    void admit(const soup_login& login, participant* whose, gyre::time_point now) noexcept;
+
     /// Takes a packet: carries it out, or answers why not.
     void on_packet(const soup_packet& packet, gyre::time_point now) noexcept;
 
@@ -76,6 +81,9 @@ public:
     /// What is to be written. Stays valid until it is written, or `cut` was called.
     [[nodiscard]] const soup_output& output() noexcept { return server_.output(); }
     void sent(std::size_t size, gyre::time_point now) noexcept;
+
+    /// Does anything but sequenced messages wait to be written?
+    [[nodiscard]] bool owes_answers() const noexcept { return server_.owes_answers(); }
 
     /// The session is over: write `output()` to its end, then close.
     [[nodiscard]] bool over() const noexcept { return server_.ending() != soup_ending::none; }

@@ -41,7 +41,10 @@ callback_facility::callback_facility(asio_loop& loop, order_entry_host& host,
 }
 
 gyre::io_result<> callback_facility::start() {
-    if (options_.websocket.kind() != gyre::endpoint::family::none)
+    const auto named = [](const gyre::endpoint& place) {
+        return place.kind() != gyre::endpoint::family::none;
+    };
+    if (named(options_.websocket) || named(options_.gateways.at))
         return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
     auto [failed, sockets] = facility_sockets<asio_traits>::open(loop_, options_);
     if (failed) return failed;
