@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The order entry gateway on one side of the seam: everything that waits, put together.
+//
+// It accepts clients, keeps the link to the facility, connects again when that is lost, and keeps time.
+// What a packet means is gateway_host.hpp's and session/gateway_client.hpp's.
+#pragma once
+
+#include <exchange/net/application/connection_pool.hpp>
+#include <exchange/net/session/gateway_connection.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace exchange {
+
+struct gateway_options {
+    gyre::endpoint order_entry;  ///< Where clients connect; port 0 lets the kernel choose.
+    gyre::endpoint facility;     ///< Where the facility listens for gateways.
+    std::size_t connections_max = 1024;
+    soup_framer_options framing{.payload_bytes_max = 2048, .buffer_bytes_max = 16 * 1024};
+    gyre::duration timer_tick = std::chrono::milliseconds{50};  ///< How exact heartbeats are.
+    gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.
+    gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
+    gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
+};
+
+/// @tparam  X          A side of the seam.
+/// @tparam  Transport  What carries packets of clients: see gateway_connection.hpp.
+///
+/// Threads:  that of its context.
+/// Cost:     Memory is taken at construction, and for each client that connects.
+template <executor_traits X, class Transport = packet_stream<X>>
+class order_entry_gateway final : private gateway_link_writer {
+public:
+    using task = typename X::template task<void>;
+    using connection = gateway_connection<X, Transport>;
+
+    /// @param  context  Borrowed; outlives this.
+    /// @param  host     Borrowed; outlives this.
+    order_entry_gateway(typename X::context& context, gateway_host& host,
+                        const gateway_options& options)
+        : context_{context},
+          host_{host},
+          options_{options},
+          shared_{context, host, options.framing, options.linger},
+          connector_{context},
+          tick_{context},
+          rest_{context},
+          pause_{context},
+          connections_{shared_, options.connections_max} {}
+    order_entry_gateway(const order_entry_gateway&) = delete;
+    order_entry_gateway& operator=(const order_entry_gateway&) = delete;
+
+    /// Listens, and begins to connect to the facility. After an error nothing has begun.
+    ///
+    /// Errors:  those of listening: what the kernel says. That the facility is not there is none.
+    [[nodiscard]] gyre::io_result<> start() {
+        auto [failed, acceptor] = X::listen(context_, options_.order_entry, {});
+        if (failed) return failed;
+        const auto [unnamed, where] = acceptor.local_endpoint();
+        if (unnamed) return unnamed;
+        order_entry_at_ = where;
+        acceptor_ = std::move(acceptor);
+        running_ = true;
+        host_.write_with(this);
+        begin(accept_clients());
+        begin(keep_link());
+        begin(keep_time());
+        return {};
+    }
+
+    /// Where clients connect, once started.
+    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_at_; }
+
+    /// How many clients are connected, logged in or not.
+    [[nodiscard]] std::size_t clients() const noexcept { return serving_; }
+    template <class Look>
+    void for_each_client(const Look& look) const {
+        connections_.for_each([&look](const connection& each) { look(each.client()); });
+    }
+
+    /// Has everything ended that `start` has begun? Behind `stop`; then this may be destroyed.
+    [[nodiscard]] bool idle() const noexcept { return tasks_ == 0; }
+
+    /// No new client is let in; those that are here stay.
+    void drain() noexcept {
+        if (acceptor_.is_open()) static_cast<void>(acceptor_.close());
+    }
+
+    /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
+    void stop() noexcept {
+        running_ = false;
+        drain();
+        connector_.cancel();
+        cut_link();
+        tick_.cancel();
+        rest_.cancel();
+        pause_.cancel();
+        free_.set();
+        connections_.hang_up();
+        host_.write_with(nullptr);
+    }
+
+private:
+    void begin(task what) {
+        ++tasks_;
+        X::launch(context_, count(std::move(what)));
+    }
+    task count(task what) {
+        co_await std::move(what);
+        --tasks_;
+    }
+
+    // ----------------------------------------------------------------------------------------
+    // Clients
+    // ----------------------------------------------------------------------------------------
+
+    task accept_clients() {
+        while (running_ && acceptor_.is_open()) {
+            auto [error, socket] = co_await acceptor_.accept();
+            if (error == gyre::errc::canceled) break;
+            if (error) {  // Out of descriptors, or a client that is gone again.
+                static_cast<void>(
+                    co_await rest_.wait_until(X::now(context_) + options_.timer_tick));
+                continue;
+            }
+            connection* place = connections_.find();
+            while (running_ && place == nullptr) {
+                free_.reset();
+                static_cast<void>(co_await free_.wait());
+                place = connections_.find();
+            }
+            if (!running_) break;
+            place->open(std::move(socket));
+            begin(serve(*place));
+        }
+    }
+
+    task serve(connection& by) {
+        ++serving_;
+        co_await by.serve();
+        --serving_;
+        free_.set();
+    }
+
+    task keep_time() {
+        gyre::time_point tick = X::now(context_) + options_.timer_tick;
+        while (running_) {
+            const gyre::time_point soon = X::now(context_) + std::chrono::milliseconds{1};
+            static_cast<void>(
+                co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
+            if (!running_) break;
+            const gyre::time_point now = X::now(context_);
+            tick = connections_.on_tick(tick, now, options_.timer_tick);
+            host_.on_timer(now);
+            end_link_in_time(now);
+        }
+    }
+
+    // ----------------------------------------------------------------------------------------
+    // The link
+    // ----------------------------------------------------------------------------------------
+
+    void link_has_output() noexcept override { link_output_.set(); }
+
+    task keep_link() {
+        gyre::duration pause = options_.reconnect_after;
+        while (running_) {
+            auto [error, socket] = co_await connector_.connect(options_.facility);
+            if (!running_) break;
+            if (!error) {
+                link_ = std::move(socket);
+                const std::uint64_t welcomed = host_.counts().links;
+                co_await serve_link();
+                if (host_.counts().links != welcomed) pause = options_.reconnect_after;
+            }
+            if (!running_) break;
+            static_cast<void>(co_await pause_.wait_until(X::now(context_) + pause));
+            pause = std::min(pause * 2, options_.reconnect_after_max);
+        }
+    }
+
+    task serve_link() {
+        link_frames_.reset();
+        linked_ = true;
+        link_writer_gone_.reset();
+        host_.connect(X::now(context_));
+        begin(write_link());
+        while (linked_ && !host_.link_over()) {
+            const auto [error, size] = co_await link_.read_some(link_frames_.space());
+            if (error) break;
+            link_frames_.received(size);
+            host_.take_frames(link_frames_, X::now(context_));
+        }
+        linked_ = false;
+        host_.link_lost(X::now(context_));
+        link_output_.set();
+        static_cast<void>(co_await link_writer_gone_.wait());
+        static_cast<void>(link_.close());
+    }
+
+    task write_link() {
+        for (bool broken = false; !broken;) {
+            if (!link_output_.is_set()) static_cast<void>(co_await link_output_.wait());
+            link_output_.reset();
+            while (!broken && host_.link_wants_to_write()) {
+                const std::span<const std::byte> bytes = host_.link_output(X::now(context_));
+                if (bytes.empty()) break;
+                const auto [error, size] = co_await link_.write_some(gyre::const_buffer{bytes});
+                if (error) broken = true;
+                else host_.link_sent(size, X::now(context_));
+            }
+            if (broken || host_.link_over()) break;
+        }
+        cut_link();  // The reader may still be waiting.
+        link_writer_gone_.set();
+    }
+
+    /// One that is over has a while to say why.
+    void end_link_in_time(gyre::time_point now) noexcept {
+        const bool ends = link_.is_open() && host_.link_over();
+        link_over_since_ = ends ? std::min(link_over_since_, now) : gyre::never;
+        if (!ends) return;
+        link_output_.set();
+        if (now >= gyre::deadline_after(link_over_since_, options_.linger)) cut_link();
+    }
+
+    void cut_link() noexcept {
+        linked_ = false;
+        if (link_.is_open()) static_cast<void>(link_.shutdown(gyre::shutdown_side::both));
+    }
+
+    typename X::context& context_;
+    gateway_host& host_;
+    gateway_options options_;
+    gateway_connections_state<X> shared_;
+    typename X::acceptor acceptor_;
+    typename X::connector connector_;
+    typename X::stream_socket link_;
+    link_framer link_frames_;
+    typename X::timer tick_;
+    typename X::timer rest_;
+    typename X::timer pause_;  // Between two attempts to connect.
+    typename X::event free_;   // Set whenever a connection becomes free.
+    typename X::event link_output_;
+    typename X::event link_writer_gone_;
+    connection_pool<connection> connections_;
+    gyre::endpoint order_entry_at_;
+    gyre::time_point link_over_since_ = gyre::never;
+    std::size_t serving_ = 0;
+    std::size_t tasks_ = 0;
+    bool running_ = false;
+    bool linked_ = false;  // The link's reader is at work.
+};
+
+}  // namespace exchange

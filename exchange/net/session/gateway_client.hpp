@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One client of a gateway, as a function of what comes in: packets, time, and what the facility says.
+//
+// To the client it is what order_entry_session.hpp is at the facility: login, heartbeats, messages, and a
+// reason when it ends. Behind it is a channel to the facility, which comes and goes with the link; what the
+// facility says is copied once, in whole packets, to where it is written from. No socket is in here;
+// gateway_connection.hpp drives it.
+#pragma once
+
+#include <exchange/codec/command_codec.hpp>
+#include <exchange/codec/link_connection.hpp>
+#include <exchange/codec/soup_connection.hpp>
+#include <exchange/codec/soup_framer.hpp>
+#include <exchange/net/application/gateway_host.hpp>
+
+#include <algorithm>
+
+namespace exchange {
+
+/// What a client asks of the connection that it stands on.
+class gateway_client_link {
+public:
+    /// There is something to write. May be said again.
+    virtual void has_output() noexcept = 0;
+    /// The reader may go on, or need not any more: see `gateway_client::wants_bytes`.
+    virtual void may_read() noexcept = 0;
+    /// Where the client is; nowhere if that is not known.
+    [[nodiscard]] virtual gyre::endpoint peer() const noexcept { return {}; }
+
+protected:
+    ~gateway_client_link() = default;
+};
+
+/// Threads:  One at a time, its host included.
+/// Cost:     Memory is taken at construction: two windows, which are used as they fill.
+class gateway_client final : public link_channel,
+                             public gyre::list_link<gateway_client>,
+                             private waiting_login {
+public:
+    /// @param  host  Borrowed; outlives this.
+    /// @param  to    Borrowed; outlives this.
+    /// @param  from  Where its packets are. Borrowed; outlives this.
+    gateway_client(gateway_host& host, gateway_client_link& to, soup_framer& from,
+                   gyre::time_point now);
+    gateway_client(const gateway_client&) = delete;
+    gateway_client& operator=(const gateway_client&) = delete;
+    ~gateway_client();
+
+    // The driver's side.
+
+    /// Bytes have come. Takes packets, up to one for which the link has no room just now.
+    void take_packets(gyre::time_point now) noexcept;
+    /// Is the reader to read? Not while a login is under way, or a packet waits for the link.
+    [[nodiscard]] bool wants_bytes() const noexcept {
+        return held_.empty() && (phase_ == phase::silent || phase_ == phase::in) && !pending_;
+    }
+    void on_timer(gyre::time_point now) noexcept;
+    /// What is to be written. Stays valid until it is `sent`.
+    [[nodiscard]] std::span<const std::byte> output() noexcept { return outbox_.offer(); }
+    void sent(std::size_t size, gyre::time_point now) noexcept;
+    /// The connection is gone.
+    void disconnected() noexcept;
+
+    /// The session is over: write `output()` to its end, then close.
+    [[nodiscard]] bool over() const noexcept { return phase_ == phase::over; }
+    /// Why; none if the client has gone first.
+    [[nodiscard]] soup_ending ending() const noexcept { return ending_; }
+    [[nodiscard]] bool logged_in() const noexcept {
+        return phase_ == phase::in || phase_ == phase::opening;
+    }
+    [[nodiscard]] bool was_logged_in() const noexcept { return user_ != nullptr; }
+    [[nodiscard]] const soup_username& username() const noexcept { return login_.username; }
+    /// The next message of the stream that it is to be told.
+    [[nodiscard]] std::uint64_t next_sequence() const noexcept { return next_; }
+
+    // The host's side.
+
+    /// What its channel is opened with.
+    [[nodiscard]] link_open request() noexcept;
+    /// Takes what the facility says. False if that cannot be.
+    [[nodiscard]] bool deliver(std::span<const std::byte> packets, gyre::time_point now) noexcept;
+    /// The facility has ended its session.
+    void channel_closed(soup_ending why) noexcept;
+    /// The link is gone, and with it what was in flight.
+    void channel_lost(std::uint32_t in_flight) noexcept;
+    /// The facility is there again, in this life.
+    void leave_unless_of(const soup_session& life) noexcept;
+
+private:
+    enum class phase : std::uint8_t {
+        silent,   // No login yet.
+        asking,   // Its secret waits to be checked, or was wrong, which is told later.
+        opening,  // The facility has not answered yet.
+        in,
+        over
+    };
+
+    link_pull pull(std::span<std::byte> room) noexcept override;
+    void check_login(gyre::time_point now) noexcept override;
+
+    void look() noexcept;
+    void on_packet(const soup_packet& packet, std::span<const std::byte> framed) noexcept;
+    void on_login(std::span<const std::byte> payload) noexcept;
+    void on_message(std::span<const std::byte> message, std::span<const std::byte> framed) noexcept;
+    void on_logout(std::span<const std::byte> framed) noexcept;
+
+    /// Whether a packet of the facility is to be passed on.
+    enum class verdict : std::uint8_t { pass, drop, wrong };
+    [[nodiscard]] verdict judge(const soup_packet& packet) noexcept;
+    [[nodiscard]] verdict on_accepted(std::span<const std::byte> payload) noexcept;
+    [[nodiscard]] verdict on_rejected() noexcept;
+    [[nodiscard]] bool pass_on(std::span<const std::byte> packets) noexcept;
+
+    void refuse(std::span<const std::byte> message, decode_error why) noexcept;
+    [[nodiscard]] bool say(soup_type type, std::span<const std::byte> payload) noexcept;
+    void reject() noexcept;
+    void end(soup_ending why) noexcept;
+    void leave_lists() noexcept;
+    [[nodiscard]] bool is_stalled(gyre::time_point now) const noexcept;
+
+    gateway_host& host_;
+    gateway_client_link& to_;
+    soup_framer& from_;
+    soup_liveness liveness_;
+    gyre::time_point login_deadline_;
+    soup_outbox outbox_;
+    soup_login login_;
+    gateway_users::known* user_ = nullptr;
+    soup_session life_;                  // Of the stream that it is told, once it is in.
+    std::uint64_t next_ = 0;             // Of that stream.
+    std::span<const std::byte> held_{};  // A packet for the facility; it stands in `from_`.
+    std::size_t of_facility_ = 0;        // Bytes that wait to be written, of the facility's
+    std::size_t own_ = 0;                // and of ours. Together, all that waits.
+    gyre::time_point progress_at_;       // When the client last took something, or had all.
+    gyre::time_point refuse_at_ = gyre::never;
+    gyre::time_point patient_until_ = gyre::never;  // Without an answer of the facility.
+    phase phase_ = phase::silent;
+    soup_ending ending_ = soup_ending::none;
+    bool pending_ = false;
+    bool resuming_ = false;      // Its channel is opened anew, and that is not answered yet.
+    bool drains_first_ = false;  // It is to read what it has before it gets another channel.
+    bool pulling_ = false;
+};
+
+}  // namespace exchange

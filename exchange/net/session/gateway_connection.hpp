@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The two coroutines of a gateway's client: one reads, one writes.
+//
+// gateway_client.hpp decides; this waits. Neither waits for another client: the reader for the link at most,
+// the writer for its own client.
+#pragma once
+
+#include <exchange/net/session/gateway_client.hpp>
+#include <exchange/net/transport/packet_stream.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace exchange {
+
+/// What connections share.
+template <executor_traits X>
+struct gateway_connections_state {
+    typename X::context& context;
+    gateway_host& host;
+    soup_framer_options framing;
+    gyre::duration linger;
+};
+
+/// @tparam  X          A side of the seam.
+/// @tparam  Transport  What carries SoupBinTCP packets: `packet_stream<X>`, or what has its members.
+///
+/// Threads:  that of its context.
+/// Cost:     Serves one connection after the other; the buffers are taken for each anew.
+template <executor_traits X, class Transport = packet_stream<X>>
+class gateway_connection final : public gateway_client_link {
+public:
+    using task = typename X::template task<void>;
+
+    /// @param  shared  Borrowed; outlives this.
+    explicit gateway_connection(gateway_connections_state<X>& shared)
+        : shared_{shared}, packets_{shared.framing} {}
+    gateway_connection(const gateway_connection&) = delete;
+    gateway_connection& operator=(const gateway_connection&) = delete;
+
+    /// Takes charge of a client, who is then to be served.
+    void open(typename X::stream_socket socket) {
+        packets_.open(std::move(socket));
+        accepted_at_ = X::now(shared_.context);
+        client_.emplace(shared_.host, *this, packets_.framer(), accepted_at_);
+        over_since_ = gyre::never;
+        finished_ = broken_ = false;
+        has_output_.reset();
+        may_read_.reset();
+        writer_gone_.reset();
+    }
+
+    /// Serves it, until it or the exchange has had enough.
+    ///
+    /// Errors:        none: a connection that is lost is an end like any other.
+    /// Cancellation:  `hang_up` ends it.
+    /// Threads:       that of the context.
+    /// Cost:          no allocation per message.
+    task serve() {
+        X::launch(shared_.context, write());
+        co_await read();
+        const bool ended_by_us = client_->over() && !broken_;
+        client_->disconnected();
+        finished_ = true;
+        has_output_.set();
+        over_since_ = std::min(over_since_, X::now(shared_.context));
+        static_cast<void>(co_await writer_gone_.wait());  // It writes the last words.
+        if (ended_by_us) co_await wait_for_the_end();
+        client_.reset();
+        packets_.close();
+        packets_.release();
+    }
+
+    /// Is there a client, from `open` to the end of `serve`?
+    [[nodiscard]] bool serving() const noexcept { return client_.has_value(); }
+    [[nodiscard]] bool logged_in() const noexcept { return client_->logged_in(); }
+    [[nodiscard]] bool was_logged_in() const noexcept { return client_->was_logged_in(); }
+    [[nodiscard]] gyre::time_point accepted_at() const noexcept { return accepted_at_; }
+    [[nodiscard]] const gateway_client& client() const noexcept { return *client_; }
+
+    /// Ends it now.
+    void hang_up() noexcept {
+        broken_ = true;
+        packets_.cut();
+        may_read_.set();
+    }
+
+    /// Does what is due.
+    void on_timer(gyre::time_point now) noexcept {
+        if (!client_->over()) return client_->on_timer(now);
+        over_since_ = std::min(over_since_, now);
+        if (now >= gyre::deadline_after(over_since_, shared_.linger)) hang_up();
+    }
+
+private:
+    void has_output() noexcept override { has_output_.set(); }
+    void may_read() noexcept override { may_read_.set(); }
+    [[nodiscard]] gyre::endpoint peer() const noexcept override { return packets_.peer(); }
+
+    task read() {
+        while (!client_->over() && !broken_) {
+            client_->take_packets(X::now(shared_.context));
+            if (client_->over()) break;
+            if (client_->wants_bytes()) {
+                const auto [error, size] = co_await packets_.receive();
+                if (error) break;
+                packets_.received(size);
+            } else {
+                may_read_.reset();
+                static_cast<void>(co_await may_read_.wait());
+            }
+        }
+    }
+
+    task write() {
+        for (;;) {
+            if (!finished_ && !has_output_.is_set()) static_cast<void>(co_await has_output_.wait());
+            has_output_.reset();
+            for (bool more = take_output(); more;) {
+                const auto [error, size] = co_await packets_.send(output_);
+                more = note_output(error, size);
+            }
+            if (finished_) break;
+            if (client_->over()) packets_.finish();  // It reads the end behind our last words.
+        }
+        writer_gone_.set();
+    }
+
+    [[nodiscard]] bool take_output() noexcept {
+        output_.clear();
+        if (!broken_) output_.add(client_->output());
+        return output_.size() > 0;
+    }
+    [[nodiscard]] bool note_output(const gyre::error& error, std::size_t size) noexcept {
+        if (error) {
+            hang_up();
+            return false;
+        }
+        client_->sent(size, X::now(shared_.context));
+        return take_output();
+    }
+
+    /// Lets the client read our last words: what it still sends is dropped until it closes, or for as long
+    /// as `on_timer` allows. Closing at once would reset the connection, and destroy them.
+    task wait_for_the_end() {
+        packets_.finish();
+        for (;;) {
+            const auto [error, size] = co_await packets_.discard();
+            if (error) co_return;
+        }
+    }
+
+    gateway_connections_state<X>& shared_;
+    Transport packets_;
+    std::optional<gateway_client> client_;
+    soup_output output_;  // Being written.
+    typename X::event has_output_;
+    typename X::event may_read_;
+    typename X::event writer_gone_;
+    gyre::time_point accepted_at_{};
+    gyre::time_point over_since_ = gyre::never;
+    bool finished_ = false;  // The reader is done, and the writer shall be.
+    bool broken_ = false;    // Nothing can be written, or shall be.
+};
+
+}  // namespace exchange

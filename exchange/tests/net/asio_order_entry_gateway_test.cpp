@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The laws of an order entry gateway on the coroutines of Asio.
+#include <exchange/tests/net/asio_side.hpp>
+#include <exchange/tests/net/gateway_laws.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+using laws = gateway_law<asio_side>;
+
+TEST_CASE("asio gateway: trades are told to both") { laws::trades_are_told_to_both(); }
+TEST_CASE("asio gateway: one that is started again loses nothing, and doubles nothing") {
+    laws::a_gateway_that_is_started_again_loses_and_doubles_nothing();
+}
+TEST_CASE("asio gateway: a facility that is started again is another life") {
+    laws::a_facility_that_is_started_again_is_another_life();
+}
+TEST_CASE("asio gateway: clients stay while the link is away, and miss nothing") {
+    laws::clients_stay_while_the_link_is_away_and_miss_nothing();
+}
+TEST_CASE("asio gateway: a client that does not read is shed, and others go on") {
+    laws::a_client_that_does_not_read_is_shed_and_others_go_on();
+}
+TEST_CASE("asio gateway: orders of one that dies follow their policy") {
+    laws::orders_of_a_gateway_that_dies_follow_their_policy();
+}
+TEST_CASE("asio gateway: a wrong password at the facility lets nobody in") {
+    laws::a_wrong_password_of_a_gateway_lets_nobody_in();
+}
+TEST_CASE("asio gateway: bytes that are no frames end their link, and no other") {
+    laws::bytes_that_are_no_frames_end_their_link_and_no_other();
+}
+TEST_CASE("asio gateway: a client that breaks the protocol ends, and no other") {
+    laws::a_client_that_breaks_the_protocol_ends_and_no_other();
+}
+TEST_CASE("asio gateway: the day ends in order") { laws::the_day_ends_in_order(); }
+TEST_CASE("asio gateway: a thousand clients trade over one link") {
+    laws::a_thousand_clients_trade_over_one_link();
+}
