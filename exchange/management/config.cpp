@@ -81,6 +81,13 @@ void read_order_entry(json_section& in, config& into) {
     in.read("query_burst_max", into.host.queries.burst_max);
 }
 
+void read_gateways(json_section& in, config& into) {
+    gateway_access& it = into.facility.gateways;
+    if (in.needs("at")) in.read_endpoint("at", it.at);
+    in.read("links_max", it.links_max, {1, 1024});
+    in.read("channels_max", it.link.channels_max, {1, 0xffff});
+}
+
 void read_operators(json_section& in, config& into, const std::string& folder) {
     in.read("connections_max", into.host.operator_connections_max, {1, 1024});
     in.read_path("audit_file", into.audit_file, folder);
@@ -351,6 +358,7 @@ config_reading read_config(std::string_view text, const std::string& folder) {
     read_cpu(top, it);
     if (top.needs("order_entry"))
         top.in_object("order_entry", [&](auto& in) { read_order_entry(in, it); });
+    top.in_object("gateways", [&](auto& in) { read_gateways(in, it); });
     if (top.needs("feed")) top.in_object("feed", [&](auto& in) { read_feed(in, it); });
     top.in_object("timing", [&](auto& in) { read_timing(in, it); });
     top.read("partitions", it.host.sequencing.partitions, {1, partitions_limit});

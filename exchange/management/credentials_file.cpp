@@ -86,6 +86,21 @@ void read_operator(json_section& in, const credentials_reading& how) {
     how.into.operators.push_back(std::move(who));
 }
 
+void read_gateway(json_section& in, const credentials_reading& how) {
+    known_gateway who;
+    in.read_text("name", who.name);
+    if (!who.name.empty() &&
+        std::ranges::count(how.into.gateways, who.name, &known_gateway::name) > 0)
+        in.wrong("name", "another gateway has this name" + in.said("name"));
+    read_hash(in, how, who.secret);
+    in.for_each("users", [&who](auto& user) {
+        soup_username name;
+        user.read_text("username", name);
+        who.users.push_back(name);
+    });
+    how.into.gateways.push_back(std::move(who));
+}
+
 std::vector<config_error> read_users(const std::string& path, order_entry_host_options& into) {
     std::vector<config_error> errors;
     const std::optional<std::string> text = read_text_file(path);
@@ -101,6 +116,7 @@ std::vector<config_error> read_users(const std::string& path, order_entry_host_o
     top.for_each("drop_copies", [&](auto& in) { read_listener(in, how, told::account); });
     top.for_each("surveillance", [&](auto& in) { read_listener(in, how, told::all); });
     top.for_each("operators", [&](auto& in) { read_operator(in, how); });
+    top.for_each("gateways", [&](auto& in) { read_gateway(in, how); });
     top.finish();
     if (errors.empty() && into.participants.empty() && into.operators.empty())
         errors.push_back({"", "no one could log in"});
@@ -120,6 +136,13 @@ void check_numbers(const config& it, const std::string& section, told what,
                               "beyond limits." + key + "s_max, which is " + std::to_string(most)});
         ++place;
     }
+}
+
+/// A door that opens to nobody.
+void check_gateways(const config& it, const std::string& file, std::vector<config_error>& errors) {
+    if (it.facility.gateways.wanted() && it.host.gateways.empty())
+        errors.push_back(
+            {file + ": gateways", "expected one at least, since gateways.at is given"});
 }
 
 /// A connection for each who may be logged in, and some more to ask for it.
@@ -179,6 +202,7 @@ void add_credentials(config_reading& to) {
         to.errors.push_back(
             {each.where.empty() ? name : name + ": " + each.where, std::move(each.what)});
     if (!in_order || !wrong.empty()) return;  // What follows would complain of the same again.
+    check_gateways(it, name, to.errors);
     const partition_limits& limits = it.host.sequencing.limits;
     check_numbers(it, name + ": participants", told::own, &credentials::session, "session",
                   limits.sessions_max, to.errors);

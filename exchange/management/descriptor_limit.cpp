@@ -17,8 +17,10 @@ constexpr std::uint64_t others = 64;
 }  // namespace
 
 std::uint64_t descriptors_needed(const config& of) noexcept {
-    const bool websockets = of.facility.websocket.kind() != gyre::endpoint::family::none;
-    return of.facility.connections_max * (websockets ? 2 : 1) + others;
+    const facility_options& it = of.facility;
+    const bool websockets = it.websocket.kind() != gyre::endpoint::family::none;
+    return it.connections_max * (websockets ? 2 : 1) +
+           (it.gateways.wanted() ? it.gateways.links_max : 0) + others;
 }
 
 std::optional<config_error> allow_descriptors(std::uint64_t needed) {

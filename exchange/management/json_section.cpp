@@ -68,7 +68,8 @@ void json_section::wrong(const char* key, std::string what) {
 }
 
 std::string json_section::said(const char* key) const {
-    if (std::string_view{key} == "password") return "";  // What is wrong with it may be little.
+    // What is wrong with it may be little.
+    if (std::string_view{key}.ends_with("password")) return "";
     return ", but found " + of_.at(key).dump(-1, ' ', true, json::error_handler_t::replace);
 }
 

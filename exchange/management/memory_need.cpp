@@ -4,6 +4,7 @@
 #include <exchange/management/memory_need.hpp>
 
 #include <exchange/core/venue.hpp>
+#include <exchange/net/session/gateway_session.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -66,6 +67,17 @@ template <class Element>
     const std::uint64_t websocket = sum(each, times(2, it.websockets.unsent_bytes_max));
     const bool websockets = it.websocket.kind() != gyre::endpoint::family::none;
     return times(it.connections_max, sum(each, websockets ? websocket : 0));
+}
+
+/// Buffers of all links, and of each a session per channel.
+[[nodiscard]] std::uint64_t gateways_need(const facility_options& it) noexcept {
+    if (!it.gateways.wanted()) return 0;
+    constexpr std::uint64_t framer_bytes = std::uint64_t{256} << 10;
+    constexpr std::uint64_t number_bytes = 128;
+    const std::uint64_t channel =
+        number_bytes + 2 * it.sessions.outbox_bytes_max + sizeof(gateway_channel);
+    return times(it.gateways.links_max, sum(framer_bytes + it.gateways.link.output_bytes_max,
+                                            times(it.gateways.link.channels_max, channel)));
 }
 
 /// The number that `text` begins with; the largest there is if it is too large for one. Nothing if there
@@ -159,6 +171,7 @@ std::vector<memory_part> memory_needs(const config& of) {
         {"operators", "operators.connections_max", operators_need(of.host)},
         {"the feed", "feed.unsent_bytes_max", feed_need(of.host.feed)},
         {"connections", "order_entry.connections_max", connections_need(of.facility)},
+        {"gateways", "gateways.channels_max", gateways_need(of.facility)},
         {"the program itself", "", program_bytes},
     };
     std::ranges::sort(parts, std::ranges::greater{}, &memory_part::bytes);

@@ -779,3 +779,32 @@ TEST_CASE("one reading finds everything that is wrong") {
         read_config(minimal(R"(, "backend": "x", "pin_to_cpu": -1, "limits": {"a": 1}, "b": 2)"));
     CHECK(read.errors.size() == 4);
 }
+
+TEST_CASE("a configuration says where gateways connect, and the credentials who they are") {
+    const std::string hash = hash_password("secret");
+    const std::string traders_and =
+        R"({"participants": [{"username": "alice", "session": 1, "hash": ")" + hash +
+        R"("}], "gateways": [)";
+    const auto gateway = [&hash](const std::string& name, const std::string& more = "") {
+        return R"({"name": ")" + name + R"(", "hash": ")" + hash + R"(")" + more + "}";
+    };
+    const std::string wanted = R"(, "gateways": {"at": "127.0.0.1:7004", "channels_max": 77})";
+
+    const config_reading read =
+        with_credentials(traders_and + gateway("gw1") + "," +
+                             gateway("gw2", R"(, "users": [{"username": "alice"}])") + "]}",
+                         wanted);
+    INFO("it said: ", all_messages(read));
+    REQUIRE(read.errors.empty());
+    CHECK(read.value.facility.gateways.at.to_string() == "127.0.0.1:7004");
+    CHECK(read.value.facility.gateways.link.channels_max == 77);
+    REQUIRE(read.value.host.gateways.size() == 2);
+    CHECK(read.value.host.gateways[0].may_speak_for("bob"));
+    CHECK_FALSE(read.value.host.gateways[1].may_speak_for("bob"));
+
+    check_wrong(minimal(R"(, "gateways": {})"), "gateways.at", "is missing");
+    check_wrong_credentials(traders_and + "]}", "positions.json: gateways", "expected one", wanted);
+    check_wrong_credentials(traders_and + gateway("gw1") + "," + gateway("gw1") + "]}",
+                            "positions.json: gateways[1].name", "another gateway", wanted);
+    CHECK_FALSE(read_config(minimal()).value.facility.gateways.wanted());
+}

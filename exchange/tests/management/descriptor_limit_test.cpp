@@ -18,6 +18,9 @@ TEST_CASE("each connection needs a descriptor, and the facility some beside them
     CHECK(descriptors_needed(it) == few + 1'000);
     it.facility.websocket = {gyre::ipv4::loopback(), 7004};  // As many come there.
     CHECK(descriptors_needed(it) == few + 2'100);
+    it.facility.gateways.at = gyre::endpoint{gyre::ipv4::loopback(), 0};
+    it.facility.gateways.links_max = 5;
+    CHECK(descriptors_needed(it) == few + 2'105);
 }
 
 TEST_CASE(

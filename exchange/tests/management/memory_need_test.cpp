@@ -82,6 +82,9 @@ TEST_CASE("each part grows with the number that it names, and no other part does
              [](config& it) { it.host.operator_connections_max *= 2; });
     check_of("feed.unsent_bytes_max", [](config& it) { it.host.feed.unsent_bytes_max *= 100; });
     check_of("order_entry.connections_max", [](config& it) { it.facility.connections_max *= 2; });
+    check_of("gateways.channels_max", [](config& it) {
+        it.facility.gateways.at = gyre::endpoint{gyre::ipv4::loopback(), 0};
+    });
 }
 
 TEST_CASE("a part is as large as what it is made of") {

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Each part of both files: see gateway_config.hpp.
+#include <exchange/management/gateway_config.hpp>
+
+#include <exchange/management/json_section.hpp>
+#include <exchange/management/json_syntax.hpp>
+#include <exchange/management/password_hash.hpp>
+#include <exchange/management/text_file.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace exchange {
+namespace {
+
+constexpr std::size_t secrets_limit = 8;  // Of one user: a login tries as many as any has.
+
+void read_rates(json_section& in, gateway_rates& into) {
+    in.read("messages_per_second_max", into.entries.per_second_max);
+    in.read("message_burst_max", into.entries.burst_max);
+    in.read("cancels_per_second_max", into.cancels.per_second_max);
+    in.read("cancel_burst_max", into.cancels.burst_max);
+}
+
+void read_order_entry(json_section& in, gateway_config& into) {
+    if (in.needs("at")) in.read_endpoint("at", into.gateway.order_entry);
+    in.read("connections_max", into.gateway.connections_max, {2, 0xffff});
+    in.read("window_bytes", into.host.link.window_bytes, {link_window_bytes_min, 1 << 24});
+}
+
+void read_facility(json_section& in, gateway_config& into) {
+    if (in.needs("at")) in.read_endpoint("at", into.gateway.facility);
+    in.read_text("name", into.host.name);
+}
+
+void read_timing(json_section& in, gateway_config& into) {
+    soup_options& sessions = into.host.sessions;
+    in.read_milliseconds("heartbeat_after_ms", sessions.heartbeat_after);
+    in.read_milliseconds("dead_after_ms", sessions.dead_after);
+    in.read_milliseconds("login_within_ms", sessions.login_within);
+    in.read_milliseconds("link_heartbeat_after_ms", into.host.link.heartbeat_after);
+    in.read_milliseconds("link_dead_after_ms", into.host.link.dead_after);
+    in.read_milliseconds("tick_ms", into.gateway.timer_tick);
+    in.read_milliseconds("linger_ms", into.gateway.linger);
+    in.read_milliseconds("grace_ms", into.host.grace);
+    in.read_milliseconds("stalled_ms", into.host.stalled_max);
+    in.read_milliseconds("drain_within_ms", into.drain_within);
+    const gyre::duration tick = into.gateway.timer_tick;
+    // What is due is looked for at each tick, so a heartbeat may be late by one.
+    if (tick > std::min(sessions.heartbeat_after, into.host.link.heartbeat_after))
+        in.wrong("tick_ms", "expected no more than heartbeat_after_ms and link_heartbeat_after_ms");
+    else if (sessions.dead_after <= sessions.heartbeat_after + tick)
+        in.wrong("dead_after_ms", "expected more than heartbeat_after_ms and tick_ms together");
+    else if (into.host.link.dead_after <= into.host.link.heartbeat_after + tick)
+        in.wrong("link_dead_after_ms",
+                 "expected more than link_heartbeat_after_ms and tick_ms together");
+}
+
+void read_account(json_section& in, gateway_users_options& into) {
+    gateway_account it;
+    in.read_id("id", it.account);
+    read_rates(in, it.rates);
+    if (std::ranges::count(into.accounts, it.account, &gateway_account::account) > 0)
+        in.wrong("id", "another account has this number" + in.said("id"));
+    into.accounts.push_back(it);
+}
+
+/// What is found is not said: it may be a password.
+void read_hash(json_section& in, std::string& hash) {
+    in.read_string("hash", hash);
+    if (!in.has("hash")) return;
+    if (find_fault(hash) != hash_fault::none)
+        in.wrong("hash", "expected a hash, as exchange_ctl hash-password or --new-token prints it");
+}
+
+void read_user(json_section& in, gateway_users_options& into) {
+    gateway_user who;
+    in.read_text("username", who.username);
+    if (!who.username.empty() &&
+        std::ranges::count(into.users, who.username, &gateway_user::username) > 0)
+        in.wrong("username", "another user has this name" + in.said("username"));
+    std::string hash;
+    read_hash(in, hash);
+    if (!hash.empty()) who.secrets.push_back(hash);
+    in.for_each("tokens", [&who](auto& token) {
+        std::string read;
+        if (token.needs("hash")) read_hash(token, read);
+        who.secrets.push_back(std::move(read));
+    });
+    if (who.secrets.empty()) in.wrong("hash", "is missing, and there are no tokens");
+    if (who.secrets.size() > secrets_limit)
+        in.wrong("tokens", "expected at most " + std::to_string(secrets_limit) +
+                               " with the password, since a login tries all of them");
+    if (in.has("account")) in.read_id("account", who.account);
+    read_rates(in, who.rates);
+    into.users.push_back(std::move(who));
+}
+
+void read_link_password(json_section& in, link_password& into) {
+    in.read_text("link_password", into);
+}
+
+}  // namespace
+
+gateway_config_reading read_gateway_config(std::string_view text, const std::string& folder) {
+    gateway_config_reading made;
+    const nlohmann::json whole = parse_json(text, made.errors);
+    if (!made.errors.empty()) return made;
+    gateway_config& it = made.value;
+    json_section top{whole, "", made.errors};
+    top.read_one_of("backend", it.backend, find_backend, all_backends());
+    if (it.backend == facility_backend::asio_callback)
+        top.wrong("backend",
+                  "expected one with coroutines: a gateway has no other" + top.said("backend"));
+    if (top.needs("order_entry"))
+        top.in_object("order_entry", [&](auto& in) { read_order_entry(in, it); });
+    if (top.needs("facility")) top.in_object("facility", [&](auto& in) { read_facility(in, it); });
+    top.in_object("timing", [&](auto& in) { read_timing(in, it); });
+    top.for_each("accounts", [&](auto& in) { read_account(in, it.host.users); });
+    if (top.needs("credentials_file"))
+        top.read_path("credentials_file", it.credentials_file, folder);
+    top.finish();
+    it.host.link.channels_max = static_cast<std::uint32_t>(it.gateway.connections_max);
+    return made;
+}
+
+void read_gateway_credentials(std::string_view text, const std::string& name,
+                              gateway_config_reading& into) {
+    std::vector<config_error> wrong;
+    gateway_host_options& host = into.value.host;
+    const nlohmann::json whole = parse_json(text, wrong);
+    if (wrong.empty()) {
+        json_section top{whole, "", wrong};
+        read_link_password(top, host.password);
+        top.for_each("users", [&](auto& in) { read_user(in, host.users); });
+        top.finish();
+        if (wrong.empty() && host.users.users.empty())
+            wrong.push_back({"users", "no one could log in"});
+    }
+    host.users.passwords = is_hashed_password;
+    host.users.dummy_secret = dummy_hash();
+    for (config_error& each : wrong)
+        into.errors.push_back(
+            {each.where.empty() ? name : name + ": " + each.where, std::move(each.what)});
+}
+
+gateway_config_reading load_gateway_config(const std::string& path) {
+    gateway_config_reading made;
+    const std::optional<std::string> text = read_text_file(path);
+    if (!text) {
+        made.errors.push_back({"", "cannot be read"});
+        return made;
+    }
+    made = read_gateway_config(*text, std::filesystem::path{path}.parent_path());
+    const std::string& file = made.value.credentials_file;
+    if (file.empty()) return made;  // Which was said.
+    const std::string name = std::filesystem::path{file}.filename().string();
+    if (const std::optional<std::string> secrets = read_text_file(file))
+        read_gateway_credentials(*secrets, name, made);
+    else made.errors.push_back({name, "cannot be read"});
+    made.open_to_others = is_open_to_others(file);
+    return made;
+}
+
+}  // namespace exchange
