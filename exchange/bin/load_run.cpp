@@ -270,6 +270,7 @@ void load_run::report() {
         all.rejected += heard.rejected;
         all.executed += heard.executed;
         all.captured += heard.captured;
+        all.held_back += heard.held_back;
         for (std::size_t reason = 0; reason < all.reasons.size(); ++reason)
             all.reasons[reason] += heard.reasons[reason];
         lost += each.view().lost();
@@ -299,6 +300,7 @@ void load_run::report() {
                         word_for(reject_reason{static_cast<std::uint8_t>(reason)}).c_str(),
                         count(all.reasons[reason]));
         }
+        if (all.held_back > 0) std::printf("held back by a gateway: %llu\n", count(all.held_back));
         std::printf("resting %zu, lost %llu connections, and %llu messages with them\n", resting,
                     count(losses), count(lost));
         std::printf(

@@ -28,11 +28,11 @@ namespace {
 constexpr const char* about = R"(Runs a matching facility until SIGTERM or SIGINT.
 
 When clients may come it prints `ready: order entry ADDRESS, feed ADDRESS, requests
-ADDRESS, backend NAME, life NAME`, and `, websocket ADDRESS` where clients of WebSocket
-may. The life is what all streams and the feed are called from this start to the end.
-The first signal ends the day in order (streams and feed end, clients leave), a second
-one ends the process at once. SIGQUIT tells who is there and, on gyre, what every
-coroutine waits for.
+ADDRESS, backend NAME, life NAME`, and behind that `, websocket ADDRESS` and `, gateways
+ADDRESS` where these may come. The life is what all streams and the feed are called from
+this start to the end. The first signal ends the day in order (streams and feed end,
+clients leave), a second one ends the process at once. SIGQUIT tells who is there and, on
+gyre, what every coroutine waits for.
 
 Nothing is kept beyond the end, whichever it is: the next start begins a new life.)";
 
@@ -119,6 +119,10 @@ int main(int count, char** arguments) {
         if (found) reading.value.backend = *found;
         else reading.errors.push_back({"--backend", "expected one of " + all_backends()});
     }
+    if (reading.value.backend == facility_backend::asio_callback &&
+        reading.value.facility.gateways.wanted())
+        reading.errors.push_back(
+            {"gateways", "expected none, since the pipeline of callbacks lets no gateways in"});
     if (!reading.errors.empty()) return complain(path, reading.errors);
     const memory_check memory = check_memory(reading.value);
     if (memory.error) return complain(path, {*memory.error});

@@ -201,6 +201,14 @@ void order_view::operator()(const event_stamp&, const execution_busted& it) {
 }
 
 void order_view::operator()(const message_rejected& it) {
+    if (it.error == decode_error::too_many_messages ||
+        it.error == decode_error::exchange_unreachable) {
+        ++heard_.held_back;
+        const bool enters = orders_.contains(number(it.client_seq));
+        answered(it.client_seq);
+        if (enters) forget(number(it.client_seq));
+        return;
+    }
     contradict("message " + std::to_string(number(it.client_seq)) + " was not understood, error " +
                std::to_string(number(it.error)));
 }

@@ -49,6 +49,7 @@ struct heard_counts {
     std::uint64_t executed = 0;
     std::uint64_t captured = 0;
     std::uint64_t busted = 0;
+    std::uint64_t held_back = 0;              ///< By a gateway: they have had no effect.
     std::array<std::uint64_t, 64> reasons{};  ///< Of rejections, by number.
 };
 

@@ -104,9 +104,12 @@ private:
                     facility_.feed_requests().to_string().c_str(),
                     std::string{describe(how_.backend)}.c_str(),
                     std::string{how_.host.feed.session.view()}.c_str());
-        if constexpr (requires { facility_.websocket(); })
+        if constexpr (requires { facility_.gateways(); }) {
             if (how_.facility.websocket.kind() != gyre::endpoint::family::none)
                 std::printf(", websocket %s", facility_.websocket().to_string().c_str());
+            if (how_.facility.gateways.wanted())
+                std::printf(", gateways %s", facility_.gateways().to_string().c_str());
+        }
         std::puts("");
         std::fflush(stdout);
     }

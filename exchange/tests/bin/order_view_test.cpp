@@ -408,3 +408,30 @@ TEST_CASE("the same seed makes the same orders, on prices and in lots that the m
     }
     CHECK(advanced > 100);
 }
+
+TEST_CASE(
+    "a message that a gateway held back has had no effect, and any other that is refused is a "
+    "fault") {
+    const auto refused = [](decode_error why) {
+        std::vector<std::byte> bytes(message_bytes_of<message_rejected>);
+        encode(message_rejected{one, 1, 0, why},
+               std::span{bytes}.first<message_bytes_of<message_rejected>>());
+        return bytes;
+    };
+    for (const decode_error why :
+         {decode_error::too_many_messages, decode_error::exchange_unreachable}) {
+        order_view it{ours};
+        it.asks(a_bid(), 0);
+        it.hear(refused(why), 0);
+
+        CHECK(it.heard().held_back == 1);
+        CHECK(it.unanswered() == 0);
+        CHECK(it.contradictions() == 0);
+        tell(it, rests(10, 0));
+        CHECK(it.contradictions() == 1);  // It was held back.
+    }
+    order_view it{ours};
+    it.asks(a_bid(), 0);
+    it.hear(refused(decode_error::field_missing), 0);
+    CHECK(it.contradictions() == 1);
+}

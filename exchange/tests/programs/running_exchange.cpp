@@ -92,6 +92,7 @@ void running_exchange::start() {
     ready_ = facility_->next_line();
     order_entry_ = behind(ready_, "order entry ");
     requests_ = behind(ready_, "requests ");
+    if (ready_.find(", gateways ") != std::string::npos) gateways_ = behind(ready_, ", gateways ");
 }
 
 void running_exchange::kill() {
@@ -103,6 +104,7 @@ void running_exchange::start_again() {
     configs_.emplace_back(changed_sample([this](nlohmann::json& it) {
         it["order_entry"]["at"] = order_entry_;
         it["feed"]["requests"] = requests_;
+        if (!gateways_.empty()) it["gateways"]["at"] = gateways_;
     }));
     start();
 }

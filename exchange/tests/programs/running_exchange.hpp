@@ -76,6 +76,8 @@ public:
     [[nodiscard]] std::string trail() const;
     [[nodiscard]] const std::string& order_entry() const noexcept { return order_entry_; }
     [[nodiscard]] const std::string& requests() const noexcept { return requests_; }
+    /// Where gateways connect; empty if there are to be none.
+    [[nodiscard]] const std::string& gateways() const noexcept { return gateways_; }
     /// The name of the life that it is in.
     [[nodiscard]] std::string life() const;
 
@@ -95,6 +97,7 @@ private:
     std::string ready_;
     std::string order_entry_;
     std::string requests_;
+    std::string gateways_;
 };
 
 /// Waits for the end of a program.
