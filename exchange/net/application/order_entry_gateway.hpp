@@ -2,40 +2,47 @@
 //
 // The order entry gateway on one side of the seam: everything that waits, put together.
 //
-// It accepts clients, keeps the link to the facility, connects again when that is lost, and keeps time.
+// It has a door for each transport, keeps the link to the facility, connects again when that is lost, and
+// keeps time.
 // What a packet means is gateway_host.hpp's and session/gateway_client.hpp's.
 #pragma once
 
-#include <exchange/net/application/connection_pool.hpp>
+#include <exchange/net/application/client_door.hpp>
 #include <exchange/net/session/gateway_connection.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <type_traits>
 #include <utility>
 
 namespace exchange {
 
 struct gateway_options {
     gyre::endpoint order_entry;  ///< Where clients connect; port 0 lets the kernel choose.
+    gyre::endpoint websocket;    ///< Where clients of WebSocket do; nowhere, if there are none.
     gyre::endpoint facility;     ///< Where the facility listens for gateways.
-    std::size_t connections_max = 1024;
+    std::size_t connections_max = 1024;  ///< At each door.
     soup_framer_options framing{.payload_bytes_max = 2048, .buffer_bytes_max = 16 * 1024};
+    websocket_options websockets{};
     gyre::duration timer_tick = std::chrono::milliseconds{50};  ///< How exact heartbeats are.
     gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
+
+    [[nodiscard]] transport_options transports() const {
+        return {.framing = framing, .websocket = websockets};
+    }
 };
 
-/// @tparam  X          A side of the seam.
-/// @tparam  Transport  What carries packets of clients: see gateway_connection.hpp.
+/// @tparam  X           A side of the seam.
+/// @tparam  Websockets  What carries sessions at `gateway_options::websocket`, as at a matching_facility.
 ///
 /// Threads:  that of its context.
 /// Cost:     Memory is taken at construction, and for each client that connects.
-template <executor_traits X, class Transport = packet_stream<X>>
+template <executor_traits X, class Websockets = void>
 class order_entry_gateway final : private gateway_link_writer {
 public:
     using task = typename X::template task<void>;
-    using connection = gateway_connection<X, Transport>;
 
     /// @param  context  Borrowed; outlives this.
     /// @param  host     Borrowed; outlives this.
@@ -44,12 +51,12 @@ public:
         : context_{context},
           host_{host},
           options_{options},
-          shared_{context, host, options.framing, options.linger},
+          shared_{context, host, options.transports(), options.linger},
           connector_{context},
           tick_{context},
-          rest_{context},
           pause_{context},
-          connections_{shared_, options.connections_max} {}
+          order_entry_{context, shared_, options.connections_max, options.timer_tick},
+          websockets_{context, shared_, options.connections_max, options.timer_tick} {}
     order_entry_gateway(const order_entry_gateway&) = delete;
     order_entry_gateway& operator=(const order_entry_gateway&) = delete;
 
@@ -57,53 +64,63 @@ public:
     ///
     /// Errors:  those of listening: what the kernel says. That the facility is not there is none.
     [[nodiscard]] gyre::io_result<> start() {
-        auto [failed, acceptor] = X::listen(context_, options_.order_entry, {});
+        if (!speaks_websocket && options_.websocket.kind() != gyre::endpoint::family::none)
+            return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
+        auto [failed, order_entry] = door_socket<X>::open(context_, options_.order_entry);
         if (failed) return failed;
-        const auto [unnamed, where] = acceptor.local_endpoint();
-        if (unnamed) return unnamed;
-        order_entry_at_ = where;
-        acceptor_ = std::move(acceptor);
+        auto [refused, websocket] = door_socket<X>::open(context_, options_.websocket);
+        if (refused) return refused;
         running_ = true;
         host_.write_with(this);
-        begin(accept_clients());
+        order_entry_.open(std::move(order_entry));
+        websockets_.open(std::move(websocket));
         begin(keep_link());
         begin(keep_time());
         return {};
     }
 
     /// Where clients connect, once started.
-    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_at_; }
+    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_.at(); }
+    /// Where clients of WebSocket do; nowhere, if there is no such place.
+    [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return websockets_.at(); }
 
     /// How many clients are connected, logged in or not.
-    [[nodiscard]] std::size_t clients() const noexcept { return serving_; }
+    [[nodiscard]] std::size_t clients() const noexcept {
+        return order_entry_.serving() + websockets_.serving();
+    }
     template <class Look>
     void for_each_client(const Look& look) const {
-        connections_.for_each([&look](const connection& each) { look(each.client()); });
+        const auto look_behind = [&look](const auto& each) { look(each.client()); };
+        order_entry_.for_each(look_behind);
+        websockets_.for_each(look_behind);
     }
 
     /// Has everything ended that `start` has begun? Behind `stop`; then this may be destroyed.
-    [[nodiscard]] bool idle() const noexcept { return tasks_ == 0; }
+    [[nodiscard]] bool idle() const noexcept {
+        return tasks_ == 0 && order_entry_.over() && websockets_.over();
+    }
 
     /// No new client is let in; those that are here stay.
     void drain() noexcept {
-        if (acceptor_.is_open()) static_cast<void>(acceptor_.close());
+        order_entry_.close();
+        websockets_.close();
     }
 
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
     void stop() noexcept {
         running_ = false;
-        drain();
         connector_.cancel();
         cut_link();
         tick_.cancel();
-        rest_.cancel();
         pause_.cancel();
-        free_.set();
-        connections_.hang_up();
+        order_entry_.stop();
+        websockets_.stop();
         host_.write_with(nullptr);
     }
 
 private:
+    static constexpr bool speaks_websocket = !std::is_void_v<Websockets>;
+
     void begin(task what) {
         ++tasks_;
         X::launch(context_, count(std::move(what)));
@@ -111,38 +128,6 @@ private:
     task count(task what) {
         co_await std::move(what);
         --tasks_;
-    }
-
-    // ----------------------------------------------------------------------------------------
-    // Clients
-    // ----------------------------------------------------------------------------------------
-
-    task accept_clients() {
-        while (running_ && acceptor_.is_open()) {
-            auto [error, socket] = co_await acceptor_.accept();
-            if (error == gyre::errc::canceled) break;
-            if (error) {  // Out of descriptors, or a client that is gone again.
-                static_cast<void>(
-                    co_await rest_.wait_until(X::now(context_) + options_.timer_tick));
-                continue;
-            }
-            connection* place = connections_.find();
-            while (running_ && place == nullptr) {
-                free_.reset();
-                static_cast<void>(co_await free_.wait());
-                place = connections_.find();
-            }
-            if (!running_) break;
-            place->open(std::move(socket));
-            begin(serve(*place));
-        }
-    }
-
-    task serve(connection& by) {
-        ++serving_;
-        co_await by.serve();
-        --serving_;
-        free_.set();
     }
 
     task keep_time() {
@@ -153,7 +138,7 @@ private:
                 co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
-            tick = connections_.on_tick(tick, now, options_.timer_tick);
+            tick = std::min(order_entry_.on_tick(now), websockets_.on_tick(now));
             host_.on_timer(now);
             end_link_in_time(now);
         }
@@ -236,20 +221,16 @@ private:
     gateway_host& host_;
     gateway_options options_;
     gateway_connections_state<X> shared_;
-    typename X::acceptor acceptor_;
     typename X::connector connector_;
     typename X::stream_socket link_;
     link_framer link_frames_;
     typename X::timer tick_;
-    typename X::timer rest_;
     typename X::timer pause_;  // Between two attempts to connect.
-    typename X::event free_;   // Set whenever a connection becomes free.
     typename X::event link_output_;
     typename X::event link_writer_gone_;
-    connection_pool<connection> connections_;
-    gyre::endpoint order_entry_at_;
+    client_door<X, gateway_connection<X>> order_entry_;
+    typename door_of<X, gateway_connection_over, Websockets>::type websockets_;
     gyre::time_point link_over_since_ = gyre::never;
-    std::size_t serving_ = 0;
     std::size_t tasks_ = 0;
     bool running_ = false;
     bool linked_ = false;  // The link's reader is at work.

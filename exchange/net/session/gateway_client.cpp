@@ -5,7 +5,7 @@
 
 #include <exchange/codec/event_codec.hpp>
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 namespace exchange {
@@ -19,11 +19,9 @@ namespace {
 
 }  // namespace
 
-gateway_client::gateway_client(gateway_host& host, gateway_client_link& to, soup_framer& from,
-                               gyre::time_point now)
+gateway_client::gateway_client(gateway_host& host, gateway_client_link& to, gyre::time_point now)
     : host_{host},
       to_{to},
-      from_{from},
       liveness_{host.options().sessions, now},
       login_deadline_{gyre::deadline_after(now, host.options().sessions.login_within)},
       outbox_{host.options().link.window_bytes + host.options().sessions.outbox_bytes_max},
@@ -38,24 +36,21 @@ gateway_client::~gateway_client() { disconnected(); }
 void gateway_client::take_packets(gyre::time_point now) noexcept {
     host_.note_time(now);
     look();
-    if (!held_.empty()) host_.announce(*this);
+    if (held_) host_.announce(*this);
 }
 
 /// Looks at packets up to one that is for the facility.
 void gateway_client::look() noexcept {
     while (wants_bytes()) {
-        const soup_framed framed = from_.next();
+        const soup_framed framed = to_.next_packet();
         if (framed.ending != soup_ending::none) return end(framed.ending);
         if (!framed.complete) return;
         liveness_.heard(host_.now());
-        const std::span<const std::byte> payload = framed.packet.payload;
-        on_packet(framed.packet,
-                  {payload.data() - soup_header_bytes, payload.size() + soup_header_bytes});
+        on_packet(framed.packet);
     }
 }
 
-void gateway_client::on_packet(const soup_packet& packet,
-                               std::span<const std::byte> framed) noexcept {
+void gateway_client::on_packet(const soup_packet& packet) noexcept {
     const bool silent = phase_ == phase::silent;
     switch (packet.type) {
         case soup_type::login_request:
@@ -65,9 +60,9 @@ void gateway_client::on_packet(const soup_packet& packet,
             if (!packet.payload.empty()) return end(soup_ending::wrong_size);
             return silent ? end(soup_ending::before_login) : void();
         case soup_type::logout_request:
-            return packet.payload.empty() ? on_logout(framed) : end(soup_ending::wrong_size);
+            return packet.payload.empty() ? on_logout(packet) : end(soup_ending::wrong_size);
         case soup_type::unsequenced:
-            return silent ? end(soup_ending::before_login) : on_message(packet.payload, framed);
+            return silent ? end(soup_ending::before_login) : on_message(packet);
         case soup_type::login_accepted:
         case soup_type::login_rejected:
         case soup_type::sequenced:
@@ -110,20 +105,19 @@ void gateway_client::reject() noexcept {
     end(soup_ending::rejected);
 }
 
-void gateway_client::on_logout(std::span<const std::byte> framed) noexcept {
-    if (is_open()) held_ = framed;  // The facility ends the session.
+void gateway_client::on_logout(const soup_packet& packet) noexcept {
+    if (is_open()) held_ = packet;  // The facility ends the session.
     else end(soup_ending::logged_out);
 }
 
-void gateway_client::on_message(std::span<const std::byte> message,
-                                std::span<const std::byte> framed) noexcept {
-    const auto what = is_cancel(message) ? message_class::cancel : message_class::entry;
+void gateway_client::on_message(const soup_packet& packet) noexcept {
+    const auto what = is_cancel(packet.payload) ? message_class::cancel : message_class::entry;
     if (!host_.users().let_through(*user_, what, host_.now())) {
         ++host_.counts().held_back;
-        return refuse(message, decode_error::too_many_messages);
+        return refuse(packet.payload, decode_error::too_many_messages);
     }
-    if (is_open()) held_ = framed;
-    else refuse(message, decode_error::exchange_unreachable);
+    if (is_open()) held_ = packet;
+    else refuse(packet.payload, decode_error::exchange_unreachable);
 }
 
 /// Answers a message that goes no further.
@@ -138,20 +132,23 @@ void gateway_client::refuse(std::span<const std::byte> message, decode_error why
 link_pull gateway_client::pull(std::span<std::byte> room) noexcept {
     link_pull made;
     pulling_ = true;
-    for (; !held_.empty(); look()) {
-        if (held_.size() > room.size() - made.bytes) {
+    for (; held_; look()) {
+        const std::span<const std::byte> payload = held_->payload;
+        const std::span<std::byte> free = room.subspan(made.bytes);
+        if (soup_header_bytes + payload.size() > free.size()) {
             made.more = true;
             break;
         }
-        std::memcpy(room.data() + made.bytes, held_.data(), held_.size());
-        made.bytes += held_.size();
+        write_soup_header(free.first<soup_header_bytes>(), held_->type, payload.size());
+        std::ranges::copy(payload, free.subspan(soup_header_bytes).begin());
+        made.bytes += soup_header_bytes + payload.size();
         ++host_.counts().forwarded;
-        held_ = {};
+        held_.reset();
     }
     pulling_ = false;
     made.over = over();
     made.why = ending_;
-    if (held_.empty()) to_.may_read();
+    if (!held_) to_.may_read();
     return made;
 }
 
@@ -245,11 +242,9 @@ void gateway_client::channel_lost(std::uint32_t in_flight) noexcept {
     if (in_flight > 0) return end(soup_ending::link_lost);
     if (phase_ == phase::in) {
         patient_until_ = gyre::deadline_after(host_.now(), host_.options().grace);
-        if (!held_.empty()) {
-            const std::span<const std::byte> packet = std::exchange(held_, {});
-            if (static_cast<soup_type>(packet[2]) == soup_type::logout_request)
-                return end(soup_ending::logged_out);
-            refuse(packet.subspan(soup_header_bytes), decode_error::exchange_unreachable);
+        if (const std::optional<soup_packet> packet = std::exchange(held_, {})) {
+            if (packet->type == soup_type::logout_request) return end(soup_ending::logged_out);
+            refuse(packet->payload, decode_error::exchange_unreachable);
         }
     }
     if (over()) return;
@@ -269,7 +264,6 @@ void gateway_client::leave_unless_of(const soup_session& life) noexcept {
 // ---------------------------------------------------------------------------------------------
 
 void gateway_client::sent(std::size_t size, gyre::time_point now) noexcept {
-    if (size == 0) return;
     liveness_.sent(now);
     progress_at_ = now;
     outbox_.sent(size);
@@ -347,7 +341,7 @@ void gateway_client::leave_lists() noexcept {
     phase_ = phase::over;
     pending_ = false;
     refuse_at_ = patient_until_ = gyre::never;
-    held_ = {};
+    held_.reset();
     gyre::list_link<waiting_login>::unlink();
     gyre::list_link<gateway_client>::unlink();
     if (is_open() && !pulling_) host_.close_channel(*this, ending_);

@@ -14,13 +14,15 @@
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/net/application/gateway_host.hpp>
 
-#include <algorithm>
+#include <optional>
 
 namespace exchange {
 
 /// What a client asks of the connection that it stands on.
 class gateway_client_link {
 public:
+    /// The next of the packets that are here: as a frame_transport has it.
+    [[nodiscard]] virtual soup_framed next_packet() noexcept = 0;
     /// There is something to write. May be said again.
     virtual void has_output() noexcept = 0;
     /// The reader may go on, or need not any more: see `gateway_client::wants_bytes`.
@@ -40,9 +42,7 @@ class gateway_client final : public link_channel,
 public:
     /// @param  host  Borrowed; outlives this.
     /// @param  to    Borrowed; outlives this.
-    /// @param  from  Where its packets are. Borrowed; outlives this.
-    gateway_client(gateway_host& host, gateway_client_link& to, soup_framer& from,
-                   gyre::time_point now);
+    gateway_client(gateway_host& host, gateway_client_link& to, gyre::time_point now);
     gateway_client(const gateway_client&) = delete;
     gateway_client& operator=(const gateway_client&) = delete;
     ~gateway_client();
@@ -53,11 +53,12 @@ public:
     void take_packets(gyre::time_point now) noexcept;
     /// Is the reader to read? Not while a login is under way, or a packet waits for the link.
     [[nodiscard]] bool wants_bytes() const noexcept {
-        return held_.empty() && (phase_ == phase::silent || phase_ == phase::in) && !pending_;
+        return !held_ && (phase_ == phase::silent || phase_ == phase::in) && !pending_;
     }
     void on_timer(gyre::time_point now) noexcept;
     /// What is to be written. Stays valid until it is `sent`.
     [[nodiscard]] std::span<const std::byte> output() noexcept { return outbox_.offer(); }
+    /// @param  size  How much of it was taken; none of it, where a transport has written what it took before.
     void sent(std::size_t size, gyre::time_point now) noexcept;
     /// The connection is gone.
     void disconnected() noexcept;
@@ -100,10 +101,10 @@ private:
     void check_login(gyre::time_point now) noexcept override;
 
     void look() noexcept;
-    void on_packet(const soup_packet& packet, std::span<const std::byte> framed) noexcept;
+    void on_packet(const soup_packet& packet) noexcept;
     void on_login(std::span<const std::byte> payload) noexcept;
-    void on_message(std::span<const std::byte> message, std::span<const std::byte> framed) noexcept;
-    void on_logout(std::span<const std::byte> framed) noexcept;
+    void on_message(const soup_packet& packet) noexcept;
+    void on_logout(const soup_packet& packet) noexcept;
 
     /// Whether a packet of the facility is to be passed on.
     enum class verdict : std::uint8_t { pass, drop, wrong };
@@ -121,18 +122,17 @@ private:
 
     gateway_host& host_;
     gateway_client_link& to_;
-    soup_framer& from_;
     soup_liveness liveness_;
     gyre::time_point login_deadline_;
     soup_outbox outbox_;
     soup_login login_;
     gateway_users::known* user_ = nullptr;
-    soup_session life_;                  // Of the stream that it is told, once it is in.
-    std::uint64_t next_ = 0;             // Of that stream.
-    std::span<const std::byte> held_{};  // A packet for the facility; it stands in `from_`.
-    std::size_t of_facility_ = 0;        // Bytes that wait to be written, of the facility's
-    std::size_t own_ = 0;                // and of ours. Together, all that waits.
-    gyre::time_point progress_at_;       // When the client last took something, or had all.
+    soup_session life_;                // Of the stream that it is told, once it is in.
+    std::uint64_t next_ = 0;           // Of that stream.
+    std::optional<soup_packet> held_;  // For the facility; the transport has its bytes.
+    std::size_t of_facility_ = 0;      // Bytes that wait to be written, of the facility's
+    std::size_t own_ = 0;              // and of ours. Together, all that waits.
+    gyre::time_point progress_at_;     // When the client last took something, or had all.
     gyre::time_point refuse_at_ = gyre::never;
     gyre::time_point patient_until_ = gyre::never;  // Without an answer of the facility.
     phase phase_ = phase::silent;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The two coroutines of a gateway's client: one reads, one writes.
+// The two coroutines of a gateway's client, whatever carries its packets: one reads, one writes.
 //
 // gateway_client.hpp decides; this waits. Neither waits for another client: the reader for the link at most,
 // the writer for its own client.
 #pragma once
 
 #include <exchange/net/session/gateway_client.hpp>
+#include <exchange/net/transport/frame_transport.hpp>
 #include <exchange/net/transport/packet_stream.hpp>
 
 #include <algorithm>
@@ -20,23 +21,26 @@ template <executor_traits X>
 struct gateway_connections_state {
     typename X::context& context;
     gateway_host& host;
-    soup_framer_options framing;
+    transport_options transports;
     gyre::duration linger;
 };
 
 /// @tparam  X          A side of the seam.
-/// @tparam  Transport  What carries SoupBinTCP packets: `packet_stream<X>`, or what has its members.
+/// @tparam  Transport  What carries its packets.
 ///
 /// Threads:  that of its context.
 /// Cost:     Serves one connection after the other; the buffers are taken for each anew.
-template <executor_traits X, class Transport = packet_stream<X>>
+template <executor_traits X, frame_transport<X> Transport = packet_stream<X>>
 class gateway_connection final : public gateway_client_link {
+    static_assert(Transport::reliable && Transport::ordered,
+                  "a session counts the messages of its connection");
+
 public:
     using task = typename X::template task<void>;
 
     /// @param  shared  Borrowed; outlives this.
     explicit gateway_connection(gateway_connections_state<X>& shared)
-        : shared_{shared}, packets_{shared.framing} {}
+        : shared_{shared}, packets_{shared.transports} {}
     gateway_connection(const gateway_connection&) = delete;
     gateway_connection& operator=(const gateway_connection&) = delete;
 
@@ -44,9 +48,9 @@ public:
     void open(typename X::stream_socket socket) {
         packets_.open(std::move(socket));
         accepted_at_ = X::now(shared_.context);
-        client_.emplace(shared_.host, *this, packets_.framer(), accepted_at_);
+        client_.emplace(shared_.host, *this, accepted_at_);
         over_since_ = gyre::never;
-        finished_ = broken_ = false;
+        finished_ = broken_ = end_said_ = false;
         has_output_.reset();
         may_read_.reset();
         writer_gone_.reset();
@@ -95,6 +99,7 @@ public:
     }
 
 private:
+    [[nodiscard]] soup_framed next_packet() noexcept override { return packets_.next(); }
     void has_output() noexcept override { has_output_.set(); }
     void may_read() noexcept override { may_read_.set(); }
     [[nodiscard]] gyre::endpoint peer() const noexcept override { return packets_.peer(); }
@@ -102,7 +107,8 @@ private:
     task read() {
         while (!client_->over() && !broken_) {
             client_->take_packets(X::now(shared_.context));
-            if (client_->over()) break;
+            if (packets_.owes()) has_output_.set();
+            if (client_->over() || packets_.ended()) break;
             if (client_->wants_bytes()) {
                 const auto [error, size] = co_await packets_.receive();
                 if (error) break;
@@ -123,32 +129,35 @@ private:
                 more = note_output(error, size);
             }
             if (finished_) break;
-            if (client_->over()) packets_.finish();  // It reads the end behind our last words.
         }
         writer_gone_.set();
     }
 
     [[nodiscard]] bool take_output() noexcept {
+        if (broken_) return false;
         output_.clear();
-        if (!broken_) output_.add(client_->output());
-        return output_.size() > 0;
+        output_.add(client_->output());
+        if (packets_.ready(output_)) return true;
+        if (!client_->over() || std::exchange(end_said_, true)) return false;
+        packets_.finish(client_->ending());  // It reads the end behind our last words.
+        return packets_.ready(output_);
     }
     [[nodiscard]] bool note_output(const gyre::error& error, std::size_t size) noexcept {
         if (error) {
             hang_up();
             return false;
         }
-        client_->sent(size, X::now(shared_.context));
+        client_->sent(packets_.sent(size), X::now(shared_.context));
         return take_output();
     }
 
     /// Lets the client read our last words: what it still sends is dropped until it closes, or for as long
     /// as `on_timer` allows. Closing at once would reset the connection, and destroy them.
     task wait_for_the_end() {
-        packets_.finish();
         for (;;) {
             const auto [error, size] = co_await packets_.discard();
             if (error) co_return;
+            packets_.discarded(size);
         }
     }
 
@@ -163,6 +172,11 @@ private:
     gyre::time_point over_since_ = gyre::never;
     bool finished_ = false;  // The reader is done, and the writer shall be.
     bool broken_ = false;    // Nothing can be written, or shall be.
+    bool end_said_ = false;  // The transport was told that nothing follows.
 };
+
+/// As an argument of templates, which takes no constraints.
+template <class X, class Transport>
+using gateway_connection_over = gateway_connection<X, Transport>;
 
 }  // namespace exchange

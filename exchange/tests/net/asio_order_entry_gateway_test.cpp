@@ -33,6 +33,9 @@ TEST_CASE("asio gateway: bytes that are no frames end their link, and no other")
 TEST_CASE("asio gateway: a client that breaks the protocol ends, and no other") {
     laws::a_client_that_breaks_the_protocol_ends_and_no_other();
 }
+TEST_CASE("asio gateway: a packet that is too long ends its client, and no other") {
+    laws::a_packet_that_is_too_long_ends_its_client_and_no_other();
+}
 TEST_CASE("asio gateway: the day ends in order") { laws::the_day_ends_in_order(); }
 TEST_CASE("asio gateway: a thousand clients trade over one link") {
     laws::a_thousand_clients_trade_over_one_link();

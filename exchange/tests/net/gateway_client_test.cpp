@@ -475,14 +475,16 @@ TEST_CASE("packets out of phase end a client's session with the reason, and no o
             client_of_gateway& a = it.clients.emplace_back(it.gateway, login_of("alice"));
             a.connect();
             if (logged_in) it.carry();
-            soup_framer framer;
             gateway_client* const served = &*a.served;
-            struct deaf final : gateway_client_link {
+            struct connection_of_stranger final : gateway_client_link {
+                [[nodiscard]] soup_framed next_packet() noexcept override { return framer.next(); }
                 void has_output() noexcept override {}
                 void may_read() noexcept override {}
-            } none;
+
+                soup_framer framer;
+            } its;
             std::optional<gateway_client> stranger;
-            if (!logged_in) stranger.emplace(it.gateway, none, framer, day_start);
+            if (!logged_in) stranger.emplace(it.gateway, its, day_start);
             gateway_client& judged = logged_in ? *served : *stranger;
             for (const auto& [type, payload] : said) {
                 std::vector<std::byte> packet(soup_header_bytes);
@@ -492,8 +494,8 @@ TEST_CASE("packets out of phase end a client's session with the reason, and no o
                 packet.insert(packet.end(), data.begin(), data.end());
                 if (logged_in) a.inject(packet);
                 else {
-                    std::copy(packet.begin(), packet.end(), framer.space().begin());
-                    framer.received(packet.size());
+                    std::copy(packet.begin(), packet.end(), its.framer.space().begin());
+                    its.framer.received(packet.size());
                 }
             }
             judged.take_packets(day_start);

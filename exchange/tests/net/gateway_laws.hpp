@@ -24,7 +24,8 @@
 
 namespace exchange::testing {
 
-template <class Side>
+/// @tparam  Gateway  An order_entry_gateway, or what has its members.
+template <class Side, class Gateway = order_entry_gateway<typename Side::traits>>
 struct gateway_law {
     using X = typename Side::traits;
     using context = typename X::context;
@@ -101,7 +102,7 @@ struct gateway_law {
         }
 
         gateway_host host;
-        order_entry_gateway<X> gateway;
+        Gateway gateway;
     };
 
     struct scene {
@@ -393,24 +394,23 @@ struct gateway_law {
 
     static void a_client_that_breaks_the_protocol_ends_and_no_other() {
         hold([](scene& it) -> task {
-            trader<X> b{it.on, it.client("bob")};
-            co_await b.in();
             raw_client<X> hostile{it.on};
-            co_await hostile.connect(it.order_entry);
             hostile.log_in("alice");
             hostile.say(limit(client_sequence{1}, order_side::buy, 100, 5));
+            hostile.log_in("alice");
+            co_await end_alone(it, hostile, soup_ending::second_login);
+        });
+    }
+
+    /// Of transports that tell the session of it.
+    static void a_packet_that_is_too_long_ends_its_client_and_no_other() {
+        hold([](scene& it) -> task {
+            raw_client<X> hostile{it.on};
+            hostile.log_in("alice");
             const std::array<std::byte, 3> oversized{std::byte{0xff}, std::byte{0xff},
                                                      std::byte{'U'}};
             hostile.say_bytes(oversized);
-            co_await hostile.write();
-            co_await hostile.hear_the_end();
-            CHECK(hostile.last_words() == describe(soup_ending::oversized_packet));
-            b.send(limit(client_sequence{1}, order_side::sell, 110, 5));
-            co_await b.heard_at_least(1);
-            CHECK(b.disconnects == 0);
-            co_await hostile.leave();
-            b.client.stop();
-            co_await b.gone();
+            co_await end_alone(it, hostile, soup_ending::oversized_packet);
         });
     }
 
@@ -468,6 +468,22 @@ private:
         co_await body(it);
         it.close();
         ended = true;
+    }
+
+    /// What `hostile` has to say ends its session and leaves that of another client as it is.
+    static task end_alone(scene& it, raw_client<X>& hostile, soup_ending why) {
+        trader<X> b{it.on, it.client("bob")};
+        co_await b.in();
+        co_await hostile.connect(it.order_entry);
+        co_await hostile.write();
+        co_await hostile.hear_the_end();
+        CHECK(hostile.last_words() == describe(why));
+        b.send(limit(client_sequence{1}, order_side::sell, 110, 5));
+        co_await b.heard_at_least(1);
+        CHECK(b.disconnects == 0);
+        co_await hostile.leave();
+        b.client.stop();
+        co_await b.gone();
     }
 
     static task leave(trader<X>& a, trader<X>& b) {

@@ -66,7 +66,7 @@ public:
         served.reset();
         to_gateway_.reset();
         to_client_.reset();
-        served.emplace(gateway_, *this, to_gateway_, now);
+        served.emplace(gateway_, *this, now);
         machine.connect(now);
     }
     void disconnect() {
@@ -125,6 +125,7 @@ public:
     bool reads = true;
 
 private:
+    [[nodiscard]] soup_framed next_packet() noexcept override { return to_gateway_.next(); }
     void has_output() noexcept override {}
     void may_read() noexcept override {}
 
