@@ -2,7 +2,9 @@
 //
 // The facility on gyre's coroutines, over io_uring or epoll.
 #include <exchange/bin/run_facility.hpp>
+#include <exchange/bin/websocket_choice.hpp>
 #include <exchange/net/gyre/traits.hpp>
+#include <exchange/net/transport/websocket_packets.hpp>
 
 namespace exchange {
 
@@ -16,7 +18,7 @@ int run_on_gyre(const config& how) {
                      std::string{describe(how.backend)}.c_str(), refused.message().c_str());
         return 1;
     }
-    using facility = facility_with_websockets<gyre_traits, websocket_packets<gyre_traits>>;
+    using facility = matching_facility<gyre_traits, if_spoken<websocket_packets<gyre_traits>>>;
     return facility_program<gyre_traits, facility>{context, how}.run();
 }
 

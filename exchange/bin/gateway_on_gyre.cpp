@@ -2,7 +2,9 @@
 //
 // The gateway on gyre's coroutines, over io_uring or epoll.
 #include <exchange/bin/run_gateway.hpp>
+#include <exchange/bin/websocket_choice.hpp>
 #include <exchange/net/gyre/traits.hpp>
+#include <exchange/net/transport/websocket_packets.hpp>
 
 namespace exchange {
 
@@ -16,7 +18,8 @@ int run_gateway_on_gyre(const gateway_config& how) {
                      std::string{describe(how.backend)}.c_str(), refused.message().c_str());
         return 1;
     }
-    return gateway_program<gyre_traits>{context, how}.run();
+    using gateway = order_entry_gateway<gyre_traits, if_spoken<websocket_packets<gyre_traits>>>;
+    return gateway_program<gyre_traits, gateway>{context, how}.run();
 }
 
 }  // namespace exchange

@@ -119,10 +119,16 @@ int main(int count, char** arguments) {
         if (found) reading.value.backend = *found;
         else reading.errors.push_back({"--backend", "expected one of " + all_backends()});
     }
-    if (reading.value.backend == facility_backend::asio_callback &&
-        reading.value.facility.gateways.wanted())
-        reading.errors.push_back(
-            {"gateways", "expected none, since the pipeline of callbacks lets no gateways in"});
+    if (reading.value.backend == facility_backend::asio_callback) {
+        const facility_options& doors = reading.value.facility;
+        if (doors.gateways.wanted())
+            reading.errors.push_back(
+                {"gateways", "expected none, since the pipeline of callbacks lets no gateways in"});
+        if (doors.websocket.kind() != gyre::endpoint::family::none)
+            reading.errors.push_back(
+                {"order_entry.websocket_at",
+                 "expected none, since the pipeline of callbacks speaks none"});
+    }
     if (!reading.errors.empty()) return complain(path, reading.errors);
     const memory_check memory = check_memory(reading.value);
     if (memory.error) return complain(path, {*memory.error});

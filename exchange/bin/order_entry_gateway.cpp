@@ -21,9 +21,10 @@ namespace {
 constexpr const char* about = R"(Runs an order entry gateway until SIGTERM or SIGINT.
 
 When clients may come it prints `ready: order entry ADDRESS, facility ADDRESS, backend
-NAME`, whether or not the facility is there: until it is, logins wait. The first signal
-lets clients leave, a second one ends the process at once. SIGQUIT tells who is there and,
-on gyre, what every coroutine waits for.
+NAME`, and behind that `, websocket ADDRESS` where clients of WebSocket may, whether or not
+the facility is there: until it is, logins wait. The first signal lets clients leave, a
+second one ends the process at once. SIGQUIT tells who is there and, on gyre, what every
+coroutine waits for.
 
 A gateway keeps nothing: a client that comes again, to this one or to another, goes on
 where it was.)";
@@ -77,8 +78,7 @@ int main(int count, char** arguments) {
     if (reading.open_to_others)
         std::fprintf(stderr, "order_entry_gateway: warning: others than you can read %s\n",
                      reading.value.credentials_file.c_str());
-    constexpr std::uint64_t others = 64;
-    if (const auto error = allow_descriptors(reading.value.gateway.connections_max + others))
+    if (const auto error = allow_descriptors(descriptors_needed(reading.value)))
         return complain(path, {*error});
     if (only_check) {
         std::printf("%s: in order\n", path.c_str());

@@ -10,7 +10,6 @@
 #include <exchange/management/config.hpp>
 #include <exchange/net/application/life_name.hpp>
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/net/transport/websocket_packets.hpp>
 
 #include <gyre/base/build.hpp>
 #include <gyre/coro/task_dump.hpp>
@@ -23,16 +22,9 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 namespace exchange {
-
-/// One with a second door, if `Packets` can be had in this build.
-template <executor_traits X, class Packets>
-using facility_with_websockets =
-    std::conditional_t<EXCHANGE_WITH_WEBSOCKET != 0, matching_facility<X, Packets>,
-                       matching_facility<X>>;
 
 /// @tparam  X         A side of the seam.
 /// @tparam  Facility  A matching_facility, or what has its members.

@@ -23,8 +23,9 @@
 
 namespace exchange {
 
-/// @tparam  X  A side of the seam.
-template <executor_traits X>
+/// @tparam  X        A side of the seam.
+/// @tparam  Gateway  An order_entry_gateway.
+template <executor_traits X, class Gateway>
 class gateway_program {
 public:
     using task = typename X::template task<void>;
@@ -47,10 +48,13 @@ public:
         if (!opened.ok()) return cannot_begin("watch signals", opened.error());
         signals_ = opened.take();
         if (const gyre::error failed = start()) return cannot_begin("listen", failed);
-        std::printf("ready: order entry %s, facility %s, backend %s\n",
+        std::printf("ready: order entry %s, facility %s, backend %s",
                     gateway_.order_entry().to_string().c_str(),
                     how_.gateway.facility.to_string().c_str(),
                     std::string{describe(how_.backend)}.c_str());
+        if (gateway_.websocket().kind() != gyre::endpoint::family::none)
+            std::printf(", websocket %s", gateway_.websocket().to_string().c_str());
+        std::puts("");
         std::fflush(stdout);
         X::launch(context_, obey_signals());
         context_.run();
@@ -142,7 +146,7 @@ private:
     typename X::context& context_;
     const gateway_config& how_;
     gateway_host host_;
-    order_entry_gateway<X> gateway_;
+    Gateway gateway_;
     typename X::signal_set signals_;
     typename X::timer pause_;
 };

@@ -64,12 +64,7 @@ void read_cpu(json_section& in, config& into) {
 
 void read_order_entry(json_section& in, config& into) {
     if (in.needs("at")) in.read_endpoint("at", into.facility.order_entry);
-    in.read_endpoint("websocket_at", into.facility.websocket);
-    std::string origin;
-    in.read_string("websocket_origin", origin);
-    if (!origin.empty()) into.facility.websockets.origins = {origin};
-    in.read("websocket_unsent_bytes_max", into.facility.websockets.unsent_bytes_max,
-            websocket_bytes);
+    read_websockets(in, into.facility.websocket, into.facility.websockets);
     into.connections_max_given = in.has("connections_max");
     in.read("connections_max", into.facility.connections_max, connections);
     in.read("participants_max", into.participants_max, {1, 60'000});
@@ -328,6 +323,14 @@ void check_opening(const config& it, std::vector<config_error>& errors) {
 }
 
 }  // namespace
+
+void read_websockets(json_section& in, gyre::endpoint& at, websocket_options& into) {
+    in.read_endpoint("websocket_at", at);
+    std::string origin;
+    in.read_string("websocket_origin", origin);
+    if (!origin.empty()) into.origins = {origin};
+    in.read("websocket_unsent_bytes_max", into.unsent_bytes_max, websocket_bytes);
+}
 
 std::string_view describe(facility_backend backend) noexcept {
     for (const backend_name& each : backend_names)

@@ -20,6 +20,8 @@
 
 namespace exchange {
 
+class json_section;
+
 /// Whose coroutines or handlers, and which interface of the kernel, carry the facility.
 enum class facility_backend : std::uint8_t {
     gyre_uring,
@@ -103,5 +105,10 @@ template <class Command, class Id>
     }
     return nullptr;
 }
+
+/// Reads what a section `order_entry`, a facility's or a gateway's, says of clients of WebSocket.
+///
+/// @param  at  Where they connect: as it was, if the section names no place.
+void read_websockets(json_section& in, gyre::endpoint& at, websocket_options& into);
 
 }  // namespace exchange

@@ -14,13 +14,22 @@ namespace {
 // Of sockets, loop, files and the three of every process, with room for what a library opens.
 constexpr std::uint64_t others = 64;
 
+/// Of clients, at each door.
+template <class Options>
+std::uint64_t connections(const Options& it) noexcept {
+    const bool websockets = it.websocket.kind() != gyre::endpoint::family::none;
+    return it.connections_max * (websockets ? 2 : 1);
+}
+
 }  // namespace
 
 std::uint64_t descriptors_needed(const config& of) noexcept {
-    const facility_options& it = of.facility;
-    const bool websockets = it.websocket.kind() != gyre::endpoint::family::none;
-    return it.connections_max * (websockets ? 2 : 1) +
-           (it.gateways.wanted() ? it.gateways.links_max : 0) + others;
+    const gateway_access& gateways = of.facility.gateways;
+    return connections(of.facility) + (gateways.wanted() ? gateways.links_max : 0) + others;
+}
+
+std::uint64_t descriptors_needed(const gateway_config& of) noexcept {
+    return connections(of.gateway) + others;
 }
 
 std::optional<config_error> allow_descriptors(std::uint64_t needed) {
@@ -30,7 +39,7 @@ std::optional<config_error> allow_descriptors(std::uint64_t needed) {
     limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min(most, needed));
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && most >= needed) return std::nullopt;
     return config_error{"order_entry.connections_max",
-                        "expected less: the facility may have " + std::to_string(needed) +
+                        "expected less: the process may have " + std::to_string(needed) +
                             " descriptors open, and a limit of the process (ulimit -Hn) allows " +
                             std::to_string(most)};
 }

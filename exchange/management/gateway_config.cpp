@@ -26,6 +26,7 @@ void read_rates(json_section& in, gateway_rates& into) {
 
 void read_order_entry(json_section& in, gateway_config& into) {
     if (in.needs("at")) in.read_endpoint("at", into.gateway.order_entry);
+    read_websockets(in, into.gateway.websocket, into.gateway.websockets);
     in.read("connections_max", into.gateway.connections_max, {2, 0xffff});
     in.read("window_bytes", into.host.link.window_bytes, {link_window_bytes_min, 1 << 24});
 }
@@ -122,7 +123,9 @@ gateway_config_reading read_gateway_config(std::string_view text, const std::str
     if (top.needs("credentials_file"))
         top.read_path("credentials_file", it.credentials_file, folder);
     top.finish();
-    it.host.link.channels_max = static_cast<std::uint32_t>(it.gateway.connections_max);
+    const bool websockets = it.gateway.websocket.kind() != gyre::endpoint::family::none;
+    it.host.link.channels_max =
+        static_cast<std::uint32_t>(it.gateway.connections_max * (websockets ? 2 : 1));
     return made;
 }
 

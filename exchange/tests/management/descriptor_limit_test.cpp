@@ -23,6 +23,15 @@ TEST_CASE("each connection needs a descriptor, and the facility some beside them
     CHECK(descriptors_needed(it) == few + 2'105);
 }
 
+TEST_CASE("a gateway needs a descriptor for each client at each door, and some beside them") {
+    gateway_config it;
+    it.gateway.connections_max = 100;
+    const std::uint64_t few = descriptors_needed(it);
+    CHECK(few > 100);
+    it.gateway.websocket = {gyre::ipv4::loopback(), 7014};
+    CHECK(descriptors_needed(it) == few + 100);
+}
+
 TEST_CASE(
     "the limit is raised as far as needed and never lowered, and what cannot be had is told") {
     rlimit before{};

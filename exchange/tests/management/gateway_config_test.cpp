@@ -17,7 +17,7 @@ namespace {
 
 std::string minimal(const std::string& more = "") {
     return R"({"order_entry": {"at": "127.0.0.1:0"},
-               "facility": {"at": "127.0.0.1:7004", "name": "gw1"},
+               "facility": {"at": "127.0.0.1:7005", "name": "gw1"},
                "credentials_file": "secrets.json")" +
            more + "}";
 }
@@ -100,6 +100,26 @@ TEST_CASE("a gateway's configuration says where it is, what it may and how long 
     CHECK(it.host.users.accounts[0].rates.entries.per_second_max == 10);
     CHECK(it.host.users.accounts[0].rates.entries.burst_max == 20);
     CHECK(it.credentials_file == "/etc/gateway/secrets.json");
+}
+
+TEST_CASE(
+    "a gateway has a place for WebSockets if one is named, and a channel for each of their "
+    "clients") {
+    const auto with = [](const std::string& more) {
+        return read_gateway_config(
+            R"({"order_entry": {"at": "127.0.0.1:7011", "connections_max": 99)" + more +
+            R"(}, "facility": {"at": "127.0.0.1:1", "name": "g"}, "credentials_file": "x"})");
+    };
+    CHECK(with("").value.gateway.websocket.kind() == gyre::endpoint::family::none);
+
+    const gateway_config_reading read = with(
+        R"(, "websocket_at": "127.0.0.1:7014", "websocket_origin": "https://trading.example")");
+
+    CHECK_MESSAGE(read.errors.empty(), all_messages(read));
+    CHECK(read.value.gateway.websocket.to_string() == "127.0.0.1:7014");
+    CHECK(read.value.gateway.websockets.origins ==
+          std::vector<std::string>{"https://trading.example"});
+    CHECK(read.value.host.link.channels_max == 198);
 }
 
 TEST_CASE("everything that is wrong with a gateway's configuration is named by its place") {

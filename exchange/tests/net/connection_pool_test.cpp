@@ -3,7 +3,7 @@
 // Who has to make room when all connections are taken.
 #include <exchange/net/application/connection_pool.hpp>
 
-#include <exchange/tests/net/venue_with_two_traders.hpp>
+#include <exchange/tests/net/socketless_client.hpp>
 
 #include <doctest/doctest.h>
 

@@ -378,7 +378,7 @@ TEST_CASE("descriptors that a limit of the process forbids are missed before the
     const auto [status, text] = with_limits("ulimit -n 2000");
     CHECK(status == 2);
     CHECK_MESSAGE(text.starts_with(crowded.path() + ": order_entry.connections_max: expected less: "
-                                                    "the facility may have 2064 descriptors open"),
+                                                    "the process may have 2064 descriptors open"),
                   text);
     // Of the soft limit it is its own master.
     CHECK(with_limits("ulimit -Sn 100").status == 0);

@@ -90,5 +90,6 @@ TEST_CASE("a facility that speaks no WebSocket does not begin where it is to") {
     const written_config config{sample_text(with_websockets)};
     const auto [status, text] =
         outcome_of(EXCHANGE_MATCHING_FACILITY, {config.path(), "--backend", "asio_callback"});
-    CHECK(status == 1);
+    CHECK(status == 2);
+    CHECK_MESSAGE(text.find("order_entry.websocket_at: expected none") != std::string::npos, text);
 }
