@@ -2,6 +2,7 @@
 //
 // A facility as a process that lets clients of WebSocket in beside those of TCP.
 #include <exchange/tests/net/trader.hpp>
+#include <exchange/tests/net/venue_with_two_traders.hpp>
 #include <exchange/tests/net/websocket_side.hpp>
 #include <exchange/tests/programs/running_exchange.hpp>
 
@@ -40,7 +41,7 @@ std::string websocket_of(const running_exchange& exchange) {
 }
 
 /// Three clients, each over a transport of its own, in one market.
-task<> trade(gyre::io_context& on, const running_exchange& exchange) {
+task<> trade_with_each_other(gyre::io_context& on, const running_exchange& exchange) {
     const std::string websocket = websocket_of(exchange);
     trader<over_websocket<gyre_traits, session_format::json>> a{on, client_at(websocket, "alice")};
     trader<over_websocket<gyre_traits, session_format::sbe>> b{on, client_at(websocket, "bob")};
@@ -77,7 +78,7 @@ TEST_CASE("clients over WebSocket, as JSON, and over TCP trade with each other, 
         CAPTURE(backend);
         running_exchange exchange{backend, with_websockets};
         gyre::io_context on;
-        gyre::launch(on, trade(on, exchange), gyre::or_terminate{});
+        gyre::launch(on, trade_with_each_other(on, exchange), gyre::or_terminate{});
         on.run();
         exchange.facility().send(SIGTERM);
         CHECK(exchange.facility().wait() == 0);
