@@ -21,7 +21,7 @@ namespace {
 constexpr std::array schemas{&order_entry::json_schema, &administration::json_schema,
                              &market_data::json_schema};
 
-json_message_type find_json_message(std::uint16_t schema, std::uint16_t number) noexcept {
+json_message_type find_numbered(std::uint16_t schema, std::uint16_t number) noexcept {
     for (const schema_tables::schema* const each : schemas) {
         if (each->number != schema) continue;
         const auto found =
@@ -123,7 +123,7 @@ bool write_json_message(json_writer& to, std::span<const std::byte> message,
                         std::uint64_t sequence) noexcept {
     if (message.size() < sbe::header_bytes) return false;
     const sbe::message_header header = sbe::load_header(message.first<sbe::header_bytes>());
-    const json_message_type type = find_json_message(header.schema_id, header.template_id);
+    const json_message_type type = find_numbered(header.schema_id, header.template_id);
     const auto body = message.subspan(sbe::header_bytes);
     if (type.message == nullptr || body.size() < header.block_length) return false;
     to.begin_object();
