@@ -142,8 +142,8 @@ private:
     /// May the order meet others of its own account or group?
     [[nodiscard]] bool has_own_ahead(const order& it) const noexcept;
     void execute(market& in, order& taker, order_index maker) noexcept;
-    /// Of a resting order, which leaves its level if it shows nothing any more. It keeps its place in the slab
-    /// until `finish_fill`.
+    /// Of a resting order, which leaves its level if it shows nothing any more. It keeps its place in the
+    /// slab until `finish_fill`.
     void fill_resting(market& in, order_index index, contracts quantity) noexcept;
     /// Behind what was told of its fill: the next part of it is shown, or nothing is left.
     void finish_fill(market& in, order_index index) noexcept;

@@ -270,8 +270,8 @@ price_ticks model::reach_of(const model_order& it) const {
     return std::max(it.terms.price, reference - collar);
 }
 
-// Trades what it can where orders trade on arrival, and interrupts the market if it would trade farther. False,
-// and nothing was traded, if that is less than it wants at least.
+// Trades what it can where orders trade on arrival, and interrupts the market if it would trade farther.
+// False, and nothing was traded, if that is less than it wants at least.
 bool model::trade_on_arrival(model_order& it, contracts least) {
     const instrument_id in = it.terms.instrument;
     if (is_in_auction(markets_.at(in))) return least == 0;
