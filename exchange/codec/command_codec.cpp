@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What can be told from bytes that were refused: see command_codec.hpp.
+// What can be told from bytes that are not carried out, or not yet: see command_codec.hpp.
 #include <exchange/codec/command_codec.hpp>
+
+#include <exchange/codec/mass_quote_codec.hpp>
+
+#include <algorithm>
 
 namespace exchange {
 
@@ -12,13 +16,20 @@ bool is_cancel(std::span<const std::byte> bytes) noexcept {
     if (header.template_id == order_entry::cancel_order_reader::template_id ||
         header.template_id == order_entry::cancel_orders_reader::template_id)
         return true;
-    if (header.template_id != order_entry::enter_quote_reader::template_id) return false;
     bool cancels = false;
-    const auto look = [&cancels](const auto& it) {
-        if constexpr (requires { it.bid_quantity; })
-            cancels = it.bid_quantity == 0 && it.ask_quantity == 0;
+    const auto quotes_nothing = [](const auto& it) {
+        return it.bid_quantity == 0 && it.ask_quantity == 0;
     };
-    static_cast<void>(decode_client_command(bytes, session_id::none, look));
+    const auto look = [&](const auto& it) {
+        if constexpr (requires { it.bid_quantity; }) cancels = quotes_nothing(it);
+    };
+    const auto look_at_all = [&](const enter_quotes& it) {
+        cancels = std::all_of(it.entries.begin(), it.entries.begin() + it.count, quotes_nothing);
+    };
+    if (header.template_id == order_entry::enter_quote_reader::template_id)
+        static_cast<void>(decode_client_command(bytes, session_id::none, look));
+    if (header.template_id == order_entry::enter_quotes_reader::template_id)
+        static_cast<void>(decode_mass_quote(bytes, look_at_all));
     return cancels;
 }
 

@@ -118,8 +118,8 @@ constexpr decode_fault decode_operator_command(std::span<const std::byte> bytes,
     return administration::read_message(bytes, command_reading<Visitor>{session_id::none, visitor});
 }
 
-/// Takes a client's command something away and adds nothing: a cancel of any kind, a quote without
-/// quantities? What cannot be read is none.
+/// Takes a client's command something away and adds nothing: a cancel of any kind, a quote or all of
+/// many without quantities? What cannot be read is none.
 ///
 /// Cost:  Of most commands, a look at the header.
 [[nodiscard]] bool is_cancel(std::span<const std::byte> bytes) noexcept;

@@ -96,3 +96,14 @@ TEST_CASE("a quote is no mass quote, and a mass quote no command of the core") {
               FAIL("it was read");
           }).error == decode_error::unexpected_message);
 }
+
+TEST_CASE("a mass quote is a cancel while no entry of it has a quantity") {
+    enter_quotes it = quotes(3);
+    CHECK_FALSE(is_cancel(encoded(it)));
+    for (quote_entry& each : it.entries) each.bid_quantity = each.ask_quantity = 0;
+    CHECK(is_cancel(encoded(it)));
+    it.entries[2].ask_quantity = 1;
+    CHECK_FALSE(is_cancel(encoded(it)));
+    it.count = 2;  // The last one is not sent.
+    CHECK(is_cancel(encoded(it)));
+}
