@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The admin port of a process: HTTP for who watches it, on a thread of its own.
+//
+//     GET /health    200 if the process' own loop has answered within a second, else 503
+//     GET /ready     200 while clients are let in, else 503
+//     GET /status    admin_report.hpp as JSON;  GET /latency its buckets
+//     GET /metrics   the same for Prometheus
+//     GET /tasks     what each coroutine waits for
+//
+// The thread has a loop of gyre's own, on epoll, so it is the same beside each backend. It knows nothing of
+// the process: it posts a question to the process' loop, which answers between two pieces of its work. One
+// question is under way at a time, and an answer serves all who ask within a tenth of a second, so whoever
+// asks however often costs the process ten reports a second. There is no lock, and nothing is counted
+// for it, so a process without an admin port pays nothing.
+#pragma once
+
+#include <exchange/management/admin_report.hpp>
+
+#include <gyre/base/result.hpp>
+#include <gyre/io/endpoint.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace exchange {
+
+/// What an admin port asks of its process.
+class admin_source {
+public:
+    /// Runs `function()` on the loop of the process; at once, if it is called there. Any thread.
+    virtual void post(std::function<void()> function) = 0;
+
+    // On that loop.
+    [[nodiscard]] virtual admin_report report() = 0;
+    /// The task dump, or a line that says that the backend has none.
+    [[nodiscard]] virtual std::string tasks() = 0;
+
+protected:
+    ~admin_source() = default;
+};
+
+struct admin_options {
+    gyre::endpoint at;  ///< Where it listens; nowhere, if it is not to.
+    std::size_t connections_max = 64;
+    gyre::duration answer_within = std::chrono::seconds{1};
+    gyre::duration fresh_for = std::chrono::milliseconds{100};
+
+    [[nodiscard]] bool wanted() const noexcept { return at.kind() != gyre::endpoint::family::none; }
+};
+
+/// Threads:  made and started by the thread of the process; destroyed by it when its loop runs no more, since a
+///           question may be under way until then.
+/// Cost:     a thread.
+class admin_server {
+public:
+    /// @param  source  Borrowed; outlives this.
+    admin_server(admin_source& source, const admin_options& options);
+    admin_server(const admin_server&) = delete;
+    admin_server& operator=(const admin_server&) = delete;
+    /// Closes all connections, and waits for the thread.
+    ~admin_server();
+
+    /// Listens, and begins to answer.
+    ///
+    /// Errors:  those of listening: what the kernel says. Nothing has begun then.
+    [[nodiscard]] gyre::io_result<> start();
+
+    /// Where it listens, once started.
+    [[nodiscard]] const gyre::endpoint& at() const noexcept;
+
+private:
+    class service;
+    std::unique_ptr<service> service_;
+};
+
+}  // namespace exchange
