@@ -46,6 +46,9 @@ public:
     /// Sends a heartbeat or gives up, if it is time.
     [[nodiscard]] soup_step on_timer(gyre::time_point now) noexcept;
 
+    /// The server waits for us to read, so its silence says nothing.
+    void keep_waiting(gyre::time_point now) noexcept { liveness_.heard(now); }
+
     /// When `on_timer` is wanted next; `never` while there is no connection.
     [[nodiscard]] gyre::time_point deadline() const noexcept;
 

@@ -47,6 +47,9 @@ public:
     /// @param  message   Borrowed during the call.
     virtual void heard(std::uint64_t sequence, std::span<const std::byte> message) noexcept = 0;
 
+    /// There was no connection to be had; it is tried again.
+    virtual void not_reached(gyre::error) noexcept {}
+
     /// A connection has ended, logged in or not, and unless `soup_client` says that there is no use in it,
     /// there will be another.
     virtual void disconnected(soup_ending) noexcept {}
@@ -117,6 +120,8 @@ public:
                 co_await serve();
                 if (machine_.is_over() || leaves_with_its_life()) break;
                 if (served_) pause = options_.reconnect_after;
+            } else {
+                handler_.not_reached(error);
             }
             static_cast<void>(co_await timer_.wait_until(X::now(context_) + pause));
             pause = std::min(pause * 2, options_.reconnect_after_max);
@@ -152,7 +157,23 @@ public:
     /// Ends this connection; `run` makes the next.
     void hang_up() noexcept {
         if (packets_.is_open()) packets_.cut();
+        cut_ = true;
+        may_read_.set();
     }
+
+    /// Hears nothing more until `go_on`: what comes waits in the kernel, and then with the exchange,
+    /// which cuts off who reads too slowly. Heartbeats go on.
+    void pause() noexcept {
+        paused_ = true;
+        may_read_.reset();
+    }
+    void go_on() noexcept {
+        paused_ = false;
+        may_read_.set();
+    }
+
+    /// Did the other end refuse this connection, or the one before, what its packets are carried by?
+    [[nodiscard]] bool turned_away() const noexcept { return turned_away_; }
 
     [[nodiscard]] const soup_client& machine() const noexcept { return machine_; }
 
@@ -168,6 +189,8 @@ private:
     task serve() {
         machine_.connect(X::now(context_));
         served_ = false;
+        cut_ = false;
+        turned_away_ = false;
         open_ = true;
         leave_at_ = gyre::never;
         companions_ = 2;
@@ -175,6 +198,12 @@ private:
         X::launch(context_, write());
         X::launch(context_, keep_time());
         while (machine_.ending() == soup_ending::none && !packets_.ended()) {
+            if (paused_) {
+                const auto waited = co_await may_read_.wait();
+                if (!waited.ok() || cut_) break;
+                take_packets();  // What stands behind the last that was heard.
+                continue;
+            }
             const auto [error, size] = co_await packets_.receive();
             if (error) break;
             packets_.received(size);
@@ -182,6 +211,7 @@ private:
             // Behind a handshake also what waited for it.
             if (packets_.ready(machine_.output())) has_output_.set();
         }
+        if constexpr (requires { packets_.refused(); }) turned_away_ = packets_.refused();
         co_await say_goodbye();
         open_ = false;
         machine_.disconnected();
@@ -210,7 +240,7 @@ private:
 
     void take_packets() noexcept {
         const gyre::time_point now = X::now(context_);
-        for (;;) {
+        while (!paused_) {
             const soup_framed framed = packets_.next();
             if (framed.ending != soup_ending::none) {
                 static_cast<void>(machine_.on_framing_error(framed.ending));
@@ -228,7 +258,8 @@ private:
 
     task write() {
         while (open_) {
-            static_cast<void>(co_await has_output_.wait());
+            const auto waited = co_await has_output_.wait();
+            if (!waited.ok()) break;  // The context ends.
             has_output_.reset();
             for (;;) {
                 const soup_output output = machine_.output();
@@ -245,8 +276,10 @@ private:
 
     task keep_time() {
         while (open_) {
-            static_cast<void>(co_await timer_.wait_until(X::now(context_) + options_.timer_tick));
+            const auto waited = co_await timer_.wait_until(X::now(context_) + options_.timer_tick);
+            if (!waited.ok()) break;  // Stopped, or the context ends.
             const gyre::time_point now = X::now(context_);
+            if (paused_) machine_.keep_waiting(now);
             if (now >= std::min(hang_up_at_, leave_at_)) hang_up();
             if (!open_ || now < machine_.deadline()) continue;
             if (machine_.on_timer(now).what == soup_step::kind::ended) packets_.cut();
@@ -269,6 +302,7 @@ private:
     typename X::timer timer_;  // Of a connection's heartbeats, and between two connections.
     typename X::event has_output_;
     typename X::event companion_gone_;
+    typename X::event may_read_;                 // While it is paused.
     gyre::time_point hang_up_at_ = gyre::never;  // Behind `log_out`.
     gyre::time_point leave_at_ = gyre::never;    // Behind the end of this connection's session.
     int companions_ = 0;  // Coroutines beside the reader that have not ended.
@@ -276,6 +310,9 @@ private:
     bool writing_ = false;
     bool served_ = false;  // Has a login on this connection been answered?
     bool stopped_ = false;
+    bool paused_ = false;
+    bool cut_ = false;          // By us, so that a pause ends.
+    bool turned_away_ = false;  // The last connection.
 };
 
 }  // namespace exchange

@@ -67,6 +67,8 @@ public:
 
     /// Is the opening over, with an agreement?
     [[nodiscard]] bool opened() const noexcept { return phase_ == phase::open; }
+    /// Was there no agreement?
+    [[nodiscard]] bool refused() const noexcept { return phase_ == phase::refused; }
     /// Has the peer closed, or was there no agreement?
     [[nodiscard]] bool ended() const noexcept { return peer_closed_ || phase_ == phase::refused; }
 

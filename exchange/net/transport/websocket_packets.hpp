@@ -38,6 +38,8 @@ public:
     void received(std::size_t size) noexcept { channel_->received(size); }
     [[nodiscard]] soup_framed next() noexcept { return channel_->next(); }
     [[nodiscard]] bool ended() const noexcept { return channel_->ended(); }
+    /// Has the other end said no to a WebSocket?
+    [[nodiscard]] bool refused() const noexcept { return channel_->refused(); }
 
     [[nodiscard]] bool owes() const noexcept { return channel_->owes(); }
     [[nodiscard]] bool ready(const soup_output& packets) const noexcept {
