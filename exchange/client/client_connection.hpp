@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// An order entry client whose transport was chosen while the program runs.
+//
+// order_entry_client.hpp takes its transport as a type. A trading program chooses by a word of its
+// configuration; one indirect call for each message is nothing beside the write that it causes.
+#pragma once
+
+#include <exchange/net/gyre/traits.hpp>
+#include <exchange/net/session/order_entry_client.hpp>
+
+#include <memory>
+#include <span>
+
+namespace exchange {
+
+/// What it says is order_entry_client's.
+class client_connection {
+public:
+    client_connection() noexcept = default;
+    client_connection(const client_connection&) = delete;
+    client_connection& operator=(const client_connection&) = delete;
+    virtual ~client_connection() = default;
+
+    [[nodiscard]] virtual gyre::task<> run() = 0;
+    [[nodiscard]] virtual bool send(std::span<const std::byte> message) noexcept = 0;
+    [[nodiscard]] virtual bool log_out() noexcept = 0;
+    virtual void stop() noexcept = 0;
+    virtual void pause() noexcept = 0;
+    virtual void go_on() noexcept = 0;
+    [[nodiscard]] virtual bool turned_away() const noexcept = 0;
+    [[nodiscard]] virtual const soup_client& machine() const noexcept = 0;
+};
+
+template <class Transport>
+class connection_over final : public client_connection {
+public:
+    /// @param  on, handler  Borrowed; outlive this.
+    connection_over(gyre::io_context& on, const order_entry_client_options& options,
+                    order_entry_handler& handler)
+        : client_{on, options, handler} {}
+
+    gyre::task<> run() override { return client_.run(); }
+    bool send(std::span<const std::byte> message) noexcept override {
+        return client_.send(message);
+    }
+    bool log_out() noexcept override { return client_.log_out(); }
+    void stop() noexcept override { client_.stop(); }
+    void pause() noexcept override { client_.pause(); }
+    void go_on() noexcept override { client_.go_on(); }
+    bool turned_away() const noexcept override { return client_.turned_away(); }
+    const soup_client& machine() const noexcept override { return client_.machine(); }
+
+private:
+    order_entry_client<gyre_traits, Transport> client_;
+};
+
+/// @return  Null if this build has no WebSockets.
+[[nodiscard]] std::unique_ptr<client_connection> websocket_connection(
+    gyre::io_context& on, const order_entry_client_options& options, order_entry_handler& handler);
+
+}  // namespace exchange
