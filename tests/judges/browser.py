@@ -174,4 +174,5 @@ class Page:
 
     def screenshot(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.ask("Page.bringToFront")  # Chromium draws no page that stands behind another.
         path.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", {"format": "png"})["data"]))
