@@ -5,6 +5,8 @@
 
 #include <exchange/net/session/gateway_client.hpp>
 
+#include <utility>
+
 namespace exchange {
 
 gateway_host::gateway_host(const gateway_host_options& options, gyre::time_point now)
@@ -36,7 +38,11 @@ void gateway_host::on_step(const link_step& step) noexcept {
     using enum link_step::kind;
     auto* const client = static_cast<gateway_client*>(step.channel);
     switch (step.what) {
-        case welcome: ++counts_.links; return welcome_clients();
+        case welcome:
+            ++counts_.links;
+            welcomed_ = true;
+            if (watcher_ != nullptr) watcher_->link_up(link_.welcomed().life);
+            return welcome_clients();
         case packets:
             if (!client->deliver(step.payload, now_))
                 on_step(link_.on_framing_error(link_ending::malformed_frame));
@@ -70,8 +76,19 @@ std::span<const std::byte> gateway_host::link_output(gyre::time_point now) noexc
 
 void gateway_host::link_lost(gyre::time_point now) noexcept {
     now_ = now;
+    if (std::exchange(welcomed_, false) && watcher_ != nullptr) watcher_->link_lost();
     link_.disconnected();
     lose_channels();
+}
+
+void gateway_host::note_refused(const gateway_client& it) noexcept {
+    ++counts_.refused;
+    if (watcher_ != nullptr) watcher_->login_refused(it);
+}
+
+void gateway_host::note_shed(const gateway_client& it) noexcept {
+    ++counts_.shed;
+    if (watcher_ != nullptr) watcher_->client_shed(it);
 }
 
 void gateway_host::lose_channels() noexcept {

@@ -21,6 +21,19 @@ namespace exchange {
 
 class gateway_client;
 
+/// Is told what seldom happens at a gateway. Within functions of the host, which it must not call.
+class gateway_watcher {
+public:
+    virtual void link_up(const soup_session& life) noexcept = 0;
+    virtual void link_lost() noexcept = 0;
+    /// Strangers decide how often.
+    virtual void login_refused(const gateway_client& whose) noexcept = 0;
+    virtual void client_shed(const gateway_client& which) noexcept = 0;
+
+protected:
+    ~gateway_watcher() = default;
+};
+
 struct gateway_host_options {
     gateway_users_options users{};
     login_throttle_options logins{};
@@ -64,6 +77,8 @@ public:
 
     /// Who is told that there is something to write to the link. Borrowed, or null.
     void write_with(gateway_link_writer* writer) noexcept { writer_ = writer; }
+    /// Who is told what seldom happens. Borrowed, or null.
+    void be_watched(gateway_watcher* watcher) noexcept { watcher_ = watcher; }
 
     // The link's driver.
 
@@ -77,6 +92,8 @@ public:
     [[nodiscard]] bool link_over() const noexcept { return link_.over(); }
     [[nodiscard]] bool link_up() const noexcept { return link_.up(); }
     [[nodiscard]] link_ending link_ended_by() const noexcept { return link_.ending(); }
+    /// Which life the facility is in. @pre  the link is up.
+    [[nodiscard]] const soup_session& life() const noexcept { return link_.welcomed().life; }
     /// The connection is gone: clients wait for the next one, or are told that messages are lost.
     void link_lost(gyre::time_point now) noexcept;
 
@@ -97,6 +114,9 @@ public:
     void close_channel(gateway_client& it, soup_ending why) noexcept;
     /// It has packets for the facility.
     void announce(gateway_client& it) noexcept;
+    /// Its login was wrong; it reads too slowly.
+    void note_refused(const gateway_client& it) noexcept;
+    void note_shed(const gateway_client& it) noexcept;
     /// So many bytes of the facility's are done with; `give_back` tells it at once.
     void take(gateway_client& it, std::size_t bytes) noexcept;
     void give_back(gateway_client& it) noexcept;
@@ -118,7 +138,9 @@ private:
     gyre::list<gateway_client, gateway_client> waiting_;  // For a channel.
     gateway_counts counts_;
     gateway_link_writer* writer_ = nullptr;
+    gateway_watcher* watcher_ = nullptr;
     gyre::time_point now_;
+    bool welcomed_ = false;  // The link was up, and its loss was not told yet.
 };
 
 }  // namespace exchange

@@ -86,7 +86,7 @@ void gateway_client::check_login(gyre::time_point now) noexcept {
     user_ = host_.users().find(login_.username.view(), login_.password.view());
     login_.password = {};
     if (user_ == nullptr) {
-        ++host_.counts().refused;
+        host_.note_refused(*this);
         const gyre::duration late = host_.logins().note_mistake(login_.username, to_.peer(), now);
         if (late == gyre::duration::zero()) return reject();
         pending_ = true;
@@ -232,7 +232,7 @@ gateway_client::verdict gateway_client::on_rejected() noexcept {
 }
 
 void gateway_client::channel_closed(soup_ending why) noexcept {
-    if (why == soup_ending::fell_behind) ++host_.counts().shed;
+    if (why == soup_ending::fell_behind) host_.note_shed(*this);
     end(why == soup_ending::none ? soup_ending::unreachable : why);
 }
 
@@ -309,7 +309,7 @@ void gateway_client::on_timer(gyre::time_point now) noexcept {
     if (!wants_bytes()) liveness_.heard(now);
     if (liveness_.peer_is_dead(now)) return end(soup_ending::peer_silent);
     if (is_stalled(now)) {
-        ++host_.counts().shed;
+        host_.note_shed(*this);
         return end(soup_ending::fell_behind);
     }
     if (!liveness_.heartbeat_due(now)) return;

@@ -74,6 +74,9 @@ public:
     [[nodiscard]] const soup_username& username() const noexcept { return login_.username; }
     /// The next message of the stream that it is to be told.
     [[nodiscard]] std::uint64_t next_sequence() const noexcept { return next_; }
+    /// What waits to be written to it.
+    [[nodiscard]] std::size_t unread_bytes() const noexcept { return of_facility_ + own_; }
+    [[nodiscard]] gyre::endpoint peer() const noexcept { return to_.peer(); }
 
     // The host's side.
 

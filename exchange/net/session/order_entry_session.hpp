@@ -113,6 +113,8 @@ public:
     /// Ends the session and its connection at once. Only the first time counts.
     void cut(soup_ending why) noexcept;
     void announce_output() noexcept { link_.has_output(); }
+    /// Where the client is; nowhere if that is not known.
+    [[nodiscard]] gyre::endpoint peer() const noexcept { return link_.peer(); }
 
 private:
     void on_step(const soup_step& step, gyre::time_point now) noexcept;
