@@ -12,9 +12,9 @@ namespace exchange {
 int run_on_asio(const config& how) {
     asio_loop context;
     if (how.backend == facility_backend::asio_callback)
-        return facility_program<asio_traits, callback_facility>{context, how}.run();
+        return run_facility<asio_traits, callback_facility>(context, how);
     using facility = matching_facility<asio_traits, if_spoken<beast_packets>>;
-    return facility_program<asio_traits, facility>{context, how}.run();
+    return run_facility<asio_traits, facility>(context, how);
 }
 
 }  // namespace exchange

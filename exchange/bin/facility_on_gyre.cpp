@@ -19,7 +19,7 @@ int run_on_gyre(const config& how) {
         return 1;
     }
     using facility = matching_facility<gyre_traits, if_spoken<websocket_packets<gyre_traits>>>;
-    return facility_program<gyre_traits, facility>{context, how}.run();
+    return run_facility<gyre_traits, facility>(context, how);
 }
 
 }  // namespace exchange

@@ -11,7 +11,7 @@ namespace exchange {
 int run_gateway_on_asio(const gateway_config& how) {
     asio_loop context;
     using gateway = order_entry_gateway<asio_traits, if_spoken<beast_packets>>;
-    return gateway_program<asio_traits, gateway>{context, how}.run();
+    return run_gateway<asio_traits, gateway>(context, how);
 }
 
 }  // namespace exchange

@@ -19,7 +19,7 @@ int run_gateway_on_gyre(const gateway_config& how) {
         return 1;
     }
     using gateway = order_entry_gateway<gyre_traits, if_spoken<websocket_packets<gyre_traits>>>;
-    return gateway_program<gyre_traits, gateway>{context, how}.run();
+    return run_gateway<gyre_traits, gateway>(context, how);
 }
 
 }  // namespace exchange

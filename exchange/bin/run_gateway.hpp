@@ -1,155 +1,178 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// An order entry gateway as a process: from its configuration to the signal that ends it.
-//
-// It says one line when clients may come, and a summary at the end. SIGTERM and SIGINT drain it, a second
-// one ends it at once, SIGQUIT tells who is there. Written once over the seam; gateway_on_gyre.cpp and
-// gateway_on_asio.cpp choose who carries it.
+// An order entry gateway as a process: what exchange_process.hpp serves. Written once over the seam;
+// gateway_on_gyre.cpp and gateway_on_asio.cpp choose who carries it.
 #pragma once
 
+#include <exchange/bin/exchange_process.hpp>
 #include <exchange/management/gateway_config.hpp>
 #include <exchange/net/application/order_entry_gateway.hpp>
 
-#include <gyre/base/build.hpp>
-#include <gyre/coro/task_dump.hpp>
-
 #include <chrono>
-#include <concepts>
-#include <csignal>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
-#include <thread>
+#include <string_view>
 
 namespace exchange {
+
+/// What happens at a gateway, as lines of its log. Of logins that are refused ten a second at most are told,
+/// since strangers decide how often.
+class logged_gateway final : public gateway_watcher {
+public:
+    /// @param  log       Borrowed; outlives this.
+    /// @param  facility  Where it is.
+    logged_gateway(event_log& log, const gyre::endpoint& facility)
+        : log_{log}, facility_{facility.to_string()} {}
+
+    void link_up(const soup_session& life) noexcept override {
+        log_.info("link_up", {{"facility", facility_}, {"life", life.view()}});
+    }
+    void link_lost() noexcept override { log_.warning("link_lost", {{"facility", facility_}}); }
+    void login_refused(const gateway_client& whose) noexcept override {
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= next_second_) {
+            next_second_ = now + std::chrono::seconds{1};
+            told_ = 0;
+        }
+        if (++told_ <= told_max) {
+            log_.warning("login_refused", {{"user", whose.username().view()},
+                                           {"address", whose.peer().to_string()},
+                                           {"untold", untold_}});
+            untold_ = 0;
+        } else {
+            ++untold_;
+        }
+    }
+    void client_shed(const gateway_client& which) noexcept override {
+        log_.warning("client_shed", {{"user", which.username().view()},
+                                     {"address", which.peer().to_string()},
+                                     {"unread_bytes", which.unread_bytes()}});
+    }
+
+private:
+    static constexpr unsigned told_max = 10;
+
+    event_log& log_;
+    std::string facility_;
+    std::chrono::steady_clock::time_point next_second_{};
+    unsigned told_ = 0;
+    std::uint64_t untold_ = 0;
+};
 
 /// @tparam  X        A side of the seam.
 /// @tparam  Gateway  An order_entry_gateway.
 template <executor_traits X, class Gateway>
-class gateway_program {
+class served_gateway {
 public:
     using task = typename X::template task<void>;
+    static constexpr std::string_view name = "order_entry_gateway";
 
     /// @param  context  Borrowed; outlives this.
     /// @param  how      Borrowed; outlives this. Read without errors.
-    gateway_program(typename X::context& context, const gateway_config& how)
+    /// @param  log      Borrowed; outlives this.
+    served_gateway(typename X::context& context, const gateway_config& how, event_log& log)
         : context_{context},
           how_{how},
+          watch_{log, how.gateway.facility},
           host_{how.host, X::now(context)},
-          gateway_{context, host_, how.gateway},
-          pause_{context} {}
-
-    /// Runs until a signal ends it.
-    ///
-    /// @return  The exit status: 0, or 1 if it could not begin, which was said.
-    [[nodiscard]] int run() {
-        prepare_for_late_signals();
-        auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
-        if (!opened.ok()) return cannot_begin("watch signals", opened.error());
-        signals_ = opened.take();
-        if (const gyre::error failed = start()) return cannot_begin("listen", failed);
-        std::printf("ready: order entry %s, facility %s, backend %s",
-                    gateway_.order_entry().to_string().c_str(),
-                    how_.gateway.facility.to_string().c_str(),
-                    std::string{describe(how_.backend)}.c_str());
-        if (gateway_.websocket().kind() != gyre::endpoint::family::none)
-            std::printf(", websocket %s", gateway_.websocket().to_string().c_str());
-        std::puts("");
-        std::fflush(stdout);
-        X::launch(context_, obey_signals());
-        context_.run();
-        say_summary(stdout);
-        return 0;
+          gateway_{context, host_, how.gateway} {
+        host_.be_watched(&watch_);
     }
 
-private:
-    static constexpr auto look_again = std::chrono::milliseconds{5};
-
-    // The kernel takes apart the ring of a process that was killed, and with it its sockets, when that has
-    // ended already. So who takes its place at once may have to wait for the address.
     [[nodiscard]] gyre::error start() {
-        constexpr int attempts = 200;
-        for (int attempt = 1;; ++attempt) {
-            const auto [failed] = gateway_.start();
-            if (failed != gyre::errc::address_in_use || attempt == attempts) return failed;
-            std::this_thread::sleep_for(std::chrono::milliseconds{10});
-        }
+        return start_patiently([this] { return gateway_.start().error(); });
+    }
+    [[nodiscard]] std::string how() const {
+        return "order entry " + how_.gateway.order_entry.to_string();
+    }
+    [[nodiscard]] std::string ready_line() const {
+        std::string made = "order entry " + gateway_.order_entry().to_string() + ", facility " +
+                           how_.gateway.facility.to_string() + ", backend " +
+                           std::string{describe(how_.backend)};
+        if (gateway_.websocket().kind() != gyre::endpoint::family::none)
+            made += ", websocket " + gateway_.websocket().to_string();
+        return made;
     }
 
-    // See facility_program: what ThreadSanitizer of g++ 12 needs.
-    static void prepare_for_late_signals() {
-        if constexpr (gyre::signals_come_late)
-            std::this_thread::sleep_for(std::chrono::nanoseconds{1});
-    }
-
-    [[nodiscard]] int cannot_begin(const char* what, gyre::error why) const {
-        std::fprintf(stderr, "order_entry_gateway: cannot %s (order entry %s): %s\n", what,
-                     how_.gateway.order_entry.to_string().c_str(), why.message().c_str());
-        return 1;
-    }
-
-    void say_summary(std::FILE* to) const {
-        const auto count = [](std::uint64_t it) { return static_cast<unsigned long long>(it); };
+    [[nodiscard]] std::string summary() const {
         const gateway_counts& it = host_.counts();
-        std::fprintf(to,
-                     "logins %llu, refused %llu, messages forwarded %llu, over the rate %llu, "
-                     "facility not there %llu, clients shed %llu, links %llu\n",
-                     count(it.logins), count(it.refused), count(it.forwarded), count(it.held_back),
-                     count(it.unreachable), count(it.shed), count(it.links));
-        std::fflush(to);
+        return "logins " + std::to_string(it.logins) + ", refused " + std::to_string(it.refused) +
+               ", messages forwarded " + std::to_string(it.forwarded) + ", over the rate " +
+               std::to_string(it.held_back) + ", facility not there " +
+               std::to_string(it.unreachable) + ", clients shed " + std::to_string(it.shed) +
+               ", links " + std::to_string(it.links) + '\n';
     }
 
-    void say_state() {
-        std::fprintf(stderr, "facility %s: %s\n", how_.gateway.facility.to_string().c_str(),
+    void say_state(std::FILE* to) {
+        std::fprintf(to, "facility %s: %s\n", how_.gateway.facility.to_string().c_str(),
                      host_.link_up() ? "connected" : "away");
-        gateway_.for_each_client([](const gateway_client& each) {
+        gateway_.for_each_client([to](const gateway_client& each) {
             if (!each.logged_in()) return;
-            std::fprintf(stderr, "%s: %s, next message %llu\n",
+            std::fprintf(to, "%s: %s, next message %llu\n",
                          std::string{each.username().view()}.c_str(),
                          each.is_open() ? "connected" : "waits for the facility",
                          static_cast<unsigned long long>(each.next_sequence()));
         });
-        say_summary(stderr);
-        if constexpr (std::derived_from<typename X::context, gyre::loop>)
-            std::fputs(gyre::dump_tasks(context_).c_str(), stderr);
     }
 
-    task obey_signals() {
-        bool draining = false;
-        for (;;) {
-            const auto [ended, signal] = co_await signals_.wait();
-            if (ended) co_return;
-            if (signal == SIGQUIT) {
-                say_state();
-            } else if (draining) {
-                say_summary(stdout);
-                std::_Exit(128 + signal);
-            } else {
-                draining = true;
-                X::launch(context_, drain());
-            }
-        }
-    }
-
-    /// Lets clients finish what they do; who is still here then can come again, elsewhere or later.
-    task drain() {
+    /// Lets clients finish what they do; a client that is still here then can come again, elsewhere or later.
+    task drain(typename X::timer& pause) {
         gateway_.drain();
-        const gyre::time_point most = gyre::deadline_after(X::now(context_), how_.drain_within);
-        while (gateway_.clients() > 0 && X::now(context_) < most)
-            static_cast<void>(co_await pause_.wait_until(X::now(context_) + look_again));
+        co_await look_until<X>(context_, pause,
+                               gyre::deadline_after(X::now(context_), how_.drain_within),
+                               [this](gyre::time_point) { return gateway_.clients() == 0; });
         if (gateway_.clients() > 0)
             std::fputs("order_entry_gateway: some clients did not leave in time\n", stderr);
+    }
+    void stop() {
+        host_.be_watched(nullptr);  // That the link ends now is our own doing.
         gateway_.stop();
-        signals_.cancel();
     }
 
+    void tell(admin_report& to) {
+        const gateway_counts& it = host_.counts();
+        to.name = host_.options().name.view();
+        if (host_.link_up()) to.life = host_.life().view();
+        to.figures = {
+            {"logins", it.logins, "Logins that were right"},
+            {"logins_refused", it.refused, "Logins that were not"},
+            {"messages_forwarded", it.forwarded, "Messages of clients that went to the facility"},
+            {"messages_held_back", it.held_back, "Messages of clients beyond their rate"},
+            {"messages_unreachable", it.unreachable,
+             "Messages of clients refused since the facility was away"},
+            {"clients_shed", it.shed, "Clients that read too slowly"},
+            {"links", it.links, "Times that the facility has welcomed this gateway"},
+            {"link_up", host_.link_up() ? 1U : 0U, "Whether the facility is there", true},
+            {"clients", gateway_.clients(), "Clients that are connected, logged in or not", true},
+        };
+        gateway_.for_each_client([&to](const gateway_client& each) {
+            if (!each.logged_in()) return;
+            to.add({.user = std::string{each.username().view()},
+                    .address = each.peer().to_string(),
+                    .connected = true,
+                    .sequence = each.next_sequence(),
+                    .unread_bytes = each.unread_bytes()});
+        });
+    }
+
+private:
     typename X::context& context_;
     const gateway_config& how_;
+    logged_gateway watch_;
     gateway_host host_;
     Gateway gateway_;
-    typename X::signal_set signals_;
-    typename X::timer pause_;
 };
+
+/// @tparam  Gateway  An order_entry_gateway<X, ...>.
+template <executor_traits X, class Gateway>
+[[nodiscard]] int run_gateway(typename X::context& context, const gateway_config& how) {
+    event_log log{::fileno(stderr), "order_entry_gateway", how.process.log};
+    served_gateway<X, Gateway> served{context, how, log};
+    return exchange_process<X, served_gateway<X, Gateway>>{context, served, how.process,
+                                                           describe(how.backend), log}
+        .run();
+}
 
 /// Runs a gateway on the backend that `how` names, of which each of these knows its own.
 ///

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <utility>
 
 #include <unistd.h>
 
@@ -34,8 +35,9 @@ json session_json(const admin_session& it) {
     made["address"] = it.address;
     made["connected"] = it.connected;
     made["sequence"] = it.sequence;
-    made["unread_bytes"] = it.unread_bytes;
-    made["dropped"] = it.dropped;
+    if (it.unread_messages) made["unread_messages"] = *it.unread_messages;
+    if (it.unread_bytes) made["unread_bytes"] = *it.unread_bytes;
+    if (it.dropped) made["dropped"] = *it.dropped;
     return made;
 }
 
@@ -87,12 +89,17 @@ public:
         value(name, "", of.value);
     }
 
+    /// What `of_session` knows of each session.
     template <class Value>
     void sessions(const admin_report& of, const admin_figure& about, const Value& of_session) {
-        if (of.sessions.empty()) return;
-        begin(about.name, about.about, about.falls ? "gauge" : "counter");
-        for (const admin_session& each : of.sessions)
-            value(about.name, ",user=\"" + label(each.user) + "\"", of_session(each));
+        bool begun = false;
+        for (const admin_session& each : of.sessions) {
+            const std::optional<std::uint64_t> known = of_session(each);
+            if (!known) continue;
+            if (!std::exchange(begun, true))
+                begin(about.name, about.about, about.falls ? "gauge" : "counter");
+            value(about.name, ",user=\"" + label(each.user) + "\"", *known);
+        }
     }
 
     void latency(const latency_histogram& of) {
@@ -158,7 +165,9 @@ std::string metrics_text(const admin_report& of) {
     to.value("uptime_milliseconds", "", of.uptime_ms);
     for (const admin_figure& each : of.figures) to.figure(each);
     to.sessions(of, {"session_connected", 0, "Whether a user is connected", true},
-                [](const admin_session& it) { return it.connected ? 1U : 0U; });
+                [](const admin_session& it) { return std::uint64_t{it.connected}; });
+    to.sessions(of, {"session_unread_messages", 0, "Messages that wait for a user", true},
+                [](const admin_session& it) { return it.unread_messages; });
     to.sessions(of, {"session_unread_bytes", 0, "Bytes that wait for a user", true},
                 [](const admin_session& it) { return it.unread_bytes; });
     to.sessions(of, {"session_dropped_total", 0, "Messages that a user was not told", false},

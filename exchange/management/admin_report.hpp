@@ -36,9 +36,12 @@ struct admin_session {
     std::string_view transport{};  ///< "soup", "websocket", "link", ...; empty if it is not known.
     std::string address{};         ///< Empty while it is not connected.
     bool connected = false;
-    std::uint64_t sequence = 0;      ///< Of the next message that it is told.
-    std::uint64_t unread_bytes = 0;  ///< That wait for it here.
-    std::uint64_t dropped = 0;       ///< Messages that it was not told, since it read too slowly.
+    std::uint64_t sequence = 0;  ///< Of the next message that it is told.
+    // What is not known is not told.
+    std::optional<std::uint64_t> unread_messages{};  ///< That wait for it here
+    std::optional<std::uint64_t> unread_bytes{};     ///< and how many bytes do.
+    std::optional<std::uint64_t>
+        dropped{};  ///< Messages that it was not told, since it reads too slowly.
 };
 
 struct admin_report {

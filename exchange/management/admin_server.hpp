@@ -16,11 +16,11 @@
 #pragma once
 
 #include <exchange/management/admin_report.hpp>
+#include <exchange/management/process_options.hpp>
 
 #include <gyre/base/result.hpp>
 #include <gyre/io/endpoint.hpp>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -42,17 +42,8 @@ protected:
     ~admin_source() = default;
 };
 
-struct admin_options {
-    gyre::endpoint at;  ///< Where it listens; nowhere, if it is not to.
-    std::size_t connections_max = 64;
-    gyre::duration answer_within = std::chrono::seconds{1};
-    gyre::duration fresh_for = std::chrono::milliseconds{100};
-
-    [[nodiscard]] bool wanted() const noexcept { return at.kind() != gyre::endpoint::family::none; }
-};
-
-/// Threads:  made and started by the thread of the process; destroyed by it when its loop runs no more, since a
-///           question may be under way until then.
+/// Threads:  made and started by the thread of the process; destroyed by it when its loop runs no more,
+///           since a question may be under way until then.
 /// Cost:     a thread.
 class admin_server {
 public:

@@ -364,6 +364,7 @@ config_reading read_config(std::string_view text, const std::string& folder) {
     top.in_object("gateways", [&](auto& in) { read_gateways(in, it); });
     if (top.needs("feed")) top.in_object("feed", [&](auto& in) { read_feed(in, it); });
     top.in_object("timing", [&](auto& in) { read_timing(in, it); });
+    read_process(top, it.process);
     top.read("partitions", it.host.sequencing.partitions, {1, partitions_limit});
     top.in_object("limits", [&](auto& in) { read_limits(in, it.host.sequencing.limits); });
     top.in_object("operators", [&](auto& in) { read_operators(in, it, folder); });

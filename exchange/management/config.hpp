@@ -9,6 +9,7 @@
 // its place and says what was expected, and all of them are found in one reading.
 #pragma once
 
+#include <exchange/management/process_options.hpp>
 #include <exchange/net/application/facility_options.hpp>
 #include <exchange/net/application/order_entry_host.hpp>
 
@@ -56,6 +57,7 @@ struct config {
     std::vector<opening_command> opening;
     gyre::duration drain_within =
         std::chrono::seconds{5};  ///< For clients to read the end of the day.
+    process_options process{};
 };
 
 struct config_error {

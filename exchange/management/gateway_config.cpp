@@ -119,6 +119,7 @@ gateway_config_reading read_gateway_config(std::string_view text, const std::str
         top.in_object("order_entry", [&](auto& in) { read_order_entry(in, it); });
     if (top.needs("facility")) top.in_object("facility", [&](auto& in) { read_facility(in, it); });
     top.in_object("timing", [&](auto& in) { read_timing(in, it); });
+    read_process(top, it.process);
     top.for_each("accounts", [&](auto& in) { read_account(in, it.host.users); });
     if (top.needs("credentials_file"))
         top.read_path("credentials_file", it.credentials_file, folder);

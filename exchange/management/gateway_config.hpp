@@ -22,6 +22,7 @@ struct gateway_config {
     gateway_host_options host{};   ///< Users and the own password are those of `credentials_file`.
     std::string credentials_file;  ///< As a path from where the configuration is.
     gyre::duration drain_within = std::chrono::seconds{5};  ///< For clients to leave.
+    process_options process{};
 };
 
 /// A configuration, or everything that is wrong with it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <exchange/management/admin_server.hpp>
 
+#include <exchange/tests/support/plain_http.hpp>
+
 #include <gyre/runtime/io_context.hpp>
 
 #include <nlohmann/json.hpp>
@@ -14,11 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 using namespace exchange;
+using namespace exchange::testing;
 using namespace std::chrono_literals;
 
 namespace {
@@ -77,48 +76,8 @@ admin_options somewhere() {
     return made;
 }
 
-// A client of plain system calls.
-class client {
-public:
-    explicit client(const gyre::endpoint& to) {
-        socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        sockaddr_in where{};
-        where.sin_family = AF_INET;
-        where.sin_port = htons(to.port());
-        where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        const timeval patience{30, 0};
-        ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        REQUIRE(::connect(socket_, reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0);
-    }
-    client(const client&) = delete;
-    client& operator=(const client&) = delete;
-    ~client() { ::close(socket_); }
-
-    void say(const std::string& text) const {
-        REQUIRE(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) ==
-                static_cast<ssize_t>(text.size()));
-    }
-    [[nodiscard]] std::string rest() const {
-        std::string made;
-        char bytes[4096];
-        for (ssize_t got = 0; (got = ::recv(socket_, bytes, sizeof bytes, 0)) > 0;)
-            made.append(bytes, static_cast<std::size_t>(got));
-        return made;
-    }
-
-private:
-    int socket_ = -1;
-};
-
-std::string asked(const admin_server& of, const std::string& what) {
-    const client it{of.at()};
-    it.say(what + " HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n");
-    return it.rest();
-}
-std::string status_of(const std::string& answer) { return answer.substr(0, 12); }
-std::string body_of(const std::string& answer) {
-    const std::size_t head = answer.find("\r\n\r\n");
-    return head == std::string::npos ? "" : answer.substr(head + 4);
+http_answer asked(const admin_server& of, const std::string& request) {
+    return ask(of.at().port(), request);
 }
 
 }  // namespace
@@ -128,16 +87,16 @@ TEST_CASE("admin_server: a process says how it is, on a thread beside its loop")
     admin_server admin{it, somewhere()};
     REQUIRE(admin.start().ok());
     it.begin();
-    CHECK(status_of(asked(admin, "GET /health")) == "HTTP/1.1 200");
-    CHECK(body_of(asked(admin, "GET /ready")) == "ready\n");
-    CHECK(nlohmann::json::parse(body_of(asked(admin, "GET /status")))["counts"]["turns"] == 5);
-    CHECK(body_of(asked(admin, "GET /metrics")).find("exchange_turns_total{") != std::string::npos);
-    CHECK(nlohmann::json::parse(body_of(asked(admin, "GET /latency")))["unit"] == "ns");
-    CHECK(body_of(asked(admin, "GET /tasks")) == "a task\n");
+    CHECK(asked(admin, "GET /health").status == 200);
+    CHECK(asked(admin, "GET /ready").body == "ready\n");
+    CHECK(nlohmann::json::parse(asked(admin, "GET /status").body)["counts"]["turns"] == 5);
+    CHECK(asked(admin, "GET /metrics").body.find("exchange_turns_total{") != std::string::npos);
+    CHECK(nlohmann::json::parse(asked(admin, "GET /latency").body)["unit"] == "ns");
+    CHECK(asked(admin, "GET /tasks").body == "a task\n");
     it.draining = true;
-    const std::string answer = asked(admin, "GET /ready");
-    CHECK(status_of(answer) == "HTTP/1.1 503");
-    CHECK(body_of(answer) == "draining\n");
+    const http_answer answer = asked(admin, "GET /ready");
+    CHECK(answer.status == 503);
+    CHECK(answer.body == "draining\n");
     it.end();
 }
 
@@ -147,15 +106,15 @@ TEST_CASE("admin_server: a process whose loop stands still is not healthy, until
     how.answer_within = 50ms;
     admin_server admin{it, how};
     REQUIRE(admin.start().ok());
-    CHECK(status_of(asked(admin, "GET /health")) == "HTTP/1.1 503");
-    CHECK(status_of(asked(admin, "GET /status")) == "HTTP/1.1 503");
-    CHECK(status_of(asked(admin, "GET /tasks")) == "HTTP/1.1 503");
+    CHECK(asked(admin, "GET /health").status == 503);
+    CHECK(asked(admin, "GET /status").status == 503);
+    CHECK(asked(admin, "GET /tasks").status == 503);
     CHECK(it.reports == 0);
     it.begin();
     // It has to be given the processor within 50 ms once.
     bool healthy = false;
     for (int attempt = 0; attempt < 1000 && !healthy; ++attempt)
-        healthy = status_of(asked(admin, "GET /health")) == "HTTP/1.1 200";
+        healthy = asked(admin, "GET /health").status == 200;
     CHECK(healthy);
     it.end();
 }
@@ -172,7 +131,7 @@ TEST_CASE("admin_server: an answer serves all who ask while it is fresh") {
     for (int each = 0; each < 8; ++each)
         crowd.emplace_back([&admin, &answered] {
             for (int again = 0; again < 20; ++again)
-                if (status_of(asked(admin, "GET /status")) == "HTTP/1.1 200") ++answered;
+                if (asked(admin, "GET /status").status == 200) ++answered;
         });
     for (std::thread& each : crowd) each.join();
     CHECK(answered == 160);
@@ -185,16 +144,16 @@ TEST_CASE("admin_server: what it does not know, and what is too much, is refused
     admin_server admin{it, somewhere()};
     REQUIRE(admin.start().ok());
     it.begin();
-    CHECK(status_of(asked(admin, "GET /")) == "HTTP/1.1 404");
-    CHECK(status_of(asked(admin, "GET /status/..")) == "HTTP/1.1 404");
-    CHECK(status_of(asked(admin, "POST /status")) == "HTTP/1.1 405");
-    CHECK(status_of(asked(admin, "GET /" + std::string(100'000, 'x'))).starts_with("HTTP/1.1 4"));
-    const client long_body{admin.at()};
+    CHECK(asked(admin, "GET /").status == 404);
+    CHECK(asked(admin, "GET /status/..").status == 404);
+    CHECK(asked(admin, "POST /status").status == 405);
+    CHECK(asked(admin, "GET /" + std::string(100'000, 'x')).status / 100 == 4);
+    const plain_connection long_body{admin.at().port()};
     long_body.say("POST /status HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n");
-    CHECK(status_of(long_body.rest()) == "HTTP/1.1 413");
-    const client noise{admin.at()};
+    CHECK(answer_in(long_body.rest()).status == 413);
+    const plain_connection noise{admin.at().port()};
     noise.say("\x16\x03\x01 no request at all\r\n\r\n");
-    CHECK(status_of(noise.rest()) == "HTTP/1.1 400");
+    CHECK(answer_in(noise.rest()).status == 400);
     it.end();
 }
 
@@ -211,10 +170,10 @@ TEST_CASE("admin_server: it can end with clients that say nothing, and before it
                             return made;
                         }()};
     CHECK(second.start().error() == gyre::errc::address_in_use);
-    const client silent{admin.at()};
-    const client half{admin.at()};
+    const plain_connection silent{admin.at().port()};
+    const plain_connection half{admin.at().port()};
     half.say("GET /sta");
     it.begin();
-    CHECK(status_of(asked(admin, "GET /health")) == "HTTP/1.1 200");
+    CHECK(asked(admin, "GET /health").status == 200);
     it.end();
 }

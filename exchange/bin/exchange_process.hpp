@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What every server process of the exchange does between its configuration and its end, whatever it serves.
+//
+// It listens, says one line when clients may come, and a summary at the end. SIGTERM and SIGINT drain it, a
+// second one ends it at once, SIGQUIT tells who is there and what the loop waits for. An admin port answers
+// beside it, if there is to be one, and what seldom happens is logged on standard error. Written once over
+// the seam: run_facility.hpp and run_gateway.hpp have what is served.
+#pragma once
+
+#include <exchange/management/admin_server.hpp>
+#include <exchange/management/process_options.hpp>
+#include <exchange/net/executor_traits.hpp>
+
+#include <gyre/base/build.hpp>
+#include <gyre/coro/task_dump.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace exchange {
+
+/// What is served: made of its configuration, on a context.
+///
+///   name                    What the process is called, in all that it says.
+///   start()                 Listens and begins. After an error nothing has begun.
+///   how()                   Where it was to listen, for an error of `start`.
+///   ready_line()            Behind "ready: ", without an end of line.
+///   summary()               What it has done, with an end of line.
+///   say_state(file)         Who is connected.
+///   drain(timer)            A task: lets no more in, and waits until all have left or had the time to. The
+///                           timer is the process', for waiting.
+///   stop()                  Ends everything.
+///   tell(report)            Adds its figures and sessions.
+template <class Type, class X>
+concept served_by_process =
+    executor_traits<X> && requires(Type& it, const Type& same, std::FILE* to,
+                                   typename X::timer& timer, admin_report& report) {
+        { Type::name } -> std::convertible_to<std::string_view>;
+        { it.start() } -> std::same_as<gyre::error>;
+        { same.how() } -> std::same_as<std::string>;
+        { same.ready_line() } -> std::same_as<std::string>;
+        { it.summary() } -> std::same_as<std::string>;
+        it.say_state(to);
+        { it.drain(timer) } -> std::same_as<typename X::template task<void>>;
+        it.stop();
+        it.tell(report);
+    };
+
+/// @tparam  X       A side of the seam.
+/// @tparam  Served  served_by_process<X>.
+template <executor_traits X, class Served>
+class exchange_process final : admin_source {
+public:
+    using task = typename X::template task<void>;
+
+    /// @param  context  Borrowed; outlives this, and so do the others.
+    /// @param  log      Of the process: see process_options.
+    exchange_process(typename X::context& context, Served& served, const process_options& how,
+                     std::string_view backend, event_log& log)
+        : context_{context},
+          served_{served},
+          how_{how},
+          backend_{backend},
+          log_{log},
+          begun_{std::chrono::steady_clock::now()},
+          pause_{context} {
+        static_assert(served_by_process<Served, X>);
+    }
+
+    /// Runs until a signal ends it.
+    ///
+    /// @return  The exit status: 0, or 1 if it could not begin, which was said.
+    [[nodiscard]] int run() {
+        prepare_for_late_signals();
+        auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
+        if (!opened.ok()) return cannot_begin("watch signals", opened.error());
+        signals_ = opened.take();
+        const auto [refused, admin_line] = open_admin();
+        if (refused) return cannot_begin("open its admin port", refused);
+        if (const gyre::error failed = served_.start())
+            return cannot_begin("open its sockets", failed);
+        std::printf("ready: %s%s\n", served_.ready_line().c_str(), admin_line.c_str());
+        std::fflush(stdout);
+        state_ = process_state::ready;
+        log_.info("ready", {{"backend", backend_}});
+        X::launch(context_, obey_signals());
+        context_.run();
+        const std::string summary = served_.summary();
+        std::fputs(summary.c_str(), stdout);
+        std::fflush(stdout);
+        log_.info("ended");
+        return 0;
+    }
+
+private:
+    // ThreadSanitizer of g++ 12 makes the place where it keeps a signal for later in the thread's first call
+    // that may block, and loses one that comes meanwhile. On epoll that call would follow the line that
+    // says that the program is ready, so it is made before there are any signals.
+    static void prepare_for_late_signals() {
+        if constexpr (gyre::signals_come_late)
+            std::this_thread::sleep_for(std::chrono::nanoseconds{1});
+    }
+
+    [[nodiscard]] int cannot_begin(const char* what, gyre::error why) const {
+        std::fprintf(stderr, "%s: cannot %s (%s): %s\n", std::string{Served::name}.c_str(), what,
+                     served_.how().c_str(), why.message().c_str());
+        return 1;
+    }
+
+    void say_state() {
+        served_.say_state(stderr);
+        std::fputs(served_.summary().c_str(), stderr);
+        if constexpr (has_tasks) std::fputs(gyre::dump_tasks(context_).c_str(), stderr);
+        std::fflush(stderr);
+    }
+
+    task obey_signals() {
+        for (;;) {
+            const auto [ended, signal] = co_await signals_.wait();
+            if (ended) co_return;
+            if (signal == SIGQUIT) {
+                say_state();
+            } else if (state_ == process_state::draining) {
+                std::fputs(served_.summary().c_str(), stdout);
+                std::fflush(stdout);
+                std::_Exit(128 + signal);
+            } else {
+                state_ = process_state::draining;
+                log_.info("draining", {{"signal", signal}});
+                X::launch(context_, drain());
+            }
+        }
+    }
+
+    task drain() {
+        co_await served_.drain(pause_);
+        served_.stop();
+        signals_.cancel();
+    }
+
+    // ----------------------------------------------------------------------------------------
+    // The admin port
+    // ----------------------------------------------------------------------------------------
+
+    static constexpr bool has_tasks = std::derived_from<typename X::context, gyre::loop>;
+
+    /// What is added to the line that says that the process is ready.
+    [[nodiscard]] gyre::io_result<std::string> open_admin() {
+        if (!how_.admin.wanted()) return std::string{};
+        admin_.emplace(static_cast<admin_source&>(*this), how_.admin);
+        const auto [failed] = admin_->start();
+        if (failed) return failed;
+        return ", admin " + admin_->at().to_string();
+    }
+
+    void post(std::function<void()> function) override { context_.post(std::move(function)); }
+    [[nodiscard]] admin_report report() override {
+        admin_report made;
+        made.process = Served::name;
+        made.backend = backend_;
+        made.state = state_;
+        made.uptime_ms =
+            static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                           std::chrono::steady_clock::now() - begun_)
+                                           .count());
+        served_.tell(made);
+        return made;
+    }
+    [[nodiscard]] std::string tasks() override {
+        if constexpr (has_tasks) return gyre::dump_tasks(context_);
+        else return "the backend " + backend_ + " does not know what its tasks wait for\n";
+    }
+
+    typename X::context& context_;
+    Served& served_;
+    const process_options& how_;
+    std::string backend_;
+    event_log& log_;
+    std::chrono::steady_clock::time_point begun_;
+    process_state state_ = process_state::starting;
+    typename X::signal_set signals_;
+    typename X::timer pause_;
+    std::optional<admin_server> admin_;
+};
+
+/// Asks `ready()` every few milliseconds until it says yes, or `most` has come.
+template <executor_traits X, class Ready>
+[[nodiscard]] typename X::template task<void> look_until(typename X::context& context,
+                                                         typename X::timer& timer,
+                                                         gyre::time_point most, Ready ready) {
+    constexpr auto look_again = std::chrono::milliseconds{5};
+    for (;;) {
+        const gyre::time_point now = X::now(context);
+        if (now >= most || ready(now)) co_return;
+        static_cast<void>(co_await timer.wait_until(now + look_again));
+    }
+}
+
+/// The kernel takes apart the ring of a process that was killed, and with it its sockets, when that has
+/// ended already. So a process that takes its place at once may have to wait for the address: two seconds at
+/// most.
+///
+/// @param  start  Yields a gyre::error; after one that is set nothing has begun.
+template <class Start>
+[[nodiscard]] gyre::error start_patiently(const Start& start) {
+    constexpr int attempts = 200;
+    for (int attempt = 1;; ++attempt) {
+        const gyre::error failed = start();
+        if (failed != gyre::errc::address_in_use || attempt == attempts) return failed;
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+}
+
+}  // namespace exchange
