@@ -63,6 +63,9 @@ TOOLS = (
     Tool("node", ("node", "npm"),
          (("cp", "{source}/package.json", "{source}/package-lock.json", "{target}"),
           ("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"))),
+    Tool("asyncapi", ("node", "npm"),
+         (("cp", "{source}/package.json", "{source}/package-lock.json", "{target}"),
+          ("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"))),
     # Never a toolchain that go would fetch.
     Tool("go", ("go",),
          (("go", "-C", "{source}", "build", "-o", "{target}/h2spec",
