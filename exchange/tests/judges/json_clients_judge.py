@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # The clients that we show to others, on others' WebSockets, against a facility that is a process.
-"""Runs the programs of exchange/clients/python with PyPI's websockets, and the page of exchange/clients/browser
-in a Chromium without a window.
+"""Runs the programs of exchange/clients/python with PyPI's websockets, and the page of
+exchange/clients/browser in a Chromium without a window.
 
     json_clients_judge.py MATCHING_FACILITY
 
