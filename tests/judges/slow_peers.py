@@ -243,7 +243,7 @@ KINDS: dict[str, tuple[tuple[Kind, ...], Callable[[socket.socket], None]]] = {
         Kind("echoes not read", upgrade() + frame(bytes(1 << 16)) * 64, b"", reads=False),
         Kind("pings, pongs not read", upgrade() + frame(bytes(125), 0x89) * 8000, b"", reads=False),
         Kind("bombs of 1 GiB", lambda: upgrade(DEFLATE) + frame(bomb(1 << 30), 0xc2), peers=20,
-             bytes_max=2 * MESSAGE_MAX + PER_PEER_MAX),  # It doubles, in the heap: as much may lie behind it.
+             bytes_max=2 * MESSAGE_MAX),
     ), by_websocket),
 }
 
