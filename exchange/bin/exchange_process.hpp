@@ -9,6 +9,7 @@
 #pragma once
 
 #include <exchange/management/admin_server.hpp>
+#include <exchange/management/lifeline.hpp>
 #include <exchange/management/process_options.hpp>
 #include <exchange/net/executor_traits.hpp>
 
@@ -41,6 +42,11 @@ namespace exchange {
 ///                           timer is the process', for waiting.
 ///   stop()                  Ends everything.
 ///   tell(report)            Adds its figures and sessions.
+///
+/// It may have these as well:
+///   until_ready()           A task: the process is ready behind it; else it is behind `start`.
+///   status()                The exit status of an orderly end; else 0.
+///   kill()                  Called before the process ends at once.
 template <class Type, class X>
 concept served_by_process =
     executor_traits<X> && requires(Type& it, const Type& same, std::FILE* to,
@@ -81,6 +87,7 @@ public:
     ///
     /// @return  The exit status: 0, or 1 if it could not begin, which was said.
     [[nodiscard]] int run() {
+        follow_lifeline();
         prepare_for_late_signals();
         auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
         if (!opened.ok()) return cannot_begin("watch signals", opened.error());
@@ -89,17 +96,17 @@ public:
         if (refused) return cannot_begin("open its admin port", refused);
         if (const gyre::error failed = served_.start())
             return cannot_begin("open its sockets", failed);
-        std::printf("ready: %s%s\n", served_.ready_line().c_str(), admin_line.c_str());
-        std::fflush(stdout);
-        state_ = process_state::ready;
-        log_.info("ready", {{"backend", backend_}});
         X::launch(context_, obey_signals());
+        if constexpr (requires { served_.until_ready(); })
+            X::launch(context_, say_ready_behind(served_.until_ready(), admin_line));
+        else say_ready(admin_line);
         context_.run();
         const std::string summary = served_.summary();
         std::fputs(summary.c_str(), stdout);
         std::fflush(stdout);
         log_.info("ended");
-        return 0;
+        if constexpr (requires { served_.status(); }) return served_.status();
+        else return 0;
     }
 
 private:
@@ -115,6 +122,17 @@ private:
         std::fprintf(stderr, "%s: cannot %s (%s): %s\n", std::string{Served::name}.c_str(), what,
                      served_.how().c_str(), why.message().c_str());
         return 1;
+    }
+
+    void say_ready(const std::string& more) {
+        std::printf("ready: %s%s\n", served_.ready_line().c_str(), more.c_str());
+        std::fflush(stdout);
+        state_ = process_state::ready;
+        log_.info("ready", {{"backend", backend_}});
+    }
+    task say_ready_behind(task until_ready, std::string more) {
+        co_await std::move(until_ready);
+        if (state_ == process_state::starting) say_ready(more);
     }
 
     void say_state() {
@@ -133,6 +151,7 @@ private:
             } else if (state_ == process_state::draining) {
                 std::fputs(served_.summary().c_str(), stdout);
                 std::fflush(stdout);
+                if constexpr (requires { served_.kill(); }) served_.kill();
                 std::_Exit(128 + signal);
             } else {
                 state_ = process_state::draining;

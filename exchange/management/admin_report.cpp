@@ -143,6 +143,12 @@ std::string status_json(const admin_report& of) {
     for (const admin_session& each : of.sessions) made["sessions"].push_back(session_json(each));
     made["sessions_omitted"] = of.sessions_omitted;
     if (of.latency) made["latency_ns"] = quantiles_json(*of.latency);
+    for (const admin_child& each : of.children)
+        made["children"].push_back({{"name", each.name},
+                                    {"state", each.state},
+                                    {"pid", each.pid},
+                                    {"starts", each.starts},
+                                    {"failures", each.failures}});
     return text_of(made);
 }
 

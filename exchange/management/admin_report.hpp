@@ -44,6 +44,15 @@ struct admin_session {
         dropped{};  ///< Messages that it was not told, since it reads too slowly.
 };
 
+/// A process that a supervisor runs.
+struct admin_child {
+    std::string name{};
+    std::string_view state{};
+    int pid = -1;  ///< -1: it does not run.
+    unsigned starts = 0;
+    unsigned failures = 0;  ///< In a row.
+};
+
 struct admin_report {
     static constexpr std::size_t sessions_max =
         1024;  ///< In one report; of more their number is told.
@@ -58,6 +67,7 @@ struct admin_report {
     std::vector<admin_session> sessions{};
     std::size_t sessions_omitted = 0;
     std::optional<latency_histogram> latency{};
+    std::vector<admin_child> children{};  ///< Of a supervisor.
 
     /// Adds a session, or counts that there was no room for it.
     void add(admin_session it) {

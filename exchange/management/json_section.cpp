@@ -32,6 +32,19 @@ void json_section::read_milliseconds(const char* key, gyre::duration& into) {
     into = milliseconds{number_at(key, range, before)};
 }
 
+std::vector<std::string> json_section::texts(const char* key) {
+    std::vector<std::string> made;
+    if (!has(key)) return made;
+    const json& all = of_.at(key);
+    const auto is_text = [](const json& it) { return it.is_string(); };
+    if (!all.is_array() || !std::ranges::all_of(all, is_text)) {
+        wrong(key, "expected an array of texts" + said(key));
+        return made;
+    }
+    for (const json& each : all) made.push_back(each.get<std::string>());
+    return made;
+}
+
 void json_section::read_string(const char* key, std::string& into) {
     if (auto text = text_at(key)) into = std::move(*text);
 }

@@ -82,6 +82,8 @@ public:
             into = std::string_view{text};
     }
     void read_string(const char* key, std::string& into);
+    /// An array of texts; none if the key is not there.
+    [[nodiscard]] std::vector<std::string> texts(const char* key);
     /// The name of a file, which is looked for in `folder` unless it is an absolute path.
     void read_path(const char* key, std::string& into, const std::string& folder);
     void read_endpoint(const char* key, gyre::endpoint& into);

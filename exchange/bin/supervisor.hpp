@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What exchange_supervisor serves: the processes of an exchange, each with a coroutine that runs it.
+//
+// management/supervision.hpp decides; this starts, asks and kills, listens to what children say, and logs
+// what becomes of them. exchange_process.hpp is around it, as around every other process of the exchange.
+#pragma once
+
+#include <exchange/management/admin_report.hpp>
+#include <exchange/management/event_log.hpp>
+#include <exchange/management/supervision.hpp>
+#include <exchange/net/gyre/traits.hpp>
+
+#include <gyre/io/pipe.hpp>
+#include <gyre/io/process.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exchange {
+
+/// Threads:  that of its context.
+class served_supervisor {
+public:
+    using task = gyre::task<>;
+    static constexpr std::string_view name = "exchange_supervisor";
+
+    /// @param  context   Borrowed; outlives this, and so do the others.
+    /// @param  programs  The folder in which programs without a slash are.
+    served_supervisor(gyre::io_context& context, const supervisor_config& how, std::string programs,
+                      event_log& log);
+
+    // As a served_by_process.
+
+    [[nodiscard]] gyre::error start();
+    [[nodiscard]] std::string how() const;
+    /// Waits until all children are ready, or it ends before.
+    [[nodiscard]] task until_ready();
+    [[nodiscard]] std::string ready_line() const;
+    [[nodiscard]] std::string summary() const;
+    void say_state(std::FILE* to) const;
+    [[nodiscard]] task drain(gyre_timer& pause);
+    void stop();
+    /// Ends all children now: the process is about to end.
+    void kill() noexcept;
+    void tell(admin_report& to) const;
+    /// 1 if a child has failed too often.
+    [[nodiscard]] int status() const noexcept { return machine_.gave_up() ? 1 : 0; }
+
+private:
+    struct running {
+        gyre::process process;
+        bool to_be_killed = false;  // As soon as it has started.
+        bool asked = false;         // As above, to end.
+    };
+
+    /// Carries out what the machine has ordered, and sets the clock for what it wants next.
+    void obey();
+    void send(std::size_t which, int signal);
+    [[nodiscard]] task run_child(std::size_t which);
+    [[nodiscard]] task run_started(std::size_t which);
+    [[nodiscard]] task listen_to(std::size_t which);
+    [[nodiscard]] task keep_time();
+    void ended(std::size_t which, std::string_view how);
+    void hear(std::size_t which, std::string_view line);
+    [[nodiscard]] std::string path_of(const supervised_child& it) const;
+
+    gyre::io_context& context_;
+    const supervisor_config& how_;
+    std::string programs_;
+    event_log& log_;
+    supervision machine_;
+    std::vector<running> running_;
+    gyre::readable_pipe lifeline_;       // Its end for children,
+    gyre::writable_pipe lifeline_held_;  // and the one that ends with this process.
+    gyre::event all_ready_;
+    gyre_timer clock_;
+    bool over_ = false;
+    bool was_ready_ = false;
+    bool asked_to_end_ = false;  // By itself, once.
+};
+
+}  // namespace exchange

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A supervised exchange: in which order it comes and goes, and what becomes of it when its parts are killed.
+#include <exchange/tests/programs/running_exchange.hpp>
+#include <exchange/tests/support/plain_http.hpp>
+
+#include <support/harness.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace exchange;
+using namespace exchange::testing;
+using gyre::testing::program;
+
+namespace {
+
+/// One that the kernel gives to no client.
+std::string own_place() {
+    static std::mt19937 dice{std::random_device{}()};
+    return "127.0.0.1:" + std::to_string(20'000 + dice() % 10'000);
+}
+
+/// A facility and a gateway behind it, with places of their own, and a supervisor of both.
+class supervised_exchange {
+public:
+    supervised_exchange()
+        : order_entry_{own_place()},
+          requests_{own_place()},
+          gateways_{own_place()},
+          through_gateway_{own_place()},
+          facility_{sample_text([this](nlohmann::json& it) {
+              it["order_entry"]["at"] = order_entry_;
+              it["feed"]["requests"] = requests_;
+              it["gateways"]["at"] = gateways_;
+              it["operators"].erase("audit_file");
+          })},
+          gateway_credentials_{
+              gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER "/gateway_credentials.json")},
+          gateway_{gateway_text()},
+          passwords_{sample_passwords()},
+          supervisor_{supervisor_text()},
+          it_{EXCHANGE_EXCHANGE_SUPERVISOR, {supervisor_.path()}} {
+        std::string line = it_.next_line();
+        for (int each = 0; each < 100 && !line.starts_with("ready: "); ++each) {
+            lines_ += line + '\n';
+            line = it_.next_line();
+        }
+        INFO(lines_);
+        const std::string word = "ready: 2 children, admin ";
+        REQUIRE(line.starts_with(word));
+        admin_ = port_of(line);
+    }
+
+    [[nodiscard]] program& it() noexcept { return it_; }
+    /// All that it has said, once it has ended.
+    [[nodiscard]] std::string rest() { return lines_ + it_.rest_of_output(); }
+
+    [[nodiscard]] nlohmann::json status() const {
+        const http_answer answer = ask(admin_, "GET /status");
+        REQUIRE(answer.status == 200);
+        return nlohmann::json::parse(answer.body);
+    }
+    [[nodiscard]] nlohmann::json child(const std::string& name) const {
+        const nlohmann::json now = status();
+        for (const nlohmann::json& each : now["children"])
+            if (each["name"] == name) return each;
+        return {};
+    }
+    /// Kills a child, and waits until another one is ready in its place.
+    void kill_child(const std::string& name) const {
+        const nlohmann::json before = child(name);
+        REQUIRE(::kill(before["pid"], SIGKILL) == 0);
+        for (;;) {
+            const nlohmann::json now = child(name);
+            if (now["starts"] > before["starts"] && now["state"] == "ready") break;
+        }
+    }
+    [[nodiscard]] running_exchange::answer load(std::vector<std::string> words) const {
+        words.insert(words.begin(),
+                     {"--config", facility_.path(), "--order-entry", through_gateway_, "--requests",
+                      requests_, "--credentials", passwords_.path()});
+        return outcome_of(EXCHANGE_LOAD_GENERATOR, std::move(words));
+    }
+
+private:
+    [[nodiscard]] std::string gateway_text() const {
+        nlohmann::json it = nlohmann::json::parse(
+            gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER "/gateway.json"), nullptr, true,
+            true);
+        it["order_entry"]["at"] = through_gateway_;
+        it["facility"]["at"] = gateways_;
+        it["credentials_file"] = gateway_credentials_.path();
+        return it.dump(1);
+    }
+    [[nodiscard]] std::string supervisor_text() const {
+        nlohmann::json it;
+        it["children"] = {
+            {{"name", "facility"},
+             {"program", EXCHANGE_MATCHING_FACILITY},
+             {"arguments", {facility_.path()}},
+             {"ready_within_ms", 120'000},
+             {"drain_within_ms", 120'000}},
+            {{"name", "gateway"},
+             {"program", EXCHANGE_ORDER_ENTRY_GATEWAY},
+             {"arguments", {gateway_.path()}},
+             {"after", {"facility"}},
+             {"ready_within_ms", 120'000},
+             {"drain_within_ms", 120'000}},
+        };
+        it["admin"]["at"] = "127.0.0.1:0";
+        it["log"]["level"] = "info";
+        return it.dump(1);
+    }
+
+    std::string order_entry_;
+    std::string requests_;
+    std::string gateways_;
+    std::string through_gateway_;
+    written_config facility_;
+    written_config gateway_credentials_;
+    written_config gateway_;
+    written_config passwords_;
+    written_config supervisor_;
+    program it_;
+    std::string lines_;
+    std::uint16_t admin_ = 0;
+};
+
+/// What a log tells, as "child_started facility"; other lines are left out.
+std::vector<std::string> story_in(const std::string& text) {
+    std::vector<std::string> made;
+    std::istringstream lines{text};
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("{")) continue;
+        const nlohmann::json it = nlohmann::json::parse(line);
+        if (it["process"] != "exchange_supervisor") continue;
+        std::string event = it["event"];
+        if (it.contains("name")) event += ' ' + std::string{it["name"]};
+        made.push_back(std::move(event));
+    }
+    return made;
+}
+
+/// Does this process run no more? One that is waited for by nobody counts as ended.
+bool is_gone(int id) {
+    std::ifstream file{"/proc/" + std::to_string(id) + "/stat"};
+    std::string text;
+    if (!std::getline(file, text)) return true;
+    return text[text.rfind(')') + 2] == 'Z';
+}
+
+running_exchange::answer supervised(const nlohmann::json& children) {
+    nlohmann::json how;
+    how["children"] = children;
+    how["log"]["level"] = "info";
+    const written_config file{how.dump()};
+    return outcome_of(EXCHANGE_EXCHANGE_SUPERVISOR, {file.path()});
+}
+
+}  // namespace
+
+TEST_CASE("a supervised exchange comes in order, trades, and goes from the last to the first") {
+    supervised_exchange all;
+    CHECK(all.status()["state"] == "ready");
+    const auto [ended, report] = all.load({"--orders", "2000", "--seed", "1"});
+    CHECK_MESSAGE(ended == 0, report);
+    all.it().send(SIGTERM);
+    const std::string text = all.rest();
+    CHECK(all.it().wait() == 0);
+    const std::vector<std::string> story{"child_started facility",
+                                         "child_ready facility",
+                                         "child_started gateway",
+                                         "child_ready gateway",
+                                         "ready",
+                                         "draining",
+                                         "child_draining gateway",
+                                         "child_ended gateway",
+                                         "child_draining facility",
+                                         "child_ended facility",
+                                         "ended"};
+    CHECK_MESSAGE(story_in(text) == story, text);
+    CHECK(text.find("facility: ready: order entry ") != std::string::npos);
+    CHECK(text.find("facility: commands ") != std::string::npos);
+    CHECK(text.find("gateway: started 1 times") != std::string::npos);
+}
+
+TEST_CASE("whichever part of a supervised exchange is killed comes again, and trades") {
+    supervised_exchange all;
+    for (const char* const part : {"gateway", "facility", "gateway"}) {
+        CAPTURE(part);
+        all.kill_child(part);
+        const auto [ended, report] =
+            all.load({"--orders", "500", "--seed", "1", "--timeout", "60"});
+        CHECK_MESSAGE(ended == 0, report);
+    }
+    all.it().send(SIGTERM);
+    const std::string text = all.rest();
+    CHECK(all.it().wait() == 0);
+    const std::vector<std::string> story = story_in(text);
+    const auto count = [&story](const char* what) { return std::ranges::count(story, what); };
+    CHECK_MESSAGE(count("child_started gateway") == 3, text);
+    CHECK(count("child_started facility") == 2);
+    CHECK(count("child_backing_off gateway") == 2);
+    CHECK(text.find("killed by SIGKILL") != std::string::npos);
+}
+
+TEST_CASE("a supervisor that is killed leaves nothing behind") {
+    supervised_exchange all;
+    const int facility = all.child("facility")["pid"];
+    const int gateway = all.child("gateway")["pid"];
+    CHECK_FALSE(is_gone(facility));
+    all.it().send(SIGKILL);
+    CHECK(all.it().wait() == 128 + SIGKILL);
+    while (!is_gone(facility) || !is_gone(gateway)) {
+    }
+}
+
+TEST_CASE("a second signal ends a supervisor and all of its children at once") {
+    const nlohmann::json stubborn = {
+        {{"name", "stubborn"},
+         {"program", "/bin/sh"},
+         {"arguments", {"-c", "trap '' TERM; echo ready: $$; while :; do sleep 1; done"}},
+         {"drain_within_ms", 600'000}}};
+    nlohmann::json how;
+    how["children"] = stubborn;
+    const written_config file{how.dump()};
+    program it{EXCHANGE_EXCHANGE_SUPERVISOR, {file.path()}};
+    const std::string line = it.next_line();
+    REQUIRE(line.starts_with("stubborn: ready: "));
+    const int child = std::stoi(line.substr(17));
+    CHECK(it.next_line() == "ready: 1 children");
+    it.send(SIGTERM);
+    it.send(SIGINT);  // Another number, so that none is lost while the first one waits.
+    CHECK(it.wait() > 128);
+    while (!is_gone(child)) {
+    }
+}
+
+TEST_CASE("a child that fails too often, or never becomes ready, ends the exchange with a status") {
+    const nlohmann::json fails = {{{"name", "fails"},
+                                   {"program", "/bin/false"},
+                                   {"restart_after_ms", 1},
+                                   {"failures_max", 2}}};
+    const auto [status, text] = supervised(fails);
+    CHECK(status == 1);
+    const std::vector<std::string> story{"child_started fails",
+                                         "child_ended fails",
+                                         "child_backing_off fails",
+                                         "child_started fails",
+                                         "child_ended fails",
+                                         "child_backing_off fails",
+                                         "child_started fails",
+                                         "child_ended fails",
+                                         "gave_up fails",
+                                         "draining",
+                                         "ended"};
+    CHECK_MESSAGE(story_in(text) == story, text);
+    CHECK(text.find("exited with 1") != std::string::npos);
+
+    const nlohmann::json silent = {{{"name", "silent"},
+                                    {"program", "/bin/sleep"},
+                                    {"arguments", {"100000"}},
+                                    {"ready_within_ms", 50},
+                                    {"failures_max", 0}}};
+    const auto [killed, why] = supervised(silent);
+    CHECK(killed == 1);
+    CHECK_MESSAGE(why.find("child_killed") != std::string::npos, why);
+
+    const nlohmann::json nowhere = {
+        {{"name", "nowhere"}, {"program", "/nowhere/program"}, {"failures_max", 0}}};
+    const auto [missing, said] = supervised(nowhere);
+    CHECK(missing == 1);
+    CHECK_MESSAGE(said.find("child_not_started") != std::string::npos, said);
+}
+
+TEST_CASE("a supervisor says what is wrong with its configuration") {
+    const written_config bad{R"({"children": [{"name": "a"}]})"};
+    const auto [status, text] = outcome_of(EXCHANGE_EXCHANGE_SUPERVISOR, {bad.path()});
+    CHECK(status == 2);
+    CHECK_MESSAGE(text.find("children[0].program: is missing") != std::string::npos, text);
+    const auto [good, said] = outcome_of(EXCHANGE_EXCHANGE_SUPERVISOR,
+                                         {EXCHANGE_SAMPLE_FOLDER "/supervisor.json", "--check"});
+    CHECK_MESSAGE(good == 0, said);
+}
