@@ -48,8 +48,8 @@ public:
     void stop() noexcept override { client_.stop(); }
     void pause() noexcept override { client_.pause(); }
     void go_on() noexcept override { client_.go_on(); }
-    bool turned_away() const noexcept override { return client_.turned_away(); }
-    const soup_client& machine() const noexcept override { return client_.machine(); }
+    [[nodiscard]] bool turned_away() const noexcept override { return client_.turned_away(); }
+    [[nodiscard]] const soup_client& machine() const noexcept override { return client_.machine(); }
 
 private:
     order_entry_client<gyre_traits, Transport> client_;

@@ -45,8 +45,9 @@ struct market_maker {
         middle += bought ? -1 : 1;  // Whoever hits the bid may know something.
         std::printf("%s %u at %lld\n", bought ? "bought" : "sold", it.quantity,
                     static_cast<long long>(it.price));
-        if (fills_left != 0 && --fills_left == 0) static_cast<void>(exchange.log_out());
+        if (fills_left == 1) static_cast<void>(exchange.log_out());
         else if (exchange.trading()) quote();
+        if (fills_left > 0) --fills_left;
     }
     void hear(const order_entered& it) {
         std::printf("quotes %u at %lld\n", it.open, static_cast<long long>(it.price));
