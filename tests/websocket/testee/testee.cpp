@@ -18,8 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include <malloc.h>
-
 namespace {
 
 using namespace gyre;
@@ -86,8 +84,8 @@ deflate_options deflating() {
 
 connection_options generous() {
     connection_options made;
-    made.limits.frame_bytes_max = std::uint64_t{64} << 20;
-    made.limits.message_bytes_max = std::uint64_t{64} << 20;
+    made.limits.frame_bytes_max = std::uint64_t{32} << 20;
+    made.limits.message_bytes_max = std::uint64_t{32} << 20;
     made.deflate = deflating();
     return made;
 }
@@ -195,9 +193,6 @@ task<io_result<>> run_cases(endpoint server, std::string agent) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    // Buffers of large messages double. What they leave goes back to the system from this size on, where the
-    // allocator would keep it for others: twenty that grow at the same time would take twice what they hold.
-    ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
     const std::string_view mode = count > 2 ? arguments[1] : "";
     std::string_view address = count > 2 ? arguments[2] : "";
     if (address.starts_with("ws://")) address.remove_prefix(5);
