@@ -195,6 +195,7 @@ void gateway_session::check_login(gyre::time_point now) noexcept {
     const link_hello& hello = link_.hello();
     who_ = host_.find_gateway(hello.name.view(), hello.password.view());
     if (who_ != nullptr) {
+        link_.keep_waiting(now);  // It had nothing to say before it was let in.
         take_place_of_link_before();
         link_.welcome(host_.life());
     } else {

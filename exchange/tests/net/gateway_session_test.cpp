@@ -97,6 +97,26 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("a gateway whose login had to wait long is not silent by then") {
+    order_entry_host_options rules = venue_with_gateways();
+    rules.logins.checks_per_second_max = 1;
+    rules.logins.checks_at_once_max = 1;
+    played_gateway it{rules};
+    it.say_hello("gw2", "link");  // Whose check keeps the next one waiting.
+    it.session.emplace(it.exchange, it, link_options{}, it.all, day_start);
+    it.say_hello("gw1", "link");
+    REQUIRE(it.session->login_pending());
+
+    const gyre::time_point late = day_start + link_options{}.dead_after + 1s;
+    it.exchange.logins().on_timer(late);
+    REQUIRE(it.session->logged_in());
+    it.session->on_timer(late);
+
+    CHECK_FALSE(it.session->over());
+    it.session->on_timer(late + link_options{}.dead_after);  // Now it had its time to speak.
+    CHECK(it.session->over());
+}
+
 TEST_CASE("a gateway lets in only those for whom it may speak, and no operator") {
     played_gateway it;
     it.say_hello("gw2", "link");
