@@ -148,6 +148,7 @@ std::string status_json(const admin_report& of) {
                                     {"state", each.state},
                                     {"pid", each.pid},
                                     {"starts", each.starts},
+                                    {"restarts", each.starts == 0 ? 0 : each.starts - 1},
                                     {"failures", each.failures}});
     return text_of(made);
 }

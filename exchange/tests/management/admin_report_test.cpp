@@ -72,6 +72,23 @@ TEST_CASE("admin_report: what is not measured is not told") {
     CHECK(nlohmann::json::parse(latency_json({}))["buckets"].empty());
 }
 
+TEST_CASE("admin_report: a child that was never started has not been restarted") {
+    admin_report made;
+    made.children = {
+        {.name = "facility", .state = "ready", .pid = 7, .starts = 3, .failures = 1},
+        {.name = "gateway", .state = "waiting"},
+    };
+    const auto told = nlohmann::json::parse(status_json(made))["children"];
+    REQUIRE(told.size() == 2);
+    CHECK(told[0]["name"] == "facility");
+    CHECK(told[0]["pid"] == 7);
+    CHECK(told[0]["starts"] == 3);
+    CHECK(told[0]["restarts"] == 2);
+    CHECK(told[0]["failures"] == 1);
+    CHECK(told[1]["state"] == "waiting");
+    CHECK(told[1]["restarts"] == 0);
+}
+
 TEST_CASE("admin_report: as Prometheus reads it, with labels escaped") {
     const std::string text = metrics_text(sample());
     const std::string who = R"({process="order_entry_gateway",name="gw\"1\\\n")";
