@@ -7,6 +7,7 @@
 #include <exchange/bin/exchange_process.hpp>
 #include <exchange/bin/span_latency.hpp>
 #include <exchange/management/config.hpp>
+#include <exchange/management/log_limit.hpp>
 #include <exchange/net/application/life_name.hpp>
 #include <exchange/net/application/matching_facility.hpp>
 
@@ -15,9 +16,38 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace exchange {
+
+/// What happens at a facility, as lines of its log. Ten refused logins a second are told at most, and ten
+/// clients shed.
+class logged_facility final : public host_watcher {
+public:
+    /// @param  log  Borrowed; outlives this.
+    explicit logged_facility(event_log& log) : log_{log} {}
+
+    void login_refused(std::string_view user, const gyre::endpoint& peer) noexcept override {
+        tell("login_refused", refusals_, user, peer);
+    }
+    void client_shed(std::string_view user, const gyre::endpoint& peer) noexcept override {
+        tell("client_shed", sheds_, user, peer);
+    }
+
+private:
+    void tell(std::string_view event, log_limit& limit, std::string_view user,
+              const gyre::endpoint& peer) noexcept {
+        if (!log_.tells(log_level::warning)) return;
+        if (const auto untold = limit.admit(log_limit::clock::now()))
+            log_.warning(event,
+                         {{"user", user}, {"address", peer.to_string()}, {"untold", *untold}});
+    }
+
+    event_log& log_;
+    log_limit refusals_{10};
+    log_limit sheds_{10};
+};
 
 /// @tparam  X         A side of the seam.
 /// @tparam  Facility  A matching_facility, or what has its members.
@@ -29,14 +59,17 @@ public:
 
     /// @param  context  Borrowed; outlives this.
     /// @param  how      Borrowed; outlives this. Read without errors.
-    served_facility(typename X::context& context, const config& how)
+    /// @param  log      Borrowed; outlives this.
+    served_facility(typename X::context& context, const config& how, event_log& log)
         : context_{context},
           how_{how},
+          watch_{log},
           host_{how.host, X::now(context)},
           facility_{context, host_, how.facility,
                     how.process.admin.wanted() ? &latency_ : nullptr} {
         for (const opening_command& each : how_.opening) host_.apply(each.what);
         outwait_own_name();
+        host_.be_watched(&watch_);
     }
 
     [[nodiscard]] gyre::error start() { return facility_.start().error(); }
@@ -121,6 +154,9 @@ public:
             {"commands_malformed", host.malformed, "Messages refused before they got one"},
             {"commands_not_permitted", host.not_permitted,
              "Commands of operators that their roles do not permit"},
+            {"logins", host.logins, "Logins that were right, also through gateways"},
+            {"logins_refused", host.logins_refused, "Logins that were not"},
+            {"clients_shed", host.shed, "Clients that read too slowly"},
             {"feed_messages", feed_messages(), "Messages of the public feed"},
             {"feed_messages_lost", host_.feed().unsent_lost(), "Those that made room unsent"},
             {"feed_datagrams", feed.datagrams, "Datagrams sent to the group"},
@@ -175,6 +211,7 @@ private:
 
     typename X::context& context_;
     const config& how_;
+    logged_facility watch_;
     span_latency latency_;
     order_entry_host host_;
     Facility facility_;
@@ -184,7 +221,7 @@ private:
 template <executor_traits X, class Facility>
 [[nodiscard]] int run_facility(typename X::context& context, const config& how) {
     event_log log{::fileno(stderr), "matching_facility", how.process.log};
-    served_facility<X, Facility> served{context, how};
+    served_facility<X, Facility> served{context, how, log};
     return exchange_process<X, served_facility<X, Facility>>{context, served, how.process,
                                                              describe(how.backend), log}
         .run();

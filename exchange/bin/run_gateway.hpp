@@ -6,6 +6,7 @@
 
 #include <exchange/bin/exchange_process.hpp>
 #include <exchange/management/gateway_config.hpp>
+#include <exchange/management/log_limit.hpp>
 #include <exchange/net/application/order_entry_gateway.hpp>
 
 #include <chrono>
@@ -30,19 +31,11 @@ public:
     }
     void link_lost() noexcept override { log_.warning("link_lost", {{"facility", facility_}}); }
     void login_refused(const gateway_client& whose) noexcept override {
-        const auto now = std::chrono::steady_clock::now();
-        if (now >= next_second_) {
-            next_second_ = now + std::chrono::seconds{1};
-            told_ = 0;
-        }
-        if (++told_ <= told_max) {
+        if (!log_.tells(log_level::warning)) return;
+        if (const auto untold = refusals_.admit(log_limit::clock::now()))
             log_.warning("login_refused", {{"user", whose.username().view()},
                                            {"address", whose.peer().to_string()},
-                                           {"untold", untold_}});
-            untold_ = 0;
-        } else {
-            ++untold_;
-        }
+                                           {"untold", *untold}});
     }
     void client_shed(const gateway_client& which) noexcept override {
         log_.warning("client_shed", {{"user", which.username().view()},
@@ -51,13 +44,9 @@ public:
     }
 
 private:
-    static constexpr unsigned told_max = 10;
-
     event_log& log_;
     std::string facility_;
-    std::chrono::steady_clock::time_point next_second_{};
-    unsigned told_ = 0;
-    std::uint64_t untold_ = 0;
+    log_limit refusals_{10};
 };
 
 /// @tparam  X        A side of the seam.

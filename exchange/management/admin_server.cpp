@@ -35,7 +35,8 @@ gyre::web::server_options limits(const admin_options& of) {
     made.connection.body_bytes_max = 0;
     made.connection.requests_max = 10'000;
     made.connection.head_time_max = std::chrono::seconds{5};
-    made.connection.idle_time_max = std::chrono::seconds{30};
+    // There are few places, and to connect anew costs a reader that comes later next to nothing.
+    made.connection.idle_time_max = std::chrono::seconds{5};
     made.connection.write_time_max = std::chrono::seconds{5};
     made.drain_time_max = std::chrono::seconds{1};
     return made;

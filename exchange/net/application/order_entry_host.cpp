@@ -196,10 +196,24 @@ const known_gateway* order_entry_host::find_gateway(std::string_view name,
     return known && right ? &*found : nullptr;
 }
 
+void order_entry_host::note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept {
+    trail_.note_refusal(login, peer);
+    ++refused_;
+    if (watcher_ != nullptr) watcher_->login_refused(login.username.view(), peer);
+}
+
+void order_entry_host::note_shed(std::string_view user, const gyre::endpoint& peer) noexcept {
+    ++shed_;
+    if (watcher_ != nullptr) watcher_->client_shed(user, peer);
+}
+
 operator_session* order_entry_host::open(const operator_user& who, order_entry_session& connection,
                                          const gyre::endpoint& peer) noexcept {
     operator_session* const place = operators_.open(who, connection, peer);
-    if (place != nullptr) trail_.note(audit_event::login, *place);
+    if (place != nullptr) {
+        ++logins_taken_;
+        trail_.note(audit_event::login, *place);
+    }
     return place;
 }
 
@@ -208,6 +222,7 @@ void order_entry_host::detach(operator_session& whose) noexcept {
 }
 
 void order_entry_host::attach(participant& whose, order_entry_session& connection) noexcept {
+    ++logins_taken_;
     const session_id session = whose.who().session;
     whose.attach(connection, session == session_id::none ? 0 : sequencer_.open_session(session));
 }

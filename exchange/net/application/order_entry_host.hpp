@@ -73,12 +73,27 @@ protected:
 /// and is cut off if it had not got them.
 [[nodiscard]] std::size_t stream_memory_for(const order_entry_host_options& options) noexcept;
 
+/// Is told what seldom happens at a facility. Within functions of the host, which it must not call.
+class host_watcher {
+public:
+    /// Strangers decide how often.
+    virtual void login_refused(std::string_view user, const gyre::endpoint& peer) noexcept = 0;
+    /// It reads so slowly that what it must get is not kept any more.
+    virtual void client_shed(std::string_view user, const gyre::endpoint& peer) noexcept = 0;
+
+protected:
+    ~host_watcher() = default;
+};
+
 /// How much has passed through.
 struct host_counts {
     std::uint64_t commands = 0;       ///< Sequenced.
     std::uint64_t malformed = 0;      ///< Refused before they got a place in the sequence.
     std::uint64_t not_permitted = 0;  ///< As above, because of an operator's role.
     std::uint64_t answers = 0;        ///< Of the core to commands that no client gave.
+    std::uint64_t logins = 0;         ///< That were right, also through gateways.
+    std::uint64_t logins_refused = 0;
+    std::uint64_t shed = 0;  ///< Clients that read too slowly.
 };
 
 /// Whose login it is: one of both, or none.
@@ -132,6 +147,9 @@ public:
     /// Who is told when the host becomes busy. Borrowed, or null: then it never is for long.
     void run_with(command_runner* runner) noexcept { runner_ = runner; }
 
+    /// Who is told what seldom happens. Borrowed, or null.
+    void be_watched(host_watcher* watcher) noexcept { watcher_ = watcher; }
+
     /// Carries out one message of `from`, or begins to. The host is not busy.
     ///
     /// @param  message  One SBE message. Borrowed during the call.
@@ -176,9 +194,9 @@ public:
     [[nodiscard]] login_throttle& logins() noexcept { return logins_; }
 
     /// Notes a login that is refused.
-    void note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept {
-        trail_.note_refusal(login, peer);
-    }
+    void note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept;
+    /// Notes that a client is cut off since it reads too slowly.
+    void note_shed(std::string_view user, const gyre::endpoint& peer) noexcept;
 
     /// Lets an operator in: `connection` hears what answers its commands.
     ///
@@ -216,7 +234,8 @@ public:
     [[nodiscard]] const partition& market() const noexcept { return sequencer_.at(0); }
     /// How much has passed through.
     [[nodiscard]] host_counts counts() const noexcept {
-        return {sequencer_.commands(), malformed_, not_permitted_, router_.answers()};
+        return {sequencer_.commands(), malformed_, not_permitted_, router_.answers(),
+                logins_taken_,         refused_,   shed_};
     }
     [[nodiscard]] const segment_pool& streams() const noexcept { return participants_.streams(); }
     [[nodiscard]] const std::deque<participant>& participants() const noexcept {
@@ -299,12 +318,16 @@ private:
     std::string dummy_secret_;
     login_throttle logins_;
     command_runner* runner_ = nullptr;
+    host_watcher* watcher_ = nullptr;
     command_origin quoting_{};       // Whose several quotes are given,
     enter_quotes quotes_{};          // which these are,
     std::uint16_t next_quote_ = 0;   // and which of them comes next.
     std::deque<session_id> ending_;  // Sessions that ended while a command was under way, in order.
     std::uint64_t malformed_ = 0;
     std::uint64_t not_permitted_ = 0;
+    std::uint64_t logins_taken_ = 0;
+    std::uint64_t refused_ = 0;
+    std::uint64_t shed_ = 0;
     bool journaled_;
     bool ended_ = false;
 };

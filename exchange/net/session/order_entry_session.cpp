@@ -136,7 +136,9 @@ void order_entry_session::carry_out(std::span<const std::byte> message,
 
 void order_entry_session::say(std::span<const std::byte> answer) noexcept {
     // A client that asks, or sends nonsense, and does not read: no answer is lost in silence, so it ends.
-    if (!server_.send_unsequenced(answer)) on_framing_error(soup_ending::fell_behind);
+    if (server_.send_unsequenced(answer)) return;
+    host_.note_shed(server_.login().username.view(), peer());
+    on_framing_error(soup_ending::fell_behind);
 }
 
 void order_entry_session::disconnected() noexcept {
@@ -150,6 +152,7 @@ void order_entry_session::disconnected() noexcept {
 void order_entry_session::cut(soup_ending why) noexcept {
     if (std::exchange(cut_, true))
         return;  // An event may outrun a client with each of its messages.
+    if (why == soup_ending::fell_behind) host_.note_shed(server_.login().username.view(), peer());
     static_cast<void>(server_.on_framing_error(why));
     link_.cut();
 }
