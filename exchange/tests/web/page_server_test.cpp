@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <exchange/web/page_server.hpp>
+
+#include <exchange/tests/support/plain_http.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+using namespace exchange;
+using namespace exchange::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+gyre::io_context_options on_epoll() {
+    gyre::io_context_options made;
+    made.backend = gyre::backend_choice::epoll;
+    return made;
+}
+
+// A page with one process, which is away: nothing listens at port 1.
+page_config some_page() {
+    page_config made;
+    made.at = {gyre::ipv4::loopback(), 0};
+    made.order_entry = {gyre::ipv4::loopback(), 7014};
+    made.folder = EXCHANGE_FOLDER "/web/page";
+    made.show = {{"facility", {gyre::ipv4::loopback(), 1}}};
+    made.pages_max = 1;
+    return made;
+}
+
+// The server on a thread of its own.
+class running_page {
+public:
+    running_page() : server_{loop_, how_} {
+        REQUIRE_FALSE(server_.start());
+        thread_ = std::thread{[this] { loop_.run(); }};
+    }
+    running_page(const running_page&) = delete;
+    running_page& operator=(const running_page&) = delete;
+    ~running_page() {
+        loop_.post([this] { server_.stop(); });
+        thread_.join();
+    }
+
+    [[nodiscard]] std::string host() const { return server_.at().to_string(); }
+    [[nodiscard]] std::uint16_t port() const { return server_.at().port(); }
+    [[nodiscard]] std::string answer(const std::string& path, const std::string& host) const {
+        const plain_connection it{port()};
+        it.say("GET " + path + " HTTP/1.1\r\nhost: " + host + "\r\nconnection: close\r\n\r\n");
+        return it.rest();
+    }
+    [[nodiscard]] std::string answer(const std::string& path) const { return answer(path, host()); }
+
+private:
+    page_config how_ = some_page();
+    gyre::io_context loop_{on_epoll()};
+    page_server server_;
+    std::thread thread_;
+};
+
+std::string handshake(const std::string& host, const std::string& origin) {
+    return "GET /live HTTP/1.1\r\nhost: " + host + "\r\norigin: " + origin +
+           "\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
+           "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("page_server: the page comes with a policy that names all it may reach") {
+    const running_page it;
+    const std::string got = it.answer("/");
+    CHECK(got.starts_with("HTTP/1.1 200"));
+    CHECK(has(got, "default-src 'none'"));
+    CHECK(has(got, "connect-src 'self' ws://127.0.0.1:7014\r\n"));
+    CHECK(has(got, "<!doctype html>"));
+    CHECK(it.answer("/page.js").starts_with("HTTP/1.1 200"));
+    CHECK(it.answer("/..%2fpage_server.cpp").starts_with("HTTP/1.1 40"));
+    CHECK(it.answer("/no_such_file").starts_with("HTTP/1.1 404"));
+}
+
+TEST_CASE("page_server: a name of another site that leads here is not served") {
+    const running_page it;
+    CHECK(it.answer("/", "evil.example").starts_with("HTTP/1.1 421"));
+    CHECK(it.answer("/", "localhost:" + std::to_string(it.port())).starts_with("HTTP/1.1 200"));
+}
+
+TEST_CASE("page_server: a page is told where to trade, and who is away, and let go if it speaks") {
+    const running_page it;
+    const plain_connection page{it.port()};
+    // A masked text of one byte, behind the handshake.
+    page.say(handshake(it.host(), "http://" + it.host()) +
+             std::string{"\x81\x81\x00\x00\x00\x00x", 7});
+    const std::string got = page.rest();
+    CHECK(got.starts_with("HTTP/1.1 101"));
+    CHECK(has(got, "ws://127.0.0.1:7014/order-entry/v1"));
+    CHECK(has(got, "\"reachable\":false"));
+}
+
+TEST_CASE("page_server: a page of another site gets no figures") {
+    const running_page it;
+    const plain_connection page{it.port()};
+    page.say(handshake(it.host(), "http://evil.example"));
+    CHECK(page.rest().starts_with("HTTP/1.1 403"));
+}
+
+TEST_CASE("page_server: tasks of a process that is away, or unknown, are an error") {
+    const running_page it;
+    CHECK(it.answer("/processes/facility/tasks").starts_with("HTTP/1.1 502"));
+    CHECK(it.answer("/processes/other/tasks").starts_with("HTTP/1.1 404"));
+}
+
+TEST_CASE("page_server: what an admin port says is passed on only if it is JSON") {
+    using nlohmann::json;
+    const json good = json::parse(process_message("a", R"({"pid":7})", R"({"unit":"ns"})"));
+    CHECK(good["reachable"] == true);
+    CHECK(good["status"]["pid"] == 7);
+    const json bad = json::parse(process_message("a", "</script>", ""));
+    CHECK(bad["reachable"] == false);
+    CHECK_FALSE(bad.contains("status"));
+}

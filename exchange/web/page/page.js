@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Two connections: to this server for the figures of the processes, and to the gateway for trading, in JSON
+// as exchange/docs/json_protocol.md has it. Text of others becomes text of the page only by textContent.
+"use strict";
+const at = (id) => document.getElementById(id);
+const svg = (name, attributes, text = "") => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+};
+const grouped = (value) => Number(value).toLocaleString("en").replaceAll(",", "\u202f");
+const levelsShown = 200, fillsShown = 200, ordersShown = 500;
+
+function row(cells, classes = []) {
+  const made = document.createElement("tr");
+  cells.forEach((cell, each) => {
+    const place = made.insertCell();
+    if (classes[each]) place.className = classes[each];
+    if (cell instanceof Node) place.append(cell); else place.textContent = cell;
+  });
+  return made;
+}
+function link(which, on, words) {
+  at(`link-${which}`).dataset.state = on ? "on" : "off";
+  at(`link-${which}`).querySelector("span").textContent = words;
+}
+function say(words) { at("said").textContent = words; }
+// Half a second, then twice as long each time, up to 15 seconds.
+function patience() {
+  let next = 500;
+  return { reset() { next = 500; }, take() { const now = next * (0.75 + Math.random() / 2); next = Math.min(next * 2, 15000); return now; } };
+}
+
+// --- Figures of the processes -------------------------------------------------------------------------
+let tradeAt = null;
+const processes = new Map();  // By name: what was told last, and latencies of the last ten seconds.
+const liveWait = patience();
+
+function panelOf(name) {
+  const known = processes.get(name);
+  if (known) return known;
+  const panel = document.createElement("div"), title = document.createElement("h3");
+  const facts = document.createElement("p"), wrap = document.createElement("div"), table = document.createElement("table");
+  const tasks = document.createElement("details"), head = document.createElement("summary"), dump = document.createElement("pre");
+  panel.className = "process";
+  title.className = "state";
+  wrap.className = "scroll-x";
+  table.createTHead().append(row(["Session", "Transport", "Address", "Next", "Unread bytes", "Dropped"]));
+  table.createTBody();
+  head.textContent = "Tasks";
+  dump.tabIndex = 0;
+  tasks.append(head, dump);
+  tasks.addEventListener("toggle", async () => {
+    if (!tasks.open) return;
+    dump.textContent = "Asking\u2026";
+    try { dump.textContent = await (await fetch(`/processes/${encodeURIComponent(name)}/tasks`)).text(); }
+    catch { dump.textContent = "The page's server is not connected."; }
+  });
+  wrap.append(table);
+  panel.append(title, facts, wrap, tasks);
+  at("processes").append(panel);
+  const made = { name, panel, title, facts, table, counts: null, when: 0, history: [] };
+  processes.set(name, made);
+  return made;
+}
+
+function showProcess(it) {
+  const to = panelOf(it.name), status = it.status, now = performance.now();
+  to.title.dataset.state = it.reachable && status.state === "ready" ? "on" : "off";
+  to.title.textContent = it.reachable ? `${it.name} \u2014 ${status.state}` : `${it.name} \u2014 not connected`;
+  if (!it.reachable) {
+    to.facts.textContent = "Its admin port does not answer.";
+    to.table.hidden = true;
+    to.history = [];
+    to.counts = null;
+    return;
+  }
+  const counts = status.counts ?? {}, words = [];
+  for (const [name, value] of Object.entries(counts)) {
+    const before = to.counts?.[name], rate = before === undefined ? 0 : (value - before) * 1000 / (now - to.when);
+    words.push(`${name.replaceAll("_", " ")} ${grouped(value)}${rate >= 1 ? ` (${grouped(Math.round(rate))}/s)` : ""}`);
+  }
+  to.facts.textContent = `${status.backend ?? ""}, process ${status.pid}, up ${Math.floor(status.uptime_ms / 1000)} s; ${words.join(", ")}`;
+  to.counts = counts;
+  to.when = now;
+  const sessions = status.sessions ?? [];
+  to.table.hidden = sessions.length === 0;
+  to.table.tBodies[0].replaceChildren(...sessions.slice(0, 200).map((each) =>
+    row([each.user, each.transport, each.address, each.sequence, grouped(each.unread_bytes ?? 0), grouped(each.dropped ?? 0)])));
+  if (it.latency?.buckets) to.history.push({ when: now, buckets: it.latency.buckets });
+  while (to.history.length > 2 && now - to.history[0].when > 10000) to.history.shift();
+}
+
+function showLatency() {
+  const chart = at("latency"), parts = [], legend = [];
+  const ticks = [["50", 0.5], ["90", 0.9], ["99", 0.99], ["99.9", 0.999], ["99.99", 0.9999]];
+  const x = (share) => 60 + 720 * Math.min(1, Math.log10(1 / (1 - share)) / 4.2), y = (ns) => 150 - 130 * Math.min(1, Math.max(0, (Math.log10(ns) - 3) / 6));
+  for (const [name, share] of ticks) parts.push(svg("line", { x1: x(share), x2: x(share), y1: 20, y2: 150 }), svg("text", { x: x(share), y: 168, "text-anchor": "middle" }, `${name} %`));
+  for (const [name, ns] of [["1 \u00b5s", 1e3], ["10 \u00b5s", 1e4], ["100 \u00b5s", 1e5], ["1 ms", 1e6], ["10 ms", 1e7], ["100 ms", 1e8], ["1 s", 1e9]])
+    parts.push(svg("line", { x1: 60, x2: 780, y1: y(ns), y2: y(ns) }), svg("text", { x: 54, y: y(ns) + 4, "text-anchor": "end" }, name));
+  let colour = 0;
+  for (const it of processes.values()) {
+    if (it.history.length < 2) continue;
+    const first = new Map(it.history[0].buckets), counts = it.history.at(-1).buckets.map(([bound, count]) => [bound, count - (first.get(bound) ?? 0)]).filter(([, count]) => count > 0).sort((a, b) => a[0] - b[0]);
+    const total = counts.reduce((sum, [, count]) => sum + count, 0);
+    if (total <= 0) continue;
+    let sum = 0, path = "", median = null;
+    for (const [bound, count] of counts) {
+      const from = sum / total;
+      sum += count;
+      if (median === null && sum * 2 >= total) median = bound;
+      path += `${path ? "L" : "M"}${x(from)} ${y(bound)}L${x(Math.min(sum / total, 1 - 1 / (2 * total)))} ${y(bound)}`;
+    }
+    parts.push(svg("path", { d: path, class: `p${colour % 3}` }));
+    const word = document.createElement("span");
+    word.className = `p${colour++ % 3}`;
+    word.textContent = `${it.name}: ${grouped(total)} measured, median at most ${grouped(median)} ns`;
+    legend.push(word);
+  }
+  chart.replaceChildren(...parts);
+  if (legend.length > 0) at("latency-legend").replaceChildren(...legend);
+  else at("latency-legend").textContent = "Nothing was measured in the last ten seconds.";
+}
+
+function watch() {
+  const socket = new WebSocket(`ws://${location.host}/live`);
+  socket.onopen = () => { liveWait.reset(); link("page", true, "connected"); };
+  socket.onmessage = (event) => {
+    const it = JSON.parse(event.data);
+    if (it.message === "settings") { tradeAt = it.order_entry; document.body.dataset.ready = "yes"; }
+    if (it.message === "process") { showProcess(it); showLatency(); }
+  };
+  socket.onclose = () => {
+    link("page", false, "not connected, trying again");
+    for (const each of processes.values()) { each.title.dataset.state = "off"; each.title.textContent = `${each.name} \u2014 not known`; }
+    setTimeout(watch, liveWait.take());
+  };
+}
+
+// --- Trading ------------------------------------------------------------------------------------------
+const orders = new Map();  // Own orders that rest, by number and side.
+const fills = [];          // Own trades, the newest first.
+const sides = { buy: [], sell: [] };
+const tradeWait = patience();
+let socket = null, credentials = null, life = "", next = 1, number = 0, beat = 0, ask = 0, mayTrade = false, changed = false, centred = false;
+
+function send(message, fields) { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ message, ...fields })); }
+function instrument() { return Number(at("instrument").value); }
+function allow(yes) {
+  mayTrade = yes;
+  for (const button of at("order").querySelectorAll("button")) button.disabled = !yes;
+}
+function askBook() {
+  if (!(instrument() > 0)) return;
+  for (const side of ["buy", "sell"])
+    send("book_request", { instrument: instrument(), side, from: side === "buy" ? 140737488355327 : -140737488355327 });
+}
+
+function showBook() {
+  const rows = [], count = Math.min(levelsShown, Math.max(sides.buy.length, sides.sell.length));
+  for (const it of sides.sell.slice(0, count).reverse()) rows.push(row(["", "", grouped(it.price), grouped(it.quantity), it.orders], [, , "ask"]));
+  for (const it of sides.buy.slice(0, count)) rows.push(row([it.orders, grouped(it.quantity), grouped(it.price), "", ""], [, , "bid"]));
+  const box = at("book-scroll");
+  at("book").tBodies[0].replaceChildren(...rows);
+  if (!centred && sides.buy.length > 0 && sides.sell.length > 0) {
+    centred = true;
+    box.scrollTop = (box.scrollHeight - box.clientHeight) / 2;  // The best prices are in the middle.
+  }
+  const all = [...sides.buy, ...sides.sell].map((it) => Number(it.price)), least = Math.min(...all), most = Math.max(...all);
+  const sum = (of) => of.reduce((total, it) => total + Number(it.quantity), 0), top = Math.max(sum(sides.buy), sum(sides.sell), 1);
+  const x = (price) => most > least ? 400 * (price - least) / (most - least) : 200;
+  const area = (of, name) => {
+    let total = 0, path = "";
+    for (const it of of) {
+      path += path ? `H${x(it.price)}` : `M${x(it.price)} 120`;
+      total += Number(it.quantity);
+      path += `V${118 - 110 * total / top}`;
+    }
+    return svg("path", { class: name, d: path ? `${path}H${name === "buys" ? 0 : 400}V120Z` : "" });
+  };
+  at("depth").replaceChildren(area(sides.buy, "buys"), area(sides.sell, "sells"));
+}
+
+function none(columns, text) {
+  const cell = document.createElement("td"), made = document.createElement("tr");
+  cell.colSpan = columns;
+  cell.className = "none";
+  cell.textContent = text;
+  made.append(cell);
+  return made;
+}
+
+function showOwn() {
+  changed = false;
+  at("own").tBodies[0].replaceChildren(...[...orders.values()].slice(-ordersShown).reverse().map((it) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Cancel";
+    button.setAttribute("aria-label", `Cancel order ${it.client_seq}`);
+    button.onclick = () => send("cancel_order", { client_seq: String(++number), target: { client_seq: it.client_seq } });
+    return row([it.client_seq, it.instrument, it.side, grouped(it.price), grouped(it.open), button], [, , `word ${it.side === "buy" ? "bid" : "ask"}`]);
+  }));
+  if (orders.size === 0) at("own").tBodies[0].append(none(6, "No order of yours rests."));
+  at("fills").tBodies[0].replaceChildren(...fills.map((it) =>
+    row([it.trade, it.instrument, it.side, grouped(it.price), grouped(it.quantity)], [, , `word ${it.side === "buy" ? "bid" : "ask"}`])));
+  if (fills.length === 0) at("fills").tBodies[0].append(none(5, "You have not traded yet."));
+}
+
+const heard = {
+  login_accepted(it) {
+    if (life !== it.session) { orders.clear(); fills.length = 0; showOwn(); }
+    life = it.session;
+    tradeWait.reset();
+    link("trading", true, `${credentials.username}, life ${life}`);
+    say("Logged in.");
+    send("query", { subject: "sessions", from: "0" });  // Numbers go on behind the last that was used.
+    askBook();
+    ask = setInterval(askBook, 500);
+  },
+  login_rejected(it) {
+    link("trading", false, "not logged in");
+    say(`Login refused: ${it.reason.replaceAll("_", " ")}.`);
+    if (life && it.reason === "session_not_available") { life = ""; next = 1; number = 0; return; }
+    credentials = null;
+  },
+  sessions_page(it) {
+    for (const each of it.rows) number = Math.max(number, Number(each.last_client_seq ?? 0));
+    allow(true);
+  },
+  book_page(it) {
+    if (Number(it.instrument) !== instrument()) return;
+    sides[it.side] = it.levels;
+    at("phase").textContent = it.phase.replaceAll("_", " ");
+    showBook();
+  },
+  book_refused(it) { if (it.reason !== "message_rate") { sides.buy = []; sides.sell = []; at("phase").textContent = it.reason.replaceAll("_", " "); showBook(); } },
+  order_entered(it) { orders.set(it.client_seq + it.side, it); say(`Order ${it.client_seq} entered.`); },
+  order_amended(it) { Object.assign(orders.get(it.client_seq + it.side) ?? {}, it); },
+  order_executed(it) {
+    const order = orders.get(it.client_seq + it.side);
+    if (order) order.open = it.open;
+    if (it.open === 0) orders.delete(it.client_seq + it.side);
+    fills.unshift(it);
+    fills.length = Math.min(fills.length, fillsShown);
+    say(`Order ${it.client_seq} traded ${it.quantity} at ${it.price}.`);
+  },
+  order_cancelled(it) { orders.delete(it.client_seq + it.side); say(`Order ${it.client_seq} cancelled: ${it.reason.replaceAll("_", " ")}.`); },
+  order_rejected(it) { say(`Refused: ${it.reason.replaceAll("_", " ")}.`); },
+};
+
+function connect() {
+  if (!credentials) return;
+  link("trading", false, "connecting");
+  socket = new WebSocket(tradeAt, "exchange.json.v1");
+  socket.onopen = () => {
+    send("login", { ...credentials, session: life, sequence: String(next) });
+    beat = setInterval(() => send("heartbeat"), 1000);
+  };
+  socket.onmessage = (event) => {
+    const it = JSON.parse(event.data);
+    if (it.sequence && it.message !== "login_accepted") {
+      if (Number(it.sequence) < next) return;  // Had it on a connection before.
+      next = Number(it.sequence) + 1;
+      if (!changed) { changed = true; requestAnimationFrame(showOwn); }
+    }
+    heard[it.message]?.(it);
+  };
+  socket.onclose = () => {
+    clearInterval(beat);
+    clearInterval(ask);
+    allow(false);
+    sides.buy = []; sides.sell = [];
+    showBook();
+    at("phase").textContent = "not connected";
+    if (!credentials) return;
+    link("trading", false, "connection lost, trying again");
+    setTimeout(connect, tradeWait.take());
+  };
+}
+
+at("login").onsubmit = (event) => {
+  event.preventDefault();
+  if (!tradeAt) return say("This page has no order entry.");
+  if (socket && socket.readyState < WebSocket.CLOSING) return say("Already logged in.");
+  const waited = credentials !== null;
+  const fresh = { username: at("user").value, password: at("password").value };
+  if (credentials?.username !== fresh.username) { life = ""; next = 1; number = 0; orders.clear(); fills.length = 0; showOwn(); }
+  credentials = fresh;
+  at("password").value = "";
+  if (!waited) connect();
+};
+at("order").onsubmit = (event) => {
+  event.preventDefault();
+  if (!mayTrade || !event.submitter) return;
+  send("enter_order", {
+    client_seq: String(++number), instrument: instrument(), side: event.submitter.dataset.side,
+    price: Number(at("price").value), quantity: Number(at("quantity").value), type: "limit", tif: "day",
+    instruction: "none", self_trade: "account_default",
+  });
+};
+at("instrument").onchange = () => { centred = false; sides.buy = []; sides.sell = []; showBook(); askBook(); };
+at("scheme").onclick = () => {
+  const dark = document.documentElement.dataset.scheme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  document.documentElement.dataset.scheme = dark === "dark" ? "light" : "dark";
+};
+showOwn();
+showLatency();
+watch();
