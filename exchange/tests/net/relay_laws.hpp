@@ -3,7 +3,7 @@
 // What a relay of the feed promises to those who listen behind it.
 //
 // A source is a mold_sender whose datagrams the test itself sends, or loses; a feed_listener hears what comes
-// out of the relay, which asks nobody unless a test says whom.
+// out of the relay, which asks no peer unless a test names one.
 #pragma once
 
 #include <exchange/net/application/feed_relay.hpp>
