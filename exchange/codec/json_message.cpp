@@ -6,6 +6,7 @@
 #include <exchange/codec/sbe.hpp>
 #include <exchange/schema/administration_json.hpp>
 #include <exchange/schema/market_data_json.hpp>
+#include <exchange/schema/market_data_session_json.hpp>
 #include <exchange/schema/order_entry_json.hpp>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace exchange {
 namespace {
 
 constexpr std::array schemas{&order_entry::json_schema, &administration::json_schema,
-                             &market_data::json_schema};
+                             &market_data::json_schema, &market_data_session::json_schema};
 
 json_message_type find_numbered(std::uint16_t schema, std::uint16_t number) noexcept {
     for (const schema_tables::schema* const each : schemas) {

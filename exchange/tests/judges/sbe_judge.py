@@ -26,7 +26,7 @@ from sbe_schema import read_schema  # noqa: E402
 
 SKIPPED = 77
 ARTIFACT = "uk.co.real-logic:sbe-all:1.30.0"
-SCHEMAS = ("order_entry", "market_data", "administration")
+SCHEMAS = ("order_entry", "market_data", "administration", "market_data_session")
 ROUNDS = 2000
 ENTRIES = 3  # In each group.
 

@@ -72,8 +72,8 @@ class Layout(unittest.TestCase):
     def test_our_schemas_are_understood(self):
         folder = HERE.parent.parent / "schema"
         ids = [read_schema(folder / f"{name}.xml").id
-               for name in ("order_entry", "market_data", "administration")]
-        self.assertEqual(ids, [1, 2, 3])
+               for name in ("order_entry", "market_data", "administration", "market_data_session")]
+        self.assertEqual(ids, [1, 2, 3, 5])
 
 
 class Refusals(unittest.TestCase):
