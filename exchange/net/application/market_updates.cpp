@@ -92,6 +92,7 @@ bool market_updates::tell_trades(const market_book& of, market_seen& seen,
         }
         if (!give(made, to)) return false;
         seen.trades = first + made.count;
+        seen.dropped += made.dropped;
     }
     return true;
 }

@@ -24,6 +24,7 @@ namespace exchange {
 struct market_seen {
     std::uint64_t changes = 0;  ///< Below this number.
     std::uint64_t trades = 0;   ///< As above.
+    std::uint64_t dropped = 0;  ///< Trades that it was told it missed.
     std::uint64_t book = 0;     ///< The state of the book that it has.
     bool has_book = false;
     bool begun = false;    ///< All that there was has been told once.

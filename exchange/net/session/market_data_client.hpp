@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One subscriber of a distributor, as a function of what comes in: packets, time, and changes of books.
+//
+// It logs in by packets of SoupBinTCP, subscribes, and is told messages that have no number. What it is told
+// is made when it can be written, so what waits for it is one filled buffer, however slow it is. No socket is
+// in here; the driver is that of a gateway's client, whose interface this has.
+#pragma once
+
+#include <exchange/codec/market_subscription_codec.hpp>
+#include <exchange/codec/soup_connection.hpp>
+#include <exchange/net/application/market_data_host.hpp>
+#include <exchange/net/session/gateway_client.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace exchange {
+
+/// Threads:  One at a time, its host included.
+/// Cost:     Memory is taken at construction, and for each subscription.
+class market_data_client final : public gyre::list_link<market_data_client>,
+                                 private waiting_login,
+                                 private market_message_sink {
+public:
+    /// @param  host  Borrowed; outlives this.
+    /// @param  to    Borrowed; outlives this.
+    market_data_client(market_data_host& host, gateway_client_link& to, gyre::time_point now);
+    market_data_client(const market_data_client&) = delete;
+    market_data_client& operator=(const market_data_client&) = delete;
+    ~market_data_client();
+
+    // The driver's side.
+
+    /// Bytes have come: takes all packets that are here.
+    void take_packets(gyre::time_point now) noexcept;
+    /// Is the reader to read? Not while a login is under way.
+    [[nodiscard]] bool wants_bytes() const noexcept {
+        return phase_ == phase::silent || phase_ == phase::in;
+    }
+    void on_timer(gyre::time_point now) noexcept;
+    /// What is to be written: what has changed, if nothing waits. Stays valid until it is `sent`.
+    [[nodiscard]] std::span<const std::byte> output() noexcept;
+    void sent(std::size_t size, gyre::time_point now) noexcept;
+    /// The connection is gone.
+    void disconnected() noexcept;
+
+    [[nodiscard]] bool over() const noexcept { return phase_ == phase::over; }
+    [[nodiscard]] soup_ending ending() const noexcept { return ending_; }
+    [[nodiscard]] bool logged_in() const noexcept { return phase_ == phase::in; }
+    [[nodiscard]] bool was_logged_in() const noexcept { return was_in_; }
+    [[nodiscard]] const soup_username& username() const noexcept { return login_.username; }
+    [[nodiscard]] std::size_t subscriptions() const noexcept { return wanted_.size(); }
+    [[nodiscard]] std::size_t unread_bytes() const noexcept { return unsent_; }
+    [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
+    [[nodiscard]] gyre::endpoint peer() const noexcept { return to_.peer(); }
+
+    // The host's side.
+
+    void begin_life(gyre::time_point now) noexcept;
+    void note_change() noexcept;
+
+    // For what it sends: see market_subscription_codec.hpp.
+
+    void operator()(const subscribe& it) noexcept;
+    void operator()(const unsubscribe& it) noexcept;
+    template <class Other>
+    void operator()(const Other&) noexcept {}
+
+private:
+    enum class phase : std::uint8_t {
+        silent,   // No login yet.
+        asking,   // Its secret waits to be checked, or was wrong, which is told later.
+        waiting,  // It may come in when there is a life.
+        in,
+        over
+    };
+    struct followed {
+        subscribe what;
+        market_seen seen;
+    };
+
+    [[nodiscard]] bool take(std::span<const std::byte> message) noexcept override;
+    void check_login(gyre::time_point now) noexcept override;
+
+    void on_packet(const soup_packet& packet) noexcept;
+    void on_login(std::span<const std::byte> payload) noexcept;
+    void on_message(std::span<const std::byte> message) noexcept;
+    void let_in() noexcept;
+    void reject(soup_reject why) noexcept;
+    [[nodiscard]] followed* find(instrument_id which) noexcept;
+    template <class Answer>
+    void answer(const Answer& it) noexcept;
+    [[nodiscard]] bool say(soup_type type, std::span<const std::byte> payload = {}) noexcept;
+    void end(soup_ending why) noexcept;
+    void leave() noexcept;
+
+    market_data_host& host_;
+    gateway_client_link& to_;
+    soup_liveness liveness_;
+    gyre::time_point login_deadline_;
+    gyre::time_point refuse_at_ = gyre::never;
+    gyre::time_point progress_at_;  // When it last took something, or had all.
+    gyre::time_point now_;
+    soup_outbox outbox_;
+    soup_login login_;
+    std::vector<followed> wanted_;
+    std::size_t turn_ = 0;    // Whose is next: none is told twice before all were told once.
+    std::size_t unsent_ = 0;  // Bytes that wait.
+    std::uint64_t dropped_ = 0;
+    phase phase_ = phase::silent;
+    soup_ending ending_ = soup_ending::none;
+    bool was_in_ = false;
+};
+
+}  // namespace exchange
