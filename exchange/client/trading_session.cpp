@@ -307,6 +307,10 @@ void trading_session::finish() noexcept {
     tell({.what = ending()});
     over_ = true;
     ready_ = false;
+    fence_ = 0;
+    // It belongs to the loop, which may end before the program asks for the last news.
+    left_at_ = connection_->machine().resume();
+    connection_.reset();
     news_.close();
     changed_.set();
     fence_wanted_.set();
@@ -323,7 +327,7 @@ void trading_session::tell(news it) noexcept {
 }
 
 void trading_session::taken() noexcept {
-    if (!paused_ || news_.size() > options_.news_max / 2) return;
+    if (over_ || !paused_ || news_.size() > options_.news_max / 2) return;
     paused_ = false;
     connection_->go_on();
     changed_.set();

@@ -47,7 +47,7 @@ public:
     [[nodiscard]] std::size_t unanswered() const noexcept { return sent_.unanswered(); }
     [[nodiscard]] bool trading() const noexcept { return ready_ && !over_; }
     [[nodiscard]] const soup_login& resume() const noexcept {
-        return connection_->machine().resume();
+        return over_ ? left_at_ : connection_->machine().resume();
     }
 
     // Of decode_private_event.
@@ -76,7 +76,8 @@ private:
     [[nodiscard]] session_over ending() const noexcept;
 
     exchange_client_options options_;
-    std::unique_ptr<client_connection> connection_;
+    std::unique_ptr<client_connection> connection_;  // Null once the session is over.
+    soup_login left_at_;                             // And then this is its `resume`.
     gyre::channel<news> news_;
     sent_commands sent_;
     own_orders orders_;
