@@ -25,6 +25,13 @@ template <class Levels>
                             });
 }
 
+/// As a price is, the next one that is worse.
+[[nodiscard]] price_ticks behind(order_side side, price_ticks price) noexcept {
+    return side == order_side::buy ? price - 1 : price + 1;
+}
+
+constexpr std::size_t numbers_max = 1 << 16;  // Of instruments that have a place in a table.
+
 }  // namespace
 
 book_level market_book::level_at(order_side side, price_ticks price) const noexcept {
@@ -48,7 +55,7 @@ struct market_books::teller {
     void operator()(const event_stamp& stamp, const Event& it) const {
         market_book* const book = to.book_of(it.instrument);
         if (book == nullptr) return;
-        if constexpr (std::is_same_v<Event, price_level_update>) to.apply(*book, it, sequence);
+        if constexpr (requires { to.apply(*book, it, sequence); }) to.apply(*book, it, sequence);
         else if constexpr (std::is_same_v<Event, trade>) print(*book, {it, stamp.time, false});
         else if constexpr (std::is_same_v<Event, trade_busted>)
             print(*book, {{it.id, it.price, it.instrument, it.quantity, {}}, stamp.time, true});
@@ -66,23 +73,28 @@ decode_fault market_books::hear(std::uint64_t sequence, std::span<const std::byt
     return fault;
 }
 
-market_book* market_books::book_of(instrument_id which) {
+// Large numbers are searched for: a table for them would have the size of the largest.
+market_book* market_books::known(instrument_id which) noexcept {
     const std::size_t at = number(which);
-    if (at < by_number_.size() && by_number_[at] != nullptr) return by_number_[at];
+    if (at < numbers_max) return at < by_number_.size() ? by_number_[at] : nullptr;
+    const auto found = std::ranges::find_if(
+        books_, [which](const market_book& it) { return it.instrument_ == which; });
+    return found != books_.end() ? &*found : nullptr;
+}
+
+market_book* market_books::book_of(instrument_id which) {
+    if (market_book* const there = known(which)) return there;
     if (books_.size() >= options_.instruments_max) {
         ++unfollowed_;
         return nullptr;
     }
-    const auto behind = std::ranges::find_if(
-        books_, [which](const market_book& it) { return it.instrument_ == which; });
-    if (behind != books_.end()) return &*behind;
+    const std::size_t at = number(which);
     market_book& made = books_.emplace_back();
     made.instrument_ = which;
     made.changes_.resize(options_.changes_max);
     made.trades_.resize(options_.trades_max);
     made.state_ =
         from_the_beginning_ ? market_book::state::complete : market_book::state::incomplete;
-    constexpr std::size_t numbers_max = 1 << 16;  // Larger ones are searched for.
     if (at < numbers_max) {
         if (at >= by_number_.size()) by_number_.resize(at + 1);
         by_number_[at] = &made;
@@ -148,8 +160,12 @@ void market_books::apply(market_book& to, const market_statistics& it) {
     note(to, {.part = market_part::statistics});
 }
 
-void market_books::apply(market_book& to, const phase_changed& it) {
+// What an auction would trade is over with it, and no message says so.
+void market_books::apply(market_book& to, const phase_changed& it,
+                         std::uint64_t sequence) noexcept {
     to.phase_ = it.phase;
+    to.phase_at_ = sequence;
+    to.indication_ = {};
     note(to, {.part = market_part::phase});
 }
 
@@ -167,6 +183,7 @@ void market_books::lose(std::uint64_t next) {
     from_the_beginning_ = false;
     for (market_book& each : books_) {
         each.state_ = market_book::state::incomplete;
+        each.indication_ = {};
         note(each, {.part = market_part::phase});
     }
 }
@@ -180,6 +197,8 @@ void market_books::begin_anew() {
         each.phase_ = market_phase::closed;
         each.statistics_ = {};
         each.indication_ = {};
+        each.life_trades_ = each.trades_made_;
+        each.phase_at_ = 0;
         forget_changes(each);
     }
 }
@@ -194,6 +213,9 @@ void market_books::recover(instrument_id which) {
         side.paged = false;
     }
     book->complete_at_ = 0;
+    book->asked_at_ = next_;
+    // Who has the book hears that it is not complete any more.
+    if (book->state_ == market_book::state::complete) note(*book, {.part = market_part::phase});
     book->state_ = market_book::state::recovering;
     recovering_ = true;
 }
@@ -202,11 +224,15 @@ void market_books::splice(const book_page& page) {
     market_book* const book = book_of(page.instrument);
     if (book == nullptr || book->state_ != market_book::state::recovering) return;
     market_book::side_book& side = book->sides_[market_book::index_of(page.side)];
-    if (side.paged) return;
+    // An answer to a question before `recover` knows less than the feed has said, and may leave levels out.
+    const price_ticks wanted =
+        side.pages.empty() ? best_of(page.side) : behind(page.side, side.pages.back().price);
+    if (side.paged || page.from != wanted || page.next_in_feed < book->asked_at_) return;
     if (side.spliced_from == 0) side.spliced_from = page.next_in_feed;
     for (std::uint16_t each = 0; each < page.count; ++each) side.pages.push_back(page.levels[each]);
     book->complete_at_ = std::max(book->complete_at_, page.next_in_feed);
-    book->phase_ = page.phase;
+    // A page is often older than what has been heard since it was asked for.
+    if (page.next_in_feed > book->phase_at_) book->phase_ = page.phase;
     side.paged = page.last;
     if (side.pages.size() > options_.levels_max) return spoil(*book);
     finish_recovery(*book);

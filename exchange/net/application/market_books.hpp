@@ -80,7 +80,9 @@ public:
     [[nodiscard]] std::uint64_t trades() const noexcept { return trades_made_; }
     /// The oldest that is remembered.
     [[nodiscard]] std::uint64_t oldest_trade() const noexcept {
-        return trades_made_ > trades_.size() ? trades_made_ - trades_.size() : 0;
+        const std::uint64_t held =
+            trades_made_ > trades_.size() ? trades_made_ - trades_.size() : 0;
+        return held > life_trades_ ? held : life_trades_;
     }
     /// @pre  oldest_trade() <= number < trades().
     [[nodiscard]] const printed_trade& trade_at(std::uint64_t number) const noexcept {
@@ -120,6 +122,9 @@ private:
     std::uint64_t version_ = 0;
     std::uint64_t oldest_ = 0;
     std::uint64_t trades_made_ = 0;
+    std::uint64_t life_trades_ = 0;  // The first of this life.
+    std::uint64_t phase_at_ = 0;     // Which message told the phase,
+    std::uint64_t asked_at_ = 0;     // and which was next as pages were asked for.
     std::uint64_t complete_at_ = 0;  // The feed must have come so far.
 };
 
@@ -142,7 +147,8 @@ public:
     /// Errors:  any `decode_error`: it says nothing then. A market beyond `instruments_max` is not followed,
     ///          and counted.
     decode_fault hear(std::uint64_t sequence, std::span<const std::byte> message);
-    /// Messages before `next` will not come: no book is complete.
+    /// Messages before `next` will not come: no book is complete, and no indication is known. Trades among
+    /// them are counted by none, and sums stand until the next trade tells them.
     void lose(std::uint64_t next);
     /// The exchange has begun another life, of which message 1 comes next.
     void begin_anew();
@@ -151,7 +157,9 @@ public:
 
     /// Pages will be asked for: what the feed says from here on is spliced with them. Again, it begins anew.
     void recover(instrument_id which);
-    /// The next page of a side. The first begins at the best price there can be. Ignored if none is wanted.
+    /// The next page of a side. Ignored if none is wanted, or if it is not the one that is: the first begins
+    /// at the best price there can be, each other one tick behind the last level, and none is older than
+    /// `recover`.
     void splice(const book_page& page);
 
     [[nodiscard]] const std::deque<market_book>& all() const noexcept { return books_; }
@@ -165,11 +173,12 @@ public:
 private:
     struct teller;
 
+    [[nodiscard]] market_book* known(instrument_id which) noexcept;
     [[nodiscard]] market_book* book_of(instrument_id which);
     void apply(market_book& to, const price_level_update& it, std::uint64_t sequence);
     static void print(market_book& in, const printed_trade& it) noexcept;
     void apply(market_book& to, const market_statistics& it);
-    void apply(market_book& to, const phase_changed& it);
+    static void apply(market_book& to, const phase_changed& it, std::uint64_t sequence) noexcept;
     void apply(market_book& to, const auction_indication& it);
     void put(market_book& to, order_side side, const book_level& level);
     static void note(market_book& in, const market_book::change& what) noexcept;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <random>
@@ -325,4 +326,115 @@ TEST_CASE("market_books: what there is no room for is told, and grows nothing") 
     CHECK(known.find(first)->trade_at(299).what.id == trade_id{300});
     const std::vector<std::byte> nonsense(7);
     CHECK(known.hear(real.next(), nonsense));
+}
+
+namespace {
+
+/// All levels of a side in one page, as old as is said.
+book_page page_of(order_side side, price_ticks from, std::uint64_t next_in_feed, market_phase phase,
+                  std::initializer_list<price_ticks> prices) {
+    book_page made{};
+    made.next_in_feed = next_in_feed;
+    made.from = from;
+    made.instrument = first;
+    made.side = side;
+    made.phase = phase;
+    made.last = true;
+    for (const price_ticks each : prices) made.levels[made.count++] = {each, 10, 1};
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("market_books: a page that is older than the feed does not undo a phase") {
+    truth real{1};
+    market_books known{{}, false};
+    CHECK_FALSE(known.hear(1, real.message(phase_changed{first, market_phase::pre_open})));
+    known.recover(first);
+    CHECK_FALSE(known.hear(2, real.message(phase_changed{first, market_phase::continuous})));
+    for (const order_side side : {order_side::buy, order_side::sell})
+        known.splice(page_of(side, best_of(side), 2, market_phase::pre_open, {}));
+    CHECK(state_of(known) == market_book::state::complete);
+    CHECK(known.find(first)->phase() == market_phase::continuous);
+}
+
+TEST_CASE("market_books: a page tells a phase that was lost") {
+    truth real{1};
+    market_books known{{}, false};
+    CHECK_FALSE(known.hear(1, real.message(phase_changed{first, market_phase::pre_open})));
+    known.lose(9);
+    known.recover(first);
+    for (const order_side side : {order_side::buy, order_side::sell})
+        known.splice(page_of(side, best_of(side), 9, market_phase::halted, {}));
+    CHECK(known.find(first)->phase() == market_phase::halted);
+}
+
+TEST_CASE("market_books: what an auction would trade is over with it, and lost with messages") {
+    truth real{1};
+    market_books known{{}, true};
+    const auction_indication indicated{7, 5, 1, first, order_side::buy};
+    CHECK_FALSE(known.hear(1, real.message(indicated)));
+    CHECK_FALSE(known.hear(2, real.message(phase_changed{first, market_phase::continuous})));
+    CHECK(known.find(first)->indication() == auction_indication{});
+    CHECK_FALSE(known.hear(3, real.message(indicated)));
+    known.lose(9);
+    CHECK(known.find(first)->indication() == auction_indication{});
+}
+
+TEST_CASE("market_books: an instrument with a large number is followed when all places are taken") {
+    truth real{1};
+    market_books known{{.instruments_max = 1}, true};
+    const instrument_id large{70'000};
+    for (const price_ticks price : {1, 2})
+        CHECK_FALSE(known.hear(real.next(), real.set(large, order_side::buy, {price, 10, 1})));
+    CHECK(known.unfollowed() == 0);
+    check_equal(known, real, large);
+}
+
+TEST_CASE("market_books: pages of an earlier try are not taken for those of the next") {
+    truth real{1};
+    market_books known{{}, false};
+    constexpr auto phase = market_phase::continuous;
+    constexpr price_ticks best_buy = best_of(order_side::buy);
+    for (price_ticks price = 20; price > 16; --price)
+        CHECK_FALSE(known.hear(real.next(), real.set(first, order_side::buy, {price, 10, 1})));
+    known.recover(first);
+    CHECK_FALSE(known.hear(real.next(), real.set(first, order_side::buy, {30, 10, 1})));
+    known.recover(first);
+    known.splice(page_of(order_side::buy, 18, 6, phase, {18, 17}));            // No first one.
+    known.splice(page_of(order_side::buy, best_buy, 5, phase, {20, 19, 18}));  // Too old.
+    book_page begun = page_of(order_side::buy, best_buy, 6, phase, {30, 20});
+    begun.last = false;
+    known.splice(begun);
+    known.splice(begun);                                             // Once more.
+    known.splice(page_of(order_side::buy, 18, 6, phase, {18, 17}));  // Leaves one out.
+    known.splice(page_of(order_side::sell, best_of(order_side::sell), 6, phase, {}));
+    CHECK(state_of(known) == market_book::state::recovering);
+    known.splice(page_of(order_side::buy, 19, 6, phase, {19, 18, 17}));
+    CHECK(state_of(known) == market_book::state::complete);
+    check_equal(known, real, first);
+}
+
+TEST_CASE("market_books: trades of a life that is over are not those of the next") {
+    truth old{1};
+    market_books known{{}, true};
+    CHECK_FALSE(known.hear(1, old.message(trade{trade_id{900}, 7, first, 1, order_side::buy})));
+    known.begin_anew();
+    truth real{1};
+    CHECK_FALSE(known.hear(1, real.message(trade{trade_id{1}, 7, first, 1, order_side::buy})));
+    const market_book& book = *known.find(first);
+    CHECK(book.trades() == 2);
+    REQUIRE(book.oldest_trade() == 1);
+    CHECK(book.trade_at(1).what.id == trade_id{1});
+}
+
+TEST_CASE("market_books: that pages of a complete book are asked for is a change") {
+    truth real{1};
+    market_books known{{}, true};
+    CHECK_FALSE(known.hear(1, real.set(first, order_side::buy, {1, 10, 1})));
+    const std::uint64_t before = known.find(first)->version();
+    known.recover(first);
+    CHECK(known.find(first)->version() == before + 1);
+    known.recover(first);
+    CHECK(known.find(first)->version() == before + 1);
 }

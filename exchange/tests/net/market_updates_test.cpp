@@ -274,6 +274,7 @@ TEST_CASE("market_updates: what is not wanted is not told, but the loss of a boo
     for (const order_side side : {order_side::buy, order_side::sell}) {
         book_page page{};
         page.next_in_feed = all.next;
+        page.from = best_of(side);
         page.instrument = first;
         page.side = side;
         page.phase = market_phase::continuous;
