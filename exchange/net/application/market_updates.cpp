@@ -10,6 +10,8 @@ namespace exchange {
 namespace {
 
 constexpr std::array sides{order_side::buy, order_side::sell};
+// With more levels a subscriber takes the whole book, which can be told in parts.
+constexpr std::size_t delta_levels_max = 1024;
 
 [[nodiscard]] bool at_or_better(order_side side, price_ticks it, price_ticks than) noexcept {
     return side == order_side::buy ? it >= than : it <= than;
@@ -19,16 +21,14 @@ constexpr std::array sides{order_side::buy, order_side::sell};
     return {level.price, level.quantity, level.orders, side};
 }
 
-[[nodiscard]] bool has_changed(const market_book& of, const market_seen& seen,
-                               bool (*is_meant)(market_part)) noexcept {
-    if (seen.changes < of.oldest()) return true;
-    for (std::uint64_t each = seen.changes; each < of.version(); ++each)
-        if (is_meant(of.change_at(each).part)) return true;
+/// Has anything but levels and trades changed since?
+[[nodiscard]] bool summary_changed(const market_book& of, std::uint64_t since) noexcept {
+    if (since < of.oldest()) return true;
+    for (std::uint64_t each = since; each < of.version(); ++each) {
+        const market_part part = of.change_at(each).part;
+        if (part != market_part::level && part != market_part::trade) return true;
+    }
     return false;
-}
-
-[[nodiscard]] bool is_of_summary(market_part it) noexcept {
-    return it != market_part::level && it != market_part::trade;
 }
 
 }  // namespace
@@ -36,11 +36,12 @@ constexpr std::array sides{order_side::buy, order_side::sell};
 bool market_updates::tell(const market_book& of, const subscribe& wanted, market_seen& seen,
                           market_message_sink& to) {
     const bool complete = of.book() == market_book::state::complete;
-    const bool summary = wanted.summary && (!seen.begun || has_changed(of, seen, is_of_summary));
+    const bool summary = wanted.summary && (seen.summary == 0 || summary_changed(of, seen.summary));
     // That a book is not complete any more is told to all who have it.
     if (summary || (wanted.book && seen.complete != complete)) {
         if (!tell_summary(of, to)) return false;
         seen.complete = complete;
+        seen.summary = of.version();
     }
     if (complete && wanted.book) {
         if (!tell_book(of, wanted, seen, to)) return false;
@@ -104,18 +105,32 @@ bool market_updates::tell_trades(const market_book& of, market_seen& seen,
 bool market_updates::tell_book(const market_book& of, const subscribe& wanted, market_seen& seen,
                                market_message_sink& to) {
     const bool whole = !seen.has_book || seen.changes < of.oldest();
-    if (!whole) gather(of, seen);
-    if (!whole && (wanted.depth == 0 ? touched_.empty() : !touches(of, wanted.depth))) return true;
-    const bool room = whole || wanted.depth > 0
-                          ? tell_snapshot(of, wanted.depth > 0 ? wanted.depth : ~std::size_t{0}, to)
-                          : tell_delta(of, seen, to);
-    if (room) seen.book = of.version();
-    return room;
+    if (wanted.depth > 0) {
+        if (!whole) gather(of, seen.changes);
+        if (!whole && !touches(of, wanted.depth)) return true;
+        if (!tell_best(of, wanted.depth, to)) return false;
+        seen.book = of.version();
+        return true;
+    }
+    std::uint64_t since = seen.changes;
+    if (!whole) gather(of, since);
+    if (whole || touched_.size() > delta_levels_max) {
+        if (!tell_whole(of, seen, to)) return false;
+        since = seen.snapshot.begun;
+        seen.snapshot = {};
+        seen.has_book = true;
+        seen.changes = seen.book = since;
+        gather(of, since);
+    }
+    if (touched_.empty()) return true;
+    if (!tell_delta(of, seen, to)) return false;
+    seen.book = of.version();
+    return true;
 }
 
-void market_updates::gather(const market_book& of, const market_seen& seen) {
+void market_updates::gather(const market_book& of, std::uint64_t since) {
     touched_.clear();
-    for (std::uint64_t each = seen.changes; each < of.version(); ++each) {
+    for (std::uint64_t each = since; each < of.version(); ++each) {
         const market_book::change& it = of.change_at(each);
         if (it.part == market_part::level) touched_.push_back({it.side, it.price});
     }
@@ -134,26 +149,54 @@ bool market_updates::touches(const market_book& of, std::size_t depth) const noe
     });
 }
 
-bool market_updates::tell_snapshot(const market_book& of, std::size_t depth,
-                                   market_message_sink& to) {
+bool market_updates::tell_best(const market_book& of, std::size_t depth, market_message_sink& to) {
     book_snapshot made{};
     made.state = of.version();
     made.instrument = of.instrument();
-    made.first = true;
+    made.first = made.last = true;
     for (const order_side side : sides) {
         const auto levels = of.levels(side);
-        const std::size_t count = std::min(depth, levels.size());
-        for (std::size_t each = 0; each < count; ++each) {
-            if (made.count == told_levels_max) {
-                if (!give(made, to)) return false;
-                made.first = false;
-                made.count = 0;
-            }
+        for (std::size_t each = 0; each < std::min(depth, levels.size()); ++each)
             made.levels[made.count++] = told(side, levels[levels.size() - 1 - each]);
-        }
     }
-    made.last = true;
     return give(made, to);
+}
+
+// Best first, and where it goes on is kept by price: what changes behind it meanwhile is told as it is then,
+// and what changes before it by the delta that follows.
+bool market_updates::tell_whole(const market_book& of, market_seen& seen, market_message_sink& to) {
+    market_seen::part& at = seen.snapshot;
+    if (!at.any || at.begun < of.oldest()) at = {.begun = of.version(), .side = sides.front()};
+    for (;;) {
+        book_snapshot made{};
+        made.state = at.begun;
+        made.instrument = of.instrument();
+        made.first = !at.any;
+        market_seen::part next = at;
+        bool more = false;
+        for (const order_side side : sides) {
+            if (side == order_side::buy && next.side == order_side::sell) continue;
+            const auto levels = of.levels(side);
+            const bool inside = next.any && next.side == side;
+            for (std::size_t left = levels.size(); left > 0 && !more; --left) {
+                const book_level& each = levels[left - 1];
+                if (inside && at_or_better(side, each.price, at.price)) continue;
+                if (made.count == told_levels_max) {
+                    more = true;
+                } else {
+                    made.levels[made.count++] = told(side, each);
+                    next.side = side;
+                    next.price = each.price;
+                    next.any = true;
+                }
+            }
+        }
+        made.last = !more;
+        if (!give(made, to)) return false;
+        at = next;
+        at.any = true;
+        if (!more) return true;
+    }
 }
 
 bool market_updates::tell_delta(const market_book& of, const market_seen& seen,

@@ -26,9 +26,19 @@ struct market_seen {
     std::uint64_t trades = 0;   ///< As above.
     std::uint64_t dropped = 0;  ///< Trades that it was told it missed.
     std::uint64_t book = 0;     ///< The state of the book that it has.
+    std::uint64_t summary = 0;  ///< As `changes`, of the summary; 0: it has none.
     bool has_book = false;
     bool begun = false;    ///< All that there was has been told once.
     bool complete = true;  ///< What it believes of the book.
+
+    /// Of a book that had to be told in parts: where it goes on, and as of which change it was begun.
+    struct part {
+        std::uint64_t begun = 0;
+        order_side side{};
+        price_ticks price = 0;  ///< That was told last.
+        bool any = false;
+    };
+    part snapshot{};
 };
 
 /// Where messages go. The span is borrowed during the call.
@@ -60,7 +70,8 @@ public:
 
     /// Tells what has changed, as far as there is room.
     ///
-    /// @param  seen  Moves on with what was told. A book is told whole or not at all.
+    /// @param  seen  Moves on with what was told. A book for which there is no room in one piece is told in
+    ///               parts, and then what has changed since the first.
     /// @return Was there room for all of it? Else call again, for the state that there is then.
     [[nodiscard]] bool tell(const market_book& of, const subscribe& wanted, market_seen& seen,
                             market_message_sink& to);
@@ -78,12 +89,13 @@ private:
                                    market_message_sink& to);
     [[nodiscard]] bool tell_book(const market_book& of, const subscribe& wanted, market_seen& seen,
                                  market_message_sink& to);
-    [[nodiscard]] bool tell_snapshot(const market_book& of, std::size_t depth,
-                                     market_message_sink& to);
+    [[nodiscard]] bool tell_best(const market_book& of, std::size_t depth, market_message_sink& to);
+    [[nodiscard]] bool tell_whole(const market_book& of, market_seen& seen,
+                                  market_message_sink& to);
     [[nodiscard]] bool tell_delta(const market_book& of, const market_seen& seen,
                                   market_message_sink& to);
     /// The levels since then, each once.
-    void gather(const market_book& of, const market_seen& seen);
+    void gather(const market_book& of, std::uint64_t since);
     [[nodiscard]] bool touches(const market_book& of, std::size_t depth) const noexcept;
     template <class Record>
     [[nodiscard]] bool give(const Record& it, market_message_sink& to);

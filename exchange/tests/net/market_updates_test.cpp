@@ -201,6 +201,33 @@ TEST_CASE("market_updates: one that has little room is told all the same, once i
     CHECK(it.dropped == 0);
 }
 
+TEST_CASE("market_updates: a large book arrives in parts, though it changes all the while") {
+    const auto seed = std::random_device{}();
+    CAPTURE(seed);
+    feed all{seed, {.changes_max = 4096}};
+    market_updates by;
+    for (price_ticks each = 1; each < 2000; ++each) {
+        all.set(order_side::buy, -each, 1);
+        all.set(order_side::sell, each, 1);
+    }
+    subscriber it{wants(0)};
+    it.seen = market_updates::begin(all.book());
+    int rounds = 0;
+    for (bool all_told = false; !all_told && rounds < 1000; ++rounds) {
+        all_told = it.look(by, all.book(), 1 + all.dice() % 4);
+        if (all_told) check_told(it, all);
+        all.anything();
+    }
+    CHECK(rounds < 200);
+    // Far behind, it takes the book again, in parts as well.
+    for (price_ticks each = 1; each < 1500; ++each) all.set(order_side::buy, -each, 2);
+    rounds = 0;
+    for (bool all_told = false; !all_told && rounds < 1000; ++rounds)
+        all_told = it.look(by, all.book(), 3);
+    CHECK(rounds < 100);
+    check_told(it, all);
+}
+
 TEST_CASE("market_updates: a level that changes a thousand times is told once") {
     feed all{1};
     market_updates by;
