@@ -17,7 +17,7 @@ constexpr std::size_t delta_levels_max = 1024;
     return side == order_side::buy ? it >= than : it <= than;
 }
 
-[[nodiscard]] told_level told(order_side side, const book_level& level) noexcept {
+[[nodiscard]] told_level level_told(order_side side, const book_level& level) noexcept {
     return {level.price, level.quantity, level.orders, side};
 }
 
@@ -157,7 +157,7 @@ bool market_updates::tell_best(const market_book& of, std::size_t depth, market_
     for (const order_side side : sides) {
         const auto levels = of.levels(side);
         for (std::size_t each = 0; each < std::min(depth, levels.size()); ++each)
-            made.levels[made.count++] = told(side, levels[levels.size() - 1 - each]);
+            made.levels[made.count++] = level_told(side, levels[levels.size() - 1 - each]);
     }
     return give(made, to);
 }
@@ -184,7 +184,7 @@ bool market_updates::tell_whole(const market_book& of, market_seen& seen, market
                 if (made.count == told_levels_max) {
                     more = true;
                 } else {
-                    made.levels[made.count++] = told(side, each);
+                    made.levels[made.count++] = level_told(side, each);
                     next.side = side;
                     next.price = each.price;
                     next.any = true;
@@ -210,7 +210,7 @@ bool market_updates::tell_delta(const market_book& of, const market_seen& seen,
             if (!give(made, to)) return false;
             made.count = 0;
         }
-        made.levels[made.count++] = told(each.side, of.level_at(each.side, each.price));
+        made.levels[made.count++] = level_told(each.side, of.level_at(each.side, each.price));
     }
     made.last = true;
     return give(made, to);

@@ -14,7 +14,7 @@ namespace {
 // What answers and ends take beside messages of markets.
 constexpr std::size_t own_bytes_max = 4096;
 
-[[nodiscard]] bool is_in_order(soup_ending why) noexcept {
+[[nodiscard]] bool ends_in_order(soup_ending why) noexcept {
     return why == soup_ending::logged_out || why == soup_ending::session_ended ||
            why == soup_ending::rejected;
 }
@@ -250,7 +250,7 @@ void market_data_client::end(soup_ending why) noexcept {
     if (over()) return;
     ending_ = why;
     // Without room for it, the subscriber learns less.
-    if (!is_in_order(why))
+    if (!ends_in_order(why))
         static_cast<void>(say(soup_type::debug, std::as_bytes(std::span{describe(why)})));
     leave();
     to_.has_output();
