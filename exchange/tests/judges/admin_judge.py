@@ -136,7 +136,7 @@ def judge_metrics(text: str, verdicts: Verdicts) -> None:
     wrong = []
     for line in text.splitlines():
         sample = SAMPLE.fullmatch(line)
-        if line.startswith("# HELP exchange_") or line.startswith("# TYPE exchange_"):
+        if line.startswith(("# HELP exchange_", "# TYPE exchange_")):
             continue
         name = sample[1] if sample else ""
         kind = kinds.get(name) or kinds.get(name.removesuffix("_count"))
@@ -155,9 +155,8 @@ def status_in(connection: socket.socket) -> int:
 
 def judge_strangers(facility: Facility, load_generator: str, verdicts: Verdicts) -> None:
     load = subprocess.Popen(
-        [load_generator, "--config", facility.config, "--order-entry", facility.order_entry]
-        + ["--requests", facility.requests, "--credentials", BIN / "passwords.json"]
-        + ["--orders", "5000", "--seed", "1"],
+        [load_generator, "--config", facility.config, "--order-entry", facility.order_entry, "--requests",
+         facility.requests, "--credentials", BIN / "passwords.json", "--orders", "5000", "--seed", "1"],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -398,7 +398,8 @@ TEST_CASE("a key that is there twice is refused: one of the two would be lost") 
 }
 
 TEST_CASE("a key that is not known is refused, and the known ones are named") {
-    check_wrong(minimal(R"(, "colour": 1)"), "colour", "unknown key; there are accounts, admin, backend");
+    check_wrong(minimal(R"(, "colour": 1)"), "colour",
+                "unknown key; there are accounts, admin, backend");
     check_wrong(minimal(R"(, "timing": {"tick": 1})"), "timing.tick", "tick_ms");
     check_wrong(minimal(R"(, "products": [{"id": 1, "lots": 1}])"), "products[0].lots", "lot");
     check_wrong(minimal(R"(, "products": [{"id": 1, "ticks": [{"from": 0, "step": 1, "to": 2}]}])"),
