@@ -10,9 +10,9 @@
 //
 // The thread has a loop of gyre's own, on epoll, so it is the same beside each backend. It knows nothing of
 // the process: it posts a question to the process' loop, which answers between two pieces of its work. One
-// question is under way at a time, and an answer serves all who ask within a tenth of a second, so whoever
-// asks however often costs the process ten reports a second. There is no lock, and nothing is counted
-// for it, so a process without an admin port pays nothing.
+// question is under way at a time, and an answer serves all who ask within a tenth of a second, so a
+// client that asks without end costs the process ten reports a second. There is no lock, and nothing is
+// counted for it, so a process without an admin port pays nothing.
 #pragma once
 
 #include <exchange/management/admin_report.hpp>

@@ -19,7 +19,8 @@ namespace exchange {
 namespace {
 
 constexpr std::array<std::string_view, 4> level_names{"debug", "info", "warning", "error"};
-constexpr std::size_t line_bytes_max = 8192;
+constexpr std::size_t line_bytes_max =
+    4096;  // As much a pipe takes in one piece (pipe(7), PIPE_BUF).
 
 // "2026-11-27T13:45:01.123456Z": the time of day of now, in UTC.
 class stamp {

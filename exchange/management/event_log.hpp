@@ -5,8 +5,8 @@
 //     {"time":"2026-11-27T13:45:01.123456Z","level":"info","process":"order_entry_gateway",
 //      "event":"link_lost","facility":"127.0.0.1:7005"}         (in one line)
 //
-// A line is one write, so lines of several processes on one terminal or file stay whole. It is for what
-// happens seldom: an event for each message would be a count in admin_report.hpp.
+// A line is one write, of no more than a pipe takes in one piece, so lines of several processes stay whole.
+// It is for what happens seldom: an event for each message would be a count in admin_report.hpp.
 #pragma once
 
 #include <atomic>
