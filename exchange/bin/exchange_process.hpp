@@ -212,6 +212,19 @@ private:
     std::optional<admin_server> admin_;
 };
 
+/// Serves until a signal ends it, on a context that is there.
+///
+/// @tparam  Served  Is made of the context, the configuration and a log.
+/// @param   how     The configuration; has a `process` and a `backend`.
+/// @return  The exit status; what went wrong was said.
+template <executor_traits X, class Served, class Config>
+[[nodiscard]] int run_served(typename X::context& context, const Config& how) {
+    event_log log{::fileno(stderr), std::string{Served::name}, how.process.log};
+    Served served{context, how, log};
+    return exchange_process<X, Served>{context, served, how.process, describe(how.backend), log}
+        .run();
+}
+
 /// Asks `ready()` every few milliseconds until it says yes, or `most` has come.
 template <executor_traits X, class Ready>
 [[nodiscard]] typename X::template task<void> look_until(typename X::context& context,

@@ -220,11 +220,7 @@ private:
 /// @tparam  Facility  A matching_facility<X, ...>, or what has its members.
 template <executor_traits X, class Facility>
 [[nodiscard]] int run_facility(typename X::context& context, const config& how) {
-    event_log log{::fileno(stderr), "matching_facility", how.process.log};
-    served_facility<X, Facility> served{context, how, log};
-    return exchange_process<X, served_facility<X, Facility>>{context, served, how.process,
-                                                             describe(how.backend), log}
-        .run();
+    return run_served<X, served_facility<X, Facility>>(context, how);
 }
 
 /// Runs a facility on the backend that `how` names, of which each of these knows its own.

@@ -156,11 +156,7 @@ private:
 /// @tparam  Gateway  An order_entry_gateway<X, ...>.
 template <executor_traits X, class Gateway>
 [[nodiscard]] int run_gateway(typename X::context& context, const gateway_config& how) {
-    event_log log{::fileno(stderr), "order_entry_gateway", how.process.log};
-    served_gateway<X, Gateway> served{context, how, log};
-    return exchange_process<X, served_gateway<X, Gateway>>{context, served, how.process,
-                                                           describe(how.backend), log}
-        .run();
+    return run_served<X, served_gateway<X, Gateway>>(context, how);
 }
 
 /// Runs a gateway on the backend that `how` names, of which each of these knows its own.
