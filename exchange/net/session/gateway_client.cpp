@@ -9,15 +9,6 @@
 #include <utility>
 
 namespace exchange {
-namespace {
-
-/// Is it an end as it should be, which needs no words?
-[[nodiscard]] bool is_in_order(soup_ending why) noexcept {
-    return why == soup_ending::logged_out || why == soup_ending::session_ended ||
-           why == soup_ending::rejected;
-}
-
-}  // namespace
 
 gateway_client::gateway_client(gateway_host& host, gateway_client_link& to, gyre::time_point now)
     : host_{host},
@@ -326,7 +317,7 @@ void gateway_client::end(soup_ending why) noexcept {
     if (over()) return;
     ending_ = why;
     // Without room for it, the client learns less.
-    if (!is_in_order(why))
+    if (!needs_no_words(why))
         static_cast<void>(say(soup_type::debug, std::as_bytes(std::span{describe(why)})));
     leave_lists();
     to_.has_output();

@@ -18,6 +18,12 @@
 
 namespace exchange {
 
+/// Is it an end as it should be? Of any other a client is told why, as text.
+[[nodiscard]] constexpr bool needs_no_words(soup_ending why) noexcept {
+    return why == soup_ending::logged_out || why == soup_ending::session_ended ||
+           why == soup_ending::rejected;
+}
+
 /// What a client asks of the connection that it stands on.
 class gateway_client_link {
 public:

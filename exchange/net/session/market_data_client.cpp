@@ -14,11 +14,6 @@ namespace {
 // What answers and ends take beside messages of markets.
 constexpr std::size_t own_bytes_max = 4096;
 
-[[nodiscard]] bool ends_in_order(soup_ending why) noexcept {
-    return why == soup_ending::logged_out || why == soup_ending::session_ended ||
-           why == soup_ending::rejected;
-}
-
 }  // namespace
 
 market_data_client::market_data_client(market_data_host& host, gateway_client_link& to,
@@ -250,7 +245,7 @@ void market_data_client::end(soup_ending why) noexcept {
     if (over()) return;
     ending_ = why;
     // Without room for it, the subscriber learns less.
-    if (!ends_in_order(why))
+    if (!needs_no_words(why))
         static_cast<void>(say(soup_type::debug, std::as_bytes(std::span{describe(why)})));
     leave();
     to_.has_output();

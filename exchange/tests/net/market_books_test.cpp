@@ -157,7 +157,8 @@ TEST_CASE(
     CHECK(known.all().size() == 3);
 }
 
-TEST_CASE("market_books: whoever looks now and then has the book each time, however late") {
+TEST_CASE(
+    "market_books: a subscriber that looks now and then has the book each time, however late") {
     const auto seed = std::random_device{}();
     CAPTURE(seed);
     truth real{seed};
@@ -239,7 +240,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "market_books: a loss is told, and whoever had a book takes it anew when it is complete") {
+    "market_books: a loss is told, and a subscriber takes the book anew when it is complete") {
     truth real{1};
     market_books known{{}, true};
     subscriber one;
