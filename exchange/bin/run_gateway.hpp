@@ -73,7 +73,7 @@ public:
         return start_patiently([this] { return gateway_.start().error(); });
     }
     [[nodiscard]] std::string how() const {
-        return "order entry " + how_.gateway.order_entry.to_string();
+        return "order entry " + how_.gateway.doors.tcp.to_string();
     }
     [[nodiscard]] std::string ready_line() const {
         std::string made = "order entry " + gateway_.order_entry().to_string() + ", facility " +

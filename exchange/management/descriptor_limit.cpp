@@ -29,7 +29,7 @@ std::uint64_t descriptors_needed(const config& of) noexcept {
 }
 
 std::uint64_t descriptors_needed(const gateway_config& of) noexcept {
-    return connections(of.gateway) + others;
+    return connections(of.gateway.doors) + others;
 }
 
 std::optional<config_error> allow_descriptors(std::uint64_t needed) {

@@ -7,35 +7,24 @@
 // What a packet means is gateway_host.hpp's and session/gateway_client.hpp's.
 #pragma once
 
-#include <exchange/net/application/client_door.hpp>
-#include <exchange/net/session/gateway_connection.hpp>
+#include <exchange/net/application/client_doors.hpp>
+#include <exchange/net/session/gateway_client.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <type_traits>
 #include <utility>
 
 namespace exchange {
 
 struct gateway_options {
-    gyre::endpoint order_entry;  ///< Where clients connect; port 0 lets the kernel choose.
-    gyre::endpoint websocket;    ///< Where clients of WebSocket do; nowhere, if there are none.
-    gyre::endpoint facility;     ///< Where the facility listens for gateways.
-    std::size_t connections_max = 1024;  ///< At each door.
-    soup_framer_options framing{.payload_bytes_max = 2048, .buffer_bytes_max = 16 * 1024};
-    websocket_options websockets{};
-    gyre::duration timer_tick = std::chrono::milliseconds{50};  ///< How exact heartbeats are.
-    gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.
+    client_doors_options doors{};  ///< Where clients connect.
+    gyre::endpoint facility;       ///< Where the facility listens for gateways.
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
-
-    [[nodiscard]] transport_options transports() const {
-        return {.framing = framing, .websocket = websockets};
-    }
 };
 
 /// @tparam  X           A side of the seam.
-/// @tparam  Websockets  What carries sessions at `gateway_options::websocket`, as at a matching_facility.
+/// @tparam  Websockets  What carries sessions of WebSocket, as at a matching_facility.
 ///
 /// Threads:  that of its context.
 /// Cost:     Memory is taken at construction, and for each client that connects.
@@ -51,12 +40,10 @@ public:
         : context_{context},
           host_{host},
           options_{options},
-          shared_{context, host, options.transports(), options.linger},
           connector_{context},
           tick_{context},
           pause_{context},
-          order_entry_{context, shared_, options.connections_max, options.timer_tick},
-          websockets_{context, shared_, options.connections_max, options.timer_tick} {}
+          doors_{context, host, options.doors} {}
     order_entry_gateway(const order_entry_gateway&) = delete;
     order_entry_gateway& operator=(const order_entry_gateway&) = delete;
 
@@ -64,47 +51,33 @@ public:
     ///
     /// Errors:  those of listening: what the kernel says. That the facility is not there is none.
     [[nodiscard]] gyre::io_result<> start() {
-        if (!speaks_websocket && options_.websocket.kind() != gyre::endpoint::family::none)
-            return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
-        auto [failed, order_entry] = door_socket<X>::open(context_, options_.order_entry);
+        auto [failed, doors] = doors_.listen();
         if (failed) return failed;
-        auto [refused, websocket] = door_socket<X>::open(context_, options_.websocket);
-        if (refused) return refused;
         running_ = true;
         host_.write_with(this);
-        order_entry_.open(std::move(order_entry));
-        websockets_.open(std::move(websocket));
+        doors_.open(std::move(doors));
         begin(keep_link());
         begin(keep_time());
         return {};
     }
 
     /// Where clients connect, once started.
-    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_.at(); }
+    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return doors_.tcp(); }
     /// Where clients of WebSocket do; nowhere, if there is no such place.
-    [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return websockets_.at(); }
+    [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return doors_.websocket(); }
 
     /// How many clients are connected, logged in or not.
-    [[nodiscard]] std::size_t clients() const noexcept {
-        return order_entry_.serving() + websockets_.serving();
-    }
+    [[nodiscard]] std::size_t clients() const noexcept { return doors_.serving(); }
     template <class Look>
     void for_each_client(const Look& look) const {
-        const auto look_behind = [&look](const auto& each) { look(each.client()); };
-        order_entry_.for_each(look_behind);
-        websockets_.for_each(look_behind);
+        doors_.for_each(look);
     }
 
     /// Has everything ended that `start` has begun? Behind `stop`; then this may be destroyed.
-    [[nodiscard]] bool idle() const noexcept {
-        return tasks_ == 0 && order_entry_.over() && websockets_.over();
-    }
+    [[nodiscard]] bool idle() const noexcept { return tasks_ == 0 && doors_.over(); }
 
     /// No new client is let in; those that are here stay.
-    void drain() noexcept {
-        order_entry_.close();
-        websockets_.close();
-    }
+    void drain() noexcept { doors_.close(); }
 
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
     void stop() noexcept {
@@ -113,14 +86,11 @@ public:
         cut_link();
         tick_.cancel();
         pause_.cancel();
-        order_entry_.stop();
-        websockets_.stop();
+        doors_.stop();
         host_.write_with(nullptr);
     }
 
 private:
-    static constexpr bool speaks_websocket = !std::is_void_v<Websockets>;
-
     void begin(task what) {
         ++tasks_;
         X::launch(context_, count(std::move(what)));
@@ -131,14 +101,14 @@ private:
     }
 
     task keep_time() {
-        gyre::time_point tick = X::now(context_) + options_.timer_tick;
+        gyre::time_point tick = X::now(context_) + options_.doors.timer_tick;
         while (running_) {
             const gyre::time_point soon = X::now(context_) + std::chrono::milliseconds{1};
             static_cast<void>(
                 co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
             if (!running_) break;
             const gyre::time_point now = X::now(context_);
-            tick = std::min(order_entry_.on_tick(now), websockets_.on_tick(now));
+            tick = doors_.on_tick(now);
             host_.on_timer(now);
             end_link_in_time(now);
         }
@@ -209,7 +179,7 @@ private:
         link_over_since_ = ends ? std::min(link_over_since_, now) : gyre::never;
         if (!ends) return;
         link_output_.set();
-        if (now >= gyre::deadline_after(link_over_since_, options_.linger)) cut_link();
+        if (now >= gyre::deadline_after(link_over_since_, options_.doors.linger)) cut_link();
     }
 
     void cut_link() noexcept {
@@ -220,7 +190,6 @@ private:
     typename X::context& context_;
     gateway_host& host_;
     gateway_options options_;
-    gateway_connections_state<X> shared_;
     typename X::connector connector_;
     typename X::stream_socket link_;
     link_framer link_frames_;
@@ -228,8 +197,7 @@ private:
     typename X::timer pause_;  // Between two attempts to connect.
     typename X::event link_output_;
     typename X::event link_writer_gone_;
-    client_door<X, gateway_connection<X>> order_entry_;
-    typename door_of<X, gateway_connection_over, Websockets>::type websockets_;
+    client_doors<X, gateway_client, Websockets> doors_;
     gyre::time_point link_over_since_ = gyre::never;
     std::size_t tasks_ = 0;
     bool running_ = false;

@@ -10,7 +10,7 @@
 
 namespace exchange {
 
-gateway_client::gateway_client(gateway_host& host, gateway_client_link& to, gyre::time_point now)
+gateway_client::gateway_client(gateway_host& host, client_link& to, gyre::time_point now)
     : host_{host},
       to_{to},
       liveness_{host.options().sessions, now},

@@ -5,40 +5,18 @@
 // To the client it is what order_entry_session.hpp is at the facility: login, heartbeats, messages, and a
 // reason when it ends. Behind it is a channel to the facility, which comes and goes with the link; what the
 // facility says is copied once, in whole packets, to where it is written from. No socket is in here;
-// gateway_connection.hpp drives it.
+// served_client.hpp drives it.
 #pragma once
 
 #include <exchange/codec/command_codec.hpp>
 #include <exchange/codec/link_connection.hpp>
 #include <exchange/codec/soup_connection.hpp>
-#include <exchange/codec/soup_framer.hpp>
 #include <exchange/net/application/gateway_host.hpp>
+#include <exchange/net/session/client_link.hpp>
 
 #include <optional>
 
 namespace exchange {
-
-/// Is it an end as it should be? Of any other a client is told why, as text.
-[[nodiscard]] constexpr bool needs_no_words(soup_ending why) noexcept {
-    return why == soup_ending::logged_out || why == soup_ending::session_ended ||
-           why == soup_ending::rejected;
-}
-
-/// What a client asks of the connection that it stands on.
-class gateway_client_link {
-public:
-    /// The next of the packets that are here: as a frame_transport has it.
-    [[nodiscard]] virtual soup_framed next_packet() noexcept = 0;
-    /// There is something to write. May be said again.
-    virtual void has_output() noexcept = 0;
-    /// The reader may go on, or need not any more: see `gateway_client::wants_bytes`.
-    virtual void may_read() noexcept = 0;
-    /// Where the client is; nowhere if that is not known.
-    [[nodiscard]] virtual gyre::endpoint peer() const noexcept { return {}; }
-
-protected:
-    ~gateway_client_link() = default;
-};
 
 /// Threads:  One at a time, its host included.
 /// Cost:     Memory is taken at construction: two windows, which are used as they fill.
@@ -46,9 +24,11 @@ class gateway_client final : public link_channel,
                              public gyre::list_link<gateway_client>,
                              private waiting_login {
 public:
+    using host_type = gateway_host;
+
     /// @param  host  Borrowed; outlives this.
     /// @param  to    Borrowed; outlives this.
-    gateway_client(gateway_host& host, gateway_client_link& to, gyre::time_point now);
+    gateway_client(gateway_host& host, client_link& to, gyre::time_point now);
     gateway_client(const gateway_client&) = delete;
     gateway_client& operator=(const gateway_client&) = delete;
     ~gateway_client();
@@ -130,7 +110,7 @@ private:
     [[nodiscard]] bool is_stalled(gyre::time_point now) const noexcept;
 
     gateway_host& host_;
-    gateway_client_link& to_;
+    client_link& to_;
     soup_liveness liveness_;
     gyre::time_point login_deadline_;
     soup_outbox outbox_;

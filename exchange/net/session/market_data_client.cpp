@@ -16,7 +16,7 @@ constexpr std::size_t own_bytes_max = 4096;
 
 }  // namespace
 
-market_data_client::market_data_client(market_data_host& host, gateway_client_link& to,
+market_data_client::market_data_client(market_data_host& host, client_link& to,
                                        gyre::time_point now)
     : host_{host},
       to_{to},

@@ -4,13 +4,13 @@
 //
 // It logs in by packets of SoupBinTCP, subscribes, and is told messages that have no number. What it is told
 // is made when it can be written, so what waits for it is one filled buffer, however slow it is. No socket is
-// in here; the driver is that of a gateway's client, whose interface this has.
+// in here; served_client.hpp drives it.
 #pragma once
 
 #include <exchange/codec/market_subscription_codec.hpp>
 #include <exchange/codec/soup_connection.hpp>
 #include <exchange/net/application/market_data_host.hpp>
-#include <exchange/net/session/gateway_client.hpp>
+#include <exchange/net/session/client_link.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +25,11 @@ class market_data_client final : public gyre::list_link<market_data_client>,
                                  private waiting_login,
                                  private market_message_sink {
 public:
+    using host_type = market_data_host;
+
     /// @param  host  Borrowed; outlives this.
     /// @param  to    Borrowed; outlives this.
-    market_data_client(market_data_host& host, gateway_client_link& to, gyre::time_point now);
+    market_data_client(market_data_host& host, client_link& to, gyre::time_point now);
     market_data_client(const market_data_client&) = delete;
     market_data_client& operator=(const market_data_client&) = delete;
     ~market_data_client();
@@ -98,7 +100,7 @@ private:
     void leave() noexcept;
 
     market_data_host& host_;
-    gateway_client_link& to_;
+    client_link& to_;
     soup_liveness liveness_;
     gyre::time_point login_deadline_;
     gyre::time_point refuse_at_ = gyre::never;

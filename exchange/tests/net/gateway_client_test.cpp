@@ -476,7 +476,7 @@ TEST_CASE("packets out of phase end a client's session with the reason, and no o
             a.connect();
             if (logged_in) it.carry();
             gateway_client* const served = &*a.served;
-            struct connection_of_stranger final : gateway_client_link {
+            struct connection_of_stranger final : client_link {
                 [[nodiscard]] soup_framed next_packet() noexcept override { return framer.next(); }
                 void has_output() noexcept override {}
                 void may_read() noexcept override {}

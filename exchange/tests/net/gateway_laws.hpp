@@ -35,10 +35,10 @@ struct gateway_law {
     struct setting {
         setting() {
             host.sessions.heartbeat_after = std::chrono::milliseconds{200};
-            gateway.order_entry = loopback(0);
-            gateway.timer_tick = facility.timer_tick = std::chrono::milliseconds{5};
-            gateway.linger = facility.linger = std::chrono::milliseconds{200};
-            gateway.connections_max = 16;
+            gateway.doors.tcp = loopback(0);
+            gateway.doors.timer_tick = facility.timer_tick = std::chrono::milliseconds{5};
+            gateway.doors.linger = facility.linger = std::chrono::milliseconds{200};
+            gateway.doors.connections_max = 16;
             facility.gateways.at = loopback(0);
             host.grace = std::chrono::seconds{60};
         }
@@ -97,7 +97,7 @@ struct gateway_law {
                                        const gyre::endpoint& at) {
             gateway_options options = how.gateway;
             options.facility = facility;
-            options.order_entry = at;
+            options.doors.tcp = at;
             return options;
         }
 
@@ -108,7 +108,7 @@ struct gateway_law {
     struct scene {
         scene(context& on, const setting& how) : on{on}, how{how} {
             begin_life("LIFE1", how.facility.gateways.at);
-            begin_gateway(how.gateway.order_entry);
+            begin_gateway(how.gateway.doors.tcp);
         }
 
         void begin_life(std::string_view name, const gyre::endpoint& at) {
@@ -549,10 +549,10 @@ private:
         how.host.sessions.heartbeat_after = std::chrono::seconds{5};
         how.host.sessions.dead_after = std::chrono::seconds{60};
         how.host.link.window_bytes = link_window_bytes_min;
-        how.gateway.connections_max = crowd + 8;
-        how.gateway.framing.buffer_bytes_max = 4 * 1024;
+        how.gateway.doors.connections_max = crowd + 8;
+        how.gateway.doors.framing.buffer_bytes_max = 4 * 1024;
         how.facility.gateways.link.channels_max = crowd;
-        how.gateway.timer_tick = how.facility.timer_tick = std::chrono::milliseconds{50};
+        how.gateway.doors.timer_tick = how.facility.timer_tick = std::chrono::milliseconds{50};
         return how;
     }
 };

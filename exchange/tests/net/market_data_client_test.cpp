@@ -26,7 +26,7 @@ constexpr instrument_id second{2};
 const gyre::time_point begun = gyre::time_point{} + 1h;
 
 /// A subscriber's connection, and what comes out of it.
-class connection final : public gateway_client_link {
+class connection final : public client_link {
 public:
     explicit connection(market_data_host& host) : machine{host, *this, begun} {}
 

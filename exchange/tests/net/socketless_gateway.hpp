@@ -57,7 +57,7 @@ private:
 };
 
 /// A client of a gateway, as an application, and its connection.
-class client_of_gateway final : public gateway_client_link {
+class client_of_gateway final : public client_link {
 public:
     client_of_gateway(gateway_host& gateway, const soup_login& login)
         : gateway_{gateway}, machine{{}, login, day_start} {}

@@ -168,8 +168,8 @@ public:
 
 private:
     [[nodiscard]] static gateway_options with_websockets(gateway_options options) {
-        options.websocket = std::exchange(options.order_entry, {gyre::ipv4::loopback(), 0});
-        options.websockets.unsent_bytes_max = 16 * 1024;
+        options.doors.websocket = std::exchange(options.doors.tcp, {gyre::ipv4::loopback(), 0});
+        options.doors.websockets.unsent_bytes_max = 16 * 1024;
         return options;
     }
 

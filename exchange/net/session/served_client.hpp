@@ -1,37 +1,66 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The two coroutines of a gateway's client, whatever carries its packets: one reads, one writes.
+// The two coroutines of a client of a gateway or a distributor, whatever carries its packets: one reads, one
+// writes.
 //
-// gateway_client.hpp decides; this waits. Neither waits for another client: the reader for the link at most,
-// the writer for its own client.
+// The client's machine decides (gateway_client.hpp, market_data_client.hpp); this waits. Neither waits for
+// another client: the reader for what is behind its machine at most, the writer for its own client.
 #pragma once
 
-#include <exchange/net/session/gateway_client.hpp>
+#include <exchange/net/session/client_link.hpp>
 #include <exchange/net/transport/frame_transport.hpp>
 #include <exchange/net/transport/packet_stream.hpp>
 
 #include <algorithm>
+#include <concepts>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace exchange {
 
+/// A client as a function of what comes in.
+///
+///   take_packets(now)   Takes the packets that are here.
+///   wants_bytes()       Is the reader to read? Else it waits until `may_read` is said.
+///   output()            What is to be written. Stays valid until it is `sent(size, now)`.
+///   disconnected()      The connection is gone.
+///   over(), ending()    The session is over, and why: write `output()` to its end, then close.
+///   on_timer(now)       Does what is due.
+template <class Client>
+concept client_machine =
+    std::constructible_from<Client, typename Client::host_type&, client_link&, gyre::time_point> &&
+    requires(Client& it, const Client& same, gyre::time_point now, std::size_t size) {
+        it.take_packets(now);
+        { same.wants_bytes() } -> std::same_as<bool>;
+        { it.output() } -> std::same_as<std::span<const std::byte>>;
+        it.sent(size, now);
+        it.disconnected();
+        it.on_timer(now);
+        { same.over() } -> std::same_as<bool>;
+        { same.ending() } -> std::same_as<soup_ending>;
+        { same.logged_in() } -> std::same_as<bool>;
+        { same.was_logged_in() } -> std::same_as<bool>;
+    };
+
 /// What connections share.
-template <executor_traits X>
-struct gateway_connections_state {
+template <executor_traits X, client_machine Client>
+struct served_clients_state {
     typename X::context& context;
-    gateway_host& host;
+    typename Client::host_type& host;
     transport_options transports;
     gyre::duration linger;
 };
 
 /// @tparam  X          A side of the seam.
+/// @tparam  Client     Whose connection it is.
 /// @tparam  Transport  What carries its packets.
 ///
 /// Threads:  that of its context.
 /// Cost:     Serves one connection after the other; the buffers are taken for each anew.
-template <executor_traits X, frame_transport<X> Transport = packet_stream<X>>
-class gateway_connection final : public gateway_client_link {
+template <executor_traits X, client_machine Client, frame_transport<X> Transport = packet_stream<X>>
+class served_client final : public client_link {
     static_assert(Transport::reliable && Transport::ordered,
                   "a session counts the messages of its connection");
 
@@ -39,10 +68,10 @@ public:
     using task = typename X::template task<void>;
 
     /// @param  shared  Borrowed; outlives this.
-    explicit gateway_connection(gateway_connections_state<X>& shared)
+    explicit served_client(served_clients_state<X, Client>& shared)
         : shared_{shared}, packets_{shared.transports} {}
-    gateway_connection(const gateway_connection&) = delete;
-    gateway_connection& operator=(const gateway_connection&) = delete;
+    served_client(const served_client&) = delete;
+    served_client& operator=(const served_client&) = delete;
 
     /// Takes charge of a client, who is then to be served.
     void open(typename X::stream_socket socket) {
@@ -82,7 +111,7 @@ public:
     [[nodiscard]] bool logged_in() const noexcept { return client_->logged_in(); }
     [[nodiscard]] bool was_logged_in() const noexcept { return client_->was_logged_in(); }
     [[nodiscard]] gyre::time_point accepted_at() const noexcept { return accepted_at_; }
-    [[nodiscard]] const gateway_client& client() const noexcept { return *client_; }
+    [[nodiscard]] const Client& client() const noexcept { return *client_; }
 
     /// Ends it now.
     void hang_up() noexcept {
@@ -161,9 +190,9 @@ private:
         }
     }
 
-    gateway_connections_state<X>& shared_;
+    served_clients_state<X, Client>& shared_;
     Transport packets_;
-    std::optional<gateway_client> client_;
+    std::optional<Client> client_;
     soup_output output_;  // Being written.
     typename X::event has_output_;
     typename X::event may_read_;
@@ -174,9 +203,5 @@ private:
     bool broken_ = false;    // Nothing can be written, or shall be.
     bool end_said_ = false;  // The transport was told that nothing follows.
 };
-
-/// As an argument of templates, which takes no constraints.
-template <class X, class Transport>
-using gateway_connection_over = gateway_connection<X, Transport>;
 
 }  // namespace exchange
