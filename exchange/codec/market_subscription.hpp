@@ -22,7 +22,8 @@ enum class subscription_refusal : std::uint8_t {
 /// What a subscriber wants of an instrument. Another one takes the place of the one before.
 struct subscribe {
     std::uint32_t request;  ///< The subscriber's own number, for the answer.
-    instrument_id instrument;
+    instrument_id
+        instrument;       ///< None: of all, those that come later as well, in place of all before.
     std::uint16_t depth;  ///< Levels of a side, at most `subscription_depth_max`; 0: all.
     bool book;
     bool trades;
@@ -34,7 +35,7 @@ inline constexpr std::uint16_t subscription_depth_max = 32;
 
 struct unsubscribe {
     std::uint32_t request;
-    instrument_id instrument;
+    instrument_id instrument;  ///< None: all.
 
     bool operator==(const unsubscribe&) const = default;
 };

@@ -124,24 +124,48 @@ market_data_client::followed* market_data_client::find(instrument_id which) noex
 }
 
 void market_data_client::operator()(const subscribe& it) noexcept {
+    const bool all = it.instrument == instrument_id::none;
     const market_book* const book = host_.books().find(it.instrument);
-    followed* const before = find(it.instrument);
     const auto refuse = [&](subscription_refusal why) {
         answer(subscription_refused{it.request, it.instrument, why});
     };
-    if (book == nullptr) return refuse(subscription_refusal::unknown_instrument);
+    if (book == nullptr && !all) return refuse(subscription_refusal::unknown_instrument);
     if (it.depth > subscription_depth_max) return refuse(subscription_refusal::too_deep);
     if (!it.book && !it.trades && !it.summary) return refuse(subscription_refusal::nothing_wanted);
-    if (before == nullptr && wanted_.size() >= host_.options().subscriptions_max)
+    if (!all && find(it.instrument) == nullptr &&
+        wanted_.size() >= host_.options().subscriptions_max)
         return refuse(subscription_refusal::too_many);
-    const followed made{it, market_updates::begin(*book)};
-    if (before != nullptr) *before = made;
-    else wanted_.push_back(made);
+    if (all) {
+        wanted_.clear();
+        all_ = it;
+        all_known_ = 0;
+        follow_all_new();
+    } else {
+        follow(*book, it);
+    }
     ++host_.counts().subscriptions;
     answer(subscribed{it.request, it.instrument, it.depth, it.book, it.trades, it.summary});
 }
 
+void market_data_client::follow(const market_book& what, const subscribe& how) {
+    followed made{how, market_updates::begin(what)};
+    made.what.instrument = what.instrument();
+    if (followed* const before = find(what.instrument())) *before = made;
+    else wanted_.push_back(made);
+}
+
+void market_data_client::follow_all_new() {
+    if (!all_) return;
+    const auto& books = host_.books().all();
+    for (; all_known_ < books.size(); ++all_known_)
+        if (find(books[all_known_].instrument()) == nullptr) follow(books[all_known_], *all_);
+}
+
 void market_data_client::operator()(const unsubscribe& it) noexcept {
+    if (it.instrument == instrument_id::none) {
+        wanted_.clear();
+        all_.reset();
+    }
     std::erase_if(wanted_,
                   [&it](const followed& each) { return each.what.instrument == it.instrument; });
     answer(subscribed{it.request, it.instrument, 0, false, false, false});
@@ -170,6 +194,7 @@ bool market_data_client::take(std::span<const std::byte> message) noexcept {
 // Made when nothing waits: so what is told is what is true when the transport can take it.
 std::span<const std::byte> market_data_client::output() noexcept {
     if (phase_ == phase::in && unsent_ == 0) {
+        follow_all_new();
         for (std::size_t each = 0; each < wanted_.size(); ++each) {
             if (turn_ >= wanted_.size()) turn_ = 0;
             followed& it = wanted_[turn_];
@@ -207,7 +232,7 @@ bool market_data_client::say(soup_type type, std::span<const std::byte> payload)
 }
 
 void market_data_client::note_change() noexcept {
-    if (phase_ == phase::in && unsent_ == 0 && !wanted_.empty()) to_.has_output();
+    if (phase_ == phase::in && unsent_ == 0 && (all_ || !wanted_.empty())) to_.has_output();
 }
 
 void market_data_client::begin_life(gyre::time_point now) noexcept {

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -93,6 +94,8 @@ private:
     void let_in() noexcept;
     void reject(soup_reject why) noexcept;
     [[nodiscard]] followed* find(instrument_id which) noexcept;
+    void follow(const market_book& what, const subscribe& how);
+    void follow_all_new();
     template <class Answer>
     void answer(const Answer& it) noexcept;
     [[nodiscard]] bool say(soup_type type, std::span<const std::byte> payload = {}) noexcept;
@@ -109,8 +112,10 @@ private:
     soup_outbox outbox_;
     soup_login login_;
     std::vector<followed> wanted_;
-    std::size_t turn_ = 0;    // Whose is next: none is told twice before all were told once.
-    std::size_t unsent_ = 0;  // Bytes that wait.
+    std::optional<subscribe> all_;  // How all are wanted, those that come later as well.
+    std::size_t all_known_ = 0;     // So many of the host's books were looked at for that.
+    std::size_t turn_ = 0;          // Whose is next: none is told twice before all were told once.
+    std::size_t unsent_ = 0;        // Bytes that wait.
     std::uint64_t dropped_ = 0;
     phase phase_ = phase::silent;
     soup_ending ending_ = soup_ending::none;

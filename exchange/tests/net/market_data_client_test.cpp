@@ -202,6 +202,38 @@ TEST_CASE("market data: a subscriber is let in, subscribes, and is told what cha
     CHECK(it.deltas == 1);
 }
 
+TEST_CASE("market data: all instruments are those that come later as well") {
+    market_data_host_options how = distributor::opened();
+    how.subscriptions_max = 1;  // Of those that are named.
+    distributor all{how};
+    connection it{all.host};
+    it.log_in("anyone", "");
+    it.want(first);
+    it.want(instrument_id::none);
+    it.read();
+    CHECK(it.refused.empty());
+    CHECK(it.machine.subscriptions() == 2);
+    const int woken = it.woken;
+    all.set(instrument_id{3}, 1, 1);
+    all.host.changed();
+    CHECK(it.woken == woken + 1);
+    it.read();
+    CHECK(it.machine.subscriptions() == 3);
+    REQUIRE(it.summary);
+    CHECK(it.summary->instrument == instrument_id{3});
+    it.ask(unsubscribe{2, instrument_id{3}});
+    it.read();
+    CHECK(it.machine.subscriptions() == 2);  // It does not come back by itself.
+    it.ask(unsubscribe{3, instrument_id::none});
+    it.read();
+    CHECK(it.machine.subscriptions() == 0);
+    all.set(instrument_id{4}, 1, 1);
+    all.host.changed();
+    it.read();
+    CHECK(it.machine.subscriptions() == 0);
+    CHECK(it.summary->instrument == instrument_id{3});
+}
+
 TEST_CASE("market data: who reads a byte at a time is told the same") {
     distributor all;
     connection it{all.host};
