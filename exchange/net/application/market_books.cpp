@@ -74,16 +74,20 @@ decode_fault market_books::hear(std::uint64_t sequence, std::span<const std::byt
 }
 
 // Large numbers are searched for: a table for them would have the size of the largest.
-market_book* market_books::known(instrument_id which) noexcept {
+std::size_t market_books::place_of_book(instrument_id which) const noexcept {
     const std::size_t at = number(which);
-    if (at < numbers_max) return at < by_number_.size() ? by_number_[at] : nullptr;
+    if (at < numbers_max) {
+        const std::size_t place = at < by_number_.size() ? by_number_[at] : 0;
+        return place != 0 ? place - 1 : books_.size();
+    }
     const auto found = std::ranges::find_if(
         books_, [which](const market_book& it) { return it.instrument_ == which; });
-    return found != books_.end() ? &*found : nullptr;
+    return static_cast<std::size_t>(found - books_.begin());
 }
 
 market_book* market_books::book_of(instrument_id which) {
-    if (market_book* const there = known(which)) return there;
+    if (const std::size_t there = place_of_book(which); there < books_.size())
+        return &books_[there];
     if (books_.size() >= options_.instruments_max) {
         ++unfollowed_;
         return nullptr;
@@ -97,15 +101,14 @@ market_book* market_books::book_of(instrument_id which) {
         from_the_beginning_ ? market_book::state::complete : market_book::state::incomplete;
     if (at < numbers_max) {
         if (at >= by_number_.size()) by_number_.resize(at + 1);
-        by_number_[at] = &made;
+        by_number_[at] = books_.size();
     }
     return &made;
 }
 
 const market_book* market_books::find(instrument_id which) const noexcept {
-    const auto found = std::ranges::find_if(
-        books_, [which](const market_book& it) { return it.instrument_ == which; });
-    return found != books_.end() ? &*found : nullptr;
+    const std::size_t at = place_of_book(which);
+    return at < books_.size() ? &books_[at] : nullptr;
 }
 
 void market_books::note(market_book& in, const market_book::change& what) noexcept {
@@ -155,8 +158,10 @@ void market_books::print(market_book& in, const printed_trade& it) noexcept {
     note(in, {.part = market_part::trade});
 }
 
-void market_books::apply(market_book& to, const market_statistics& it) {
+void market_books::apply(market_book& to, const market_statistics& it,
+                         std::uint64_t sequence) noexcept {
     to.statistics_ = it;
+    to.sums_at_ = sequence;
     note(to, {.part = market_part::statistics});
 }
 
@@ -198,9 +203,18 @@ void market_books::begin_anew() {
         each.statistics_ = {};
         each.indication_ = {};
         each.life_trades_ = each.trades_made_;
-        each.phase_at_ = 0;
+        each.phase_at_ = each.sums_at_ = 0;
         forget_changes(each);
     }
+}
+
+void market_books::learn(const market_statistics& sums, market_phase phase,
+                         std::uint64_t asked_at) {
+    market_book* const book = book_of(sums.instrument);
+    if (book == nullptr) return;
+    if (book->sums_at_ < asked_at) book->statistics_ = sums;
+    if (book->phase_at_ < asked_at) book->phase_ = phase;
+    note(*book, {.part = market_part::phase});
 }
 
 void market_books::recover(instrument_id which) {

@@ -88,6 +88,8 @@ public:
     [[nodiscard]] const printed_trade& trade_at(std::uint64_t number) const noexcept {
         return trades_[static_cast<std::size_t>(number % trades_.size())];
     }
+    /// Are all pages of a recovery here, and only the feed has to come as far as they know?
+    [[nodiscard]] bool paged() const noexcept { return sides_[0].paged && sides_[1].paged; }
     /// The level at this price; without orders if there is none.
     [[nodiscard]] book_level level_at(order_side side, price_ticks price) const noexcept;
 
@@ -124,6 +126,7 @@ private:
     std::uint64_t trades_made_ = 0;
     std::uint64_t life_trades_ = 0;  // The first of this life.
     std::uint64_t phase_at_ = 0;     // Which message told the phase,
+    std::uint64_t sums_at_ = 0;      // and which the sums,
     std::uint64_t asked_at_ = 0;     // and which was next as pages were asked for.
     std::uint64_t complete_at_ = 0;  // The feed must have come so far.
 };
@@ -155,6 +158,11 @@ public:
 
     // Recovery of a book that is incomplete, by pages that are asked for behind this.
 
+    /// The exchange has this instrument, and says its phase and the sums of its day, if the feed has said
+    /// nothing of them since.
+    ///
+    /// @param  asked_at  `next_in_feed` when the exchange was asked.
+    void learn(const market_statistics& sums, market_phase phase, std::uint64_t asked_at);
     /// Pages will be asked for: what the feed says from here on is spliced with them. Again, it begins anew.
     void recover(instrument_id which);
     /// The next page of a side. Ignored if none is wanted, or if it is not the one that is: the first begins
@@ -173,11 +181,13 @@ public:
 private:
     struct teller;
 
-    [[nodiscard]] market_book* known(instrument_id which) noexcept;
+    /// Where its book is; behind all of them, if there is none.
+    [[nodiscard]] std::size_t place_of_book(instrument_id which) const noexcept;
     [[nodiscard]] market_book* book_of(instrument_id which);
     void apply(market_book& to, const price_level_update& it, std::uint64_t sequence);
     static void print(market_book& in, const printed_trade& it) noexcept;
-    void apply(market_book& to, const market_statistics& it);
+    static void apply(market_book& to, const market_statistics& it,
+                      std::uint64_t sequence) noexcept;
     static void apply(market_book& to, const phase_changed& it, std::uint64_t sequence) noexcept;
     void apply(market_book& to, const auction_indication& it);
     void put(market_book& to, order_side side, const book_level& level);
@@ -189,8 +199,8 @@ private:
     static void spoil(market_book& it) noexcept;
 
     market_books_options options_;
-    std::deque<market_book> books_;  // By number of instrument.
-    std::vector<market_book*> by_number_;
+    std::deque<market_book> books_;       // By number of instrument.
+    std::vector<std::size_t> by_number_;  // Where its book is, plus 1; 0: there is none.
     std::uint64_t next_ = 1;
     std::uint64_t unfollowed_ = 0;
     bool from_the_beginning_;

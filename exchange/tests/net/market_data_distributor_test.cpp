@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The laws of a distributor on the coroutines of gyre, over every backend.
+#include <exchange/net/application/market_data_distributor.hpp>
+
+#include <exchange/tests/net/distributor_laws.hpp>
+#include <exchange/tests/net/gyre_side.hpp>
+
+using namespace exchange;
+using namespace exchange::testing;
+using laws = distributor_law<gyre_side>;
+
+TEST_CASE("gyre distributor: books, trades and sums are told as they change") {
+    laws::books_trades_and_sums_are_told_as_they_change();
+}
+TEST_CASE("gyre distributor: one that comes late asks for books and sums") {
+    laws::one_that_comes_late_asks_for_books_and_sums();
+}
+TEST_CASE("gyre distributor: another life is another market") {
+    laws::another_life_is_another_market();
+}
+TEST_CASE("gyre distributor: a feed that falls silent leaves no complete book") {
+    laws::a_feed_that_falls_silent_leaves_no_complete_book();
+}
+TEST_CASE("gyre distributor: a wrong password subscribes to nothing") {
+    laws::a_wrong_password_subscribes_to_nothing();
+}
+TEST_CASE("gyre distributor: a subscriber that comes again subscribes again") {
+    laws::one_that_comes_again_subscribes_again();
+}
+TEST_CASE("gyre distributor: what is heard is sent once more if it is to be") {
+    laws::what_is_heard_is_sent_once_more_if_it_is_to_be();
+}
