@@ -139,7 +139,7 @@ std::string_view name_of(audit_event what) {
     return "unknown";
 }
 
-std::string text_of(const json& it) {
+std::string line_of(const json& it) {
     return it.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
@@ -164,7 +164,7 @@ std::string line_of(const audit_entry& it, const std::string& life) {
         made["answer"] = it.reason ? "rejected" : "accepted";
         if (it.reason) made["reason"] = word_for(*it.reason);
     }
-    return text_of(made) + '\n';
+    return line_of(made) + '\n';
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ std::string line_of(const audit_entry& it, const std::string& life) {
 std::string describe(const command& what) {
     json made;
     add_command(made, what);
-    return text_of(made);
+    return line_of(made);
 }
 
 audit_file::~audit_file() {

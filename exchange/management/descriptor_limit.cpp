@@ -16,7 +16,7 @@ constexpr std::uint64_t others = 64;
 
 /// Of clients, at each door.
 template <class Options>
-std::uint64_t connections(const Options& it) noexcept {
+std::uint64_t connections_of(const Options& it) noexcept {
     const bool websockets = it.websocket.kind() != gyre::endpoint::family::none;
     return it.connections_max * (websockets ? 2 : 1);
 }
@@ -25,11 +25,11 @@ std::uint64_t connections(const Options& it) noexcept {
 
 std::uint64_t descriptors_needed(const config& of) noexcept {
     const gateway_access& gateways = of.facility.gateways;
-    return connections(of.facility) + (gateways.wanted() ? gateways.links_max : 0) + others;
+    return connections_of(of.facility) + (gateways.wanted() ? gateways.links_max : 0) + others;
 }
 
 std::uint64_t descriptors_needed(const gateway_config& of) noexcept {
-    return connections(of.gateway.doors) + others;
+    return connections_of(of.gateway.doors) + others;
 }
 
 std::optional<config_error> allow_descriptors(std::uint64_t needed) {
