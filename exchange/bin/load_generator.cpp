@@ -7,6 +7,7 @@
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/load_run.hpp>
 #include <exchange/bin/login_arguments.hpp>
+#include <exchange/management/lifeline.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -21,8 +22,9 @@ namespace {
 constexpr const char* about = R"(Trades at random on a running exchange, and checks what it is told.
 
 Each user of the file of credentials that has a session becomes a trader. Before they
-begin, they cancel what an earlier run has left of theirs. In the end, orders that rest
-and trades that were made must be in the public feed as the traders know them.)";
+begin, they cancel what an earlier run has left of theirs, and `ready: N traders` is printed.
+In the end, orders that rest and trades that were made must be in the public feed as the
+traders know them. SIGINT and SIGTERM bring that end about; a second one ends the program.)";
 
 constexpr const char* exit_codes =
     "Exit status: 0 if everything agrees, 1 if it does not (an acknowledged order is lost, an "
@@ -101,6 +103,7 @@ int main(int count, char** arguments) {
         std::chrono::duration<double>{it.patience_seconds});
     std::printf("seed %llu\n", static_cast<unsigned long long>(it.run.seed));
     std::fflush(stdout);
+    follow_lifeline();
     gyre::io_context context;
     load_run run{context, where, std::move(*users), it.run};
     return run.carry_out();

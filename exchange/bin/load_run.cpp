@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 namespace exchange {
 namespace {
@@ -78,6 +80,13 @@ load_run::load_run(gyre::io_context& context, const config& where, std::vector<c
       feed_{context, listening(where), *this} {}
 
 int load_run::carry_out() {
+    auto opened = gyre_traits::open_signals(context_, {SIGINT, SIGTERM});
+    if (!opened.ok()) {
+        std::fprintf(stderr, "load_generator: cannot watch signals: %s\n",
+                     opened.error().message().c_str());
+        return unreachable;
+    }
+    signals_ = opened.take();
     if (how_.with_feed) {
         const auto [failed] = feed_.start();
         if (failed) {
@@ -95,6 +104,7 @@ int load_run::carry_out() {
         options.session = where_.facility.sessions;
         traders_.emplace_back(context_, options, *session, progress_);
     }
+    gyre::launch(context_, obey_signals(), gyre::or_terminate{});
     gyre::launch(context_, run(), gyre::or_terminate{});
     context_.run();
     report();
@@ -116,9 +126,21 @@ void load_run::fail(std::string what, int status) {
     status_ = std::max(status_, status);
 }
 
+task<> load_run::obey_signals() {
+    for (;;) {
+        const auto [ended, signal] = co_await signals_.wait();
+        if (ended) co_return;
+        if (asked_to_end_) std::_Exit(128 + signal);
+        asked_to_end_ = true;
+        progress_.set();
+    }
+}
+
 task<> load_run::run() {
     const bool ready = co_await prepare();
     if (ready) {
+        std::printf("ready: %zu traders\n", traders_.size());
+        std::fflush(stdout);
         const auto begun = std::chrono::steady_clock::now();
         stuck_at_ = deadline();
         if (how_.messages_per_second > 0) co_await trade_paced();
@@ -183,7 +205,7 @@ bool load_run::gets_on() {
 
 task<> load_run::trade_paced() {
     const auto begun = std::chrono::steady_clock::now();
-    while (sent_ < how_.messages) {
+    while (has_more_to_send()) {
         const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begun;
         const double due = since.count() * static_cast<double>(how_.messages_per_second);
         const std::uint64_t now_due = std::min(how_.messages, static_cast<std::uint64_t>(due) + 1);
@@ -200,7 +222,7 @@ task<> load_run::trade_paced() {
 
 task<> load_run::trade_unbounded() {
     std::uint64_t burst = 0;
-    while (sent_ < how_.messages) {
+    while (has_more_to_send()) {
         while (sent_ < how_.messages && burst < how_.window && send_one()) ++burst;
         burst = 0;
         progress_.reset();
@@ -211,7 +233,7 @@ task<> load_run::trade_unbounded() {
 }
 
 task<> load_run::settle() {
-    if (sent_ < how_.messages) fail("the exchange ended the session", inconsistent);
+    if (has_more_to_send()) fail("the exchange ended the session", inconsistent);
     const gyre::time_point until = deadline();
     for (load_client& each : traders_) {
         if (how_.clean && !each.cancel_all()) fail(each.name() + ": cannot cancel", inconsistent);
@@ -252,6 +274,7 @@ task<> load_run::compare() {
 void load_run::leave() {
     for (load_client& each : traders_) each.leave();
     if (how_.with_feed) feed_.stop();
+    signals_.cancel();
 }
 
 void load_run::report() {

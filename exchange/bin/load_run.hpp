@@ -55,6 +55,8 @@ private:
     }
 
     gyre::task<> run();
+    /// SIGINT or SIGTERM ends the trading in order, a second one the program at once.
+    gyre::task<> obey_signals();
     gyre::task<bool> prepare();
     gyre::task<> trade_paced();
     gyre::task<> trade_unbounded();
@@ -70,6 +72,9 @@ private:
     [[nodiscard]] gyre::time_point deadline() const noexcept;
     /// Has one of the traders send, if it can.
     [[nodiscard]] bool send_one();
+    [[nodiscard]] bool has_more_to_send() const noexcept {
+        return !asked_to_end_ && sent_ < how_.messages;
+    }
 
     gyre::io_context& context_;
     const config& where_;
@@ -86,6 +91,8 @@ private:
     std::uint64_t held_back_ = 0;  // Times that no client could send what was due.
     std::uint64_t feed_lost_ = 0;
     double seconds_ = 0;
+    gyre_traits::signal_set signals_;
+    bool asked_to_end_ = false;
     int status_ = 0;
     std::vector<std::string> complaints_;
 };

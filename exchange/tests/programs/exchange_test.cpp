@@ -450,6 +450,28 @@ TEST_CASE("an exchange whose host answers nothing is given up when the time has 
     CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds{60});
 }
 
+TEST_CASE("a load that is asked to end settles what it has begun, and says whether all agrees") {
+    running_exchange it{facility_backends().front()};
+    for (const std::vector<std::string>& how :
+         {std::vector<std::string>{}, std::vector<std::string>{"--rate", "500"}}) {
+        for (const int signal : {SIGINT, SIGTERM}) {
+            CAPTURE(signal);
+            std::vector<std::string> words{"--orders", "1000000000", "--seed", "1", "--clean"};
+            words.insert(words.end(), how.begin(), how.end());
+            program load = it.start_load(std::move(words));
+            CHECK(load.next_line() == "seed 1");
+            CHECK(load.next_line() == "ready: 3 traders");
+
+            load.send(signal);
+            const auto [status, text] = outcome_of(load);
+
+            CHECK_MESSAGE(status == 0, text);
+            CHECK_MESSAGE(text.find("everything agrees") != std::string::npos, text);
+            CHECK_MESSAGE(text.find("resting 0,") != std::string::npos, text);
+        }
+    }
+}
+
 TEST_CASE("a load whose exchange dies gives up, says so, and still tells what it did") {
     for (const int how : {SIGKILL, SIGSTOP}) {
         CAPTURE(how);
