@@ -73,41 +73,66 @@ class Run:
         self._refused: str | None = next((each["refused"] for each in journal.lines
                                           if each.get("kind") == "calls" and each["refused"]), None)
 
-    def measure(self, cases: list[suites.Case]) -> None:
-        progress = Progress(sum(each.parts for each in cases))
-        sitting = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-        seed = self._journal.lines[0]["seed"]
+    def measure(self, cases: list[suites.Case], seconds: float | None = None) -> None:
+        """Case by case. Or, for so many seconds, a part of each case and then another one, so that all have
+        about as many when the time is over; the first of each is measured whatever it takes."""
+        self._progress = Progress(sum(each.parts for each in cases))
+        self._sitting = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
         gc.disable()
-        for case in cases:
-            self._case(case, seed, sitting, progress)
-            gc.collect()
-        self._journal.add({"kind": "end", "sitting": sitting})
-        progress.say("", end="")
+        if seconds is None:
+            for case in cases:
+                self._case(case)
+                gc.collect()
+        else:
+            self._by_turns(cases, time.monotonic() + seconds)
+        self._journal.add({"kind": "end", "sitting": self._sitting})
+        self._progress.say("", end="")
 
-    def _case(self, case: suites.Case, seed: int, sitting: str, progress: Progress) -> None:
+    def _by_turns(self, cases: list[suites.Case], until: float) -> None:
+        known = {case.key: self._parts_of(case) for case in cases}
+        for number in range(max(case.parts for case in cases)):
+            for case in cases:
+                if number < case.parts and (number == 0 or time.monotonic() < until):
+                    self._next_part(case, number, known[case.key])
+        for case in cases:
+            self._tell_broken(case, known[case.key])
+
+    def _case(self, case: suites.Case) -> None:
+        done = self._parts_of(case)
+        for number in range(case.parts):
+            self._next_part(case, number, done)
+        self._tell_broken(case, done)
+        counted = any(each["kind"] == "calls" for each in self._journal.of_case(*case.key))
+        if self._counts_calls and case.counts_calls and self._refused is None and not counted:
+            line = turns.count_system_calls(self._turns, still_able(self._players(case), done), case)
+            self._refused = self._journal.add(line)["refused"]
+
+    def _players(self, case: suites.Case) -> list[Contender]:
+        return [each for each in self._contenders if each.takes_part(case)]
+
+    def _parts_of(self, case: suites.Case) -> list[dict]:
+        """Those that the journal has; one that is new to it is described there."""
         lines = self._journal.of_case(*case.key)
         if not lines:
             self._journal.add(suites.described(case))
-        done = [each for each in lines if each["kind"] in ("block", "round")]
-        players = [each for each in self._contenders if each.takes_part(case)]
-        for number in range(case.parts):
-            if number < len(done):
-                progress.step(f"{case.suite} {case.name}: known")
-                continue
-            able = still_able(players, done)
-            line = self._part(able, case, number, seed) if able else None
-            if line is not None:
-                done.append(self._journal.add(line | {"sitting": sitting}))
-            progress.step(f"{case.suite} {case.name}")
-        for each in players:
+        return [each for each in lines if each["kind"] in ("block", "round")]
+
+    def _next_part(self, case: suites.Case, number: int, done: list[dict]) -> None:
+        if number < len(done):
+            self._progress.step(f"{case.suite} {case.name}: known")
+            return
+        able = still_able(self._players(case), done)
+        line = self._part(able, case, number, self._journal.lines[0]["seed"]) if able else None
+        if line is not None:
+            done.append(self._journal.add(line | {"sitting": self._sitting}))
+        self._progress.step(f"{case.suite} {case.name}")
+
+    def _tell_broken(self, case: suites.Case, done: list[dict]) -> None:
+        for each in self._players(case):
             times = sum(each.title in line["broken"] for line in done)
             self.ours_broke |= each.family == OUR_FAMILY and times > min(BROKEN_MAX, len(done) - 1)
         for title, reason in (done[-1]["broken"] if done else {}).items():
-            progress.say(f"{case.suite} {case.name}: {title} is broken: {reason}")
-        counted = any(each["kind"] == "calls" for each in lines)
-        if self._counts_calls and case.counts_calls and self._refused is None and not counted:
-            line = turns.count_system_calls(self._turns, still_able(players, done), case)
-            self._refused = self._journal.add(line)["refused"]
+            self._progress.say(f"{case.suite} {case.name}: {title} is broken: {reason}")
 
     def _part(self, able: list[Contender], case: suites.Case, number: int, seed: int) -> dict:
         if self._twins:
@@ -201,6 +226,7 @@ def output_options() -> argparse.ArgumentParser:
     parser.add_argument("--tables", action="store_true", help="print tables (the default without --html)")
     parser.add_argument("--costs", action="store_true", help="print what it cost as well")
     parser.add_argument("--screen", action="store_true", help="print one screen in place of tables")
+    parser.add_argument("--rows", action="store_true", help="print a line for each case in place of tables")
     return parser
 
 
@@ -211,12 +237,16 @@ def arguments_of(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--build", type=Path, required=True, metavar="DIR",
                         help="the build folder; its target `lab` must be built")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter parts: to look")
+    parser.add_argument("--glance", action="store_true",
+                        help="many parts that are as short as they can be: to look for --seconds")
     parser.add_argument("--smoke", action="store_true",
                         help="does each contender run? Once in each suite; measures nothing")
     parser.add_argument("--blocks", type=positive, metavar="N", help="of a case in slices")
     parser.add_argument("--repetitions", type=positive, metavar="N",
                         help="rounds: of a block in slices, or of a case in turns")
     parser.add_argument("--turns", type=positive, metavar="N", help="of each contender in a round of turns")
+    parser.add_argument("--seconds", type=float, metavar="N",
+                        help="begin no part after so long; cases take turns, and no calls are counted")
     parser.add_argument("--contenders", metavar="a,b", help="only these")
     parser.add_argument("--case", default="*", metavar="GLOB", help="only cases that match")
     parser.add_argument("--twins", action="store_true",
@@ -230,7 +260,7 @@ def arguments_of(words: list[str]) -> argparse.Namespace:
 def measure(words: list[str]) -> Path:
     """Measures and draws. Returns the run's file; ends with 1 if one of gyre's is broken."""
     asked = arguments_of(words)
-    scale = "smoke" if asked.smoke else "quick" if asked.quick else "full"
+    scale = next((each for each in ("smoke", "glance", "quick") if getattr(asked, each)), "full")
     try:
         build = Build(asked.build)
     except (OSError, LookupError, TypeError, ValueError) as error:
@@ -248,7 +278,8 @@ def measure(words: list[str]) -> Path:
     path = asked.json or new_result(build)
     players = [each for each in contenders if any(map(each.takes_part, cases))]
     conditions = {"scale": scale, "suites": asked.suites, "case": asked.case, "blocks": asked.blocks,
-                  "rounds": asked.repetitions, "turns": asked.turns, "twins": asked.twins,
+                  "rounds": asked.repetitions, "turns": asked.turns, "seconds": asked.seconds,
+                  "twins": asked.twins,
                   "contenders": sorted({each.name for each in contenders}),
                   "programs": build.fingerprint(players),
                   "commands": hash_of(players), "cases": hash_of(cases),
@@ -264,9 +295,9 @@ def measure(words: list[str]) -> Path:
             raise Unusable(f"{path} was begun with --seed {seed}")
         print(f"run.py: seed {seed}", file=sys.stderr)
         measured = Run(build, scale, contenders, journal, not asked.no_system_calls, asked.twins)
-        measured.measure(cases)
+        measured.measure(cases, asked.seconds)
     if not asked.twins:
-        asked.tables |= not (asked.html or asked.json or asked.screen)
+        asked.tables |= not (asked.html or asked.json or asked.screen or asked.rows)
         show(path, asked)
         if measured.ours_broke:
             sys.exit("run.py: a contender of gyre's is broken, and has no row")
@@ -287,15 +318,18 @@ def new_result(build: Build) -> Path:
 
 
 def show(path: Path, asked: argparse.Namespace) -> None:
-    from analyse import report, terminal  # Not at the top: a machine that only measures needs none of it.
+    from analyse import terminal  # Not at the top: a machine that only measures needs none of it.
     from analyse.frame import load
 
     run = load(path)
     if asked.screen:
         print(terminal.screen(run))
+    if asked.rows:
+        print(terminal.rows(run))
     if asked.tables or asked.costs:
         print(terminal.everything(run, asked.costs))
     if asked.html:
+        from analyse import report  # Pictures need packages of their own.
         print(f"report: {report.write(run, asked.html)}")
 
 
@@ -303,7 +337,7 @@ def draw(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="run.py report", parents=[output_options()])
     parser.add_argument("file", type=Path)
     asked = parser.parse_args(words)
-    asked.tables |= not (asked.html or asked.screen)
+    asked.tables |= not (asked.html or asked.screen or asked.rows)
     show(asked.file, asked)
 
 

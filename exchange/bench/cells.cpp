@@ -172,6 +172,19 @@ std::vector<cell> quick_cells() {
     return found;
 }
 
+std::vector<cell> glance_cells() {
+    std::vector<cell> found = all_cells();
+    std::erase_if(found, [](const cell& each) {
+        return each.rate_per_second != slow_rate || each.state != book_state::filled ||
+               each.which == scenario_name::fok_without_execution;
+    });
+    for (cell& each : found) {
+        each.events = slow_events_min;
+        each.warm_up_events = slow_events_min / 10;
+    }
+    return found;
+}
+
 std::vector<cell> tuned_cells() {
     constexpr std::array names = {"1_filled_1000",      "1_filled_100000",   "3_filled_10000",
                                   "4_filled_10000",     "5_filled_10000",    "8_filled_1000",

@@ -84,6 +84,10 @@ inline constexpr std::uint32_t turns_of_row = 20;
 /// Both ends of each table, for a quick look: a rate that every contender keeps, and none.
 [[nodiscard]] std::vector<cell> quick_cells();
 
+/// One row of each of the eight scenarios, over in a tenth of a second: so many turns fit into a minute that
+/// medians of a few have an interval.
+[[nodiscard]] std::vector<cell> glance_cells();
+
 /// A few rows of different kinds, to turn screws at.
 [[nodiscard]] std::vector<cell> tuned_cells();
 

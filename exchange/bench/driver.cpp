@@ -150,6 +150,7 @@ struct round_plan {
     int turns;
 };
 constexpr round_plan quick{.rounds_max = 1, .turns = 1};
+constexpr round_plan glance{.rounds_max = 0, .turns = 1};
 constexpr round_plan full{.rounds_max = 0, .turns = turns_of_row / 5};
 
 void print_list(const char* suite, round_plan plan, const std::vector<cell>& cells) {
@@ -161,8 +162,8 @@ void print_list(const char* suite, round_plan plan, const std::vector<cell>& cel
     }
 }
 
-cell find_cell(std::string_view name) {
-    for (const cell& each : all_cells())
+cell find_cell(const std::vector<cell>& among, std::string_view name) {
+    for (const cell& each : among)
         if (name_of(each) == name) return each;
     lab::fail("exchange: no such case: " + std::string{name});
 }
@@ -195,10 +196,11 @@ void declare(CLI::App& app, arguments& to) {
     app.add_option("--suite", to.suite, "exchange, or exchange_tuning")
         ->check(CLI::IsMember({suite_name, tuning_name}));
     app.add_option("--case", to.name, "a case of this suite; see --list");
-    app.add_option(
-           "--scale", to.scale_name,
-           "full: --list has every rate, and asks for as many turns as the paper's counts take")
-        ->check(CLI::IsMember({"quick", "full"}));
+    app.add_option("--scale", to.scale_name,
+                   "full: --list has every rate, and asks for as many turns as the paper's counts "
+                   "take; glance: a "
+                   "row of each scenario, with few events")
+        ->check(CLI::IsMember({"glance", "quick", "full"}));
     app.add_flag("--count-system-calls", to.counts_calls,
                  "count them, if the kernel allows it; the times of such a run mean nothing");
     app.add_option("--backend", to.how.backend, "for facilities that have more than one");
@@ -245,14 +247,19 @@ int drive(int argument_count, char** argument_values) {
     CLI11_PARSE(app, argument_count, argument_values);
     given.how.spin_max = std::chrono::microseconds{given.spin_us};
 
+    const bool is_glance = given.scale_name == "glance";
     if (given.list) {
         const bool is_full = given.scale_name == "full";
-        const round_plan plan = is_full ? full : quick;
-        print_list(suite_name, plan, is_full ? all_cells() : quick_cells());
+        const round_plan plan = is_full ? full : is_glance ? glance : quick;
+        print_list(suite_name, plan,
+                   is_full     ? all_cells()
+                   : is_glance ? glance_cells()
+                               : quick_cells());
         print_list(tuning_name, plan, tuned_cells());
         return 0;
     }
-    std::puts(report_of(given, find_cell(given.name)).dump().c_str());
+    const cell which = find_cell(is_glance ? glance_cells() : all_cells(), given.name);
+    std::puts(report_of(given, which).dump().c_str());
     return 0;
 }
 

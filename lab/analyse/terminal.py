@@ -171,3 +171,28 @@ def suite_line(suite: str, found: list[Comparison]) -> str:
     return (f"  {suite:<11}{len(found):>5}{counts[0]:>7}{counts[1]:>6}{counts[2]:>8}   "
             f"{tables.format_ratio(middle.ratio):>6}, {tables.format_ratio(worst.ratio)}{interval} "
             f"in {worst.case}")
+
+
+def rows(run: Run) -> str:
+    """A line for each case: gyre's best row beside the best of other libraries, and how many times better it
+    is."""
+    lines = [f"  {'':<30}{'gyre':>10}{'best other':>12}{'times better (95 %)':>24}"]
+    for suite in run.suites:
+        for case in run.cases(suite):
+            found = {each.contender: each for each in run.of_suite(suite) if each.case == case}
+            best = run.best(suite, case, run.headline(suite, case), list(found))
+            told = row_line(run, found[best]) if best else "no row of both"
+            lines.append(f"  {title_of(run, suite, case):<30}{told}")
+    return "\n".join(lines)
+
+
+def title_of(run: Run, suite: str, case: str) -> str:
+    """What is done, without the book and the rate of the exchange's cases."""
+    return run.described(suite, case)["title"].rsplit(", ", 2)[0][:29]
+
+
+def row_line(run: Run, each: Comparison) -> str:
+    shown = [run.row(each.suite, each.case, each.metric, who) for who in (each.contender, each.reference)]
+    mine, other = (f"{tables.format_value(row.value, row.unit)} {row.unit}" for row in shown)
+    ratio = f"{tables.format_ratio(each.ratio)} ({interval_text(each.estimate)})"
+    return f"{mine:>10}{other:>12}{ratio:>24}  {each.verdict}"

@@ -48,7 +48,7 @@ class Turns:
 
     def __init__(self, build: Build, scale: str):
         self._build = build
-        self._scale = "full" if scale == "full" else "quick"
+        self._scale = scale if scale in ("full", "glance") else "quick"
 
     def listed(self, suite: str) -> list[Case]:
         """Cases of a suite that its programs list: of the first contender that can tell."""

@@ -252,6 +252,21 @@ def test_a_screen_is_one(sample):
     assert "undecided" not in "\n".join(printed) and " intervals lie below 1" in "\n".join(printed)
 
 
+def test_rows_are_one_for_each_case_with_its_interval():
+    made = Run(sample_run.lines(wanted=["exchange"], blocks=4))
+    printed = terminal.rows(made).splitlines()
+    cases = made.cases("exchange")
+    assert len(printed) == 1 + len(cases) and all(len(each) <= 110 for each in printed)
+    best = max((each for each in made.of_suite("exchange") if each.case == cases[0]),
+               key=lambda each: each.ratio)
+    assert f"{best.ratio:.2f}x ({stats.interval_text(best.estimate)})  {best.verdict}" in printed[1]
+
+
+def test_a_case_that_one_side_lacks_has_no_figures():
+    told = posted({"gyre_uring": GYRE}, blocks=2)
+    assert terminal.rows(told).splitlines()[1].endswith("no row of both")
+
+
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_a_screen_names_rows_of_gyre_s_that_are_broken(blocks):
     ours = {f"gyre_{each}": GYRE for each in range(6)}

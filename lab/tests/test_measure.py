@@ -321,6 +321,23 @@ def test_a_run_that_was_interrupted_is_taken_up_by_the_same_command(fake_build, 
     assert [each.reference for each in found.comparisons] == ["asio_callback"]
 
 
+@pytest.mark.parametrize(("seconds", "played"), [
+    (1000, [("tcp_64", 0), ("unix_64", 0), ("tcp_64", 1), ("unix_64", 1)]),
+    (0, [("tcp_64", 0), ("unix_64", 0)])])
+def test_with_a_time_cases_take_turns_and_each_has_a_part(seconds, played, fake_build, tmp_path, monkeypatch):
+    build = fake_build(fake("gyre_uring", "gyre", 2.0), fake("asio_callback", "asio", 1.0))
+    words = ["latency", "--glance", "--blocks", "2", "--repetitions", "2", "--case", "tcp_64 unix_64",
+             "--build", str(build), "--json", str(tmp_path / "run.jsonl"), "--seconds", str(seconds)]
+    found = []
+    whole = slices.play_block
+    monkeypatch.setattr(slices, "play_block",
+                        lambda *of: found.append((of[1].name, of[2])) or whole(*of))
+    run.measure(words)
+    assert found == played
+    run.measure(words)
+    assert found == played, "what is known is measured again"
+
+
 @pytest.mark.parametrize("change", ["command", "case", "seed"])
 def test_other_work_is_no_continuation(change, fake_build, tmp_path, monkeypatch):
     monkeypatch.setattr(run.Run, "measure", lambda *_: None)

@@ -87,6 +87,21 @@ TEST_CASE("a quick look has both ends of each table") {
     }
 }
 
+TEST_CASE("a glance has each of the eight scenarios once, and is over in a second") {
+    std::string names;
+    std::uint32_t events = 0;
+    for (const cell& each : glance_cells()) {
+        names += name_of(each) + ' ';
+        CHECK(each.rate_per_second == 1'000);
+        CHECK(each.warm_up_events > 0);
+        events += each.events_in_all();
+    }
+    CHECK(names ==
+          "1_filled_1000 2_filled_1000 3_filled_1000 4_filled_1000 5_filled_1000 6_filled_1000 "
+          "7_filled_1000 8_filled_1000 ");
+    CHECK(events < 1'000);
+}
+
 TEST_CASE("what is tuned are rows of the tables") {
     const auto tuned = tuned_cells();
 
