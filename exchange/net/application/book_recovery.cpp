@@ -43,9 +43,7 @@ void book_recovery::connect() noexcept {
 
 void book_recovery::disconnect() noexcept {
     connected_ = false;
-    asked_ = question_kind::none;
-    list_from_ = 0;
-    if (next_.instrument != instrument_id::none) begin_book(next_.instrument, order_side::buy);
+    asked_ = question_kind::none;  // And is asked again: what was answered before is still true.
 }
 
 void book_recovery::begin_book(instrument_id which, order_side side) noexcept {
@@ -54,18 +52,14 @@ void book_recovery::begin_book(instrument_id which, order_side side) noexcept {
 
 void book_recovery::on_refusal(reject_reason why, gyre::time_point now) noexcept {
     ++counts_.refused;
-    if (why != reject_reason::message_rate) return fail(now);
-    asked_ = question_kind::none;  // Only too fast: it is put again as it is.
-    not_before_ = gyre::deadline_after(now, options_.again_after);
+    if (why != reject_reason::message_rate) next_.instrument = instrument_id::none;
+    ask_later(now);
 }
 
-// A question in vain is put again later, from the beginning of its list or book.
-void book_recovery::fail(gyre::time_point now) noexcept {
+void book_recovery::ask_later(gyre::time_point now) noexcept {
     asked_ = question_kind::none;
     not_before_ = gyre::deadline_after(now, pause_);
     pause_ = std::min(pause_ * 2, options_.again_after_max);
-    list_from_ = 0;
-    next_.instrument = instrument_id::none;
 }
 
 /// Is there a book that is to be asked for?
@@ -93,7 +87,7 @@ std::span<const std::byte> book_recovery::question(gyre::time_point now) {
     if (asked_ != question_kind::none) {
         if (now < patient_until_) return {};
         ++counts_.in_vain;
-        fail(now);
+        ask_later(now);
     }
     if (now < not_before_) return {};
     if (list_due_) {
@@ -131,8 +125,10 @@ void book_recovery::on_page(const book_page& page, gyre::time_point now) {
     if (book == nullptr || book->book() == market_book::state::incomplete ||
         (page.count == 0 && !page.last)) {
         ++counts_.in_vain;
-        return fail(now);
+        next_.instrument = instrument_id::none;
+        return ask_later(now);
     }
+    pause_ = options_.again_after;
     if (!page.last) {
         const price_ticks worst = page.levels[page.count - 1U].price;
         next_.from = page.side == order_side::buy ? worst - 1 : worst + 1;
@@ -140,7 +136,6 @@ void book_recovery::on_page(const book_page& page, gyre::time_point now) {
         begin_book(page.instrument, order_side::sell);
     } else {
         next_.instrument = instrument_id::none;
-        pause_ = options_.again_after;
     }
 }
 

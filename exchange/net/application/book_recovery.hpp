@@ -72,7 +72,7 @@ private:
     void on_page(const book_page& page, gyre::time_point now);
     void on_instruments(const query_page<instrument_row>& page);
     void on_refusal(reject_reason why, gyre::time_point now) noexcept;
-    void fail(gyre::time_point now) noexcept;
+    void ask_later(gyre::time_point now) noexcept;
     void begin_book(instrument_id which, order_side side) noexcept;
     [[nodiscard]] bool find_book();
     [[nodiscard]] std::span<const std::byte> ask(question_kind what, std::size_t size,

@@ -272,7 +272,8 @@ TEST_CASE("a question that comes too fast is put again as it is, and nothing is 
     CHECK(it.recovery.counts().pages == 2 + 1 + 1 + 1);
 }
 
-TEST_CASE("a connection that is lost on the way begins its book anew on the next one") {
+TEST_CASE(
+    "a connection that is lost is followed by one that asks again for what was not answered") {
     exchange_of_two truth;
     for (price_ticks price = 1; price <= 9; ++price)
         static_cast<void>(truth.set(first, order_side::sell, price, 1));
@@ -283,6 +284,7 @@ TEST_CASE("a connection that is lost on the way begins its book anew on the next
         const auto answer = truth.answer(it.recovery.question(it.now));
         it.recovery.hear(*answer, it.now);
     }
+    CHECK_FALSE(it.recovery.question(it.now).empty());
     it.recovery.disconnect();
     CHECK(it.recovery.question(it.now).empty());
     it.hear(truth.set(first, order_side::sell, 2, 0));  // On a page that was here.
@@ -290,6 +292,7 @@ TEST_CASE("a connection that is lost on the way begins its book anew on the next
     it.ask_all(truth);
     CHECK(exchange_of_two::known(*it.books.find(first)) == truth.truth(first));
     CHECK(it.books.find(first)->book() == market_book::state::complete);
+    CHECK(it.recovery.counts().in_vain == 0);
 }
 
 TEST_CASE("whatever is lost, late or cut off, books are the exchange's in the end") {
