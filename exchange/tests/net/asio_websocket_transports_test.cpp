@@ -11,58 +11,60 @@
 
 using namespace exchange;
 using namespace exchange::testing;
-using of_binary = transport_law<asio_side, beast_packets>;
-using of_texts = transport_law<asio_side, beast_packets, session_format::json>;
+using laws = transport_law<asio_side, beast_packets>;
 using servers = websocket_law<asio_side, beast_packets>;
 using channel = transport_law<asio_side, websocket_packets<asio_traits>>;
 using channel_servers = websocket_law<asio_side, websocket_packets<asio_traits>>;
-template <session_format Format>
-using beast_client =
-    transport_law<asio_side, websocket_packets<asio_traits>, Format, beast_packets>;
-template <session_format Format>
-using beast_server =
-    transport_law<asio_side, beast_packets, Format, websocket_packets<asio_traits>>;
+using beast_client = transport_law<asio_side, websocket_packets<asio_traits>, beast_packets>;
+using beast_server = transport_law<asio_side, beast_packets, websocket_packets<asio_traits>>;
 
 TEST_CASE("asio beast transport: packets come out whole and in order, wherever bytes are cut") {
-    of_binary::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+    laws::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
 }
 TEST_CASE("asio beast transport: a batch of many parts comes out packet by packet") {
-    of_binary::a_batch_of_many_parts_comes_out_packet_by_packet();
+    laws::a_batch_of_many_parts_comes_out_packet_by_packet();
 }
 TEST_CASE("asio beast transport: a peer that reads late misses nothing") {
-    of_binary::a_peer_that_reads_late_misses_nothing();
+    laws::a_peer_that_reads_late_misses_nothing();
 }
 TEST_CASE("asio beast transport: a peer that is told the end has heard all before it") {
-    of_binary::who_is_told_the_end_has_heard_all_before_it();
+    laws::who_is_told_the_end_has_heard_all_before_it();
 }
-TEST_CASE("asio beast transport: cutting ends both waits") { of_binary::cutting_ends_both_waits(); }
+TEST_CASE("asio beast transport: cutting ends both waits") { laws::cutting_ends_both_waits(); }
 TEST_CASE("asio beast transport: one object serves one connection after the other") {
-    of_binary::one_object_serves_one_connection_after_the_other();
+    laws::one_object_serves_one_connection_after_the_other();
 }
 TEST_CASE("asio beast transport: bytes that nobody sends end the connection") {
-    of_binary::bytes_that_nobody_sends_end_the_connection();
+    laws::bytes_that_nobody_sends_end_the_connection();
 }
 TEST_CASE(
     "asio beast json transport: packets come out whole and in order, wherever bytes are cut") {
-    of_texts::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+    const speaking_json format;
+    laws::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
 }
 TEST_CASE("asio beast json transport: a batch of many parts comes out packet by packet") {
-    of_texts::a_batch_of_many_parts_comes_out_packet_by_packet();
+    const speaking_json format;
+    laws::a_batch_of_many_parts_comes_out_packet_by_packet();
 }
 TEST_CASE("asio beast json transport: a peer that reads late misses nothing") {
-    of_texts::a_peer_that_reads_late_misses_nothing();
+    const speaking_json format;
+    laws::a_peer_that_reads_late_misses_nothing();
 }
 TEST_CASE("asio beast json transport: a peer that is told the end has heard all before it") {
-    of_texts::who_is_told_the_end_has_heard_all_before_it();
+    const speaking_json format;
+    laws::who_is_told_the_end_has_heard_all_before_it();
 }
 TEST_CASE("asio beast json transport: cutting ends both waits") {
-    of_texts::cutting_ends_both_waits();
+    const speaking_json format;
+    laws::cutting_ends_both_waits();
 }
 TEST_CASE("asio beast json transport: one object serves one connection after the other") {
-    of_texts::one_object_serves_one_connection_after_the_other();
+    const speaking_json format;
+    laws::one_object_serves_one_connection_after_the_other();
 }
 TEST_CASE("asio beast json transport: bytes that nobody sends end the connection") {
-    of_texts::bytes_that_nobody_sends_end_the_connection();
+    const speaking_json format;
+    laws::bytes_that_nobody_sends_end_the_connection();
 }
 TEST_CASE("asio beast transport: each format is agreed on by its name") {
     servers::each_format_is_agreed_on_by_its_name();
@@ -131,19 +133,23 @@ TEST_CASE("asio websocket transport: frames that must not be end the session") {
 namespace {
 
 template <class Law>
-void check_that_both_libraries_understand_each_other() {
+void check_that_both_libraries_understand_each_other_in_one_format() {
     Law::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
     Law::a_peer_that_reads_late_misses_nothing();
     Law::who_is_told_the_end_has_heard_all_before_it();
+}
+template <class Law>
+void check_that_both_libraries_understand_each_other() {
+    check_that_both_libraries_understand_each_other_in_one_format<Law>();
+    const speaking_json format;
+    check_that_both_libraries_understand_each_other_in_one_format<Law>();
 }
 
 }  // namespace
 
 TEST_CASE("asio beast: its clients and gyre's servers understand each other") {
-    check_that_both_libraries_understand_each_other<beast_client<session_format::sbe>>();
-    check_that_both_libraries_understand_each_other<beast_client<session_format::json>>();
+    check_that_both_libraries_understand_each_other<beast_client>();
 }
 TEST_CASE("asio beast: its servers and gyre's clients understand each other") {
-    check_that_both_libraries_understand_each_other<beast_server<session_format::sbe>>();
-    check_that_both_libraries_understand_each_other<beast_server<session_format::json>>();
+    check_that_both_libraries_understand_each_other<beast_server>();
 }

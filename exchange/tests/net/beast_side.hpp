@@ -11,23 +11,21 @@
 
 namespace exchange::testing {
 
-template <session_format Format>
 struct over_beast : asio_traits {};
 
-template <session_format Format>
-struct transport_of<over_beast<Format>> {
+template <>
+struct transport_of<over_beast> {
     using type = beast_packets;
-    using wire = websocket_wire<Format>;
+    using wire = websocket_wire;
 
     [[nodiscard]] static order_entry_client_options adapt(order_entry_client_options from) {
-        from.websocket.format = Format;
+        from.websocket.format = spoken_format;
         return from;
     }
 };
 
-template <session_format Format>
 struct beast_side : asio_side {
-    using traits = over_beast<Format>;
+    using traits = over_beast;
 };
 
 }  // namespace exchange::testing

@@ -11,6 +11,7 @@
 #include <exchange/codec/event_codec.hpp>
 #include <exchange/net/transport/frame_transport.hpp>
 #include <exchange/tests/net/law.hpp>
+#include <exchange/tests/net/spoken_format.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
 #include <array>
@@ -28,10 +29,8 @@ struct carried_packet {
 };
 
 /// @tparam  Transport  A model of frame_transport: the server's.
-/// @tparam  Format     Of a WebSocket.
 /// @tparam  Client     The client's transport, if it is somebody else's.
-template <class Side, class Transport, session_format Format = session_format::sbe,
-          class Client = Transport>
+template <class Side, class Transport, class Client = Transport>
 struct transport_law : law<Side> {
     using base = law<Side>;
     using typename base::context;
@@ -167,7 +166,7 @@ struct transport_law : law<Side> {
 
     [[nodiscard]] static transport_options options() {
         transport_options made;
-        made.websocket.format = Format;
+        made.websocket.format = spoken_format;
         made.websocket.unsent_bytes_max = 8192;  // So that a peer that does not read is noticed.
         return made;
     }

@@ -7,56 +7,55 @@
 
 using namespace exchange;
 using namespace exchange::testing;
-
-namespace {
-
-template <session_format Format>
-using law_of = distributor_law<websocket_side<gyre_side, Format>, gyre_traits,
-                               websocket_packets<over_websocket<gyre_traits, Format>>>;
-using of_binary = law_of<session_format::sbe>;
-using of_texts = law_of<session_format::json>;
-
-}  // namespace
+using laws = distributor_law<websocket_side<gyre_side>, gyre_traits,
+                             websocket_packets<over_websocket<gyre_traits>>>;
 
 TEST_CASE("gyre websocket distributor: books, trades and sums are told as they change") {
-    of_binary::books_trades_and_sums_are_told_as_they_change();
+    laws::books_trades_and_sums_are_told_as_they_change();
 }
 TEST_CASE("gyre websocket distributor: one that comes late asks for books and sums") {
-    of_binary::one_that_comes_late_asks_for_books_and_sums();
+    laws::one_that_comes_late_asks_for_books_and_sums();
 }
 TEST_CASE("gyre websocket distributor: another life is another market") {
-    of_binary::another_life_is_another_market();
+    laws::another_life_is_another_market();
 }
 TEST_CASE("gyre websocket distributor: a feed that falls silent leaves no complete book") {
-    of_binary::a_feed_that_falls_silent_leaves_no_complete_book();
+    laws::a_feed_that_falls_silent_leaves_no_complete_book();
 }
 TEST_CASE("gyre websocket distributor: a wrong password subscribes to nothing") {
-    of_binary::a_wrong_password_subscribes_to_nothing();
+    laws::a_wrong_password_subscribes_to_nothing();
 }
 TEST_CASE("gyre websocket distributor: a subscriber that comes again subscribes again") {
-    of_binary::one_that_comes_again_subscribes_again();
+    laws::one_that_comes_again_subscribes_again();
 }
 TEST_CASE("gyre websocket distributor: what is heard is sent once more if it is to be") {
-    of_binary::what_is_heard_is_sent_once_more_if_it_is_to_be();
+    laws::what_is_heard_is_sent_once_more_if_it_is_to_be();
 }
 TEST_CASE("gyre websocket distributor, JSON: books, trades and sums are told as they change") {
-    of_texts::books_trades_and_sums_are_told_as_they_change();
+    const speaking_json format;
+    laws::books_trades_and_sums_are_told_as_they_change();
 }
 TEST_CASE("gyre websocket distributor, JSON: one that comes late asks for books and sums") {
-    of_texts::one_that_comes_late_asks_for_books_and_sums();
+    const speaking_json format;
+    laws::one_that_comes_late_asks_for_books_and_sums();
 }
 TEST_CASE("gyre websocket distributor, JSON: another life is another market") {
-    of_texts::another_life_is_another_market();
+    const speaking_json format;
+    laws::another_life_is_another_market();
 }
 TEST_CASE("gyre websocket distributor, JSON: a feed that falls silent leaves no complete book") {
-    of_texts::a_feed_that_falls_silent_leaves_no_complete_book();
+    const speaking_json format;
+    laws::a_feed_that_falls_silent_leaves_no_complete_book();
 }
 TEST_CASE("gyre websocket distributor, JSON: a wrong password subscribes to nothing") {
-    of_texts::a_wrong_password_subscribes_to_nothing();
+    const speaking_json format;
+    laws::a_wrong_password_subscribes_to_nothing();
 }
 TEST_CASE("gyre websocket distributor, JSON: a subscriber that comes again subscribes again") {
-    of_texts::one_that_comes_again_subscribes_again();
+    const speaking_json format;
+    laws::one_that_comes_again_subscribes_again();
 }
 TEST_CASE("gyre websocket distributor, JSON: what is heard is sent once more if it is to be") {
-    of_texts::what_is_heard_is_sent_once_more_if_it_is_to_be();
+    const speaking_json format;
+    laws::what_is_heard_is_sent_once_more_if_it_is_to_be();
 }

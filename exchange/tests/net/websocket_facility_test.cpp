@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The laws of a matching facility on gyre, with clients that speak WebSocket, binary.
+// The laws of a matching facility on gyre, with clients that speak WebSocket, binary and as JSON.
 #include <exchange/tests/net/bad_input_laws.hpp>
 #include <exchange/tests/net/end_of_day_laws.hpp>
 #include <exchange/tests/net/facility_laws.hpp>
@@ -16,7 +16,7 @@ using namespace exchange::testing;
 
 namespace {
 
-using side = websocket_side<gyre_side, session_format::sbe>;
+using side = websocket_side<gyre_side>;
 using facility = websocket_facility<side::traits>;
 
 struct law_of {
@@ -126,4 +126,96 @@ TEST_CASE("gyre websocket facility: a client that never reads the last words is 
 }
 TEST_CASE("gyre websocket facility: a login gets exactly what it asks for") {
     law_of::of_sequence_gaps::a_login_gets_exactly_what_it_asks_for();
+}
+
+TEST_CASE("gyre json facility: trades are told to both sides and to the public") {
+    const speaking_json format;
+    law_of::of_facilities::trades_are_told_to_both_and_to_the_public();
+}
+TEST_CASE("gyre json facility: a lost connection loses no message") {
+    const speaking_json format;
+    law_of::of_facilities::a_lost_connection_loses_no_message();
+}
+TEST_CASE("gyre json facility: a late listener asks for what it missed") {
+    const speaking_json format;
+    law_of::of_facilities::a_late_listener_asks_for_what_it_missed();
+}
+TEST_CASE("gyre json facility: the newest login of a participant wins") {
+    const speaking_json format;
+    law_of::of_facilities::the_newest_login_of_a_participant_wins();
+}
+TEST_CASE("gyre json facility: a wrong login is told late and holds nobody") {
+    const speaking_json format;
+    law_of::of_facilities::a_wrong_login_is_told_late_and_holds_nobody();
+}
+TEST_CASE(
+    "gyre json facility: logins that wait for their turn are let in, with what they sent behind") {
+    const speaking_json format;
+    law_of::of_facilities::logins_that_wait_for_their_turn_are_let_in_with_what_they_sent_behind();
+}
+TEST_CASE("gyre json facility: one that stops leaves no login behind") {
+    const speaking_json format;
+    law_of::of_facilities::a_facility_that_stops_leaves_no_login_behind();
+}
+TEST_CASE("gyre json facility: twenty operators at once hear their own answers") {
+    const speaking_json format;
+    law_of::of_facilities::twenty_operators_at_once_hear_their_own_answers();
+}
+TEST_CASE(
+    "gyre json facility: a participant that is added trades, and one that is removed is cut") {
+    const speaking_json format;
+    law_of::of_facilities::a_participant_that_is_added_trades_and_one_that_is_removed_is_cut();
+}
+TEST_CASE("gyre json facility: strangers do not keep participants out") {
+    const speaking_json format;
+    law_of::of_facilities::strangers_do_not_keep_participants_out();
+}
+TEST_CASE("gyre json facility: the day ends in order") {
+    const speaking_json format;
+    law_of::of_facilities::the_day_ends_in_order();
+}
+TEST_CASE(
+    "gyre json facility: orders of a lost connection follow its policy, and the public is told") {
+    const speaking_json format;
+    law_of::of_facilities::orders_of_a_lost_connection_follow_its_policy_and_the_public_is_told();
+}
+TEST_CASE(
+    "gyre json facility: orders of a silent client follow its policy, and the public is told") {
+    const speaking_json format;
+    law_of::of_facilities::orders_of_a_silent_client_follow_its_policy_and_the_public_is_told();
+}
+TEST_CASE("gyre json facility: the operator halts the market, and orders are refused") {
+    const speaking_json format;
+    law_of::of_facilities::the_operator_halts_the_market_and_orders_are_refused();
+}
+TEST_CASE(
+    "gyre json facility: a client that comes after the end of the day hears the rest, and the "
+    "end") {
+    const speaking_json format;
+    law_of::of_its_end::who_comes_after_the_end_of_the_day_hears_the_rest_and_the_end();
+}
+TEST_CASE("gyre json facility: commands wait in order behind one that takes many steps") {
+    const speaking_json format;
+    law_of::of_long_commands::commands_wait_in_order_behind_one_that_takes_many_steps();
+}
+TEST_CASE(
+    "gyre json facility: a client that has missed too much asks for its orders, and goes on") {
+    const speaking_json format;
+    law_of::of_recovery::who_was_cut_off_asks_for_its_orders_and_goes_on();
+}
+TEST_CASE("gyre json facility: a client that reads misses nothing of the largest sweep") {
+    const speaking_json format;
+    law_of::of_slow_readers::who_reads_misses_nothing_of_the_largest_sweep();
+}
+TEST_CASE("gyre json facility: commands that cannot be are refused with the reason") {
+    const speaking_json format;
+    law_of::of_bad_input::commands_that_cannot_be_are_refused_with_the_reason();
+}
+TEST_CASE("gyre json facility: a wrong login is rejected with the reason") {
+    const speaking_json format;
+    law_of::of_bad_input::a_wrong_login_is_rejected_with_the_reason();
+}
+TEST_CASE("gyre json facility: thousands of messages in one write are answered one by one") {
+    const speaking_json format;
+    law_of::of_bad_input::thousands_of_messages_in_one_write_are_answered_one_by_one();
 }

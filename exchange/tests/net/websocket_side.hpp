@@ -11,6 +11,7 @@
 #include <exchange/net/application/matching_facility.hpp>
 #include <exchange/net/application/order_entry_gateway.hpp>
 #include <exchange/net/transport/websocket_packets.hpp>
+#include <exchange/tests/net/spoken_format.hpp>
 #include <exchange/tests/net/transport_of.hpp>
 
 #include <gyre/websocket/frame.hpp>
@@ -51,7 +52,6 @@ namespace exchange::testing {
     return client_frame(gyre::websocket::frame_opcode::text, gyre::bytes_of(text));
 }
 
-template <session_format Format>
 class websocket_wire {
 public:
     explicit websocket_wire(const gyre::endpoint& where)
@@ -82,7 +82,7 @@ public:
 private:
     [[nodiscard]] static transport_options options() {
         transport_options made;
-        made.websocket.format = Format;
+        made.websocket.format = spoken_format;
         made.framing.payload_bytes_max = 4096;
         return made;
     }
@@ -95,7 +95,7 @@ private:
     [[nodiscard]] static std::vector<std::byte> framed(std::span<const std::byte> packet,
                                                        std::size_t announced) {
         using gyre::websocket::frame_opcode;
-        if (Format == session_format::sbe)
+        if (spoken_format == session_format::sbe)
             return client_frame(frame_opcode::binary, packet, announced);
         std::array<std::byte, 4096> text;
         json_writer to{text};
@@ -108,23 +108,23 @@ private:
 };
 
 /// The same side under another name.
-template <class Base, session_format Format>
+template <class Base>
 struct over_websocket : Base {};
 
-template <class Base, session_format Format>
-struct transport_of<over_websocket<Base, Format>> {
-    using type = websocket_packets<over_websocket<Base, Format>>;
-    using wire = websocket_wire<Format>;
+template <class Base>
+struct transport_of<over_websocket<Base>> {
+    using type = websocket_packets<over_websocket<Base>>;
+    using wire = websocket_wire;
 
     [[nodiscard]] static order_entry_client_options adapt(order_entry_client_options from) {
-        from.websocket.format = Format;
+        from.websocket.format = spoken_format;
         return from;
     }
 };
 
-template <class Side, session_format Format>
+template <class Side>
 struct websocket_side : Side {
-    using traits = over_websocket<typename Side::traits, Format>;
+    using traits = over_websocket<typename Side::traits>;
 };
 
 /// A facility as laws see it, which let clients come to `order_entry`: here that is where WebSockets are.

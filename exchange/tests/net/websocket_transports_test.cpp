@@ -10,49 +10,55 @@
 using namespace exchange;
 using namespace exchange::testing;
 using packets = websocket_packets<gyre_traits>;
-using of_binary = transport_law<gyre_side, packets>;
-using of_texts = transport_law<gyre_side, packets, session_format::json>;
+using laws = transport_law<gyre_side, packets>;
 using servers = websocket_law<gyre_side, packets>;
 
 TEST_CASE("gyre websocket transport: packets come out whole and in order, wherever bytes are cut") {
-    of_binary::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+    laws::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
 }
 TEST_CASE("gyre websocket transport: a batch of many parts comes out packet by packet") {
-    of_binary::a_batch_of_many_parts_comes_out_packet_by_packet();
+    laws::a_batch_of_many_parts_comes_out_packet_by_packet();
 }
 TEST_CASE("gyre websocket transport: a peer that reads late misses nothing") {
-    of_binary::a_peer_that_reads_late_misses_nothing();
+    laws::a_peer_that_reads_late_misses_nothing();
 }
 TEST_CASE("gyre websocket transport: a peer that is told the end has heard all before it") {
-    of_binary::who_is_told_the_end_has_heard_all_before_it();
+    laws::who_is_told_the_end_has_heard_all_before_it();
 }
-TEST_CASE("gyre websocket transport: cutting ends both waits") {
-    of_binary::cutting_ends_both_waits();
-}
+TEST_CASE("gyre websocket transport: cutting ends both waits") { laws::cutting_ends_both_waits(); }
 TEST_CASE("gyre websocket transport: one object serves one connection after the other") {
-    of_binary::one_object_serves_one_connection_after_the_other();
+    laws::one_object_serves_one_connection_after_the_other();
 }
 TEST_CASE("gyre websocket transport: bytes that nobody sends end the connection") {
-    of_binary::bytes_that_nobody_sends_end_the_connection();
+    laws::bytes_that_nobody_sends_end_the_connection();
 }
 TEST_CASE("gyre json transport: packets come out whole and in order, wherever bytes are cut") {
-    of_texts::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+    const speaking_json format;
+    laws::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
 }
 TEST_CASE("gyre json transport: a batch of many parts comes out packet by packet") {
-    of_texts::a_batch_of_many_parts_comes_out_packet_by_packet();
+    const speaking_json format;
+    laws::a_batch_of_many_parts_comes_out_packet_by_packet();
 }
 TEST_CASE("gyre json transport: a peer that reads late misses nothing") {
-    of_texts::a_peer_that_reads_late_misses_nothing();
+    const speaking_json format;
+    laws::a_peer_that_reads_late_misses_nothing();
 }
 TEST_CASE("gyre json transport: a peer that is told the end has heard all before it") {
-    of_texts::who_is_told_the_end_has_heard_all_before_it();
+    const speaking_json format;
+    laws::who_is_told_the_end_has_heard_all_before_it();
 }
-TEST_CASE("gyre json transport: cutting ends both waits") { of_texts::cutting_ends_both_waits(); }
+TEST_CASE("gyre json transport: cutting ends both waits") {
+    const speaking_json format;
+    laws::cutting_ends_both_waits();
+}
 TEST_CASE("gyre json transport: one object serves one connection after the other") {
-    of_texts::one_object_serves_one_connection_after_the_other();
+    const speaking_json format;
+    laws::one_object_serves_one_connection_after_the_other();
 }
 TEST_CASE("gyre json transport: bytes that nobody sends end the connection") {
-    of_texts::bytes_that_nobody_sends_end_the_connection();
+    const speaking_json format;
+    laws::bytes_that_nobody_sends_end_the_connection();
 }
 TEST_CASE("gyre websocket transport: each format is agreed on by its name") {
     servers::each_format_is_agreed_on_by_its_name();
