@@ -186,8 +186,8 @@ private:
 
     task keep_time() {
         while (running_) {
-            static_cast<void>(co_await tick_.wait_until(X::now(context_) + options_.timer_tick));
-            if (!running_) break;
+            const auto [ended] = co_await tick_.wait_until(X::now(context_) + options_.timer_tick);
+            if (ended || !running_) break;
             const mold_receiver& from = source_.receiver();
             if (from.session().empty() || from.silent(X::now(context_))) continue;
             // A life that has said nothing yet is told by its heartbeats.

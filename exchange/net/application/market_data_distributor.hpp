@@ -238,8 +238,8 @@ private:
             const gyre::time_point logins_at =
                 std::max(begun + std::chrono::milliseconds{1}, host_.deadline());
             const gyre::time_point next = std::min(begun + options_.timer_tick, doors_at);
-            static_cast<void>(co_await tick_.wait_until(std::min(next, logins_at)));
-            if (!running_) break;
+            const auto [ended] = co_await tick_.wait_until(std::min(next, logins_at));
+            if (ended || !running_) break;
             const gyre::time_point now = X::now(context_);
             if (now >= doors_at) doors_at = doors_.on_tick(now);
             host_.on_timer(now);
@@ -255,11 +255,15 @@ private:
 
     task tell_changes() {
         while (running_) {
-            if (!changed_.is_set()) static_cast<void>(co_await changed_.wait());
+            if (!changed_.is_set()) {
+                const auto [canceled] = co_await changed_.wait();
+                if (canceled) break;
+            }
             changed_.reset();
             if (!running_) break;
             host_.changed();
-            static_cast<void>(co_await pause_.wait_until(X::now(context_) + options_.told_every));
+            const auto [ended] = co_await pause_.wait_until(X::now(context_) + options_.told_every);
+            if (ended) break;
         }
     }
 

@@ -161,9 +161,9 @@ private:
         gyre::time_point tick = X::now(context_) + options_.timer_tick;
         while (running_) {
             const gyre::time_point soon = X::now(context_) + next_turn;
-            static_cast<void>(
-                co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
-            if (!running_) break;
+            const auto [ended] =
+                co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline())));
+            if (ended || !running_) break;
             const gyre::time_point now = X::now(context_);
             tick = std::min(
                 {order_entry_.on_tick(now), websockets_.on_tick(now), gateways_.on_tick(now)});

@@ -104,9 +104,9 @@ private:
         gyre::time_point tick = X::now(context_) + options_.doors.timer_tick;
         while (running_) {
             const gyre::time_point soon = X::now(context_) + std::chrono::milliseconds{1};
-            static_cast<void>(
-                co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline()))));
-            if (!running_) break;
+            const auto [ended] =
+                co_await tick_.wait_until(std::min(tick, std::max(soon, host_.deadline())));
+            if (ended || !running_) break;
             const gyre::time_point now = X::now(context_);
             tick = doors_.on_tick(now);
             host_.on_timer(now);
@@ -132,7 +132,8 @@ private:
                 if (host_.counts().links != welcomed) pause = options_.reconnect_after;
             }
             if (!running_) break;
-            static_cast<void>(co_await pause_.wait_until(X::now(context_) + pause));
+            const auto [ended] = co_await pause_.wait_until(X::now(context_) + pause);
+            if (ended) break;
             pause = std::min(pause * 2, options_.reconnect_after_max);
         }
     }

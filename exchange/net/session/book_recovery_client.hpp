@@ -46,9 +46,9 @@ public:
             client_.emplace(context_, options_, static_cast<order_entry_handler&>(*this));
             co_await client_->run();
             refused_ += client_->machine().ending() == soup_ending::rejected ? 1U : 0U;
-            if (!stopped_)
-                static_cast<void>(co_await rest_.wait_until(
-                    gyre::deadline_after(X::now(context_), options_.reconnect_after_max)));
+            const auto [ended] = co_await rest_.wait_until(
+                gyre::deadline_after(X::now(context_), options_.reconnect_after_max));
+            if (ended) break;  // Stopped, or the context ends.
         }
         client_.reset();
     }

@@ -123,7 +123,8 @@ public:
             } else {
                 handler_.not_reached(error);
             }
-            static_cast<void>(co_await timer_.wait_until(X::now(context_) + pause));
+            const auto [ended] = co_await timer_.wait_until(X::now(context_) + pause);
+            if (ended) break;  // Stopped, or the context ends.
             pause = std::min(pause * 2, options_.reconnect_after_max);
         }
     }

@@ -8,6 +8,8 @@
 #include <exchange/tests/net/facility_laws.hpp>
 #include <exchange/tests/net/gyre_side.hpp>
 
+#include <optional>
+
 using namespace exchange;
 using namespace exchange::testing;
 using laws = facility_law<gyre_side, matching_facility<gyre_traits>>;
@@ -37,7 +39,38 @@ struct tries_at_once final : order_entry_handler {
     int seemed_logged_in = 0;
 };
 
+/// Has its context stop as soon as it has found no exchange.
+struct knocks_once final : order_entry_handler {
+    knocks_once(gyre::io_context& on, const order_entry_client_options& options)
+        : on{on}, client{on, options, *this} {}
+
+    void heard(std::uint64_t, std::span<const std::byte>) noexcept override {}
+    void not_reached(gyre::error) noexcept override {
+        ++knocks;
+        on.stop();
+    }
+
+    gyre::io_context& on;
+    order_entry_client<gyre_traits> client;
+    int knocks = 0;
+};
+
 }  // namespace
+
+TEST_CASE("order entry client: a context that ends is not kept by one that would connect again") {
+    gyre_side::each_context_options([](const gyre::io_context_options& how) {
+        std::optional<knocks_once> client;  // Outlives its coroutines, which end with the context.
+        std::optional<gyre::io_context> on{std::in_place, how};
+        order_entry_client_options options;
+        options.exchange = loopback(9);
+        client.emplace(*on, options);
+        gyre_traits::launch(*on, client->client.run());
+        on->run_for(gyre::testing::patience);
+        CHECK(client->knocks == 1);
+        on.reset();
+        CHECK(client->knocks <= 2);
+    });
+}
 
 TEST_CASE("order entry client: what is sent between two connections is refused, not lost") {
     laws::hold([](laws::fixture& it) -> gyre::task<> {
