@@ -32,6 +32,10 @@ std::uint64_t descriptors_needed(const gateway_config& of) noexcept {
     return connections_of(of.gateway.doors) + others;
 }
 
+std::uint64_t descriptors_needed(const distributor_config& of) noexcept {
+    return connections_of(of.distributor.doors) + others;
+}
+
 std::optional<config_error> allow_descriptors(std::uint64_t needed) {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;

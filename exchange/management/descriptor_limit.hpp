@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/management/config.hpp>
+#include <exchange/management/distributor_config.hpp>
 #include <exchange/management/gateway_config.hpp>
 
 #include <cstdint>
@@ -18,6 +19,7 @@ namespace exchange {
 /// A descriptor for each connection, and what the process opens beside them.
 [[nodiscard]] std::uint64_t descriptors_needed(const config& of) noexcept;
 [[nodiscard]] std::uint64_t descriptors_needed(const gateway_config& of) noexcept;
+[[nodiscard]] std::uint64_t descriptors_needed(const distributor_config& of) noexcept;
 
 /// Raises the limit of this process (`RLIMIT_NOFILE`) as far as that, and never lowers it.
 ///

@@ -6,10 +6,8 @@
 #include <exchange/management/json_section.hpp>
 #include <exchange/management/json_syntax.hpp>
 #include <exchange/management/password_hash.hpp>
-#include <exchange/management/text_file.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace exchange {
@@ -76,11 +74,10 @@ void read_hash(json_section& in, std::string& hash) {
         in.wrong("hash", "expected a hash, as exchange_ctl hash-password or --new-token prints it");
 }
 
-void read_user(json_section& in, gateway_users_options& into) {
-    gateway_user who;
+void read_secrets(json_section& in, gateway_user& who, const gateway_users_options& before) {
     in.read_text("username", who.username);
     if (!who.username.empty() &&
-        std::ranges::count(into.users, who.username, &gateway_user::username) > 0)
+        std::ranges::count(before.users, who.username, &gateway_user::username) > 0)
         in.wrong("username", "another user has this name" + in.said("username"));
     std::string hash;
     read_hash(in, hash);
@@ -94,9 +91,6 @@ void read_user(json_section& in, gateway_users_options& into) {
     if (who.secrets.size() > secrets_limit)
         in.wrong("tokens", "expected at most " + std::to_string(secrets_limit) +
                                " with the password, since a login tries all of them");
-    if (in.has("account")) in.read_id("account", who.account);
-    read_rates(in, who.rates);
-    into.users.push_back(std::move(who));
 }
 
 void read_link_password(json_section& in, link_password& into) {
@@ -104,6 +98,18 @@ void read_link_password(json_section& in, link_password& into) {
 }
 
 }  // namespace
+
+void read_users(json_section& in, gateway_users_options& into,
+                const std::function<void(json_section&, gateway_user&)>& more) {
+    in.for_each("users", [&](auto& user) {
+        gateway_user who;
+        read_secrets(user, who, into);
+        more(user, who);
+        into.users.push_back(std::move(who));
+    });
+    into.passwords = is_hashed_password;
+    into.dummy_secret = dummy_hash();
+}
 
 gateway_config_reading read_gateway_config(std::string_view text, const std::string& folder) {
     gateway_config_reading made;
@@ -138,34 +144,20 @@ void read_gateway_credentials(std::string_view text, const std::string& name,
     if (wrong.empty()) {
         json_section top{whole, "", wrong};
         read_link_password(top, host.password);
-        top.for_each("users", [&](auto& in) { read_user(in, host.users); });
+        read_users(top, host.users, [](json_section& in, gateway_user& who) {
+            if (in.has("account")) in.read_id("account", who.account);
+            read_rates(in, who.rates);
+        });
         top.finish();
         if (wrong.empty() && host.users.users.empty())
             wrong.push_back({"users", "no one could log in"});
     }
-    host.users.passwords = is_hashed_password;
-    host.users.dummy_secret = dummy_hash();
-    for (config_error& each : wrong)
-        into.errors.push_back(
-            {each.where.empty() ? name : name + ": " + each.where, std::move(each.what)});
+    add_errors(into.errors, std::move(wrong), name);
 }
 
 gateway_config_reading load_gateway_config(const std::string& path) {
-    gateway_config_reading made;
-    const std::optional<std::string> text = read_text_file(path);
-    if (!text) {
-        made.errors.push_back({"", "cannot be read"});
-        return made;
-    }
-    made = read_gateway_config(*text, std::filesystem::path{path}.parent_path());
-    const std::string& file = made.value.credentials_file;
-    if (file.empty()) return made;  // Which was said.
-    const std::string name = std::filesystem::path{file}.filename().string();
-    if (const std::optional<std::string> secrets = read_text_file(file))
-        read_gateway_credentials(*secrets, name, made);
-    else made.errors.push_back({name, "cannot be read"});
-    made.open_to_others = is_open_to_others(file);
-    return made;
+    return load_with_credentials<gateway_config>(path, read_gateway_config,
+                                                 read_gateway_credentials);
 }
 
 }  // namespace exchange

@@ -7,12 +7,12 @@
 // is guessed, and all that is wrong is found in one reading.
 #pragma once
 
-#include <exchange/management/config.hpp>
+#include <exchange/management/config_with_credentials.hpp>
 #include <exchange/net/application/order_entry_gateway.hpp>
 
+#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace exchange {
 
@@ -25,13 +25,7 @@ struct gateway_config {
     process_options process{};
 };
 
-/// A configuration, or everything that is wrong with it.
-struct gateway_config_reading {
-    gateway_config value;  ///< Meaningful if there are no errors.
-    std::vector<config_error> errors;
-    bool open_to_others =
-        false;  ///< Others than its owner may read the credentials, or write them.
-};
+using gateway_config_reading = secret_reading<gateway_config>;
 
 /// Reads the text of a configuration, without the credentials.
 ///
@@ -44,6 +38,12 @@ struct gateway_config_reading {
 /// @param  name  The file's, for errors.
 void read_gateway_credentials(std::string_view text, const std::string& name,
                               gateway_config_reading& into);
+
+/// Reads the names and secrets of `users`, for this process and others whose users log in the same way.
+///
+/// @param  more  Reads what else a user may have: called with its section and with the user.
+void read_users(json_section& in, gateway_users_options& into,
+                const std::function<void(json_section&, gateway_user&)>& more);
 
 /// Reads both files.
 [[nodiscard]] gateway_config_reading load_gateway_config(const std::string& path);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A market data distributor as a process: what exchange_process.hpp serves. Written once over the seam;
+// distributor_on_gyre.cpp and distributor_on_asio.cpp choose who carries it.
+#pragma once
+
+#include <exchange/bin/exchange_process.hpp>
+#include <exchange/management/distributor_config.hpp>
+#include <exchange/management/log_limit.hpp>
+#include <exchange/net/application/market_data_distributor.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace exchange {
+
+/// What happens at a distributor, as lines of its log. Of losses ten a second at most are told, since a bad
+/// network decides how often.
+class logged_distributor final : public distributor_watcher {
+public:
+    /// @param  log  Borrowed; outlives this.
+    explicit logged_distributor(event_log& log) : log_{log} {}
+
+    void life_begun(const soup_session& life) noexcept override {
+        log_.info("life_begun", {{"life", life.view()}});
+    }
+    void feed_lost(std::uint64_t next) noexcept override {
+        if (!log_.tells(log_level::warning)) return;
+        if (const auto untold = losses_.admit(log_limit::clock::now()))
+            log_.warning("feed_lost", {{"next", next}, {"untold", *untold}});
+    }
+    void feed_silent() noexcept override { log_.warning("feed_silent"); }
+    void feed_ended() noexcept override { log_.info("feed_ended"); }
+
+private:
+    event_log& log_;
+    log_limit losses_{10};
+};
+
+/// @tparam  X            A side of the seam.
+/// @tparam  Distributor  A market_data_distributor.
+template <executor_traits X, class Distributor>
+class served_distributor {
+public:
+    using task = typename X::template task<void>;
+    static constexpr std::string_view name = "market_data_distributor";
+
+    /// @param  context  Borrowed; outlives this.
+    /// @param  how      Borrowed; outlives this. Read without errors.
+    /// @param  log      Borrowed; outlives this.
+    served_distributor(typename X::context& context, const distributor_config& how, event_log& log)
+        : context_{context},
+          how_{how},
+          watch_{log},
+          books_{how.books, false},
+          host_{how.host, books_, X::now(context)},
+          distributor_{context, books_, host_, how.distributor} {
+        distributor_.be_watched(&watch_);
+    }
+
+    [[nodiscard]] gyre::error start() {
+        return start_patiently([this] { return distributor_.start().error(); });
+    }
+    [[nodiscard]] std::string how() const {
+        return "subscribers " + how_.distributor.doors.tcp.to_string() + ", feed from " +
+               how_.distributor.feed.source.group.to_string();
+    }
+    [[nodiscard]] std::string ready_line() const {
+        std::string made = "subscribers " + distributor_.tcp().to_string() + ", feed " +
+                           distributor_.source().to_string() + ", backend " +
+                           std::string{describe(how_.backend)};
+        if (distributor_.websocket().kind() != gyre::endpoint::family::none)
+            made += ", websocket " + distributor_.websocket().to_string();
+        if (distributor_.relay() != nullptr)
+            made += ", redistribution " + how_.distributor.feed.out.group.to_string() +
+                    ", requests " + distributor_.requests().to_string();
+        return made;
+    }
+
+    [[nodiscard]] std::string summary() const {
+        const market_data_counts& it = host_.counts();
+        return "feed messages " + std::to_string(distributor_.counts().heard) + ", losses " +
+               std::to_string(distributor_.counts().losses) + ", pages asked for " +
+               std::to_string(distributor_.recovery().pages) + ", logins " +
+               std::to_string(it.logins) + ", refused " + std::to_string(it.refused) +
+               ", messages " + std::to_string(it.messages) + ", trades dropped " +
+               std::to_string(it.dropped) + ", subscribers shed " + std::to_string(it.shed) + '\n';
+    }
+
+    void say_state(std::FILE* to) {
+        std::fprintf(to, "life %s, exchange %s\n", std::string{host_.life().view()}.c_str(),
+                     distributor_.reaches_exchange() ? "connected" : "away");
+        for (const market_book& each : books_.all())
+            std::fprintf(to, "instrument %u: %s\n",
+                         static_cast<unsigned>(number(each.instrument())), state_of(each));
+        distributor_.for_each_client([to](const market_data_client& each) {
+            if (!each.logged_in()) return;
+            std::fprintf(to, "%s: %zu subscriptions, %zu bytes unread\n",
+                         std::string{each.username().view()}.c_str(), each.subscriptions(),
+                         each.unread_bytes());
+        });
+    }
+
+    /// Subscribers read on until they leave; one that is still here then can go to another distributor.
+    task drain(typename X::timer& pause) {
+        distributor_.drain();
+        co_await look_until<X>(context_, pause,
+                               gyre::deadline_after(X::now(context_), how_.drain_within),
+                               [this](gyre::time_point) { return distributor_.clients() == 0; });
+    }
+    void stop() {
+        distributor_.be_watched(nullptr);
+        distributor_.stop();
+    }
+
+    void tell(admin_report& to) {
+        const market_data_counts& it = host_.counts();
+        const distributor_counts& heard = distributor_.counts();
+        const auto incomplete = std::ranges::count_if(books_.all(), [](const market_book& each) {
+            return each.book() != market_book::state::complete;
+        });
+        to.life = host_.life().view();
+        to.figures = {
+            {"feed_messages", heard.heard, "Messages of the feed"},
+            {"feed_losses", heard.losses, "Times that books had to be asked for anew"},
+            {"feed_silences", heard.silences, "Times that the feed was silent for too long"},
+            {"feed_unread", heard.unread, "Messages of the feed that are not understood"},
+            {"recovery_questions", distributor_.recovery().questions, "Questions to the exchange"},
+            {"recovery_in_vain", distributor_.recovery().in_vain,
+             "Questions without an answer in time, and books that changed too fast"},
+            {"exchange_refused", distributor_.refused_by_exchange(),
+             "Logins at the exchange that were refused"},
+            {"logins", it.logins, "Logins that were right"},
+            {"logins_refused", it.refused, "Logins that were not"},
+            {"subscriptions", it.subscriptions, "Subscriptions that were granted"},
+            {"messages", it.messages, "Messages of markets to all subscribers"},
+            {"trades_dropped", it.dropped, "Trades for which subscribers read too slowly"},
+            {"subscribers_shed", it.shed, "Subscribers that read nothing for too long"},
+            {"exchange_up", distributor_.reaches_exchange() ? 1U : 0U,
+             "Whether books can be asked for", true},
+            {"books_incomplete", static_cast<std::uint64_t>(incomplete),
+             "Books of which messages are missing", true},
+            {"clients", distributor_.clients(), "Subscribers that are connected, logged in or not",
+             true},
+        };
+        distributor_.for_each_client([&to](const market_data_client& each) {
+            if (!each.logged_in()) return;
+            to.add({.user = std::string{each.username().view()},
+                    .address = each.peer().to_string(),
+                    .connected = true,
+                    .sequence = 0,
+                    .unread_bytes = each.unread_bytes()});
+        });
+    }
+
+private:
+    [[nodiscard]] static const char* state_of(const market_book& it) noexcept {
+        switch (it.book()) {
+            case market_book::state::incomplete: return "messages are missing";
+            case market_book::state::recovering: return "is asked for";
+            case market_book::state::complete: break;
+        }
+        return "complete";
+    }
+
+    typename X::context& context_;
+    const distributor_config& how_;
+    logged_distributor watch_;
+    market_books books_;
+    market_data_host host_;
+    Distributor distributor_;
+};
+
+/// @tparam  Distributor  A market_data_distributor<X, ...>.
+template <executor_traits X, class Distributor>
+[[nodiscard]] int run_distributor(typename X::context& context, const distributor_config& how) {
+    return run_served<X, served_distributor<X, Distributor>>(context, how);
+}
+
+/// Runs a distributor on the backend that `how` names, of which each of these knows its own.
+///
+/// @return  The exit status; what went wrong was said.
+[[nodiscard]] int run_distributor_on_gyre(const distributor_config& how);
+[[nodiscard]] int run_distributor_on_asio(const distributor_config& how);
+
+}  // namespace exchange

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The command line of a process with clients of its own (a gateway, a distributor), from its arguments to
+// what serves them: `NAME CONFIG [--backend NAME] [--check]`.
+#pragma once
+
+#include <exchange/bin/command_line.hpp>
+#include <exchange/management/config_with_credentials.hpp>
+#include <exchange/management/descriptor_limit.hpp>
+
+#include <cstdio>
+#include <string>
+
+namespace exchange {
+
+inline constexpr const char* served_program_exit_codes =
+    "Exit status: 0 after an orderly end, 1 if it could not begin, 2 if the configuration is bad\n"
+    "or needs more descriptors than there are.";
+
+/// @tparam  Config  Has a `backend` and a `credentials_file`.
+template <class Config>
+struct served_program {
+    const char* name;
+    secret_reading<Config> (*load)(const std::string& path);
+    int (*run_on_gyre)(const Config& how);
+    int (*run_on_asio)(const Config& how);
+};
+
+class served_arguments {
+public:
+    explicit served_arguments(CLI::App& options) {
+        options.footer(served_program_exit_codes);
+        options.add_option("config", path_, "The configuration file");
+        options.add_option("--backend", backend_, "Instead of the file's: " + all_backends());
+        options.add_flag("--check", only_check_,
+                         "Read the configuration, say what is wrong with it, and end");
+    }
+
+    /// Reads the configuration and serves. To be called when the arguments are parsed.
+    ///
+    /// @return  The exit status; what went wrong was said.
+    template <class Config>
+    [[nodiscard]] int serve(const served_program<Config>& it) const {
+        secret_reading<Config> reading = it.load(path_);
+        if (!backend_.empty()) {
+            const auto found = find_backend(backend_);
+            if (found && *found != facility_backend::asio_callback) reading.value.backend = *found;
+            else reading.errors.push_back({"--backend", "expected one of those with coroutines"});
+        }
+        if (!reading.errors.empty()) return complain(path_, reading.errors);
+        if (reading.open_to_others)
+            std::fprintf(stderr, "%s: warning: others than you can read %s\n", it.name,
+                         reading.value.credentials_file.c_str());
+        if (const auto error = allow_descriptors(descriptors_needed(reading.value)))
+            return complain(path_, {*error});
+        if (only_check_) {
+            std::printf("%s: in order\n", path_.c_str());
+            return 0;
+        }
+        if (reading.value.backend == facility_backend::asio_coroutine)
+            return it.run_on_asio(reading.value);
+        return it.run_on_gyre(reading.value);
+    }
+
+private:
+    std::string path_;
+    std::string backend_;
+    bool only_check_ = false;
+};
+
+}  // namespace exchange
