@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -41,6 +42,13 @@ def program() -> str | None:
     return next((path for name in PROGRAMS if (path := shutil.which(name))), None)
 
 
+def above_4(descriptor: int) -> int:
+    """The same under a number that is in nobody's way."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(descriptor)
+    return moved
+
+
 class Browser:
     """One browser with a profile of its own; ends with the block that it is opened in."""
 
@@ -51,9 +59,10 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory(prefix="judges-browser-", ignore_cleanup_errors=True)
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
-        # It reads descriptor 3 and writes 4; the shell moves ours there, whatever their numbers are.
-        command = ["/bin/sh", "-c", f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"', "sh", found, *QUIET,
-                   *options, "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}",
+        to_browser, from_browser = above_4(to_browser), above_4(from_browser)
+        # It reads descriptor 3 and writes 4; the shell moves ours there. /bin/sh knows single digits only.
+        command = ["/bin/bash", "-c", f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"', "bash", found,
+                   *QUIET, *options, "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}",
                    "about:blank"]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL, start_new_session=True,

@@ -38,6 +38,8 @@ let tradeAt = null;
 const processes = new Map();  // By name: what was told last, and latencies of the last ten seconds.
 const liveWait = patience();
 
+const sessionClasses = ["word", "word", "word"];
+
 function panelOf(name) {
   const known = processes.get(name);
   if (known) return known;
@@ -47,7 +49,7 @@ function panelOf(name) {
   panel.className = "process";
   title.className = "state";
   wrap.className = "scroll-x";
-  table.createTHead().append(row(["Session", "Transport", "Address", "Next", "Unread bytes", "Dropped"]));
+  table.createTHead().append(row(["Session", "Transport", "Address", "Next", "Unread bytes", "Dropped"], sessionClasses));
   table.createTBody();
   head.textContent = "Tasks";
   dump.tabIndex = 0;
@@ -66,6 +68,13 @@ function panelOf(name) {
   return made;
 }
 
+function fact(name, value, more = "") {
+  const made = document.createElement("span"), figure = document.createElement("b");
+  figure.textContent = value;
+  made.append(name ? `${name} ` : "", figure, more ? ` ${more} ` : " ");
+  return made;
+}
+
 function showProcess(it) {
   const to = panelOf(it.name), status = it.status, now = performance.now();
   to.title.dataset.state = it.reachable && status.state === "ready" ? "on" : "off";
@@ -77,18 +86,18 @@ function showProcess(it) {
     to.counts = null;
     return;
   }
-  const counts = status.counts ?? {}, words = [];
+  const counts = status.counts ?? {}, facts = [fact("", `${status.backend ?? ""}, process ${status.pid}`), fact("up", `${Math.floor(status.uptime_ms / 1000)} s`)];
   for (const [name, value] of Object.entries(counts)) {
     const before = to.counts?.[name], rate = before === undefined ? 0 : (value - before) * 1000 / (now - to.when);
-    words.push(`${name.replaceAll("_", " ")} ${grouped(value)}${rate >= 1 ? ` (${grouped(Math.round(rate))}/s)` : ""}`);
+    facts.push(fact(name.replaceAll("_", " "), grouped(value), rate >= 1 ? `${grouped(Math.round(rate))}/s` : ""));
   }
-  to.facts.textContent = `${status.backend ?? ""}, process ${status.pid}, up ${Math.floor(status.uptime_ms / 1000)} s; ${words.join(", ")}`;
+  to.facts.replaceChildren(...facts);
   to.counts = counts;
   to.when = now;
   const sessions = status.sessions ?? [];
   to.table.hidden = sessions.length === 0;
   to.table.tBodies[0].replaceChildren(...sessions.slice(0, 200).map((each) =>
-    row([each.user, each.transport, each.address, each.sequence, grouped(each.unread_bytes ?? 0), grouped(each.dropped ?? 0)])));
+    row([each.user, each.transport || "\u2014", each.address || "away", each.sequence, grouped(each.unread_bytes ?? 0), grouped(each.dropped ?? 0)], sessionClasses)));
   if (it.latency?.buckets) to.history.push({ when: now, buckets: it.latency.buckets });
   while (to.history.length > 2 && now - to.history[0].when > 10000) to.history.shift();
 }
@@ -96,27 +105,31 @@ function showProcess(it) {
 function showLatency() {
   const chart = at("latency"), parts = [], legend = [];
   const ticks = [["50", 0.5], ["90", 0.9], ["99", 0.99], ["99.9", 0.999], ["99.99", 0.9999]];
-  const x = (share) => 60 + 720 * Math.min(1, Math.log10(1 / (1 - share)) / 4.2), y = (ns) => 150 - 130 * Math.min(1, Math.max(0, (Math.log10(ns) - 3) / 6));
+  const width = Math.max(320, Math.min(1200, chart.clientWidth || 800));  // Letters keep their size.
+  chart.setAttribute("viewBox", `0 0 ${width} 180`);
+  const x = (share) => 60 + (width - 80) * Math.min(1, Math.log10(1 / (1 - share)) / 4.2), y = (ns) => 150 - 130 * Math.min(1, Math.max(0, (Math.log10(ns) - 3) / 6));
   for (const [name, share] of ticks) parts.push(svg("line", { x1: x(share), x2: x(share), y1: 20, y2: 150 }), svg("text", { x: x(share), y: 168, "text-anchor": "middle" }, `${name} %`));
   for (const [name, ns] of [["1 \u00b5s", 1e3], ["10 \u00b5s", 1e4], ["100 \u00b5s", 1e5], ["1 ms", 1e6], ["10 ms", 1e7], ["100 ms", 1e8], ["1 s", 1e9]])
-    parts.push(svg("line", { x1: 60, x2: 780, y1: y(ns), y2: y(ns) }), svg("text", { x: 54, y: y(ns) + 4, "text-anchor": "end" }, name));
+    parts.push(svg("line", { x1: 60, x2: width - 20, y1: y(ns), y2: y(ns) }), svg("text", { x: 54, y: y(ns) + 4, "text-anchor": "end" }, name));
   let colour = 0;
   for (const it of processes.values()) {
     if (it.history.length < 2) continue;
     const first = new Map(it.history[0].buckets), counts = it.history.at(-1).buckets.map(([bound, count]) => [bound, count - (first.get(bound) ?? 0)]).filter(([, count]) => count > 0).sort((a, b) => a[0] - b[0]);
     const total = counts.reduce((sum, [, count]) => sum + count, 0);
     if (total <= 0) continue;
-    let sum = 0, path = "", median = null;
+    let sum = 0, path = "", median = null, most = null;
     for (const [bound, count] of counts) {
       const from = sum / total;
       sum += count;
       if (median === null && sum * 2 >= total) median = bound;
+      if (most === null && sum * 100 >= total * 99) most = bound;
       path += `${path ? "L" : "M"}${x(from)} ${y(bound)}L${x(Math.min(sum / total, 1 - 1 / (2 * total)))} ${y(bound)}`;
     }
     parts.push(svg("path", { d: path, class: `p${colour % 3}` }));
     const word = document.createElement("span");
     word.className = `p${colour++ % 3}`;
-    word.textContent = `${it.name}: ${grouped(total)} measured, median at most ${grouped(median)} ns`;
+    const us = (ns) => grouped(Math.ceil(ns / 1000));
+    word.textContent = `${it.name}: ${grouped(total)} measured, median at most ${us(median)} \u00b5s, 99 % at most ${us(most)} \u00b5s`;
     legend.push(word);
   }
   chart.replaceChildren(...parts);
