@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Files, a child and /proc: see facility_process.hpp.
+// What its files say: see facility_process.hpp.
 #include <exchange/bench/facility_process.hpp>
 
 #include <exchange/management/password_hash.hpp>
 
-#include <lab/kit/fail.hpp>
-
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace exchange::bench {
 namespace {
@@ -75,85 +60,13 @@ std::string credentials_of(const facility_setting& how) {
            "}\n";
 }
 
-void write_file(const std::string& path, const std::string& text) {
-    std::ofstream file{path};
-    file << text;
-    file.close();
-    if (!file) lab::fail("cannot write " + path);
-}
-
-std::string word_behind(const std::string& before, const std::string& ready) {
-    const std::size_t at = ready.find(before);
-    if (at == std::string::npos) lab::fail("the facility is not ready: " + ready);
-    const std::size_t begin = at + before.size();
-    return ready.substr(begin, ready.find(',', begin) - begin);
-}
-
-std::string read_line(int from) {
-    std::string line;
-    for (char each = 0; ::read(from, &each, 1) == 1 && each != '\n';) line += each;
-    return line;
-}
-
 }  // namespace
 
-facility_process::facility_process(const facility_setting& how) {
-    std::array<char, 32> folder{"/tmp/exchange_bench_XXXXXX"};
-    if (::mkdtemp(folder.data()) == nullptr) lab::fail("cannot make a folder in /tmp");
-    folder_ = folder.data();
-    const std::string config = folder_ + "/exchange.json";
-    write_file(config, config_of(how));
-    write_file(folder_ + "/credentials.json", credentials_of(how));
-
-    std::array<int, 2> out{};
-    if (::pipe2(out.data(), O_CLOEXEC) != 0) lab::fail("cannot make a pipe");
-    const std::array<const char*, 3> words{how.program.c_str(), config.c_str(), nullptr};
-    const auto begun = std::chrono::steady_clock::now();
-    child_ = ::fork();
-    if (child_ < 0) lab::fail("cannot start a process");
-    if (child_ == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // This program may fail at any time.
-        ::dup2(out[1], STDOUT_FILENO);
-        ::execv(words[0], const_cast<char* const*>(words.data()));
-        ::_exit(127);
-    }
-    ::close(out[1]);
-    const std::string ready = read_line(out[0]);
-    ::close(out[0]);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-    seconds_to_ready_ = took.count();
-    order_entry_ = gyre::endpoint::parse(word_behind("order entry ", ready)).value();
-    requests_ = gyre::endpoint::parse(word_behind("requests ", ready)).value();
-    life_ = word_behind("life ", ready);
-}
-
-facility_process::~facility_process() {
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
-    std::filesystem::remove_all(folder_);
-}
-
-process_use facility_process::used() const {
-    const std::string base = "/proc/" + std::to_string(child_);
-    process_use made;
-    std::ifstream memory{base + "/statm"};
-    std::size_t pages = 0;
-    memory >> pages >> made.resident_bytes;
-    made.resident_bytes *= static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    std::ifstream stat{base + "/stat"};
-    std::stringstream all;
-    all << stat.rdbuf();
-    std::string text = all.str();
-    text.erase(0, text.rfind(')') + 2);  // The name may hold blanks.
-    std::istringstream fields{text};
-    std::string skipped;
-    for (int each = 3; each < 14; ++each) fields >> skipped;
-    std::uint64_t user = 0;
-    std::uint64_t kernel = 0;
-    fields >> user >> kernel;
-    made.processor_seconds =
-        static_cast<double>(user + kernel) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-    return made;
-}
+facility_process::facility_process(const facility_setting& how)
+    : it_{how.program,
+          {{"exchange.json", config_of(how)}, {"credentials.json", credentials_of(how)}}},
+      order_entry_{it_.endpoint_behind("order entry ")},
+      requests_{it_.endpoint_behind("requests ")},
+      life_{it_.word_behind("life ")} {}
 
 }  // namespace exchange::bench

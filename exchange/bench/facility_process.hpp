@@ -6,15 +6,14 @@
 // questions: how large it is, what it costs when clients are idle, how long others wait.
 #pragma once
 
+#include <exchange/bench/measured_process.hpp>
+
 #include <gyre/io/endpoint.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace exchange::bench {
 
@@ -35,20 +34,11 @@ struct facility_setting {
     std::uint16_t feed_port = 9;  ///< Of 127.0.0.1, where the feed goes.
 };
 
-/// How much memory and processor time it has used.
-struct process_use {
-    std::size_t resident_bytes = 0;
-    double processor_seconds = 0;
-};
-
 /// Runs from construction to destruction. What fails ends the program that measures.
 class facility_process {
 public:
     /// Returns once clients may come.
     explicit facility_process(const facility_setting& how);
-    facility_process(const facility_process&) = delete;
-    facility_process& operator=(const facility_process&) = delete;
-    ~facility_process();
 
     [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_; }
     /// Where requests for retransmission go, and the name of the feed.
@@ -57,16 +47,14 @@ public:
     /// Of every user.
     [[nodiscard]] static std::string_view password() noexcept { return "secret"; }
     /// How long it took to be ready.
-    [[nodiscard]] double seconds_to_ready() const noexcept { return seconds_to_ready_; }
-    [[nodiscard]] process_use used() const;
+    [[nodiscard]] double seconds_to_ready() const noexcept { return it_.seconds_to_ready(); }
+    [[nodiscard]] process_use used() const { return it_.used(); }
 
 private:
-    std::string folder_;
-    pid_t child_ = -1;
+    measured_process it_;
     gyre::endpoint order_entry_;
     gyre::endpoint requests_;
     std::string life_;
-    double seconds_to_ready_ = 0;
 };
 
 }  // namespace exchange::bench

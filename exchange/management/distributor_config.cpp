@@ -43,6 +43,7 @@ void read_subscribers(json_section& in, distributor_config& into) {
     if (in.needs("at")) in.read_endpoint("at", doors.tcp);
     read_websockets(in, doors.websocket, doors.websockets);
     in.read("connections_max", doors.connections_max, {2, 0xffff});
+    in.read("kernel_send_bytes", doors.kernel_send_bytes, {4096, 1 << 26});
     in.read("unsent_bytes_max", into.host.unsent_bytes_max, {8 * 1024, 1 << 26});
     in.read("subscriptions_max", into.host.subscriptions_max, {1, 0xffff});
     int open = 0;
@@ -85,6 +86,8 @@ distributor_config_reading read_distributor_config(std::string_view text,
     distributor_config& it = made.value;
     // A feed that is heard from its middle on is no loss: books are asked for.
     it.distributor.feed.source.receiver.first_sequence = 0;
+    // What waits in the kernel is told as it was: a slow subscriber is better told less of that.
+    it.distributor.doors.kernel_send_bytes = 64 * 1024;
     json_section top{whole, "", made.errors};
     top.read_one_of("backend", it.backend, find_backend, all_backends());
     if (it.backend == facility_backend::asio_callback)

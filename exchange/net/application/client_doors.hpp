@@ -20,6 +20,9 @@ struct client_doors_options {
     std::size_t connections_max = 1024;  ///< At each door.
     soup_framer_options framing{.payload_bytes_max = 2048, .buffer_bytes_max = 16 * 1024};
     websocket_options websockets{};
+    /// Of what is written to a client, so many bytes wait in the kernel (SO_SNDBUF, which Linux doubles); 0: as
+    /// many as the system likes, which grows to megabytes for a client that reads late.
+    int kernel_send_bytes = 0;
     gyre::duration timer_tick = std::chrono::milliseconds{50};  ///< How exact heartbeats are.
     gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.
 
@@ -65,6 +68,8 @@ public:
         if (failed) return failed;
         auto [refused, websocket] = door_socket<X>::open(context_, options_.websocket);
         if (refused) return refused;
+        for (door_socket<X>* each : {&tcp, &websocket})
+            if (const auto [unset] = bound_what_waits(*each); unset) return unset;
         return listening{std::move(tcp), std::move(websocket)};
     }
 
@@ -112,6 +117,12 @@ public:
     }
 
 private:
+    /// Connections have what their listener has.
+    [[nodiscard]] gyre::io_result<> bound_what_waits(door_socket<X>& of) const {
+        if (options_.kernel_send_bytes == 0 || !of.acceptor.is_open()) return {};
+        return of.acceptor.set_option(gyre::send_buffer{options_.kernel_send_bytes});
+    }
+
     template <class Of, class Transport>
     using connection = served_client<Of, Client, Transport>;
 

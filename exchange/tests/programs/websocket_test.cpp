@@ -13,6 +13,7 @@
 #include <support/skip.hpp>
 
 #include <csignal>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +44,10 @@ std::string websocket_of(const running_exchange& exchange) {
 /// Three clients, each over a transport of its own, in one market.
 task<> trade_with_each_other(gyre::io_context& on, const running_exchange& exchange) {
     const std::string websocket = websocket_of(exchange);
-    trader<over_websocket<gyre_traits, session_format::json>> a{on, client_at(websocket, "alice")};
-    trader<over_websocket<gyre_traits, session_format::sbe>> b{on, client_at(websocket, "bob")};
+    std::optional<speaking_json> format{std::in_place};  // Which a client has from the start on.
+    trader<over_websocket<gyre_traits>> a{on, client_at(websocket, "alice")};
+    format.reset();
+    trader<over_websocket<gyre_traits>> b{on, client_at(websocket, "bob")};
     trader<gyre_traits> c{on, client_at(exchange.order_entry(), "carol")};
     co_await a.in();
     co_await b.in();
