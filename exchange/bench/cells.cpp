@@ -181,6 +181,7 @@ std::vector<cell> glance_cells() {
     for (cell& each : found) {
         each.events = slow_events_min;
         each.warm_up_events = slow_events_min / 10;
+        each.kept_share = 0.5;
     }
     return found;
 }

@@ -67,6 +67,7 @@ struct cell {
     std::uint32_t rate_per_second = unbounded;  ///< Of triggers.
     std::uint32_t events = 0;                   ///< Measured in one turn.
     std::uint32_t warm_up_events = 0;           ///< Played before them, at the same rate.
+    double kept_share = 0.99;  ///< Of the rate, below which the row counts as saturated.
 
     [[nodiscard]] constexpr std::uint32_t events_in_all() const noexcept {
         return warm_up_events + events;
@@ -85,7 +86,8 @@ inline constexpr std::uint32_t turns_of_row = 20;
 [[nodiscard]] std::vector<cell> quick_cells();
 
 /// One row of each of the eight scenarios, over in a tenth of a second: so many turns fit into a minute that
-/// medians of a few have an interval.
+/// medians of a few have an interval. One pause of the machine is more than a hundredth of that, so they
+/// are forgiven much of their rate.
 [[nodiscard]] std::vector<cell> glance_cells();
 
 /// A few rows of different kinds, to turn screws at.

@@ -18,8 +18,6 @@ namespace {
 using gyre::duration;
 using gyre::time_point;
 
-constexpr double saturation = 0.99;
-
 time_point clock_now() { return std::chrono::steady_clock::now(); }
 
 /// Counts, on the facility's thread, what the host has derived.
@@ -116,7 +114,7 @@ void add_rates(cell_result& to, const scenario_result& played, const cell& which
     to.achieved_per_second = static_cast<double>(played.events.size() - first) / seconds(took);
     to.orders_per_second = to.achieved_per_second * shape_of(which.which).inbound();
     to.saturated = which.rate_per_second != unbounded &&
-                   to.achieved_per_second < saturation * which.rate_per_second;
+                   to.achieved_per_second < which.kept_share * which.rate_per_second;
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ struct cell_result {
     double achieved_per_second = 0;  ///< Events, by the clock of the client.
     double events_per_second = 0;    ///< By the time in which the facility had an event inside.
     double orders_per_second = 0;    ///< Inbound messages, by the clock of the client.
-    bool saturated = false;          ///< It did not reach 99 % of the rate that was asked for.
+    bool saturated = false;  ///< It did not keep the cell's share of the rate that was asked for.
 
     std::uint64_t inbound = 0;     ///< Messages, the warm-up included.
     std::uint64_t receptions = 0;  ///< Reads that brought such messages.

@@ -193,6 +193,7 @@ def title_of(run: Run, suite: str, case: str) -> str:
 
 def row_line(run: Run, each: Comparison) -> str:
     shown = [run.row(each.suite, each.case, each.metric, who) for who in (each.contender, each.reference)]
-    mine, other = (f"{tables.format_value(row.value, row.unit)} {row.unit}" for row in shown)
+    mine, other = (f"{tables.format_value(row.value, row.unit)} {row.unit.replace('ops/s', 'k/s')}"
+                   for row in shown)
     ratio = f"{tables.format_ratio(each.ratio)} ({interval_text(each.estimate)})"
     return f"{mine:>10}{other:>12}{ratio:>24}  {each.verdict}"

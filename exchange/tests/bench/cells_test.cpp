@@ -94,6 +94,7 @@ TEST_CASE("a glance has each of the eight scenarios once, and is over in a secon
         names += name_of(each) + ' ';
         CHECK(each.rate_per_second == 1'000);
         CHECK(each.warm_up_events > 0);
+        CHECK(each.kept_share < find(name_of(each)).kept_share);
         events += each.events_in_all();
     }
     CHECK(names ==
