@@ -49,6 +49,7 @@ LAB = (sys.executable, "-B", ROOT / "lab" / "run.py")
 
 COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*')
 PLACE = re.compile(r"127\.0\.0\.1:([1-9]\d*)")
+CONNECTED = ("facility.", "exchange.")  # Where a process connects, and does not listen.
 GROUP = re.compile(r"(239(?:\.\d+){3}):(\d+)")
 
 
@@ -93,10 +94,10 @@ def leaves(of: object, key: str = "") -> Iterator[tuple[str, object]]:
 def places(folder: Path) -> list[Place]:
     """Each port once, in the file that has it first."""
     found: dict[int, Place] = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.glob("*.json"), key=lambda each: (each.name != "exchange.json", each.name)):
         for key, value in leaves(read_config(path.read_text(encoding="utf-8"))):
             place = PLACE.fullmatch(str(value))
-            if place and not key.startswith("facility."):  # That one is where the gateway connects.
+            if place and not key.startswith(CONNECTED):
                 port = int(place[1])
                 found.setdefault(port, Place(path.name, key, port, key == "feed.requests"))
     return sorted(found.values(), key=lambda each: each.port)
@@ -135,13 +136,14 @@ def prepare(source: Path, folder: Path, with_free_ports: bool) -> dict[str, dict
     replaced: dict[str, str] = {}
     if with_free_ports:
         known = places(source)
-        replaced = {str(each.port): str(new) for each, new in zip(known, free_ports(len(known) + 1))}
+        *ports, of_group = free_ports(len(known) + 1)
+        replaced = {str(each.port): str(new) for each, new in zip(known, ports)}
     made = {}
     for path in sorted(source.glob("*.json")):
         text = PLACE.sub(lambda found: f"127.0.0.1:{replaced.get(found[1], found[1])}",
                          path.read_text(encoding="utf-8"))
         if with_free_ports:
-            text = GROUP.sub(lambda found: f"{found[1]}:{free_ports(1)[0]}", text)
+            text = GROUP.sub(lambda found: f"{found[1]}:{of_group}", text)
         text = re.sub(r'"(\.\./[^"]*)"', lambda found: json.dumps(str((source / found[1]).resolve())), text)
         target = folder / path.name
         target.write_text(text, encoding="utf-8")
@@ -272,7 +274,8 @@ class Pulse:
         def rate(name: str) -> float:
             return (after[0][name] - before[0][name]) / seconds
 
-        words = [f"{rate('commands'):5.0f} orders/s", f"{rate('feed_messages'):5.0f} messages of the feed/s"]
+        words = [f"{rate('commands'):5.0f} orders/s", f"{after[0]['orders_resting']} rest in the books",
+                 f"{rate('feed_messages'):5.0f} messages of the feed/s"]
         found = [quantile(before[1], after[1], share) for share in (0.5, 0.99)]
         if None not in found:
             words.append("inside p50 {:.0f} us, p99 {:.0f} us".format(*(each / 1000 for each in found)))
@@ -320,6 +323,8 @@ class Measuring:
         drawn = subprocess.run([*LAB, "report", self._file, "--rows"], capture_output=True, encoding="utf-8")
         if drawn.returncode != 0:
             return f"No table: {(drawn.stderr.strip().splitlines() or ['no word of why'])[-1]}"
+        if "no row of both" in drawn.stdout or "(one block)" in drawn.stdout:
+            return "No table: it was too short for each of the eight scenarios to be measured twice."
         gyre, other = self.contenders
         return f"""\
 The eight scenarios, from an order's last byte in to the last byte of what it causes out: p50 of 100 events at
@@ -384,7 +389,7 @@ def greet(screen: Screen, made: dict[str, dict], seconds: int, folder: Path) -> 
     page = f"http://{made['web.json']['at']}/"
     until = f"for {seconds} s, or until Ctrl-C" if seconds else "until Ctrl-C"
     screen.say(f"""\
-    The exchange runs {until}: a facility, a gateway, this page, and four traders who trade at random.
+    The exchange runs {until}: facility, gateway, distributor, page, and four traders who trade at random.
 
         page      {page}
         log in    {LOGIN}; instrument 1 trades about 1000, 2 about 20000

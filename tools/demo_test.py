@@ -51,7 +51,8 @@ class ConfigurationTest(unittest.TestCase):
         self.assertIn(("exchange.json", "gateways.at"), told)
         self.assertIn(("gateway.json", "order_entry.websocket_at"), told)
         self.assertIn(("web.json", "at"), told)
-        self.assertNotIn(("gateway.json", "facility.at"), told)
+        self.assertNotIn("facility.at", {each.key for each in found})
+        self.assertIn(("exchange.json", "order_entry.at"), told)
         self.assertEqual([each.key for each in found if each.datagrams], ["feed.requests"])
 
     def test_a_copy_says_the_same_where_only_its_owner_reads_it(self):
@@ -70,6 +71,7 @@ class ConfigurationTest(unittest.TestCase):
         self.assertEqual(gateway["order_entry"]["websocket_origin"], f"http://{web['at']}")
         self.assertEqual(web["order_entry"], gateway["order_entry"]["websocket_at"])
         self.assertNotEqual(made["exchange.json"]["feed"]["to"], before["exchange.json"]["feed"]["to"])
+        self.assertEqual(made["distributor.json"]["feed"]["from"], made["exchange.json"]["feed"]["to"])
         texts = "".join(each.read_text(encoding="utf-8") for each in self.folder.glob("*.json"))
         old = {str(each.port) for each in demo.places(demo.CONFIGURATION)}
         self.assertEqual(old & set(re.findall(r"127\.0\.0\.1:(\d+)", texts)), set())
@@ -95,10 +97,11 @@ class FiguresTest(unittest.TestCase):
         self.assertIsNone(demo.quantile(after, after, 0.5))
 
     def test_a_pulse_is_per_second(self):
-        before = {"commands": 100, "feed_messages": 0}, [[1000, 1]]
-        after = {"commands": 500, "feed_messages": 1000}, [[1000, 1], [50000, 10]]
+        before = {"commands": 100, "feed_messages": 0, "orders_resting": 7}, [[1000, 1]]
+        after = {"commands": 500, "feed_messages": 1000, "orders_resting": 9}, [[1000, 1], [50000, 10]]
         self.assertEqual(demo.Pulse.told(2.0, before, after),
-                         "  200 orders/s,   500 messages of the feed/s, inside p50 50 us, p99 50 us")
+                         "  200 orders/s, 9 rest in the books,   500 messages of the feed/s, "
+                         "inside p50 50 us, p99 50 us")
         self.assertNotIn("p50", demo.Pulse.told(2.0, before, (after[0], before[1])))
 
     def test_a_process_that_is_away_is_no_pulse(self):

@@ -154,6 +154,8 @@ public:
             {"commands_malformed", host.malformed, "Messages refused before they got one"},
             {"commands_not_permitted", host.not_permitted,
              "Commands of operators that their roles do not permit"},
+            {"orders_resting", host_.market().state().memory.orders.in_use(),
+             "Orders in the books, and stops that wait", true},
             {"logins", host.logins, "Logins that were right, also through gateways"},
             {"logins_refused", host.logins_refused, "Logins that were not"},
             {"clients_shed", host.shed, "Clients that read too slowly"},

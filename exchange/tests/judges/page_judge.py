@@ -141,7 +141,7 @@ def has_no_order(page: browser.Page) -> bool:
 def judge_first_look(page: browser.Page, verdicts: Verdicts) -> None:
     connected = page.wait_for("document.body.dataset.ready === 'yes'", SECONDS_MAX)
     verdicts.note("the page is connected", connected, text_of(page, "#links"))
-    for name in ("facility", "gateway", "supervisor"):
+    for name in ("facility", "gateway", "distributor", "supervisor"):
         shown = page.wait_for(f"processes.get({name!r})?.title.textContent.endsWith('ready')", SECONDS_MAX)
         verdicts.note(f"{name} is shown, and ready", shown, text_of(page, "#processes"))
     page.evaluate("(user.value = 'alice', password.value = 'wrong', login.querySelector('button').click())")
@@ -207,7 +207,7 @@ def judge_standing_book(run: Demonstration, page: browser.Page, verdicts: Verdic
 
     verdicts.note(f"the book is the facility's own, {len(wanted)} levels",
                   len(wanted) > 0 and becomes(lambda: shown() == wanted), (told, shown()))
-    for name in ("commands", "logins", "feed messages", "feed messages lost"):
+    for name in ("commands", "orders resting", "logins", "feed messages", "feed messages lost"):
         # The page's own book requests are answered beside the count of commands.
         same = becomes(lambda name=name: shown_figure(page, "facility", name)
                        == run.figures("facility")["counts"][name.replace(" ", "_")])
