@@ -22,6 +22,10 @@ each book stands and, on gyre, what every coroutine waits for.
 A distributor keeps nothing: a subscriber that comes again, to this one or to another,
 subscribes again.)";
 
+[[nodiscard]] client_doors_options& doors_of(distributor_config& it) {
+    return it.distributor.doors;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -30,6 +34,7 @@ int main(int count, char** arguments) {
     if (const auto status = parse_command_line(options, count, arguments)) return *status;
     return served.serve<distributor_config>({.name = "market_data_distributor",
                                              .load = load_distributor_config,
+                                             .doors_of = doors_of,
                                              .run_on_gyre = run_distributor_on_gyre,
                                              .run_on_asio = run_distributor_on_asio});
 }

@@ -9,9 +9,11 @@
 #include <exchange/management/audit_file.hpp>
 #include <exchange/management/descriptor_limit.hpp>
 #include <exchange/management/memory_need.hpp>
+#include <exchange/management/received_listeners.hpp>
 #include <exchange/management/text_file.hpp>
 #include <exchange/net/application/life_name.hpp>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -138,6 +140,12 @@ int main(int count, char** arguments) {
         std::printf("%s: in order, %s\n", path.c_str(), memory.found.c_str());
         return 0;
     }
+    facility_options& doors = reading.value.facility;
+    inherited_listeners inherited;
+    if (const auto error = receive_listeners(
+            inherited, std::array{doors.order_entry, doors.websocket, doors.gateways.at}))
+        return complain(path, {*error});
+    doors.inherited = &inherited;
     order_entry_host_options& host = reading.value.host;
     host.stream.session = host.feed.session = life_name(wall_time());
     host.operator_stream.session = host.stream.session;

@@ -36,6 +36,8 @@ where it was.)";
     return 0;
 }
 
+[[nodiscard]] client_doors_options& doors_of(gateway_config& it) { return it.gateway.doors; }
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -50,6 +52,7 @@ int main(int count, char** arguments) {
     if (new_token) return print_token();
     return served.serve<gateway_config>({.name = "order_entry_gateway",
                                          .load = load_gateway_config,
+                                         .doors_of = doors_of,
                                          .run_on_gyre = run_gateway_on_gyre,
                                          .run_on_asio = run_gateway_on_asio});
 }

@@ -30,6 +30,9 @@ public:
         log_.info("link_up", {{"facility", facility_}, {"life", life.view()}});
     }
     void link_lost() noexcept override { log_.warning("link_lost", {{"facility", facility_}}); }
+    void link_replaced() noexcept override {
+        log_.warning("link_replaced", {{"facility", facility_}});
+    }
     void login_refused(const gateway_client& whose) noexcept override {
         if (!log_.tells(log_level::warning)) return;
         if (const auto untold = refusals_.admit(log_limit::clock::now()))
@@ -65,12 +68,21 @@ public:
           how_{how},
           watch_{log, how.gateway.facility},
           host_{how.host, X::now(context)},
-          gateway_{context, host_, how.gateway} {
+          gateway_{context, host_, how.gateway},
+          look_{context} {
         host_.be_watched(&watch_);
     }
 
     [[nodiscard]] gyre::error start() {
         return start_patiently([this] { return gateway_.start().error(); });
+    }
+    /// One that is to replace another is ready when the facility has welcomed it: until then the other one
+    /// serves clients better. Else clients may come at once, and wait.
+    task until_ready() {
+        if (!how_.replaces) co_return;
+        co_await look_until<X>(context_, look_, gyre::never, [this](gyre::time_point) {
+            return host_.link_up() || host_.draining();
+        });
     }
     [[nodiscard]] std::string how() const {
         return "order entry " + how_.gateway.doors.tcp.to_string();
@@ -151,6 +163,7 @@ private:
     logged_gateway watch_;
     gateway_host host_;
     Gateway gateway_;
+    typename X::timer look_;  // For the link, before it is ready.
 };
 
 /// @tparam  Gateway  An order_entry_gateway<X, ...>.

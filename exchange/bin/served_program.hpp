@@ -7,7 +7,10 @@
 #include <exchange/bin/command_line.hpp>
 #include <exchange/management/config_with_credentials.hpp>
 #include <exchange/management/descriptor_limit.hpp>
+#include <exchange/management/received_listeners.hpp>
+#include <exchange/net/application/client_doors.hpp>
 
+#include <array>
 #include <cstdio>
 #include <string>
 
@@ -22,6 +25,7 @@ template <class Config>
 struct served_program {
     const char* name;
     secret_reading<Config> (*load)(const std::string& path);
+    client_doors_options& (*doors_of)(Config& of);
     int (*run_on_gyre)(const Config& how);
     int (*run_on_asio)(const Config& how);
 };
@@ -57,6 +61,13 @@ public:
             std::printf("%s: in order\n", path_.c_str());
             return 0;
         }
+        client_doors_options& doors = it.doors_of(reading.value);
+        inherited_listeners inherited;
+        if (const auto error = receive_listeners(inherited, std::array{doors.tcp, doors.websocket}))
+            return complain(path_, {*error});
+        doors.inherited = &inherited;
+        if constexpr (requires { reading.value.replaces; })
+            reading.value.replaces = is_replacement();
         if (reading.value.backend == facility_backend::asio_coroutine)
             return it.run_on_asio(reading.value);
         return it.run_on_gyre(reading.value);

@@ -73,10 +73,11 @@ enum class soup_ending : std::uint8_t {
     broken_transport,  ///< What carries the packets was not kept to: a frame, a message of a wrong kind.
     link_lost,    ///< A gateway lost the exchange while messages of the client were on their way.
     unreachable,  ///< A gateway cannot reach the exchange.
+    gateway_goes,  ///< A gateway is ended, or another one has taken its place: whoever comes again is served.
 };
 
 /// The newest of them: gateways and the exchange tell each other their numbers.
-inline constexpr soup_ending soup_ending_last = soup_ending::unreachable;
+inline constexpr soup_ending soup_ending_last = soup_ending::gateway_goes;
 
 /// A sentence for people; static storage.
 [[nodiscard]] std::string_view describe(soup_ending ending) noexcept;

@@ -23,6 +23,7 @@ struct gateway_config {
     std::string credentials_file;  ///< As a path from where the configuration is.
     gyre::duration drain_within = std::chrono::seconds{5};  ///< For clients to leave.
     process_options process{};
+    bool replaces = false;  ///< Another process: see `is_replacement`. No part of the file.
 };
 
 using gateway_config_reading = secret_reading<gateway_config>;

@@ -29,6 +29,7 @@
 //                                leaves it ends the process.
 //   now(context&)                The time, as old as the turn of the loop at most.
 //   listen(context&, endpoint, listen_options)  -> io_result<acceptor>
+//   adopt_listener(context&, number)            -> acceptor, which owns that listening socket.
 //   connect(context&, endpoint)  yields io_result<stream_socket>, with `no_delay` set.
 //   bind(context&, endpoint, udp_options)       -> io_result<udp_socket>
 //   open_signals(context&, {SIGTERM, ...})      -> io_result<signal_set>
@@ -216,6 +217,7 @@ concept executor_traits =
         {
             X::listen(context, where, how_to_listen)
         } -> std::same_as<gyre::io_result<typename X::acceptor>>;
+        { X::adopt_listener(context, int{}) } -> std::same_as<typename X::acceptor>;
         {
             X::bind(context, where, how_to_bind)
         } -> std::same_as<gyre::io_result<typename X::udp_socket>>;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <exchange/net/application/connection_pool.hpp>
+#include <exchange/net/application/inherited_listeners.hpp>
 #include <exchange/net/executor_traits.hpp>
 
 #include <gyre/io/endpoint.hpp>
@@ -26,10 +27,16 @@ struct door_socket {
 
     /// Listens at `where`; at a place that is none, nothing does.
     ///
+    /// @param  inherited  Of these the one that listens there already is taken, if there is one. Borrowed, or
+    ///                    null.
+    ///
     /// Errors:  those of listening: what the kernel says.
-    [[nodiscard]] static gyre::io_result<door_socket> open(typename X::context& on,
-                                                           const gyre::endpoint& where) {
+    [[nodiscard]] static gyre::io_result<door_socket> open(
+        typename X::context& on, const gyre::endpoint& where,
+        inherited_listeners* inherited = nullptr) {
         if (where.kind() == gyre::endpoint::family::none) return door_socket{};
+        const int there = inherited != nullptr ? inherited->take(where) : -1;
+        if (there >= 0) return door_socket{X::adopt_listener(on, there), where};
         auto [failed, acceptor] = X::listen(on, where, {});
         if (failed) return failed;
         const auto [unnamed, at] = acceptor.local_endpoint();
@@ -64,11 +71,12 @@ public:
         acceptor_ = std::move(socket.acceptor);
         at_ = socket.at;
         open_ = accepting_ = true;
+        stopped_ = false;
         tick_ = X::now(context_) + round_;
         X::launch(context_, accept());
     }
 
-    /// Lets nobody in any more; who is here stays.
+    /// Accepts no more peers; those that are here stay, and so does one that was accepted just now.
     void close() noexcept {
         if (!std::exchange(open_, false)) return;
         static_cast<void>(acceptor_.close());
@@ -78,7 +86,9 @@ public:
 
     /// Ends everything. The context runs out of work.
     void stop() noexcept {
+        stopped_ = true;
         close();
+        free_.set();
         connections_.hang_up();
     }
 
@@ -115,12 +125,12 @@ private:
                 continue;
             }
             Connection* found = connections_.find();
-            while (open_ && found == nullptr) {
+            while (!stopped_ && found == nullptr) {
                 free_.reset();
                 static_cast<void>(co_await free_.wait());
                 found = connections_.find();
             }
-            if (!open_) break;
+            if (stopped_) break;
             found->open(std::move(socket));
             X::launch(context_, serve(*found));
         }
@@ -145,6 +155,7 @@ private:
     std::size_t serving_ = 0;
     bool open_ = false;
     bool accepting_ = false;
+    bool stopped_ = false;
 };
 
 /// A door that nobody comes through, where a transport is not spoken.

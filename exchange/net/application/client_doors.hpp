@@ -25,6 +25,8 @@ struct client_doors_options {
     int kernel_send_bytes = 0;
     gyre::duration timer_tick = std::chrono::milliseconds{50};  ///< How exact heartbeats are.
     gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.
+    inherited_listeners* inherited =
+        nullptr;  ///< For doors that are among these. Borrowed, or null.
 
     [[nodiscard]] transport_options transports() const {
         return {.framing = framing, .websocket = websockets};
@@ -64,9 +66,10 @@ public:
     [[nodiscard]] gyre::io_result<listening> listen() const {
         if (std::is_void_v<Websockets> && options_.websocket.kind() != gyre::endpoint::family::none)
             return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
-        auto [failed, tcp] = door_socket<X>::open(context_, options_.tcp);
+        auto [failed, tcp] = door_socket<X>::open(context_, options_.tcp, options_.inherited);
         if (failed) return failed;
-        auto [refused, websocket] = door_socket<X>::open(context_, options_.websocket);
+        auto [refused, websocket] =
+            door_socket<X>::open(context_, options_.websocket, options_.inherited);
         if (refused) return refused;
         for (door_socket<X>* each : {&tcp, &websocket})
             if (const auto [unset] = bound_what_waits(*each); unset) return unset;

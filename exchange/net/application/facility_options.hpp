@@ -6,6 +6,7 @@
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_packet.hpp>
 #include <exchange/net/application/gateway_access.hpp>
+#include <exchange/net/application/inherited_listeners.hpp>
 #include <exchange/net/transport/feed_options.hpp>
 #include <exchange/net/transport/transport_options.hpp>
 
@@ -37,6 +38,8 @@ struct facility_options {
     gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.
     answer_limit answers{};                           ///< To those who missed a part of the feed.
     gateway_access gateways{};                        ///< Of pipelines that are coroutines.
+    inherited_listeners* inherited =
+        nullptr;  ///< For doors that are among these. Borrowed, or null.
 
     [[nodiscard]] transport_options transports() const {
         return {.framing = framing, .websocket = websockets};

@@ -27,11 +27,13 @@ struct facility_sockets {
     /// Errors:  those of listening and binding, of joining `feed_interface`: what the kernel says.
     [[nodiscard]] static gyre::io_result<facility_sockets> open(typename X::context& on,
                                                                 const facility_options& options) {
-        auto [listening, order_entry] = door_socket<X>::open(on, options.order_entry);
+        auto [listening, order_entry] =
+            door_socket<X>::open(on, options.order_entry, options.inherited);
         if (listening) return listening;
-        auto [opening, websocket] = door_socket<X>::open(on, options.websocket);
+        auto [opening, websocket] = door_socket<X>::open(on, options.websocket, options.inherited);
         if (opening) return opening;
-        auto [admitting, gateways] = door_socket<X>::open(on, options.gateways.at);
+        auto [admitting, gateways] =
+            door_socket<X>::open(on, options.gateways.at, options.inherited);
         if (admitting) return admitting;
         auto [requesting, requests] = X::bind(on, options.feed_requests, {});
         if (requesting) return requesting;

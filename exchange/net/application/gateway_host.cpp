@@ -18,6 +18,7 @@ gateway_host::gateway_host(const gateway_host_options& options, gyre::time_point
 
 void gateway_host::connect(gyre::time_point now) noexcept {
     now_ = now;
+    replaced_ = false;
     link_.connect(options_.name, options_.password, now);
     wake_writer();
 }
@@ -76,9 +77,17 @@ std::span<const std::byte> gateway_host::link_output(gyre::time_point now) noexc
 
 void gateway_host::link_lost(gyre::time_point now) noexcept {
     now_ = now;
-    if (std::exchange(welcomed_, false) && watcher_ != nullptr) watcher_->link_lost();
     link_.disconnected();
     lose_channels();
+    if (!std::exchange(welcomed_, false) || watcher_ == nullptr) return;
+    if (replaced_) watcher_->link_replaced();
+    else watcher_->link_lost();
+}
+
+void gateway_host::drain(gyre::time_point now) noexcept {
+    now_ = now;
+    draining_ = true;
+    if (is_left()) waiting_.for_each_shrinking([](gateway_client& it) { it.send_away(); });
 }
 
 void gateway_host::note_refused(const gateway_client& it) noexcept {
@@ -92,6 +101,7 @@ void gateway_host::note_shed(const gateway_client& it) noexcept {
 }
 
 void gateway_host::lose_channels() noexcept {
+    replaced_ = link_.ending() == link_ending::replaced;
     link_.lose_channels([](link_channel& it, std::uint32_t in_flight) {
         static_cast<gateway_client&>(it).channel_lost(in_flight);
     });
@@ -107,6 +117,7 @@ void gateway_host::on_timer(gyre::time_point now) noexcept {
 void gateway_host::want_channel(gateway_client& it) noexcept {
     if (link_.up()) it.leave_unless_of(link_.welcomed().life);
     if (it.over()) return;
+    if (is_left()) return it.send_away();
     waiting_.push_back(it);
     open_channels();
     wake_writer();

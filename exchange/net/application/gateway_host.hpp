@@ -26,6 +26,8 @@ class gateway_watcher {
 public:
     virtual void link_up(const soup_session& life) noexcept = 0;
     virtual void link_lost() noexcept = 0;
+    /// Another gateway of this name has connected, and has the link from there on.
+    virtual void link_replaced() noexcept = 0;
     /// Strangers decide how often.
     virtual void login_refused(const gateway_client& whose) noexcept = 0;
     virtual void client_shed(const gateway_client& which) noexcept = 0;
@@ -94,8 +96,14 @@ public:
     [[nodiscard]] link_ending link_ended_by() const noexcept { return link_.ending(); }
     /// Which life the facility is in. @pre  the link is up.
     [[nodiscard]] const soup_session& life() const noexcept { return link_.welcomed().life; }
-    /// The connection is gone: clients wait for the next one, or are told that messages are lost.
+    /// The connection is gone: clients wait for the next one, or are told that messages are lost. If another
+    /// gateway has the link, or we are draining, all of them are told to come again.
     void link_lost(gyre::time_point now) noexcept;
+    /// No link follows the one that there is, if there is one.
+    void drain(gyre::time_point now) noexcept;
+    [[nodiscard]] bool draining() const noexcept { return draining_; }
+    /// Was the link ended since another gateway of our name has come? Until we connect again.
+    [[nodiscard]] bool link_replaced() const noexcept { return replaced_; }
 
     /// Does what is due.
     void on_timer(gyre::time_point now) noexcept;
@@ -129,6 +137,8 @@ private:
     void welcome_clients() noexcept;
     void open_channels() noexcept;
     void lose_channels() noexcept;
+    /// Is there no link, and none to be expected soon?
+    [[nodiscard]] bool is_left() const noexcept { return !link_.up() && (draining_ || replaced_); }
     void wake_writer() noexcept;
 
     gateway_host_options options_;
@@ -141,6 +151,8 @@ private:
     gateway_watcher* watcher_ = nullptr;
     gyre::time_point now_;
     bool welcomed_ = false;  // The link was up, and its loss was not told yet.
+    bool draining_ = false;
+    bool replaced_ = false;
 };
 
 }  // namespace exchange

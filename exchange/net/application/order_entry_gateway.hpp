@@ -21,6 +21,10 @@ struct gateway_options {
     gyre::endpoint facility;       ///< Where the facility listens for gateways.
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
+    /// When another gateway of our name has taken the link: how long it is left to that one. Doubles each
+    /// time in a row, so that two that were given one name by mistake do not go on like that.
+    gyre::duration take_back_after = std::chrono::seconds{1};
+    gyre::duration take_back_after_max = std::chrono::minutes{1};  ///< Up to this.
 };
 
 /// @tparam  X           A side of the seam.
@@ -76,8 +80,16 @@ public:
     /// Has everything ended that `start` has begun? Behind `stop`; then this may be destroyed.
     [[nodiscard]] bool idle() const noexcept { return tasks_ == 0 && doors_.over(); }
 
-    /// No new client is let in; those that are here stay.
-    void drain() noexcept { doors_.close(); }
+    /// No new client is let in; those that are here stay as long as the link does, which is not made again.
+    /// So a gateway that takes our place by its link has our clients come to it.
+    void drain() noexcept {
+        doors_.close();
+        host_.drain(X::now(context_));
+        if (host_.link_up()) return;
+        connector_.cancel();
+        pause_.cancel();
+        cut_link();
+    }
 
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
     void stop() noexcept {
@@ -122,21 +134,30 @@ private:
 
     task keep_link() {
         gyre::duration pause = options_.reconnect_after;
-        while (running_) {
+        gyre::duration taken_pause = options_.take_back_after;
+        while (keeps_link()) {
             auto [error, socket] = co_await connector_.connect(options_.facility);
-            if (!running_) break;
+            if (!keeps_link()) break;
             if (!error) {
                 link_ = std::move(socket);
                 const std::uint64_t welcomed = host_.counts().links;
                 co_await serve_link();
                 if (host_.counts().links != welcomed) pause = options_.reconnect_after;
             }
-            if (!running_) break;
-            const auto [ended] = co_await pause_.wait_until(X::now(context_) + pause);
+            if (!keeps_link()) break;
+            const bool taken = host_.link_replaced();
+            const gyre::duration rest = taken ? taken_pause : pause;
+            const auto [ended] = co_await pause_.wait_until(X::now(context_) + rest);
             if (ended) break;
-            pause = std::min(pause * 2, options_.reconnect_after_max);
+            if (taken) {
+                taken_pause = std::min(taken_pause * 2, options_.take_back_after_max);
+            } else {
+                pause = std::min(pause * 2, options_.reconnect_after_max);
+                taken_pause = options_.take_back_after;
+            }
         }
     }
+    [[nodiscard]] bool keeps_link() const noexcept { return running_ && !host_.draining(); }
 
     task serve_link() {
         link_frames_.reset();

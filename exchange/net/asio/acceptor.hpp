@@ -51,6 +51,22 @@ public:
         return made;
     }
 
+    /// As gyre::stream_acceptor::adopt. What is no socket makes a closed one.
+    [[nodiscard]] static asio_acceptor adopt(asio_loop& on, int number) {
+        gyre::socket_address at;
+        socklen_t size = gyre::socket_address::size_max;
+        asio_listener listener{on.executor()};
+        boost::system::error_code failure = boost::asio::error::bad_descriptor;
+        if (::getsockname(number, reinterpret_cast<sockaddr*>(at.data), &size) == 0) {
+            at.size = size;
+            listener.assign({gyre::endpoint{at}.address_family(), 0}, number, failure);
+        }
+        if (failure) return {};
+        asio_acceptor made{std::move(listener)};
+        static_cast<void>(made.set_option(gyre::no_delay{}));  // Others than TCP have none.
+        return made;
+    }
+
     [[nodiscard]] auto accept() { return asio_operation<accepting>{accepting{open()}}; }
 
 private:

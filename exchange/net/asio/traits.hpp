@@ -74,6 +74,9 @@ struct asio_traits {
         context& on, const gyre::endpoint& local, const gyre::listen_options& options = {}) {
         return acceptor::listen(on, local, options);
     }
+    [[nodiscard]] static acceptor adopt_listener(context& on, int number) {
+        return acceptor::adopt(on, number);
+    }
     [[nodiscard]] static auto connect(context& on, const gyre::endpoint& peer) {
         return stream_socket::connect(on, peer);
     }

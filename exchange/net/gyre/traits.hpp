@@ -52,6 +52,9 @@ struct gyre_traits {
         const gyre::listen_options& options = {}) noexcept {
         return acceptor::listen(on, local, options);
     }
+    [[nodiscard]] static acceptor adopt_listener(context& on, int number) noexcept {
+        return acceptor::adopt(on, number);
+    }
     [[nodiscard]] static auto connect(context&, const gyre::endpoint& peer) noexcept {
         return stream_socket::connect(peer);
     }

@@ -76,6 +76,8 @@ public:
     void channel_lost(std::uint32_t in_flight) noexcept;
     /// The facility is there again, in this life.
     void leave_unless_of(const soup_session& life) noexcept;
+    /// No channel is to be had here any more: it is told to come again.
+    void send_away() noexcept { end(soup_ending::gateway_goes); }
 
 private:
     enum class phase : std::uint8_t {

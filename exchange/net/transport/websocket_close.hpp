@@ -34,7 +34,8 @@ struct websocket_close_reason {
         case soup_ending::removed:
         case soup_ending::replaced: return {policy_violation, describe(why)};
         case soup_ending::life_ended:
-        case soup_ending::not_kept: return {going_away, describe(why)};
+        case soup_ending::not_kept:
+        case soup_ending::gateway_goes: return {going_away, describe(why)};
         case soup_ending::empty_packet:
         case soup_ending::unknown_packet:
         case soup_ending::wrong_direction:

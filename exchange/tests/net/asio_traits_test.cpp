@@ -12,6 +12,7 @@ namespace exchange::testing {
 
 TEST_CASE_TEMPLATE_INVOKE(bytes_in_order, asio_side);
 TEST_CASE_TEMPLATE_INVOKE(local_connection, asio_side);
+TEST_CASE_TEMPLATE_INVOKE(adopted_listener, asio_side);
 TEST_CASE_TEMPLATE_INVOKE(empty_buffers, asio_side);
 TEST_CASE_TEMPLATE_INVOKE(both_directions, asio_side);
 TEST_CASE_TEMPLATE_INVOKE(half_closed, asio_side);

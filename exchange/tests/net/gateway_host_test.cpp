@@ -105,6 +105,73 @@ TEST_CASE("gateway: clients that come before the link wait for it, and are let i
     CHECK(it.gateway.counts().links == 2);
 }
 
+TEST_CASE("gateway: when another one takes its link, all its clients are told to come again") {
+    socketless_gateway it;
+    client_of_gateway& in = it.come("alice");
+    it.link->session.end(link_ending::replaced);
+    it.carry();
+    CHECK(it.gateway.link_replaced());
+    CHECK(in.served->ending() == soup_ending::gateway_goes);
+    CHECK(in.debug == describe(soup_ending::gateway_goes));
+    it.lose_link();
+    client_of_gateway& late = it.come("bob");
+    CHECK(late.served->ending() == soup_ending::gateway_goes);
+    CHECK_FALSE(late.machine.logged_in());
+
+    it.gateway.connect(day_start);
+    CHECK_FALSE(it.gateway.link_replaced());
+    it.lose_link();
+    client_of_gateway& patient = it.come("bob");
+    CHECK(patient.machine.asking());
+    it.connect_link();
+    it.carry();
+    CHECK(patient.machine.logged_in());
+}
+
+TEST_CASE("gateway: one that drains serves its clients as long as it has its link") {
+    socketless_gateway it;
+    client_of_gateway& a = it.come("alice");
+    it.gateway.drain(day_start);
+    CHECK_FALSE(a.served->over());
+    client_of_gateway& b = it.come("bob");
+    CHECK(b.machine.logged_in());
+    it.lose_link();
+    it.carry();
+    CHECK(a.debug == describe(soup_ending::gateway_goes));
+    CHECK(b.debug == describe(soup_ending::gateway_goes));
+}
+
+TEST_CASE("gateway: one that drains without a link sends those away who wait for it") {
+    socketless_gateway it;
+    it.lose_link();
+    client_of_gateway& waits = it.come("alice");
+    CHECK(waits.machine.asking());
+    it.gateway.drain(day_start);
+    it.carry();
+    CHECK(waits.debug == describe(soup_ending::gateway_goes));
+}
+
+TEST_CASE("gateway: a watcher is told that the link is lost, or whose it is now") {
+    struct watcher final : gateway_watcher {
+        void link_up(const soup_session&) noexcept override { told += "up "; }
+        void link_lost() noexcept override { told += "lost "; }
+        void link_replaced() noexcept override { told += "replaced "; }
+        void login_refused(const gateway_client&) noexcept override {}
+        void client_shed(const gateway_client&) noexcept override {}
+        std::string told;
+    };
+    watcher watches;
+    socketless_gateway it;
+    it.gateway.be_watched(&watches);
+    it.lose_link();
+    it.connect_link();
+    it.link->session.end(link_ending::replaced);
+    it.carry();
+    it.lose_link();
+    CHECK(watches.told == "lost up replaced ");
+    it.gateway.be_watched(nullptr);
+}
+
 TEST_CASE("gateway: without a free channel a client waits until another one has left") {
     gateway_host_options one = gateway_for_two();
     one.link.channels_max = 1;

@@ -15,7 +15,11 @@
 
 #include <support/skip.hpp>
 
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <deque>
 #include <memory>
@@ -23,6 +27,48 @@
 #include <string>
 
 namespace exchange::testing {
+
+/// A listening socket that is no gateway's, of which gateways get copies.
+class held_listener {
+public:
+    held_listener() : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+        sockaddr_in name{};
+        name.sin_family = AF_INET;
+        name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof name;
+        REQUIRE(::bind(socket_, reinterpret_cast<sockaddr*>(&name), size) == 0);
+        REQUIRE(::listen(socket_, 64) == 0);
+        REQUIRE(::getsockname(socket_, reinterpret_cast<sockaddr*>(&name), &size) == 0);
+        at = loopback(ntohs(name.sin_port));
+    }
+    held_listener(const held_listener&) = delete;
+    held_listener& operator=(const held_listener&) = delete;
+    ~held_listener() { ::close(socket_); }
+
+    [[nodiscard]] inherited_listeners give() const {
+        return inherited_listeners{{{at, ::fcntl(socket_, F_DUPFD_CLOEXEC, 3)}}};
+    }
+
+    gyre::endpoint at;
+
+private:
+    int socket_;
+};
+
+/// A descriptor of this process that is connected to a port of IPv4 loopback.
+[[nodiscard]] inline int descriptor_to(const gyre::endpoint& where) {
+    rlimit descriptors{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &descriptors) == 0);
+    for (int each = 0; each < static_cast<int>(descriptors.rlim_cur); ++each) {
+        sockaddr_in peer{};
+        socklen_t size = sizeof peer;
+        if (::getpeername(each, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+            peer.sin_family == AF_INET && ntohs(peer.sin_port) == where.port())
+            return each;
+    }
+    FAIL("a descriptor of this process is connected there");
+    return -1;
+}
 
 /// @tparam  Gateway  An order_entry_gateway, or what has its members.
 template <class Side, class Gateway = order_entry_gateway<typename Side::traits>>
@@ -268,8 +314,7 @@ struct gateway_law {
             for (std::uint32_t round = 1; round <= 5; ++round) {
                 co_await it.until_up();
                 co_await it.until([&] { return it.who(0).connection() != nullptr; });
-                // The facility's end goes: another link of this gateway's name takes its place.
-                co_await replace_link(it);
+                co_await cut_link(it);
                 enter_order other = limit(client_sequence{round}, order_side::sell, 100, 1);
                 other.session = bob;
                 it.now().host.apply(other);
@@ -281,6 +326,79 @@ struct gateway_law {
             a.client.stop();
             co_await a.gone();
         });
+    }
+
+    /// Both listen with one socket, as when a supervisor replaces one by the other.
+    static void a_gateway_that_takes_another_ones_place_serves_its_clients() {
+        const held_listener held;
+        inherited_listeners given = held.give();
+        setting how;
+        how.gateway.doors.tcp = held.at;
+        how.gateway.doors.inherited = &given;
+        hold(
+            [&](scene& it) -> task {
+                trader<X> a{it.on, it.client("alice")};
+                trader<X> b{it.on, it.client("bob")};
+                co_await a.in();
+                co_await b.in();
+                std::uint32_t sent = 0;
+                for (; sent < 30; ++sent)
+                    a.send(limit(client_sequence{sent + 1}, order_side::buy, 100, 1));
+                co_await a.heard_at_least(1);
+                running_gateway& before = it.gateway();
+                given = held.give();
+                it.begin_gateway(held.at);
+                CHECK(given.size() == 0);
+                co_await it.until_up();
+                before.gateway.drain();
+                co_await it.until([&] { return before.gateway.clients() == 0; });
+                before.gateway.stop();
+                co_await it.until([&] { return before.gateway.idle(); });
+                co_await a.until(
+                    [&] { return a.disconnects > 0 && a.client.machine().logged_in(); });
+                a.send(limit(client_sequence{++sent}, order_side::buy, 100, 1));
+                const auto last_is_answered = [&] {
+                    const auto entered = a.template heard_of<order_entered>();
+                    return entered.back().client_seq == client_sequence{sent};
+                };
+                co_await a.until(last_is_answered);
+                const auto entered = a.template heard_of<order_entered>();
+                CHECK(entered.size() == it.open_orders(alice));
+                for (std::size_t each = 1; each < entered.size(); ++each)
+                    CHECK(entered[each].client_seq > entered[each - 1].client_seq);
+                CHECK(before.host.counts().links == 1);
+                CHECK(it.gateway().host.counts().links == 1);
+                CHECK(it.gateway().gateway.clients() == 2);
+                co_await leave(a, b);
+                given = held.give();  // For the next backend.
+            },
+            how);
+    }
+
+    /// Each gives the link to the other for longer and longer.
+    static void two_gateways_of_one_name_leave_each_other_time() {
+        using std::chrono::milliseconds;
+        setting how;
+        how.gateway.take_back_after = milliseconds{50};
+        how.gateway.take_back_after_max = milliseconds{200};
+        hold(
+            [](scene& it) -> task {
+                co_await it.until_up();
+                const gyre::time_point begun = X::now(it.on);
+                running_gateway& first = it.gateway();
+                it.begin_gateway(loopback(0));
+                running_gateway& second = it.gateway();
+                const auto links = [&] {
+                    return first.host.counts().links + second.host.counts().links;
+                };
+                co_await it.until([&] { return links() >= 9; });
+                // The first two come at once; each loses it 50, 100, 200 and 200 milliseconds at least.
+                CHECK(X::now(it.on) - begun >= milliseconds{50 + 50 + 100 + 100 + 200 + 200 + 200});
+                CHECK((first.host.link_up() || second.host.link_up()));
+                first.gateway.stop();
+                co_await it.until([&] { return first.gateway.idle(); });
+            },
+            how);
     }
 
     static void a_client_that_does_not_read_is_shed_and_others_go_on() {
@@ -494,18 +612,11 @@ private:
     }
 
     /// Connects as the gateway does, which ends its link, and goes again.
-    static task replace_link(scene& it) {
-        auto [error, socket] = co_await X::connect(it.on, it.link_at);
-        REQUIRE_FALSE(error);
-        const auto hello = format_link_hello({link_version, 1 << 16, "gw1", "link"});
-        std::vector<std::byte> frame(link_header_bytes);
-        write_link_header(std::span{frame}.template first<link_header_bytes>(),
-                          {static_cast<std::uint32_t>(hello.size()), 0, link_kind::hello});
-        frame.insert(frame.end(), hello.begin(), hello.end());
+    /// As a network does, and waits for the next link.
+    static task cut_link(scene& it) {
         const std::uint64_t before = it.gateway().host.counts().links;
-        static_cast<void>(co_await socket.write_some(gyre::const_buffer{frame}));
+        ::shutdown(descriptor_to(it.link_at), SHUT_RDWR);
         co_await it.until([&] { return it.gateway().host.counts().links > before; });
-        static_cast<void>(socket.close());
     }
 
     [[nodiscard]] static bool allow_descriptors(rlim_t wanted) {

@@ -12,6 +12,7 @@ namespace exchange::testing {
 
 TEST_CASE_TEMPLATE_INVOKE(bytes_in_order, gyre_side);
 TEST_CASE_TEMPLATE_INVOKE(local_connection, gyre_side);
+TEST_CASE_TEMPLATE_INVOKE(adopted_listener, gyre_side);
 TEST_CASE_TEMPLATE_INVOKE(empty_buffers, gyre_side);
 TEST_CASE_TEMPLATE_INVOKE(both_directions, gyre_side);
 TEST_CASE_TEMPLATE_INVOKE(half_closed, gyre_side);

@@ -20,6 +20,12 @@ TEST_CASE("gyre gateway: a facility that is started again is another life") {
 TEST_CASE("gyre gateway: clients stay while the link is away, and miss nothing") {
     laws::clients_stay_while_the_link_is_away_and_miss_nothing();
 }
+TEST_CASE("gyre gateway: one that takes another one's place serves its clients") {
+    laws::a_gateway_that_takes_another_ones_place_serves_its_clients();
+}
+TEST_CASE("gyre gateway: two of one name leave each other time") {
+    laws::two_gateways_of_one_name_leave_each_other_time();
+}
 TEST_CASE("gyre gateway: a client that does not read is shed, and others go on") {
     laws::a_client_that_does_not_read_is_shed_and_others_go_on();
 }

@@ -6,6 +6,7 @@
 #include <exchange/tests/net/law.hpp>
 #include <exchange/tests/net/silent_host.hpp>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -341,6 +342,31 @@ TEST_CASE_TEMPLATE_DEFINE("a closed socket answers every question with closed", 
         CHECK(none.set_option(gyre::no_delay{}).error() == errc::closed);
         CHECK(no_listener.local_endpoint().error() == errc::closed);
         co_return;
+    });
+}
+
+TEST_CASE_TEMPLATE_DEFINE("a listener that was open before is adopted: it accepts, and is closed",
+                          Side, adopted_listener) {
+    using the = law<Side>;
+    the::hold([](typename the::context& on) -> typename the::template task<> {
+        const int number = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in name{};
+        name.sin_family = AF_INET;
+        name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        REQUIRE(::bind(number, reinterpret_cast<sockaddr*>(&name), sizeof name) == 0);
+        REQUIRE(::listen(number, 8) == 0);
+
+        auto listener = the::X::adopt_listener(on, number);
+        CHECK(listener.is_open());
+        const endpoint at = listener.local_endpoint().value();
+        auto near = co_await the::X::connect(on, at);  // The queue takes it.
+        REQUIRE(near.ok());
+        auto accepted = co_await listener.accept();
+        REQUIRE(accepted.ok());
+        auto far = accepted.take();
+        CHECK(has_no_delay(far.native_handle()));
+        CHECK(listener.close().ok());
+        CHECK(::fcntl(number, F_GETFD) < 0);
     });
 }
 
